@@ -1,0 +1,101 @@
+"""What both devices offer: a program and a request go in, a `Run` comes out. The grader knows nothing else of either."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from autograder.errors import KitError
+from autograder.language.program import Program
+from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.hazards import Hazard
+
+Source = Literal["measured", "simulated"]
+
+
+@dataclass(frozen=True)
+class Uninitialised:
+    """An array argument that the submission must fill: its memory is poisoned before the run."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """One call of a submission's function with named arguments, in order: NumPy arrays, `Uninitialised`, or scalars.
+
+    Arrays are copied to the device; the function sees device arrays. `grid` and `block` only where `function` is a kernel.
+    """
+
+    function: str
+    arguments: Mapping[str, Any]
+    grid: tuple[int, ...] | int | None = None
+    block: tuple[int, ...] | int | None = None
+    sample_blocks: int | None = None  # simulate at most this many blocks a launch (counting only: outputs are partial)
+    work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch as it happened."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared_bytes: int = 0
+    counters: Counters | None = None
+    estimated_ns: float | None = None
+    measured_ns: float | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a request did: every array argument afterwards, the work counted, and what went wrong (`fault` ended it)."""
+
+    outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    returned: Any = None
+    written: Mapping[str, np.ndarray] = field(default_factory=dict)  # bool mask per Uninitialised argument
+    launches: tuple[Launch, ...] = ()
+    counters: Counters | None = None  # summed over launches; None on a real GPU
+    lines: tuple[LineProfile, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    fault: KitError | None = None  # the student's: KernelFault or SubmissionError
+    source: Source = "simulated"
+    estimated_ns: float | None = None  # summed over launches
+    measured_ns: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How much faster a submission is than the baseline: baseline time over submission time, with its interval."""
+
+    ratio: float
+    low: float
+    high: float
+    source: Source
+    baseline_ns: float
+    submission_ns: float
+    outputs: Sequence[Mapping[str, np.ndarray]] = ()  # of every timed call of the submission, for the grader to check
+    request_of_output: Sequence[int] = ()  # which of the requests each of `outputs` belongs to
+    fault: KitError | None = None
+    flags: tuple[str, ...] = ()  # "faster than the roofline floor", "ambiguous", "throttled", ...
+    notes: Mapping[str, Any] = field(default_factory=dict)  # clock, repeats, binding resource, ...
+
+
+class Device(Protocol):
+    """A place where kernels run."""
+
+    name: str  # as people know it: "NVIDIA H200", "simulated GPU (modelled on an NVIDIA H200)"
+    source: Source
+
+    def run(self, program: Program, request: RunRequest) -> Run:
+        """Carries out one request; the submission's own faults come back in `Run.fault`, never as an exception."""
+        ...
+
+    def compare(self, baseline: Program, submission: Program, requests: Sequence[RunRequest]) -> Comparison:
+        """Times both on the same requests (distinct inputs of one shape): estimated here, measured on a GPU."""
+        ...

@@ -1,0 +1,64 @@
+"""The errors that a person may see: one sentence of what, where and what to do; never a traceback of ours.
+
+Every error raised on purpose inside the kit derives from `KitError`; the command line and the notebook extension
+print it and turn its class into an exit code (0 passed, 1 a submission failed, 2 bad usage, 3 our own fault).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Line:
+    """One line of somebody's source: `file` as shown to people ("lab.ipynb, code cell 3"), `number` from 1 within it."""
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.number}"
+
+
+class KitError(Exception):
+    """An error for people: `message` says what is wrong, `line` where, `remedy` what to do about it."""
+
+    exit_code = 2
+
+    def __init__(self, message: str, *, line: Line | None = None, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        where = f"{self.line}: " if self.line else ""
+        what_to_do = f" {self.remedy}" if self.remedy else ""
+        return f"{where}{self.message}{what_to_do}"
+
+    def __reduce__(self):  # keyword-only arguments do not survive the default pickling
+        return _rebuild, (type(self), self.message, self.line, self.remedy)
+
+
+def _rebuild(kind: type[KitError], message: str, line: Line | None, remedy: str) -> KitError:
+    return kind(message, line=line, remedy=remedy)
+
+
+class UsageError(KitError):
+    """The command or call cannot be carried out as given (no such lab, no such file): exit code 2."""
+
+
+class SubmissionError(KitError):
+    """The submitted text cannot be graded as it stands (syntax, a missing function, a forbidden import): exit code 1."""
+
+    exit_code = 1
+
+
+class KernelFault(SubmissionError):
+    """A kernel or host function went wrong while it ran, in the words that its author needs: exit code 1."""
+
+
+class GraderFault(KitError):
+    """The grader or the machine failed; never the student's failure: exit code 3."""
+
+    exit_code = 3

@@ -1,0 +1,96 @@
+"""The outcome of grading one submission, as frozen data: what reports are pure functions of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from autograder.devices import Source
+from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.hazards import Hazard
+
+Outcome = Literal["passed", "failed", "not run"]
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A misconception recognised in a submission: `name` is its identifier, `text` what the student reads."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One wrong element of an output."""
+
+    array: str
+    index: tuple[int, ...]
+    expected: float
+    got: float
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG drawing that belongs to a check, with the words that replace it for who cannot see it."""
+
+    svg: str
+    alt: str
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check: `title` is the sentence the student reads; `outcome` "not run" always says why in `message`."""
+
+    name: str
+    title: str
+    outcome: Outcome
+    points: float  # earned
+    max_points: float
+    message: str = ""  # one line: what went wrong, or what was found
+    hints: tuple[Hint, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
+    hazards: tuple[Hazard, ...] = ()
+    reproduce: str = ""  # code that can be pasted into a notebook to see the failure
+    measured: Mapping[str, Any] = field(default_factory=dict)  # numbers behind the verdict: ratio, threshold, sectors
+    source: Source | None = None  # for speed: measured or simulated
+    pictures: tuple[Picture, ...] = ()
+    fault: bool = False  # "not run" because the grader or the machine failed, not the student
+
+
+@dataclass(frozen=True)
+class Result:
+    """One graded submission. `error` is set when it could not be read at all: every check is then "not run" or failed."""
+
+    lab: str
+    lab_title: str
+    student: str
+    submission: str  # the file as people know it
+    checks: tuple[CheckResult, ...]
+    device: str
+    source: Source
+    error: str = ""
+    isolation: tuple[str, ...] = ()  # limits in force: "process", "memory 2 GiB", "time 60 s", "no network"
+    flags: tuple[str, ...] = ()  # what an instructor should look at
+    lines: tuple[LineProfile, ...] = ()  # counted work of the lab's profile case
+    counters: Counters | None = None
+    key: str = ""  # hash of submission, spec, seed, grader version and device
+    graded_at: str = ""  # ISO 8601, UTC
+    seconds: float = 0.0
+
+    @property
+    def points(self) -> float:
+        return sum(check.points for check in self.checks)
+
+    @property
+    def max_points(self) -> float:
+        return sum(check.max_points for check in self.checks)
+
+    @property
+    def outcome(self) -> Outcome:
+        """failed if any check failed; "not run" if none failed but some could not be run; else passed."""
+        outcomes = {check.outcome for check in self.checks}
+        if "failed" in outcomes or self.error:
+            return "failed"
+        return "not run" if "not run" in outcomes else "passed"

@@ -1,0 +1,66 @@
+"""A submission after reading: functions as syntax trees with the few names they may use. Nothing here is ever executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from autograder.errors import Line, SubmissionError
+
+Kind = Literal["kernel", "device", "host"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A name from a library, by its canonical dotted path: `numba.cuda.threadIdx.x`, `math.sqrt`, `numpy.float32`."""
+
+    path: str
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """One function of a program: its syntax tree, the text it came from, and what its free names mean.
+
+    `names` maps a free name to a number, tuple or NumPy array (a module constant), a `Reference`, or another `Function`.
+    Line numbers in `node` count from 1 within `file` (a notebook's code cell counts as a file of its own).
+    """
+
+    name: str
+    kind: Kind
+    node: ast.FunctionDef
+    file: str
+    text: str  # the whole text of that file or cell
+    names: Mapping[str, object] = field(repr=False)
+    max_registers: int | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(argument.arg for argument in self.node.args.args)
+
+    def line(self, node: ast.AST) -> Line:
+        return Line(self.file, node.lineno)
+
+    def line_text(self, number: int) -> str:
+        lines = self.text.splitlines()
+        return lines[number - 1] if 0 < number <= len(lines) else ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a submission defines: the last definition of each function, and the module's constants."""
+
+    label: str  # the file as people know it: "lab.ipynb"
+    functions: Mapping[str, Function]
+    constants: Mapping[str, object]
+
+    def function(self, name: str) -> Function:
+        """The function called `name`; raises `SubmissionError` where the submission does not define it."""
+        if name not in self.functions:
+            defined = ", ".join(sorted(self.functions)) or "none"
+            raise SubmissionError(
+                f"{self.label} does not define a function called `{name}`.",
+                remedy=f"Define it exactly under that name (functions found: {defined}).",
+            )
+        return self.functions[name]

@@ -1,0 +1,104 @@
+"""What the simulated GPU counts, in total and by source line; the names follow the profiler's metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from autograder.errors import Line
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Whole-launch totals of the work that a GPU's hardware counters would count (ints; `*_ratio` and properties aside).
+
+    A warp's memory instruction sends one request; a sector is an aligned 32-byte chunk; a wavefront is one pass
+    through shared memory; a bank conflict is a wavefront beyond the least needed.
+    """
+
+    global_load_requests: int = 0
+    global_load_sectors: int = 0
+    global_load_lines: int = 0  # distinct 128-byte lines, summed over requests
+    global_load_useful_bytes: int = 0  # distinct bytes that the lanes asked for, summed over requests
+    global_store_requests: int = 0
+    global_store_sectors: int = 0
+    global_store_lines: int = 0
+    global_store_useful_bytes: int = 0
+    global_atomic_requests: int = 0
+    global_atomic_sectors: int = 0
+    global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
+    shared_load_requests: int = 0
+    shared_load_wavefronts: int = 0
+    shared_load_bank_conflicts: int = 0
+    shared_store_requests: int = 0
+    shared_store_wavefronts: int = 0
+    shared_store_bank_conflicts: int = 0
+    shared_atomic_requests: int = 0
+    shared_atomic_worst_multiplicity: int = 0
+    local_load_requests: int = 0
+    local_store_requests: int = 0
+    constant_load_requests: int = 0
+    unique_load_sectors: int = 0  # distinct sectors read over the whole launch: the least DRAM could move
+    unique_store_sectors: int = 0
+    warp_instructions: int = 0  # source-level operations, once per warp with an active lane
+    thread_instructions: int = 0  # the same, once per active lane
+    branches: int = 0  # conditions evaluated, once per warp
+    divergent_branches: int = 0  # those whose active lanes disagree
+    barriers: int = 0  # once per warp
+    shuffles: int = 0  # warp shuffle, vote and match instructions, once per warp
+    float32_operations: int = 0  # per active lane; a fused multiply-add is two
+    float64_operations: int = 0
+    float16_operations: int = 0
+    integer_operations: int = 0
+    special_operations: int = 0  # sqrt, exp, sin, division and the like
+    conversions: int = 0
+    # launch-wide, zero on a single line
+    launches: int = 0
+    blocks: int = 0
+    threads: int = 0
+    warps: int = 0
+    warps_with_divergence: int = 0
+    simulated_blocks: int = 0  # fewer than `blocks` where the launch was sampled; the totals are scaled up
+
+    @property
+    def threads_per_instruction(self) -> float:
+        """Active lanes per warp instruction, 0 to 32 (smsp__thread_inst_executed_per_inst_executed.ratio)."""
+        return self.thread_instructions / self.warp_instructions if self.warp_instructions else 0.0
+
+    @property
+    def global_load_sectors_per_request(self) -> float:
+        return self.global_load_sectors / self.global_load_requests if self.global_load_requests else 0.0
+
+    @property
+    def global_store_sectors_per_request(self) -> float:
+        return self.global_store_sectors / self.global_store_requests if self.global_store_requests else 0.0
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations of every width."""
+        return self.float16_operations + self.float32_operations + self.float64_operations
+
+    @property
+    def requested_bytes(self) -> int:
+        """Bytes that global loads and stores asked for, before any cache: 32 per sector."""
+        return 32 * (self.global_load_sectors + self.global_store_sectors)
+
+    @property
+    def is_sampled(self) -> bool:
+        return self.simulated_blocks < self.blocks
+
+    def __add__(self, other: Counters) -> Counters:
+        """Totals of two launches or lines (maxima stay maxima)."""
+        merged = {}
+        for each in fields(self):
+            one, two = getattr(self, each.name), getattr(other, each.name)
+            merged[each.name] = max(one, two) if each.name.endswith("worst_multiplicity") else one + two
+        return Counters(**merged)
+
+
+@dataclass(frozen=True)
+class LineProfile:
+    """One source line's share of the counted work."""
+
+    line: Line
+    text: str
+    counters: Counters
