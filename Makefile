@@ -1,0 +1,67 @@
+# Each target sets up .venv by itself: Python 3.10 to 3.13 and make are all that a machine needs.
+#   make demo      grade the example class, write build/demo/       make slides    build every deck into build/slides/
+#   make test      everything that CI runs                          make bench     the kit's own benchmarks, as ratios
+#   make lab       JupyterLab at the first notebook                 make doctor    what this machine has and lacks
+#   make clean     remove build/, .venv and caches                  PYTHON=...     which Python .venv is made from
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/.ready
+SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
+
+.PHONY: demo test lab slides bench doctor clean lint unit starters notebooks
+
+demo: $(READY)
+	@$(RUN) -m autograder demo
+
+test: lint unit starters notebooks
+	@echo "All tests passed."
+
+lint: $(READY)
+	$(RUN) -m ruff check .
+
+unit: $(READY)
+	$(RUN) -m pytest
+
+starters: $(READY)
+	$(RUN) -m autograder starters --check
+
+notebooks: $(READY)
+	$(RUN) -m pytest --nbval --nbval-current-env --nbval-sanitize-with notebooks/sanitize.cfg notebooks
+	$(RUN) -m pytest --nbval-lax --nbval-current-env solutions
+
+lab: $(READY)
+	$(RUN) -m jupyter lab notebooks/01_naive_matmul.ipynb
+
+slides: $(READY)
+	@$(RUN) -m autograder.decks
+
+bench: $(READY)
+	@$(RUN) -m autograder bench
+
+doctor: $(READY)
+	@$(RUN) -m autograder doctor
+
+clean:
+	rm -rf build $(VENV) .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The first Python that fits, PYTHON before all others. The stamp is written last, so that a broken install is begun again.
+$(READY): requirements.txt pyproject.toml
+	@for python in "$(PYTHON)" python3.13 python3.12 python3.11 python3.10; do \
+		if "$$python" -c "$(SUPPORTED)" 2>/dev/null; then chosen="$$python"; break; fi; \
+	done; \
+	if [ -z "$$chosen" ]; then \
+		echo "Python 3.10, 3.11, 3.12 or 3.13 is needed, and $(PYTHON) is not one:"; "$(PYTHON)" --version; \
+		echo "Install one (python.org, your package manager) or name it: make demo PYTHON=/path/to/python3.12"; exit 2; \
+	fi; \
+	echo "Setting up $(VENV) with $$("$$chosen" --version) ..."; \
+	rm -rf $(VENV); \
+	if ! "$$chosen" -m venv $(VENV); then \
+		rm -rf $(VENV); \
+		echo "$$chosen cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv"; exit 2; \
+	fi
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -e .
+	@touch $(READY)
