@@ -1,0 +1,11 @@
+"""Grading: a lab's spec, its checks, the worker in which submissions run, class batches, and the `Result` of each.
+
+START HERE: spec.py (how a lab is written), attempt.py (what a check can do), grade.py (one submission to a `Result`).
+"""
+
+from autograder.devices import RunRequest, Uninitialised
+from autograder.grading.attempt import Attempt
+from autograder.grading.result import Picture
+from autograder.grading.spec import CheckFailed, Lab, Required, check, hint
+
+__all__ = ["Attempt", "CheckFailed", "Lab", "Picture", "Required", "RunRequest", "Uninitialised", "check", "hint"]

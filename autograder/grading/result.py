@@ -61,7 +61,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One graded submission. `error` is set when it could not be read at all: every check is then "not run" or failed."""
+    """One graded submission. `error` is set when it could not be read at all: every check is then "not run"."""
 
     lab: str
     lab_title: str

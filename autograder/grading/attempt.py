@@ -1,0 +1,291 @@
+"""An `Attempt`: what a check does with a submission, and all that was seen while it did (hints read that).
+
+The check runs here, in the grader; every run of the submission goes through a `Runner`, in practice a worker process.
+Expected values never leave this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from autograder.devices import Comparison, Run, RunRequest, Source, Uninitialised
+from autograder.errors import KitError
+from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
+from autograder.grading.reproduction import reproduction
+from autograder.grading.result import Picture
+from autograder.grading.spec import CheckFailed
+from autograder.simgpu.hazards import Hazard
+
+Place = Literal["device", "simulated"]
+
+
+class Runner(Protocol):
+    """Where the submission runs: the student's faults come back in `Run.fault`; `GraderFault` is raised for ours."""
+
+    source: Source
+
+    def run(self, request: RunRequest, on: Place) -> Run: ...
+
+    def compare(self, requests: Sequence[RunRequest]) -> Comparison: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One run of the submission within an attempt."""
+
+    request: RunRequest
+    run: Run
+
+
+class Attempt:
+    """One check at work on one submission.
+
+    For checks: `rng`, `uniform`, `integers`, `run`, `simulate`, `speedup`, `expect_*`, `award`, `record`, `show`.
+    For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
+    """
+
+    def __init__(
+        self,
+        check: str,
+        runner: Runner,
+        rng: np.random.Generator,
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        self.check = check  # name of the check
+        self.rng = rng  # seeded by lab, check and the (secret) seed
+        self.sources = dict(sources or {})  # the submission's functions: name -> source text, to read and never to run
+        self.trials: list[Trial] = []
+        self.differences: list[Difference] = []  # of every `expect_close`, right or wrong
+        self.comparison: Comparison | None = None  # of the last `speedup`
+        self.measured: dict[str, Any] = {}  # numbers behind the verdict, for the report
+        self.failure: CheckFailed | None = None  # set once the check has failed
+        self.fraction: float | None = None  # of the points, set by `award`
+        self.flags: list[str] = []
+        self.pictures: list[Picture] = []
+        self._runner = runner
+        self._recipes: dict[int, tuple[np.ndarray, str]] = {}
+
+    # ---- inputs ----------------------------------------------------------------------------------------------------
+
+    def uniform(
+        self, shape: tuple[int, ...] | int, dtype: Any = np.float32, low: float = -1.0, high: float = 1.0
+    ) -> np.ndarray:
+        """Random numbers in [low, high); the report can say how to make the same array again."""
+        seed = int(self.rng.integers(2**31))
+        array = np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
+        recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{array.dtype})"
+        self._recipes[id(array)] = (array, recipe)
+        return array
+
+    def integers(self, low: int, high: int, shape: tuple[int, ...] | int, dtype: Any = np.int32) -> np.ndarray:
+        """Random whole numbers in [low, high), reproducible as with `uniform`."""
+        seed = int(self.rng.integers(2**31))
+        array = np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
+        recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{array.dtype})"
+        self._recipes[id(array)] = (array, recipe)
+        return array
+
+    # ---- running the submission -------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        function: str | RunRequest,
+        /,
+        *,
+        on: Place = "device",
+        grid: tuple[int, ...] | int | None = None,
+        block: tuple[int, ...] | int | None = None,
+        work_limit: int | None = None,
+        may_fault: bool = False,
+        **arguments: Any,
+    ) -> Run:
+        """Calls the submission's `function` with these arguments (in this order) and returns the run.
+
+        Arrays are copied to the device; `Uninitialised` ones are for the submission to fill. `grid` and `block` only
+        where `function` is a kernel. Raises `CheckFailed` where the submission's own fault ended the run, unless
+        `may_fault`.
+        """
+        request = function
+        if isinstance(request, str):
+            request = RunRequest(request, dict(arguments), grid=grid, block=block, work_limit=work_limit)
+        run = self._runner.run(request, on)
+        self.trials.append(Trial(request, run))
+        if run.fault is not None and not may_fault:
+            raise CheckFailed(str(run.fault), hazards=errors_in(run))
+        return run
+
+    def simulate(self, function: str | RunRequest, /, **arguments: Any) -> Run:
+        """Like `run`, always on the simulated GPU: for counters and hazards, which a real GPU does not give."""
+        return self.run(function, on="simulated", **arguments)
+
+    # ---- expectations -----------------------------------------------------------------------------------------------
+
+    def expect_close(
+        self,
+        got: np.ndarray,
+        expected: np.ndarray,
+        name: str = "",
+        *,
+        magnitude: np.ndarray | None = None,
+        terms: int = 1,
+        tolerance: float | None = None,
+    ) -> None:
+        """Fails the check unless every element of `got` is within `tolerance * magnitude` of `expected` (float64).
+
+        `magnitude`: what was accumulated for each element, such as `abs(a) @ abs(b)`; without it, abs(expected) or its
+        root mean square, whichever is larger. `terms`: how many products went into a sum; the default tolerance is
+        4 * sqrt(terms) roundings of `got`'s type. Whole numbers must be equal. NaN never passes.
+        """
+        trial, found_name = self._origin(got)
+        written = trial.run.written.get(found_name) if trial else None
+        if tolerance is None:
+            tolerance = default_tolerance(got.dtype, terms)
+        difference = compare_arrays(name or found_name or "result", got, expected, tolerance, magnitude, written)
+        self.differences.append(difference)
+        if not difference.is_close:
+            hazards = errors_in(trial.run) if trial else ()
+            raise CheckFailed(describe(difference), mismatches=difference.mismatches, hazards=hazards)
+
+    def expect_every_element_written(self, run: Run, name: str) -> None:
+        """Fails the check where the submission left elements of the `Uninitialised` argument `name` as they were."""
+        written = run.written[name]
+        if not written.all():
+            first = tuple(int(i) for i in np.argwhere(~written)[0])
+            missing = int((~written).sum())
+            index = ", ".join(map(str, first))
+            raise CheckFailed(
+                f"{name}[{index}] was never written; {missing:,} of {written.size:,} elements of `{name}` are left out.",
+                hazards=errors_in(run),
+            )
+
+    def expect_inputs_unchanged(self, run: Run, names: Sequence[str] | None = None) -> None:
+        """Fails the check where the submission wrote to an array that it was only to read (default: every input)."""
+        request = self._request(run)
+        for name in names or [key for key, value in request.arguments.items() if isinstance(value, np.ndarray)]:
+            before, after = request.arguments[name], run.outputs.get(name)
+            if after is None or before.tobytes() == np.ascontiguousarray(after).tobytes():
+                continue
+            differs = np.atleast_1d(~((before == after) | ((before != before) & (after != after))))
+            index = ", ".join(str(int(i)) for i in np.argwhere(differs)[0]) if differs.any() else "0"
+            raise CheckFailed(f"The input `{name}` was written to, first at {name}[{index}]; inputs are only read.")
+
+    def expect_no_hazards(self, run: Run, kinds: Sequence[str] | None = None) -> None:
+        """Fails the check where the run shows one of these kinds of hazard (default: every one that is an error).
+
+        A run on a real GPU shows none, so its request is simulated first.
+        """
+        if run.source == "measured":
+            run = self.run(self._request(run), on="simulated", may_fault=True)
+        found = [each for each in run.hazards if (each.kind in kinds if kinds else each.severity == "error")]
+        if found:
+            more = f" ({len(found) - 1} more below)" if len(found) > 1 else ""
+            raise CheckFailed(f"{found[0]}{more}", hazards=found)
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+
+    def expect_at_most(self, what: str, value: float, limit: float, advice: str = "") -> None:
+        """Records a counted number ("sectors per load request") and fails the check where it is over `limit`."""
+        self.record(**{what.replace(" ", "_"): value, "limit": limit})
+        if not value <= limit:
+            raise CheckFailed(f"{value:.4g} {what}, at most {limit:.4g} asked for.{' ' + advice if advice else ''}")
+
+    def speedup(
+        self,
+        requests: Sequence[RunRequest],
+        *,
+        threshold: float,
+        full_points_at: float | None = None,
+        no_points_at: float = 1.0,
+        verify: Callable[[RunRequest, Mapping[str, np.ndarray]], None] | None = None,
+    ) -> str:
+        """Fails the check unless the submission is `threshold` times as fast as the lab's baseline on these requests.
+
+        Points are a ramp: none at `no_points_at`, all at `full_points_at` (default: the threshold), in proportion
+        between. `requests` have distinct inputs of one shape. `verify(request, outputs)` checks the output of every
+        timed call on a real GPU and raises `CheckFailed`. Returns the line to show when it passed.
+        """
+        comparison = self.comparison = self._runner.compare(list(requests))
+        self.flags += comparison.flags
+        if comparison.fault is not None:
+            raise CheckFailed(str(comparison.fault))
+        if verify is not None:
+            for which, outputs in zip(comparison.request_of_output, comparison.outputs, strict=True):
+                verify(requests[which], outputs)
+        full = full_points_at or threshold
+        self.record(
+            ratio=comparison.ratio, low=comparison.low, high=comparison.high, threshold=threshold, full_points_at=full,
+            baseline_ns=comparison.baseline_ns, submission_ns=comparison.submission_ns, **dict(comparison.notes),
+        )  # fmt: skip
+        # An interval that still straddles the threshold after all repeats is the student's benefit, and is flagged.
+        passed = comparison.high >= threshold
+        ambiguous = passed and comparison.low < threshold
+        ratio = max(comparison.ratio, threshold) if passed else min(comparison.ratio, threshold)
+        self.award((ratio - no_points_at) / (full - no_points_at))
+        if ambiguous:
+            interval = f"{comparison.low:.2f} to {comparison.high:.2f}"
+            self.flags.append(f"{self.check}: {threshold:g} times lies within the interval {interval}")
+        line = f"{comparison.ratio:.2f} times the baseline's speed ({comparison.source})"
+        if not passed:
+            raise CheckFailed(f"{line}; {threshold:g} times asked for.")
+        return f"{line}, {threshold:g} asked for." + (f" Full points at {full:g}." if ratio < full else "")
+
+    # ---- verdict ----------------------------------------------------------------------------------------------------
+
+    def award(self, fraction: float) -> None:
+        """Gives this part of the check's points (0 to 1), whether it then passes or fails."""
+        self.fraction = float(min(max(fraction, 0.0), 1.0))
+
+    def record(self, **numbers: Any) -> None:
+        """Keeps numbers behind the verdict for the report."""
+        self.measured.update(numbers)
+
+    def show(self, picture: Picture) -> None:
+        """Adds a picture to the check's report."""
+        self.pictures.append(picture)
+
+    # ---- what was observed ------------------------------------------------------------------------------------------
+
+    @property
+    def hazards(self) -> tuple[Hazard, ...]:
+        """Hazards of every run so far."""
+        return tuple(each for trial in self.trials for each in trial.run.hazards)
+
+    @property
+    def fault(self) -> KitError | None:
+        """What ended the last run, if the submission did."""
+        return self.trials[-1].run.fault if self.trials else None
+
+    @property
+    def wrong(self) -> Difference | None:
+        """The comparison that failed, with `expected`, `got` and the mask `wrong`."""
+        return next((each for each in reversed(self.differences) if not each.is_close), None)
+
+    def reproduction(self) -> str:
+        """Code for a notebook that runs the last case again."""
+        if not self.trials:
+            return ""
+        recipes = {key: recipe for key, (_, recipe) in self._recipes.items()}
+        return reproduction(self.trials[-1].request, recipes, self.wrong)
+
+    def _origin(self, array: np.ndarray) -> tuple[Trial | None, str]:
+        """The trial and argument that an output array came from."""
+        for trial in reversed(self.trials):
+            for name, output in trial.run.outputs.items():
+                if output is array:
+                    return trial, name
+        return None, ""
+
+    def _request(self, run: Run) -> RunRequest:
+        return next(trial.request for trial in reversed(self.trials) if trial.run is run)
+
+
+def errors_in(run: Run) -> tuple[Hazard, ...]:
+    """The hazards of a run that are errors."""
+    return tuple(each for each in run.hazards if each.severity == "error")
+
+
+__all__ = ["Attempt", "CheckFailed", "Place", "Runner", "Trial", "Uninitialised"]

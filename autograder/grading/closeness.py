@@ -1,0 +1,102 @@
+"""Comparing a submission's output with the expected one: which elements are wrong, and how to say so in one line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.grading.result import Mismatch
+
+SHOWN_MISMATCHES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """One comparison, right or wrong. `wrong` and `unwritten` are masks of the arrays' shape (unwritten: or None)."""
+
+    name: str
+    got: np.ndarray
+    expected: np.ndarray
+    wrong: np.ndarray
+    unwritten: np.ndarray | None = None
+    problem: str = ""  # where shapes or types differ, so that elements cannot be compared
+
+    @property
+    def is_close(self) -> bool:
+        return not self.problem and not self.wrong.any()
+
+    @property
+    def mismatches(self) -> tuple[Mismatch, ...]:
+        """The first few wrong elements, in row-major order."""
+        if self.problem:
+            return ()
+        indices = np.argwhere(self.wrong)[:SHOWN_MISMATCHES]
+        return tuple(self._mismatch(tuple(int(i) for i in index)) for index in indices)
+
+    def _mismatch(self, index: tuple[int, ...]) -> Mismatch:
+        got = math.nan if self.unwritten is not None and self.unwritten[index] else self.got[index].item()
+        return Mismatch(self.name, index, self.expected[index].item(), got)
+
+
+def default_tolerance(dtype: np.dtype, terms: int = 1) -> float:
+    """4 * sqrt(terms) machine epsilons of a floating type; 0 for whole numbers.
+
+    Rounding errors of a sum of n terms grow like sqrt(n) in practice (Higham, Accuracy and Stability of Numerical
+    Algorithms, 2nd ed., section 2.8); the factor leaves room for any order of summation.
+    """
+    if np.dtype(dtype).kind not in "fc":
+        return 0.0
+    return 4.0 * math.sqrt(max(terms, 1)) * float(np.finfo(dtype).eps)
+
+
+def compare_arrays(
+    name: str,
+    got: np.ndarray,
+    expected: np.ndarray,
+    tolerance: float,
+    magnitude: np.ndarray | None = None,
+    written: np.ndarray | None = None,
+) -> Difference:
+    """Compares element by element: right where abs(got - expected) <= tolerance * magnitude, and written at all."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    if got.shape != expected.shape:
+        problem = f"`{name}` has shape {got.shape}, expected {expected.shape}."
+        return Difference(name, got, expected, np.ones((), bool), problem=problem)
+    if got.dtype.kind in "fc" or expected.dtype.kind in "fc":
+        right = _close(got, expected, tolerance, magnitude)
+    else:
+        right = got == expected
+    unwritten = None if written is None else ~written
+    if unwritten is not None:
+        right = right & written
+    return Difference(name, got, expected, np.asarray(~right), unwritten)
+
+
+def _close(got: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: np.ndarray | None) -> np.ndarray:
+    wide = np.complex128 if "c" in got.dtype.kind + expected.dtype.kind else np.float64
+    with np.errstate(invalid="ignore", over="ignore"):
+        exact = expected.astype(wide)
+        if magnitude is None:
+            size = np.abs(exact)
+            finite = size[np.isfinite(size)]
+            magnitude = np.maximum(size, math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0)
+        error = np.abs(got.astype(wide) - exact)
+        return (error <= tolerance * np.asarray(magnitude, np.float64)) | (got == expected)  # NaN is neither
+
+
+def describe(difference: Difference) -> str:
+    """One line about a wrong comparison: the first wrong element and how many there are."""
+    if difference.problem:
+        return difference.problem
+    first, count, size = difference.mismatches[0], int(difference.wrong.sum()), difference.wrong.size
+    index = ", ".join(map(str, first.index))
+    element = f"{first.array}[{index}]" if index else first.array
+    unwritten = 0 if difference.unwritten is None else int((difference.wrong & difference.unwritten).sum())
+    if unwritten and difference.unwritten is not None and difference.unwritten[first.index]:
+        start = f"{element} was never written, expected {first.expected:.7g}"
+    else:
+        start = f"{element} is {first.got:.7g}, expected {first.expected:.7g}"
+    total = f"{count:,} of {size:,} elements are wrong"
+    return f"{start}; {total}{f', {unwritten:,} of them never written' if unwritten else ''}."

@@ -1,0 +1,45 @@
+"""A failing case as code that can be pasted into a notebook beside the student's own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.devices import RunRequest, Uninitialised
+from autograder.grading.closeness import Difference
+
+LITERAL_ELEMENTS = 36  # larger arrays are written as the recipe that made them
+
+
+def reproduction(request: RunRequest, recipes: Mapping[int, str], wrong: Difference | None = None) -> str:
+    """Python that makes the request's arguments, calls the function, and fetches the wrong output.
+
+    `recipes` maps `id(array)` to the expression that makes it again.
+    """
+    lines = ["import numpy as np", "from numba import cuda", ""]
+    for name, value in request.arguments.items():
+        lines += _argument(name, value, recipes)
+    launch = f"[{request.grid}, {request.block}]" if request.grid is not None else ""
+    lines.append(f"{request.function}{launch}({', '.join(request.arguments)})")
+    if wrong is not None and wrong.mismatches and wrong.name in request.arguments:
+        first = wrong.mismatches[0]
+        index = ", ".join(map(str, first.index))
+        lines.append(f"{wrong.name}.copy_to_host()[{index}]  # expected {first.expected:.9g}")
+    return "\n".join(lines)
+
+
+def _argument(name: str, value: Any, recipes: Mapping[int, str]) -> list[str]:
+    if isinstance(value, Uninitialised):
+        return [f"{name} = cuda.device_array({tuple(value.shape)}, np.{np.dtype(value.dtype)})"]
+    if not isinstance(value, np.ndarray):
+        return [f"{name} = {value!r}" if not isinstance(value, np.generic) else f"{name} = np.{value.dtype}({value})"]
+    if id(value) in recipes:
+        return [f"{name} = cuda.to_device({recipes[id(value)]})"]
+    if value.size and (value == value.flat[0]).all():
+        return [f"{name} = cuda.to_device(np.full({value.shape}, {value.flat[0].item()!r}, np.{value.dtype}))"]
+    if value.size <= LITERAL_ELEMENTS:
+        return [f"{name} = cuda.to_device(np.array({value.tolist()!r}, np.{value.dtype}).reshape({value.shape}))"]
+    made = f"np.random.default_rng(0).uniform(-1, 1, {value.shape}).astype(np.{value.dtype})"
+    return [f"{name} = cuda.to_device({made})  # the same shape, other numbers"]

@@ -1,0 +1,138 @@
+"""A lab's specification: START HERE to write one. `labs/labNN_topic/spec.py` holds a `LAB` and its checks and hints.
+
+A check is one function whose docstring is the sentence that the student reads; it takes an `Attempt` (attempt.py) and
+raises `CheckFailed`. Checks run in the order in which they stand in the file, in the grader's own process: the
+submission itself only ever runs in a worker, behind `attempt.run`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.language.program import Kind
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from autograder.devices import RunRequest
+    from autograder.grading.attempt import Attempt
+    from autograder.grading.result import Mismatch
+    from autograder.simgpu.hazards import Hazard
+
+Judge = Callable[["Attempt"], "str | None"]
+
+
+class CheckFailed(Exception):
+    """A check's verdict "failed": `message` is one line for the student; `earned` points may be given all the same.
+
+    `mismatches` and `hazards` are what the report shows beside the message.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        earned: float | None = None,
+        mismatches: Sequence[Mismatch] = (),
+        hazards: Sequence[Hazard] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.earned = earned
+        self.mismatches = tuple(mismatches)
+        self.hazards = tuple(hazards)
+
+
+@dataclass(frozen=True)
+class Required:
+    """A function that the submission must define; parameters are matched by number, their names are for messages."""
+
+    name: str
+    kind: Kind
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One check of a lab: `judge` decides, `title` is its docstring; the checks named in `after` must have passed."""
+
+    name: str
+    title: str
+    points: float
+    after: tuple[str, ...]
+    judge: Judge
+
+
+@dataclass(frozen=True)
+class HintRule:
+    """A misconception that a lab knows: `recognise` looks at a failed attempt and returns the hint's text, or None.
+
+    `checks`: the failed checks that it looks at; empty means every one.
+    """
+
+    name: str
+    checks: tuple[str, ...]
+    recognise: Judge
+
+
+@dataclass(frozen=True)
+class Lab:
+    """What a lab asks for. A spec.py gives the first fields; `load_lab` fills in those from `name` on."""
+
+    title: str
+    lesson: str  # the notebook that it belongs to, without its ending: "01_naive_matmul"
+    required: tuple[Required, ...]
+    hours: float = 2  # what a student may need
+    baseline: str = ""  # file in the lab's folder that speed is compared with
+    profile: Callable[[np.random.Generator], RunRequest] | None = None  # the case shown by source line in reports
+    seconds_per_run: float = 60  # wall-clock limit of one run or comparison
+    name: str = ""  # the folder's: "lab01_naive_matmul"
+    folder: Path = Path()
+    checks: tuple[Check, ...] = field(default=(), repr=False)
+    hints: tuple[HintRule, ...] = field(default=(), repr=False)
+
+    @property
+    def points(self) -> float:
+        return sum(each.points for each in self.checks)
+
+    @property
+    def notebook(self) -> Path:
+        """What the student edits and hands in."""
+        return self.folder / "lab.ipynb"
+
+    @property
+    def baseline_path(self) -> Path | None:
+        return self.folder / self.baseline if self.baseline else None
+
+
+def check(*, points: float, after: Sequence[str] = ()) -> Callable[[Judge], Judge]:
+    """Marks a function of a spec as a check worth `points`; "not run" where a check named in `after` did not pass.
+
+    The function may return a line to show when it passed ("2.8 times the baseline").
+    """
+
+    def mark(judge: Judge) -> Judge:
+        title = " ".join((inspect.getdoc(judge) or "").split("\n\n")[0].split())
+        judge.as_check = Check(judge.__name__, title, points, tuple(after), judge)  # type: ignore[attr-defined]
+        return judge
+
+    return mark
+
+
+def hint(name: str, *, checks: Sequence[str] = ()) -> Callable[[Judge], Judge]:
+    """Marks a function of a spec as the recogniser of a misconception; see `HintRule`."""
+
+    def mark(recognise: Judge) -> Judge:
+        recognise.as_hint = HintRule(name, tuple(checks), recognise)  # type: ignore[attr-defined]
+        return recognise
+
+    return mark
+
+
+def marked(namespace: dict[str, Any], attribute: str) -> tuple[Any, ...]:
+    """What the decorators left on the functions of a spec, in file order."""
+    return tuple(getattr(value, attribute) for value in namespace.values() if hasattr(value, attribute))
