@@ -1,0 +1,142 @@
+"""The GPUs that the model knows, figure by figure: (value, source).
+
+Figures come in three layers, each overriding the one before: what was measured on one H200 and is carried over to GPUs
+on which nobody measured it for this kit, what the architecture fixes, and what is particular to the chip.
+"""
+
+from __future__ import annotations
+
+from autograder.perfmodel.specification import Specification
+
+GUIDE = "CUDA C++ Programming Guide, arithmetic instructions and technical specifications by compute capability"
+OURS = "provisional, to be replaced by the microbenchmark on an H200"
+CARRIED = "carried over from the H200 microbenchmark, not measured on this GPU"
+RESERVED = "CUDA Ampere tuning guide: the system keeps 1 KiB of shared memory for each block (8.0 and later)"
+FOUR_SCHEDULERS = "CUDA C++ Programming Guide: four warp schedulers, one instruction a cycle each"
+
+Figure = tuple[object, str]
+
+# Behaviour that data sheets leave out. Times in cycles travel from GPU to GPU better than times in nanoseconds.
+MEASURED_ON_H200: dict[str, Figure] = {
+    "l2_store_sectors_per_cycle": (0.51, OURS),
+    "load_store_requests_per_cycle": (1.0, OURS),
+    "l1_lines_per_cycle": (1.0, OURS),
+    "shared_wavefronts_per_cycle": (1.0, OURS),
+    "l1_latency_cycles": (40.0, OURS),
+    "l2_latency_cycles": (270.0, OURS),
+    "dram_latency_cycles": (800.0, OURS),
+    "shared_latency_cycles": (30.0, OURS),
+    "barrier_cycles": (30.0, OURS),
+    "gpu_atomic_sectors_per_cycle": (48.0, OURS),
+    "gpu_atomic_same_address_per_cycle": (1.0, OURS),
+    "shared_atomic_lanes_per_cycle": (16.0, OURS),
+    "launch_overhead_ns": (2800.0, OURS),
+}
+
+
+def _lanes(float32: int, float64: int, float16: int, integer: int, special: int, conversion: int) -> dict[str, Figure]:
+    rates = {
+        "float32_lanes_per_cycle": float32,
+        "float64_lanes_per_cycle": float64,
+        "float16_lanes_per_cycle": float16,
+        "integer_lanes_per_cycle": integer,
+        "special_lanes_per_cycle": special,
+        "conversion_lanes_per_cycle": conversion,
+    }
+    return {name: (float(value), GUIDE) for name, value in rates.items()}
+
+
+def _capacity(capability: tuple[int, int], threads: int, blocks: int, shared_kib: int) -> dict[str, Figure]:
+    reserved: Figure = (1024, RESERVED) if capability >= (8, 0) else (0, "none before compute capability 8.0")
+    return {
+        "compute_capability": (capability, GUIDE),
+        "max_threads": (threads, GUIDE),
+        "max_blocks": (blocks, GUIDE),
+        "registers": (65536, GUIDE),
+        "shared_bytes": (shared_kib * 1024, GUIDE),
+        "shared_reserved_bytes_per_block": reserved,
+        "warp_instructions_per_cycle": (4.0, FOUR_SCHEDULERS),
+    }
+
+
+HOPPER = _lanes(128, 64, 256, 64, 16, 64) | _capacity((9, 0), 2048, 32, 228)
+AMPERE_A100 = _lanes(64, 32, 256, 64, 16, 64) | _capacity((8, 0), 2048, 32, 164)
+ADA = _lanes(128, 2, 128, 64, 16, 64) | _capacity((8, 9), 1536, 24, 100)
+TURING = _lanes(64, 2, 128, 64, 16, 64) | _capacity((7, 5), 1024, 16, 64)
+KEPLER = _lanes(192, 64, 192, 160, 32, 128) | _capacity((3, 5), 2048, 16, 48)
+
+HOPPER_SHEET = "https://www.nvidia.com/en-us/data-center/h200/"
+H100_SHEET = "https://www.nvidia.com/en-us/data-center/h100/ (SXM)"
+A100_PAPER = "NVIDIA A100 Tensor Core GPU Architecture whitepaper, 2020 (40 GB SXM)"
+T4_PAPER = "NVIDIA Turing GPU Architecture whitepaper, 2018, and NVIDIA T4 data sheet"
+ADA_PAPER = "NVIDIA Ada GPU Architecture whitepaper, 2022"
+LAPTOP_SHEET = "https://www.nvidia.com/en-us/geforce/laptops/compare/ (115 W part)"
+QUADRO_SHEET = "NVIDIA Quadro RTX 6000 data sheet, 2018, and the seeds' slides on DRAM bandwidth"
+K40_SHEET = "NVIDIA Tesla K40 board specification BD-06902-001, 2013, and the GK110 whitepaper"
+GTX280_SHEET = "NVIDIA GeForce GTX 200 GPU Technical Brief, 2008"
+
+
+def _chip(sms: int, clock_ghz: float, dram: float, l2_mib: float, source: str) -> dict[str, Figure]:
+    return {
+        "multiprocessors": (sms, source),
+        "clock_ghz": (clock_ghz, source + "; boost clock"),
+        "dram_gb_per_s": (dram, source),
+        "l2_bytes": (int(l2_mib * 2**20), source),
+    }
+
+
+def _scaled(chip: dict[str, Figure], l2_sms: float = 132 * 1.98) -> dict[str, Figure]:
+    """What the H200 achieved of its data sheet, applied to another chip: a share of DRAM, and L2 per cycle."""
+    dram, sms, clock = (float(chip[name][0]) for name in ("dram_gb_per_s", "multiprocessors", "clock_ghz"))
+    return {
+        "dram_achievable_gb_per_s": (round(0.896 * dram, 1), "the share of the data sheet's rate that an H200 reached"),
+        "l2_gb_per_s": (round(5500 * sms * clock / l2_sms, 1), "the H200's L2 rate per multiprocessor and cycle"),
+    }
+
+
+def _build(name: str, architecture: dict[str, Figure], chip: dict[str, Figure], **particular: Figure) -> Specification:
+    carried = {key: (value, CARRIED) for key, (value, _) in MEASURED_ON_H200.items()}
+    figures = carried | _scaled(chip) | architecture | chip | particular
+    values = {key: value for key, (value, _) in figures.items()}
+    return Specification(name=name, sources={key: source for key, (_, source) in figures.items()}, **values)  # type: ignore[arg-type]
+
+
+_H200_CHIP = _chip(132, 1.98, 4800.0, 60, HOPPER_SHEET) | {
+    "l2_bytes": (60 * 2**20, "CUDA device attribute read on an H200"),
+    "clock_ghz": (1.98, "nvidia-smi on a busy H200"),
+}
+_BEFORE_VOLTA = "assumed: nobody measured it for this kit, and the H200's figure is not of this kind of memory system"
+
+SPECIFICATIONS: dict[str, Specification] = {
+    "H200": _build(
+        "NVIDIA H200",
+        HOPPER,
+        _H200_CHIP,
+        **MEASURED_ON_H200,
+        dram_achievable_gb_per_s=(4300.0, OURS),
+        l2_gb_per_s=(5500.0, OURS),
+    ),
+    "H100": _build("NVIDIA H100 SXM", HOPPER, _chip(132, 1.98, 3350.0, 50, H100_SHEET)),
+    "A100": _build("NVIDIA A100 40 GB SXM", AMPERE_A100, _chip(108, 1.41, 1555.0, 40, A100_PAPER)),
+    "T4": _build("NVIDIA T4", TURING, _chip(40, 1.59, 320.0, 4, T4_PAPER)),
+    "RTX 4090": _build("NVIDIA GeForce RTX 4090", ADA, _chip(128, 2.52, 1008.0, 72, ADA_PAPER)),
+    "RTX 4060 Laptop": _build("NVIDIA GeForce RTX 4060 Laptop", ADA, _chip(24, 2.37, 256.0, 32, LAPTOP_SHEET)),
+    "Quadro RTX 6000": _build("NVIDIA Quadro RTX 6000", TURING, _chip(72, 1.77, 672.0, 6, QUADRO_SHEET)),
+    "K40": _build("NVIDIA Tesla K40 (Kepler GK110)", KEPLER, _chip(15, 0.745, 288.0, 1.5, K40_SHEET)),
+    "GTX 280": _build(
+        "NVIDIA GeForce GTX 280",
+        {
+            **_lanes(8, 1, 8, 8, 2, 8),
+            **_capacity((1, 3), 1024, 8, 16),
+            "registers": (16384, GTX280_SHEET),
+            "warp_instructions_per_cycle": (0.25, GTX280_SHEET + ": 8 cores, so a warp issues over 4 cycles"),
+            "shared_wavefronts_per_cycle": (0.5, GTX280_SHEET + ": 16 banks, half a warp at a time"),
+            "load_store_requests_per_cycle": (0.25, _BEFORE_VOLTA),
+            "l1_lines_per_cycle": (0.25, _BEFORE_VOLTA),
+            "dram_latency_cycles": (500.0, "the seeds' slides of HiPC 2009: 400 to 600 cycles"),
+            "l2_latency_cycles": (500.0, "no cache: the latency of DRAM"),
+            "l1_latency_cycles": (500.0, "no cache: the latency of DRAM"),
+        },
+        _chip(30, 1.296, 141.7, 0, GTX280_SHEET),
+    ),
+}
