@@ -1,0 +1,7 @@
+"""A `Result` in, something people read out: terminal text, HTML, JSON, a gradebook, a class page. All pure functions.
+
+START HERE: `terminal.render` is the shortest; `html.render` (a student's page), `html.fragment` (a notebook's output)
+and `class_page.render` (the instructor's page) fill the Jinja2 templates beside them. `speed` and `attention` hold what
+every form says alike: the verdict on speed, the next step, and who needs a look. `wording` turns values into words,
+and is also where text that a student controls is made safe to show.
+"""

@@ -1,0 +1,53 @@
+"""Who needs a person's look, and why: what the class page, the class table and the gradebook agree on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autograder.grading.result import Result
+from autograder.reports.wording import one_line
+
+KINDS = {
+    "unreadable": "Could not be read",
+    "not run": "Could not be graded",
+    "ambiguous": "Speed too close to call",
+    "flagged": "Flagged",
+}
+
+GRADER_FAILED = "The grader could not run every check. That is its fault, not yours, and costs you nothing: try again."
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason to look: `kind` is a key of `KINDS`, `text` says what was seen."""
+
+    kind: str
+    text: str
+
+
+def reasons(result: Result) -> tuple[Reason, ...]:
+    """Every reason to look at `result`, most pressing kind first; none for an ordinary pass or failure.
+
+    A check that was not run because an earlier one failed is ordinary; one that the grader could not run is not.
+    """
+    found = []
+    if result.error:
+        found.append(Reason("unreadable", one_line(result.error, 300)))
+    faults = [check for check in result.checks if check.fault]
+    found += [Reason("not run", one_line(f"{check.name}: {check.message}", 300)) for check in faults]
+    if result.outcome == "not run" and not faults and not result.error:
+        found.append(Reason("not run", "no check failed, yet some were not run"))
+    close = [check.name for check in result.checks if check.measured.get("ambiguous")]
+    found += [Reason("ambiguous", f"{name}: the interval contains the threshold") for name in close]
+    for flag in dict.fromkeys(result.flags):
+        if "ambiguous" in flag.lower():
+            if not close:
+                found.append(Reason("ambiguous", one_line(flag, 300)))
+        else:
+            found.append(Reason("flagged", one_line(flag, 300)))
+    return tuple(sorted(found, key=lambda reason: list(KINDS).index(reason.kind)))
+
+
+def reasons_text(result: Result) -> str:
+    """All reasons on one line, empty where there is none."""
+    return "; ".join(reason.text for reason in reasons(result))

@@ -1,0 +1,42 @@
+"""Report files: written whole or not at all, under names that every file system takes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")  # reserved by Windows, whatever their ending
+_HASHED = re.compile(r".*-[0-9a-f]{8}")
+
+
+def report_name(student: str) -> str:
+    """The file stem of a student's reports: the name itself where it is plain, else made plain with a hash behind it.
+
+    Two students never share one, not even on a file system that ignores case: only a name that is already lower-case
+    letters, digits, `.`, `_` and `-` goes without the hash, and none that looks as if it had one.
+    """
+    plain = re.sub(r"[^a-z0-9._-]+", "-", student.lower()).strip(".-")[:60]
+    if plain == student and plain and not _DEVICES.fullmatch(plain) and not _HASHED.fullmatch(plain):
+        return plain
+    digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain or 'student'}-{digest}"
+
+
+def write_atomically(path: str | os.PathLike[str], text: str) -> None:
+    """Writes UTF-8 `text` to `path` so that a reader, or a kill at any moment, finds the old file or the new one."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)  # mkstemp makes it private; a report is there to be read
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise

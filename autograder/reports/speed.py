@@ -1,0 +1,120 @@
+"""The verdict on speed as every report tells it, from the numbers that a speed check leaves in `CheckResult.measured`.
+
+A check is a speed check when its `measured` holds `ratio` and `threshold`. Beside them, where known: `low` and `high`
+(the interval), `full_points_at` (the end of the ramp), `baseline_ns`, `submission_ns` and `ambiguous`.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.grading.result import CheckResult, Result
+from autograder.reports.wording import duration_text, one_line, points_text, ratio_text
+
+NAMES = ("ratio", "low", "high", "threshold", "full_points_at", "baseline_ns", "submission_ns", "ambiguous")
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How many times faster than the baseline a submission is, and where the thresholds lie."""
+
+    ratio: float
+    low: float
+    high: float
+    threshold: float
+    full_points_at: float | None
+    source: str  # "measured" or "simulated"
+    baseline_ns: float | None = None
+    submission_ns: float | None = None
+    ambiguous: bool = False  # the interval contains the threshold, however often it was timed
+
+    @property
+    def goal(self) -> float | None:
+        """The next ratio that earns more: the threshold, then the end of the ramp, then nothing."""
+        if self.ratio < self.threshold and not self.ambiguous:
+            return self.threshold
+        if self.full_points_at is not None and self.ratio < self.full_points_at:
+            return self.full_points_at
+        return None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one sentence, with its interval where there is one."""
+        times = ""
+        if self.baseline_ns and self.submission_ns:
+            times = f" ({duration_text(self.submission_ns)} against {duration_text(self.baseline_ns)})"
+        interval = ""
+        if self.high > self.low:
+            interval = f", interval {ratio_text(self.low)} to {ratio_text(self.high)}"
+        pace = f"{ratio_text(self.ratio)} times the speed of the baseline{times}{interval}, {self.source}"
+        targets = f"The threshold is {ratio_text(self.threshold)}"
+        if self.full_points_at is not None and self.full_points_at > self.threshold:
+            targets += f", full points from {ratio_text(self.full_points_at)}"
+        doubt = " The interval contains the threshold, so you have the benefit of the doubt." if self.ambiguous else ""
+        return f"{pace}. {targets}.{doubt}"
+
+
+def speed_of(check: CheckResult) -> Speed | None:
+    """The numbers of a speed check, or None where `check` is of another kind or never got as far as a ratio."""
+    measured = check.measured
+    ratio, threshold = _number(measured, "ratio"), _number(measured, "threshold")
+    if ratio is None or threshold is None:
+        return None
+    low, high = _number(measured, "low"), _number(measured, "high")
+    low, high = (ratio if low is None else low), (ratio if high is None else high)
+    return Speed(
+        ratio=ratio,
+        low=low,
+        high=high,
+        threshold=threshold,
+        full_points_at=_number(measured, "full_points_at"),
+        source=check.source or "simulated",
+        baseline_ns=_number(measured, "baseline_ns"),
+        submission_ns=_number(measured, "submission_ns"),
+        ambiguous=bool(measured.get("ambiguous", False)),
+    )
+
+
+def _number(measured: Mapping[str, Any], name: str) -> float | None:
+    value = measured.get(name)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def next_step(result: Result) -> str:
+    """What earns the next points: the first failed check in order, or how far away the next speed threshold is."""
+    for check in result.checks:
+        left = check.max_points - check.points
+        if check.fault or left <= 0:
+            continue
+        speed = speed_of(check)
+        if speed is not None and speed.goal is not None:
+            return _distance(speed, speed.goal, left)
+        if check.outcome == "failed":
+            return f"Next: {one_line(check.title, 300).rstrip('.')} ({_worth(left)})."
+    return ""
+
+
+def _distance(speed: Speed, goal: float, left: float) -> str:
+    what = "The next threshold" if goal == speed.threshold else "Full points"
+    verb = "is" if goal == speed.threshold else "start at"
+    if speed.ratio <= 0:
+        return f"{what} {verb} {ratio_text(goal)} times the baseline ({_worth(left)})."
+    return (
+        f"{what} {verb} {ratio_text(goal)} times the baseline ({_worth(left)}): "
+        f"yours is at {ratio_text(speed.ratio)}, so it has to become {_factor(goal / speed.ratio)} times faster still."
+    )
+
+
+def _factor(factor: float) -> str:
+    """Rounded up: a student who reaches the printed factor has reached the threshold."""
+    return ratio_text(math.ceil(factor * 100 - 1e-9) / 100)
+
+
+def _worth(points: float) -> str:
+    return f"{points_text(points)} {'point' if points == 1 else 'points'}"

@@ -1,0 +1,144 @@
+"""A result as plain text: what `check` prints, and the table that `grade` ends with."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from autograder.grading.result import CheckResult, Outcome, Result
+from autograder.reports.attention import GRADER_FAILED, reasons_text
+from autograder.reports.speed import NAMES, next_step, speed_of
+from autograder.reports.wording import (
+    LINE_LIMIT,
+    MESSAGE_LIMIT,
+    clipped,
+    display_width,
+    index_text,
+    measured_text,
+    one_line,
+    pair_text,
+    points_text,
+    ratio_text,
+    shortened,
+    visible,
+)
+from autograder.simgpu.hazards import Hazard
+
+WIDTH = 100  # columns
+MISMATCHES = 5  # shown of each check
+HAZARDS = 5
+_MARGIN = " " * 4
+_COLOURS: dict[Outcome, str] = {"passed": "32", "failed": "1;31", "not run": "33"}
+
+
+def render(result: Result, colour: bool = False) -> str:
+    """The student's view: every check in order with what helps to mend it, then the points and the next step."""
+    lines = [one_line(result.lab_title, WIDTH), f"{one_line(result.student, 60)}: {one_line(result.submission, 80)}"]
+    lines += [f"{one_line(result.device, 80)}, {result.source}", ""]
+    if result.error:
+        lines += [*_wrapped(f"This submission could not be read: {result.error}", ""), ""]
+    for check in result.checks:
+        lines += _check(check, colour)
+    lines += ["", f"{points_text(result.points)} of {points_text(result.max_points)} points"]
+    if step := next_step(result):
+        lines += _wrapped(step, "")
+    if any(check.fault for check in result.checks):
+        lines += _wrapped(GRADER_FAILED, "")
+    return "\n".join(lines) + "\n"
+
+
+def render_class(results: Iterable[Result]) -> str:
+    """The instructor's table, a row a student in the order given: points, outcome, speedup, what needs a look."""
+    results = list(results)
+    rows = [("student", "points", "outcome", "speedup", "needs a look")]
+    for result in results:
+        speeds = [speed.ratio for check in result.checks if (speed := speed_of(check))]
+        points = f"{points_text(result.points)} of {points_text(result.max_points)}"
+        speedup = f"{ratio_text(speeds[0])} x" if speeds else ""
+        rows.append((one_line(result.student), points, result.outcome, speedup, reasons_text(result)))
+    passed = sum(result.outcome == "passed" for result in results)
+    looks = sum(bool(row[-1]) for row in rows[1:])
+    summary = f"{_plural(len(results), 'submission')}: {passed} passed everything, {looks} to look at"
+    return _table(rows, limits=(28, 14, 8, 10, 60), right=(1, 3)) + f"\n{summary}\n"
+
+
+def _check(check: CheckResult, colour: bool) -> list[str]:
+    word = f"{check.outcome:<8}"
+    if colour:
+        word = f"\x1b[{_COLOURS[check.outcome]}m{word}\x1b[0m"
+    points = f"{points_text(check.points)}/{points_text(check.max_points)}"
+    title = textwrap.wrap(one_line(check.title), WIDTH - 19) or [one_line(check.name)]
+    lines = [f"{word}  {points:>7}  {title[0]}", *(" " * 19 + rest for rest in title[1:])]
+    speed = speed_of(check)
+    if speed is not None:
+        lines += _wrapped(speed.sentence, _MARGIN)
+    if check.message:
+        lines += _wrapped(check.message, _MARGIN)
+    if check.outcome != "passed":
+        lines += _evidence(check)
+    return lines
+
+
+def _evidence(check: CheckResult) -> list[str]:
+    """What helps to mend a check that did not pass, in the order that it is useful."""
+    lines = []
+    for mismatch in check.mismatches[:MISMATCHES]:
+        expected, got = pair_text(mismatch.expected, mismatch.got)
+        lines.append(f"{_MARGIN}{index_text(mismatch.array, mismatch.index)}: expected {expected}, got {got}")
+    lines += _more(len(check.mismatches) - MISMATCHES, "wrong element")
+    for hazard in check.hazards[:HAZARDS]:
+        lines += _hazard(hazard)
+    lines += _more(len(check.hazards) - HAZARDS, "hazard")
+    for name, value in check.measured.items():
+        if name not in NAMES:
+            lines += _wrapped(": ".join(measured_text(name, value)), _MARGIN)
+    for hint in check.hints:
+        lines += _wrapped(f"Hint ({one_line(hint.name, 60)}): {hint.text}", _MARGIN)
+    if check.reproduce:
+        lines.append(f"{_MARGIN}To see it, paste:")
+        lines += [f"{_MARGIN}    {shortened(line)}" for line in visible(check.reproduce).splitlines()[:40]]
+    return [*lines, ""] if lines else lines
+
+
+def _hazard(hazard: Hazard) -> list[str]:
+    where = f"{one_line(str(hazard.line))}: " if hazard.line else ""
+    who = ""
+    if hazard.block is not None and hazard.thread is not None:
+        who = f" Block {tuple(hazard.block)}, thread {tuple(hazard.thread)}"
+        who += f", {hazard.occurrences:,} times in all." if hazard.occurrences > 1 else "."
+    lines = _wrapped(f"{where}{hazard.message}{who}", _MARGIN)
+    if hazard.text:
+        lines.append(f"{_MARGIN}    {shortened(one_line(hazard.text, LINE_LIMIT))}")
+    return lines + _wrapped(hazard.remedy, _MARGIN)
+
+
+def _more(count: int, what: str) -> list[str]:
+    return [f"{_MARGIN}and {_plural(count, what)} more"] if count > 0 else []
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _wrapped(text: str, margin: str) -> list[str]:
+    """`text` filled to the page's width, its own line breaks kept."""
+    paragraphs = shortened(visible(text), MESSAGE_LIMIT).splitlines()
+    lines = []
+    for paragraph in paragraphs:
+        lines += textwrap.wrap(paragraph, WIDTH, initial_indent=margin, subsequent_indent=margin)
+    return lines
+
+
+def _table(rows: Sequence[Sequence[str]], limits: Sequence[int], right: Sequence[int]) -> str:
+    """`rows` under a ruled first one, in columns as wide as their widest cell up to `limits`."""
+    cut = [[clipped(cell, limit) for cell, limit in zip(row, limits, strict=True)] for row in rows]
+    widths = [max(display_width(row[column]) for row in cut) for column in range(len(limits))]
+    lines = []
+    for row in cut:
+        cells = []
+        for column, cell in enumerate(row):
+            space = " " * (widths[column] - display_width(cell))
+            cells.append(space + cell if column in right else cell + space)
+        lines.append("  ".join(cells).rstrip())
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(lines) + "\n"
