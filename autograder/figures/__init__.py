@@ -1,0 +1,14 @@
+"""Pictures drawn from counted work: launches, recorded accesses, estimates go in, a `Figure` (SVG, alt text) comes out.
+
+Every function here is pure and its bytes never change for the same input, so a notebook's outputs can be compared.
+START HERE: `svg.py` holds `Figure` and the drawing board; each picture is one module of its own.
+"""
+
+from autograder.figures.bars import bars
+from autograder.figures.heat import heat_colour, heat_map
+from autograder.figures.roofline import Point, roofline
+from autograder.figures.sector_map import sector_map
+from autograder.figures.svg import Figure
+from autograder.figures.thread_map import thread_map
+
+__all__ = ["Figure", "Point", "bars", "heat_colour", "heat_map", "roofline", "sector_map", "thread_map"]

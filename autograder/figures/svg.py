@@ -1,0 +1,124 @@
+"""The drawing board: `Canvas` collects SVG shapes, `Figure` is the picture that notebooks, reports and slides show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Literal
+
+from autograder.figures.palette import INK, LINE, PAPER
+
+FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+SMALL, NORMAL, TITLE = 12, 13, 15  # text sizes in pixels; nothing is ever smaller than SMALL
+MARGIN = 16
+Anchor = Literal["start", "middle", "end"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A finished picture: SVG text, and alt text that says in words what the picture shows."""
+
+    svg: str
+    alt: str
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
+        return {"image/svg+xml": self.svg, "text/plain": self.alt}, {"image/svg+xml": {"alt": self.alt}}
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __str__(self) -> str:
+        return self.alt
+
+
+def number(value: float) -> str:
+    """A coordinate with at most two decimals and no trailing zeros, so that bytes agree on every platform."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+class Canvas:
+    """Shapes in drawing order, in pixels from the top left corner; `figure` puts them on a light card of its own."""
+
+    def __init__(self) -> None:
+        self._shapes: list[str] = []
+
+    def rectangle(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        fill: str = "none",
+        stroke: str = "",
+        thickness: float = 1,
+    ) -> None:
+        outline = f' stroke="{stroke}" stroke-width="{number(thickness)}"' if stroke else ""
+        size = f'x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}"'
+        self._shapes.append(f'<rect {size} fill="{fill}"{outline}/>')
+
+    def line(
+        self, x1: float, y1: float, x2: float, y2: float, stroke: str = INK, thickness: float = 1, dashes: str = ""
+    ) -> None:
+        ends = f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"'
+        dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+        self._shapes.append(f'<line {ends} stroke="{stroke}" stroke-width="{number(thickness)}"{dashed}/>')
+
+    def polygon(self, points: list[tuple[float, float]], fill: str, stroke: str = "none") -> None:
+        corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
+        self._shapes.append(f'<polygon points="{corners}" fill="{fill}" stroke="{stroke}"/>')
+
+    def circle(self, x: float, y: float, radius: float, fill: str, stroke: str = "none") -> None:
+        place = f'cx="{number(x)}" cy="{number(y)}" r="{number(radius)}"'
+        self._shapes.append(f'<circle {place} fill="{fill}" stroke="{stroke}"/>')
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        *,
+        size: int = NORMAL,
+        anchor: Anchor = "start",
+        fill: str = INK,
+        bold: bool = False,
+        turn: int = 0,
+        mono: bool = False,
+    ) -> None:
+        """One line of text; `y` is its baseline and `turn` its rotation in degrees."""
+        style = f'font-size="{max(size, SMALL)}" text-anchor="{anchor}" fill="{fill}"'
+        style += ' font-weight="bold"' if bold else ""
+        style += " font-family=\"Menlo, Consolas, 'DejaVu Sans Mono', monospace\"" if mono else ""
+        style += f' transform="rotate({turn} {number(x)} {number(y)})"' if turn else ""
+        self._shapes.append(f'<text x="{number(x)}" y="{number(y)}" {style}>{escape(words, quote=False)}</text>')
+
+    def key(self, x: float, y: float, entries: list[tuple[str, str]]) -> float:
+        """A row of colour squares with their meaning, left to right; returns the x where the row ends."""
+        for fill, words in entries:
+            self.rectangle(x, y - 11, 13, 13, fill, LINE)
+            self.text(x + 19, y, words, size=SMALL)
+            x += 19 + text_width(words, SMALL) + 22
+        return x
+
+    def figure(self, width: float, height: float, alt: str) -> Figure:
+        """The card, the shapes, and the alt text; the picture shrinks with a narrow page and never grows."""
+        w, h = number(width), number(height)
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}" role="img" '
+            f'aria-label="{escape(alt)}" font-family="{FONT}" style="max-width:100%;height:auto">'
+        )
+        card = f'<rect x="0.5" y="0.5" width="{number(width - 1)}" height="{number(height - 1)}" rx="8" '
+        card += f'fill="{PAPER}" stroke="{LINE}"/>'
+        title = f"<title>{escape(alt, quote=False)}</title>"
+        text = "\n".join([head, title, card, *self._shapes, "</svg>"])
+        return Figure(text.encode("ascii", "xmlcharrefreplace").decode(), alt)  # safe in a page of any encoding
+
+
+def text_width(words: str, size: int = NORMAL) -> float:
+    """Roughly how wide `words` will be, in pixels (Helvetica's average advance; errs on the wide side)."""
+    return len(words) * size * 0.56
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 block`, `6 blocks`, `1,016,064 threads`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,0 +1,210 @@
+"""The pictures: what they count, that they are well-formed SVG with alt text, and that their bytes never change."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+
+import pytest
+
+from autograder.figures import Figure, Point, bars, heat_colour, heat_map, roofline, sector_map, thread_map
+from autograder.figures.palette import (
+    BLACK,
+    IDLE,
+    PALE_BLUE,
+    PALE_ORANGE,
+    PALER_BLUE,
+    PAPER,
+    SERIES,
+    VERMILLION,
+    ink_on,
+)
+from autograder.figures.sector_map import sectors_of
+from autograder.perfmodel import SPECIFICATIONS, Roofline
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recorded access, as hand-made data."""
+
+    addresses: tuple[int, ...]
+    kind: str = "load"
+    array: str = "a"
+    itemsize: int = 4
+    shape: tuple[int, ...] = (128, 128)
+    warp: int = 0
+    block: tuple[int, ...] = (0, 0, 0)
+
+
+ONE_ELEMENT = Recorded((0,) * 32)
+ALONG_A_ROW = Recorded(tuple(range(0, 128, 4)), array="b")
+DOWN_A_COLUMN = Recorded(tuple(range(0, 32 * 512, 512)))
+
+PICTURES = {
+    "small launch": lambda: thread_map((3, 2), (4, 4), (7, 10)),
+    "large launch": lambda: thread_map((63, 63), (16, 16), (1000, 1000)),
+    "too few blocks": lambda: thread_map((2, 2), (4, 4), (10, 10)),
+    "transposed launch": lambda: thread_map((2, 3), (4, 4), (7, 10), x_along="rows"),
+    "sectors": lambda: sector_map([ONE_ELEMENT, DOWN_A_COLUMN], title="a < b & c"),
+    "roofline": lambda: roofline(Roofline(1000, 150), [Point("naive", 0.25), Point("half cached", 0.5, 60.0)]),
+    "bars": lambda: bars({"one": 1.5, "two": 3.25}, title="Times", unit="ms", places=2),
+    "heat": lambda: heat_map([[0, 1], [2, 3]], title="Errors"),
+}
+
+
+def texts(figure: Figure) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def fills(figure: Figure, colour: str) -> int:
+    """How many cells have this colour: the key's square and the map's are counted alike."""
+    shapes = ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect")
+    return sum(each.get("fill") == colour for each in shapes)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_one_self_contained_svg_with_alt_text_on_its_own_card(name: str) -> None:
+    figure = PICTURES[name]()
+    root = ElementTree.fromstring(figure.svg)
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == figure.alt
+    assert len(figure.alt) > 30
+    assert root.find("{http://www.w3.org/2000/svg}rect").get("fill") == PAPER
+    assert not re.search(r"<script|href=|url\(|<image", figure.svg)
+    data, metadata = figure._repr_mimebundle_()
+    assert data == {"image/svg+xml": figure.svg, "text/plain": figure.alt}
+    assert metadata["image/svg+xml"]["alt"] == figure.alt
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_same_input_gives_the_same_bytes_in_ascii(name: str) -> None:
+    assert PICTURES[name]().svg == PICTURES[name]().svg
+    assert PICTURES[name]().svg.isascii()
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_text_is_at_least_12_pixels_and_inside_the_card(name: str) -> None:
+    root = ElementTree.fromstring(PICTURES[name]().svg)
+    width, height = float(root.get("width")), float(root.get("height"))
+    for each in root.iter("{http://www.w3.org/2000/svg}text"):
+        size = float(each.get("font-size"))
+        assert size >= 12
+        assert 0 < float(each.get("x")) < width and 0 < float(each.get("y")) < height, each.text
+        if each.get("text-anchor") == "start":
+            assert float(each.get("x")) + 0.5 * size * len(each.text) < width, each.text
+
+
+@pytest.mark.parametrize(
+    "grid, block, shape, working, idle",
+    [
+        ((3, 2), (4, 4), (7, 10), 70, 26),
+        ((1, 1), (1, 1), (1, 1), 1, 0),
+        ((63, 63), (16, 16), (1000, 1000), 1_000_000, 1008**2 - 1000**2),
+        ((7, 13), (32, 8), (100, 200), 20_000, 7 * 32 * 13 * 8 - 20_000),
+    ],
+)
+def test_a_thread_map_counts_working_and_idle_threads(grid, block, shape, working: int, idle: int) -> None:
+    figure = thread_map(grid, block, shape)
+    assert f"{working:,} compute one element each" in figure.alt
+    assert f"and {idle:,} (" in figure.alt
+    if idle:
+        assert f"{idle:,} threads idle" in texts(figure)
+
+
+def test_a_small_thread_map_draws_every_thread_once() -> None:
+    figure = thread_map((3, 2), (4, 4), (7, 10))
+    assert fills(figure, PALE_BLUE) + fills(figure, PALER_BLUE) == 70 + 1  # and one in the key
+    assert fills(figure, IDLE) == 26 + 1
+    assert texts(figure).count("0,0") == 6  # the first thread of each block
+
+
+def test_a_thread_map_shows_elements_without_a_thread() -> None:
+    figure = thread_map((2, 2), (4, 4), (10, 10))
+    assert fills(figure, VERMILLION) == 36 + 1
+    assert "36 elements have no thread" in figure.alt
+
+
+def test_x_along_rows_swaps_the_sides() -> None:
+    right, swapped = thread_map((3, 2), (4, 4), (7, 10)), thread_map((2, 3), (4, 4), (7, 10), x_along="rows")
+    assert "blockIdx.x = 2" in texts(right) and "blockIdx.y = 2" in texts(swapped)
+    assert "26 (27.1 %) are idle" in right.alt and "26 (27.1 %) are idle" in swapped.alt
+
+
+@pytest.mark.parametrize(
+    "access, sectors, used_bytes",
+    [
+        (ONE_ELEMENT, 1, 4),
+        (ALONG_A_ROW, 4, 128),
+        (DOWN_A_COLUMN, 32, 128),
+        (Recorded(tuple(range(4, 132, 4))), 5, 128),  # one element off the sector's edge costs a fifth
+        (Recorded((-1,) * 31 + (64,)), 1, 4),
+        (Recorded(tuple(range(0, 256, 8)), itemsize=8, shape=(32,)), 8, 256),
+    ],
+)
+def test_sectors_are_the_distinct_32_byte_chunks_that_active_lanes_touch(access, sectors: int, used_bytes: int) -> None:
+    assert len(sectors_of(access)) == sectors
+    share = f"{100 * used_bytes / (32 * sectors):.3g} %"
+    assert f"{32 * sectors:,} bytes moved, {used_bytes:,} of them used ({share})" in sector_map(access).alt
+
+
+def test_a_sector_map_names_lanes_and_elements() -> None:
+    figure = sector_map([ONE_ELEMENT, ALONG_A_ROW])
+    assert "×32" in texts(figure)  # all lanes on one element
+    assert "b[0, 24:32]" in texts(figure) and "31" in texts(figure)
+    assert fills(figure, PALE_ORANGE) == 7 + 1
+
+
+def test_a_roofline_takes_the_lower_of_both_limits() -> None:
+    roof = Roofline(1000, 150)
+    assert roof.attainable_gflop_per_s(0.25) == 37.5
+    assert roof.attainable_gflop_per_s(100) == 1000
+    assert roof.ridge_flop_per_byte == pytest.approx(6.667, abs=1e-3)
+    assert "37.5 GFLOP/s, 3.75 % of the peak" in roofline(roof, [Point("no reuse", 0.25)]).alt
+
+
+def test_a_roofline_of_a_known_gpu_uses_its_data_sheet() -> None:
+    specification = SPECIFICATIONS["H200"]
+    alt = roofline(specification, [Point("no reuse", 0.25)]).alt
+    assert specification.name in alt
+    assert f"{specification.dram_gb_per_s / 4:,.1f} GFLOP/s" in alt
+
+
+def test_a_point_below_the_roof_is_drawn_below_it() -> None:
+    figure = roofline(Roofline(1000, 150), [Point("on the roof", 0.25), Point("below", 0.25, 10.0)])
+    root = ElementTree.fromstring(figure.svg)
+    circle = next(root.iter("{http://www.w3.org/2000/svg}circle"))
+    square = [each for each in root.iter("{http://www.w3.org/2000/svg}polygon") if each.get("fill") == SERIES[1]][0]
+    corners = [tuple(map(float, each.split(","))) for each in square.get("points").split()]
+    assert min(y for _, y in corners) > float(circle.get("cy"))
+
+
+def test_bars_are_proportional() -> None:
+    figure = bars({"one": 1.0, "four": 4.0}, title="Times", unit="ms")
+    widths = {
+        each.get("fill"): float(each.get("width"))
+        for each in ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect")
+    }
+    assert widths[SERIES[1]] == pytest.approx(4 * widths[SERIES[0]])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: thread_map((0, 1), (16, 16), (4, 4)),
+        lambda: thread_map((1,), (16, 16), (4, 4)),
+        lambda: sector_map([]),
+        lambda: roofline(Roofline(1000, 150), [Point("nothing", 0.0)]),
+        lambda: bars({}, title="none"),
+        lambda: bars({"less": -1.0}, title="none"),
+        lambda: heat_map([], title="none"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw) -> None:
+    with pytest.raises(ValueError):
+        draw()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0, 7.0, -1.0])
+def test_black_text_reads_on_every_heat(share: float) -> None:
+    assert ink_on(heat_colour(share)) == BLACK
