@@ -69,7 +69,7 @@ class Attempt:
         self._runner = runner
         self._recipes: dict[int, tuple[np.ndarray, str]] = {}
 
-    # ---- inputs ----------------------------------------------------------------------------------------------------
+    # ---- inputs ----------------------------------------------------------------------------------
 
     def uniform(
         self, shape: tuple[int, ...] | int, dtype: Any = np.float32, low: float = -1.0, high: float = 1.0
@@ -89,7 +89,7 @@ class Attempt:
         self._recipes[id(array)] = (array, recipe)
         return array
 
-    # ---- running the submission -------------------------------------------------------------------------------------
+    # ---- running the submission ------------------------------------------------------------------
 
     def run(
         self,
@@ -122,7 +122,7 @@ class Attempt:
         """Like `run`, always on the simulated GPU: for counters and hazards, which a real GPU does not give."""
         return self.run(function, on="simulated", **arguments)
 
-    # ---- expectations -----------------------------------------------------------------------------------------------
+    # ---- expectations ----------------------------------------------------------------------------
 
     def expect_close(
         self,
@@ -158,7 +158,7 @@ class Attempt:
             missing = int((~written).sum())
             index = ", ".join(map(str, first))
             raise CheckFailed(
-                f"{name}[{index}] was never written; {missing:,} of {written.size:,} elements of `{name}` are left out.",
+                f"{name}[{index}] was never written; {missing:,} of {written.size:,} elements are left out.",
                 hazards=errors_in(run),
             )
 
@@ -233,7 +233,7 @@ class Attempt:
             raise CheckFailed(f"{line}; {threshold:g} times asked for.")
         return f"{line}, {threshold:g} asked for." + (f" Full points at {full:g}." if ratio < full else "")
 
-    # ---- verdict ----------------------------------------------------------------------------------------------------
+    # ---- verdict ---------------------------------------------------------------------------------
 
     def award(self, fraction: float) -> None:
         """Gives this part of the check's points (0 to 1), whether it then passes or fails."""
@@ -247,7 +247,7 @@ class Attempt:
         """Adds a picture to the check's report."""
         self.pictures.append(picture)
 
-    # ---- what was observed ------------------------------------------------------------------------------------------
+    # ---- what was observed -----------------------------------------------------------------------
 
     @property
     def hazards(self) -> tuple[Hazard, ...]:

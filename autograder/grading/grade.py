@@ -1,0 +1,248 @@
+"""One submission to a `Result`: read it, hold it against what the lab requires, then judge check by check."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import GraderFault, KitError, SubmissionError
+from autograder.grading.attempt import Attempt
+from autograder.grading.jobs import Summary
+from autograder.grading.result import CheckResult, Hint, Result
+from autograder.grading.spec import Check, CheckFailed, Lab
+from autograder.grading.worker import Worker
+
+PUBLIC_SEED = "public"
+
+
+@dataclass
+class Grading:
+    """What is known of one submission while its checks run."""
+
+    lab: Lab
+    worker: Worker
+    seed: str
+    summary: Summary
+    flags: list[str] = field(default_factory=list)
+    given_hints: set[str] = field(default_factory=set)
+
+
+def check_submission(
+    lab: Lab,
+    submission: Any,
+    *,
+    worker: Worker,
+    student: str | None = None,
+    shown_as: str | None = None,
+    seed: str = PUBLIC_SEED,
+    key: str = "",
+) -> Result:
+    """Grades one submission: a path, or a `Submission` taken from a notebook's live cells.
+
+    A submission that cannot be read comes back as `Result.error`; a failure of the grader itself shows in the checks
+    that it kept from running, and only a worker that cannot start at all is raised, as `GraderFault`.
+    """
+    started = time.perf_counter()
+    greeting = worker.greeting
+    shown_as = shown_as or (Path(submission).name if isinstance(submission, str | Path) else submission.label)
+    checks: Sequence[CheckResult] = ()
+    error, flags, lines, counters = "", [], (), None
+    try:
+        summary = worker.read(submission, lab.baseline_path, lab.seconds_per_run)
+        hold_against_requirements(lab, summary)
+    except SubmissionError as problem:
+        error = str(problem)
+        checks = [not_run(each, "The submission cannot be graded as it stands.") for each in lab.checks]
+    except GraderFault as fault:
+        checks = [not_run(each, str(fault), fault=True) for each in lab.checks]
+        flags = [str(fault)]
+    else:
+        grading = Grading(lab, worker, seed, summary)
+        checks = judge_all(grading)
+        lines, counters = profile_case(grading)
+        flags = grading.flags
+    return Result(
+        lab=lab.name,
+        lab_title=lab.title,
+        student=student or Path(shown_as).stem,
+        submission=shown_as,
+        checks=tuple(checks),
+        device=greeting.device,
+        source=greeting.source,
+        error=error,
+        isolation=greeting.isolation,
+        flags=tuple(dict.fromkeys(flags)),
+        lines=lines,
+        counters=counters,
+        key=key,
+        graded_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        seconds=round(time.perf_counter() - started, 3),
+    )
+
+
+def unreadable(lab: Lab, student: str, shown_as: str, problem: str, worker: Worker, key: str = "") -> Result:
+    """The result of something handed in that no submission can be read from."""
+    return Result(
+        lab=lab.name,
+        lab_title=lab.title,
+        student=student,
+        submission=shown_as,
+        checks=tuple(not_run(each, "The submission cannot be graded as it stands.") for each in lab.checks),
+        device=worker.greeting.device,
+        source=worker.greeting.source,
+        error=problem,
+        isolation=worker.greeting.isolation,
+        key=key,
+        graded_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    )
+
+
+def not_run(check: Check, reason: str, *, fault: bool = False) -> CheckResult:
+    return CheckResult(check.name, check.title, "not run", 0, check.points, message=reason, fault=fault)
+
+
+# ---- what the lab requires -----------------------------------------------------------------------
+
+KIND_WORDS = {
+    "kernel": "a kernel (a function under @cuda.jit)",
+    "device": "a device function (under @cuda.jit(device=True))",
+    "host": "an ordinary Python function (no @cuda.jit)",
+}
+
+
+def hold_against_requirements(lab: Lab, summary: Summary) -> None:
+    """Raises `SubmissionError` where a required function is missing, of another kind, or takes other parameters."""
+    for required in lab.required:
+        found = summary.functions.get(required.name)
+        call = f"{required.name}({', '.join(required.parameters)})"
+        if found is None:
+            defined = ", ".join(sorted(summary.functions)) or "none"
+            problem = f"{summary.label} does not define `{required.name}`."
+            raise SubmissionError(problem, remedy=f"The lab needs {call}; functions found: {defined}.")
+        if found.kind != required.kind:
+            problem = f"`{required.name}` is {KIND_WORDS[found.kind]}."
+            raise SubmissionError(problem, line=found.line, remedy=f"The lab needs {KIND_WORDS[required.kind]}.")
+        if len(found.parameters) != len(required.parameters):
+            takes = f"{len(found.parameters)} parameters" if len(found.parameters) != 1 else "1 parameter"
+            problem = f"`{required.name}` takes {takes} ({', '.join(found.parameters)})."
+            raise SubmissionError(problem, line=found.line, remedy=f"The lab calls {call}.")
+
+
+# ---- checks --------------------------------------------------------------------------------------
+
+
+def judge_all(grading: Grading) -> list[CheckResult]:
+    """Every check in the spec's order; one whose predecessor did not pass is "not run" and says which that was."""
+    done: dict[str, CheckResult] = {}
+    for check in grading.lab.checks:
+        blocker = next((done[name] for name in check.after if done[name].outcome != "passed"), None)
+        if blocker is None:
+            done[check.name] = judge(grading, check)
+        else:
+            done[check.name] = not_run(check, f"First to pass: {blocker.title}", fault=blocker.fault)
+    return list(done.values())
+
+
+def judge(grading: Grading, check: Check) -> CheckResult:
+    """Runs one check. Its `CheckFailed` is the student's; any other exception is the grader's and costs nobody."""
+    sources = {name: each.source for name, each in grading.summary.functions.items()}
+    attempt = Attempt(check.name, grading.worker, generator(grading.lab, check.name, grading.seed), sources)
+    line = ""
+    try:
+        line = check.judge(attempt) or ""
+    except CheckFailed as failure:
+        attempt.failure = failure
+    except SubmissionError as fault:
+        attempt.failure = CheckFailed(str(fault))
+    except KitError as fault:
+        grading.flags.append(f"{check.name}: {fault}")
+        return not_run(check, str(fault), fault=True)
+    except Exception as problem:
+        message = f"The check itself failed: {type(problem).__name__}: {problem} ({_where(problem)})."
+        grading.flags.append(f"{check.name}: {message}")
+        return not_run(check, message, fault=True)
+    grading.flags += attempt.flags
+    return _verdict(grading, check, attempt, line)
+
+
+def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> CheckResult:
+    failure = attempt.failure
+    earned = check.points * (1.0 if attempt.fraction is None else attempt.fraction)
+    if failure is not None:
+        earned = 0.0 if attempt.fraction is None else earned
+        earned = earned if failure.earned is None else failure.earned
+    return CheckResult(
+        name=check.name,
+        title=check.title,
+        outcome="passed" if failure is None else "failed",
+        points=_rounded_down(min(max(earned, 0.0), check.points)),
+        max_points=check.points,
+        message=line if failure is None else failure.message,
+        hints=() if failure is None else recognise(grading, check, attempt),
+        mismatches=() if failure is None else failure.mismatches,
+        hazards=() if failure is None else failure.hazards,
+        reproduce="" if failure is None else attempt.reproduction(),
+        measured=plain(attempt.measured),
+        source=attempt.comparison.source if attempt.comparison is not None else None,
+        pictures=tuple(attempt.pictures),
+    )
+
+
+def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, ...]:
+    """The misconceptions that a failed attempt shows, each given at the first check that shows it."""
+    hints = []
+    for rule in grading.lab.hints:
+        if rule.name in grading.given_hints or (rule.checks and check.name not in rule.checks):
+            continue
+        try:
+            text = rule.recognise(attempt)
+        except Exception as problem:  # a hint is an extra: its failure must not touch the verdict
+            grading.flags.append(f"hint {rule.name}: {type(problem).__name__}: {problem} ({_where(problem)})")
+            continue
+        if text:
+            grading.given_hints.add(rule.name)
+            hints.append(Hint(rule.name, text))
+    return tuple(hints)
+
+
+def profile_case(grading: Grading) -> tuple[tuple, Any]:
+    """The lab's profile case, by source line and in total; empty where the submission cannot run it."""
+    if grading.lab.profile is None:
+        return (), None
+    try:
+        request = grading.lab.profile(generator(grading.lab, "profile", grading.seed))
+        run = grading.worker.run(request, "simulated")
+    except GraderFault as fault:
+        grading.flags.append(f"profile: {fault}")
+        return (), None
+    return (run.lines, run.counters) if run.fault is None else ((), None)
+
+
+def generator(lab: Lab, check: str, seed: str) -> np.random.Generator:
+    """Random numbers that depend on the lab, the check and the (secret) seed alone."""
+    digest = hashlib.sha256(f"{lab.name}/{check}/{seed}".encode()).digest()
+    return np.random.default_rng(list(digest))
+
+
+def _rounded_down(points: float) -> float:
+    """To hundredths, downwards, so that 'nearly' never shows as 'all'; whole numbers as they are."""
+    return math.floor(points * 100 + 1e-6) / 100
+
+
+def plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers of NumPy as those of Python, for JSON."""
+    return {key: value.item() if isinstance(value, np.generic) else value for key, value in numbers.items()}
+
+
+def _where(problem: Exception) -> str:
+    last = traceback.extract_tb(problem.__traceback__)[-1]
+    return f"{Path(last.filename).name}, line {last.lineno}"

@@ -1,0 +1,35 @@
+"""The key of a result: a hash of all that a verdict depends on, so that an unchanged submission is not graded twice."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import autograder
+from autograder.grading.labs import lab_digest
+from autograder.grading.spec import Lab
+
+
+def result_key(lab: Lab, submission: Path, seed: str, device: str) -> str:
+    """A hash of all that a verdict depends on: submission, spec, seed, grader version and device."""
+    digest = hashlib.sha256()
+    with open(submission, "rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    parts = (digest.hexdigest(), lab_digest(lab), seed, grader_version(), device)
+    return hashlib.sha256("/".join(parts).encode()).hexdigest()
+
+
+_grader_version = ""
+
+
+def grader_version() -> str:
+    """A hash of the package's own source: any change of the grader makes its older results stale."""
+    global _grader_version
+    if not _grader_version:
+        root = Path(autograder.__file__).parent
+        digest = hashlib.sha256()
+        for path in sorted(each for each in root.rglob("*.py") if "tests" not in each.parts):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+        _grader_version = digest.hexdigest()[:16]
+    return _grader_version

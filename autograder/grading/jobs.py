@@ -1,0 +1,120 @@
+"""What the grader and its worker process say to each other, as pickled data over a pipe."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from autograder.devices import RunRequest, Source
+from autograder.errors import Line
+from autograder.grading.attempt import Place
+from autograder.language.program import Kind
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use. Wall-clock times are kept by the grader, the rest by the operating system."""
+
+    run_seconds: float = 60  # one run or comparison
+    submission_seconds: float = 240  # all of them together
+    memory_bytes: int = 3 * GIB
+    file_bytes: int = GIB // 16  # no file of the worker grows beyond
+    message_bytes: int = 2 * GIB  # one reply, outputs included
+
+
+@dataclass(frozen=True)
+class Begin:
+    """First message: which device to open and the limits to put on the process."""
+
+    device: str  # "auto", "gpu", "simulated", or "module:callable"
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """The worker's answer to `Begin`."""
+
+    device: str
+    source: Source
+    isolation: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Read:
+    """Reads a submission (a path, or a `Submission` of live cells) and the lab's baseline; answer: `Summary`."""
+
+    submission: Any
+    baseline: Path | None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class FunctionSummary:
+    """What the grader needs to know of one function of a submission; its text is for hints."""
+
+    kind: Kind
+    parameters: tuple[str, ...]
+    line: Line
+    source: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a submission defines."""
+
+    label: str
+    functions: Mapping[str, FunctionSummary]
+
+
+@dataclass(frozen=True)
+class RunJob:
+    """Runs the submission read last; answer: `Run`."""
+
+    request: RunRequest
+    on: Place
+
+
+@dataclass(frozen=True)
+class CompareJob:
+    """Compares baseline and submission; answer: `Comparison`."""
+
+    requests: Sequence[RunRequest]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The worker's answer: a value, or the error that took its place; `details` is a traceback where the kit failed."""
+
+    value: Any = None
+    error: Exception | None = None
+    details: str = ""
+    out_of_memory: bool = False
+
+
+def send(stream: BinaryIO, message: object) -> None:
+    """Writes one message: eight bytes of length, then its pickle."""
+    data = pickle.dumps(message, protocol=5)
+    stream.write(len(data).to_bytes(8, "little"))
+    stream.write(data)
+    stream.flush()
+
+
+def receive(stream: BinaryIO, limit_bytes: int) -> Any:
+    """Reads one message; raises `EOFError` where the other side has gone and `ValueError` where it is too long."""
+    header = _read_exactly(stream, 8)
+    length = int.from_bytes(header, "little")
+    if length > limit_bytes:
+        raise ValueError(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
+    return pickle.loads(_read_exactly(stream, length))
+
+
+def _read_exactly(stream: BinaryIO, length: int) -> bytes:
+    data = stream.read(length)
+    if data is None or len(data) < length:
+        raise EOFError
+    return data

@@ -1,0 +1,118 @@
+"""Finding the labs on this machine and loading one: folder name -> `Lab` with its checks and hints."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import autograder
+from autograder.errors import GraderFault, UsageError
+from autograder.grading.spec import Lab, marked
+
+LAB_FOLDER = re.compile(r"lab\d\d_\w+")
+
+
+def labs_root() -> Path:
+    """The folder that holds the labs: $AUTOGRADER_LABS, else beside the package, else in or above the current one."""
+    named = os.environ.get("AUTOGRADER_LABS")
+    if named:
+        if not Path(named).is_dir():
+            raise UsageError(
+                f"AUTOGRADER_LABS names {named}, which is not a folder.", remedy="Point it at the labs folder."
+            )
+        return Path(named).resolve()
+    here = Path.cwd()
+    package = Path(autograder.__file__).resolve().parent.parent
+    candidates = [package / "labs", *(folder / "labs" for folder in (here, *here.parents))]
+    for candidate in candidates:
+        if any(_lab_folders(candidate)):
+            return candidate.resolve()
+    raise UsageError(
+        "No labs folder was found.", remedy="Run this in the course's folder, or set AUTOGRADER_LABS to it."
+    )
+
+
+def _lab_folders(root: Path) -> Iterator[Path]:
+    if root.is_dir():
+        yield from sorted(each.parent for each in root.glob("lab*/spec.py") if LAB_FOLDER.fullmatch(each.parent.name))
+
+
+def lab_names() -> list[str]:
+    """The names of all labs, in course order."""
+    return [folder.name for folder in _lab_folders(labs_root())]
+
+
+def find_lab(name: str) -> Path:
+    """The folder of the lab called `name`: "lab01", "lab01_naive_matmul", any prefix that fits one lab, or its path."""
+    if os.sep in name and (Path(name) / "spec.py").is_file():
+        return Path(name).resolve()
+    root = labs_root()
+    known = [folder.name for folder in _lab_folders(root)]
+    fitting = [each for each in known if each == name] or [each for each in known if name and each.startswith(name)]
+    if len(fitting) == 1:
+        return root / fitting[0]
+    problem = f"`{name}` fits more than one lab" if fitting else f"There is no lab called `{name}`"
+    raise UsageError(f"{problem}.", remedy=f"Labs: {', '.join(fitting or known)}.")
+
+
+def load_lab(name: str) -> Lab:
+    """Loads a lab by name; raises `UsageError` where there is none and `GraderFault` where its spec is broken."""
+    folder = find_lab(name)
+    module = _import_spec(folder / "spec.py")
+    lab = getattr(module, "LAB", None)
+    if not isinstance(lab, Lab):
+        raise GraderFault(f"{folder.name}/spec.py does not define LAB = Lab(...).")
+    checks, hints = marked(vars(module), "as_check"), marked(vars(module), "as_hint")
+    lab = replace(lab, name=folder.name, folder=folder, checks=checks, hints=hints)
+    _validate(lab)
+    return lab
+
+
+def _import_spec(path: Path) -> ModuleType:
+    """Runs a spec: the instructor's own code, never a submission."""
+    spec = importlib.util.spec_from_file_location(f"autograder_{path.parent.name}_spec", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as problem:
+        raise GraderFault(
+            f"{path.parent.name}/spec.py cannot be loaded: {type(problem).__name__}: {problem}"
+        ) from problem
+    return module
+
+
+def _validate(lab: Lab) -> None:
+    """Holds a spec against its own rules, so that a mistake shows before a class is graded."""
+    spec, seen = f"{lab.name}/spec.py", set()
+    for each in lab.checks:
+        if not each.title:
+            raise GraderFault(f"{spec}: `{each.name}` has no docstring, the sentence that the student reads.")
+        if each.points < 0:
+            raise GraderFault(f"{spec}: `{each.name}` has negative points.")
+        for name in each.after:
+            if name not in seen:
+                raise GraderFault(f"{spec}: `{each.name}` is to come after `{name}`, which is no check above it.")
+        seen.add(each.name)
+    for rule in lab.hints:
+        unknown = set(rule.checks) - seen
+        if unknown:
+            raise GraderFault(f"{spec}: the hint `{rule.name}` names unknown checks: {', '.join(sorted(unknown))}.")
+    if not lab.checks:
+        raise GraderFault(f"{spec} has no checks.")
+    if lab.baseline_path and not lab.baseline_path.is_file():
+        raise GraderFault(f"{spec} names a baseline that is not there: {lab.baseline}.")
+
+
+def lab_digest(lab: Lab) -> str:
+    """A hash of all that decides a verdict on the lab's side: its spec and its baseline."""
+    digest = hashlib.sha256()
+    for path in (lab.folder / "spec.py", lab.baseline_path):
+        digest.update(path.read_bytes() if path and path.is_file() else b"")
+    return digest.hexdigest()

@@ -1,0 +1,241 @@
+"""The grader's side of a worker process: starts it, gives it jobs, and ends it when it takes too long."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import autograder
+from autograder.devices import Comparison, Run, RunRequest, Source
+from autograder.errors import GraderFault, KernelFault, SubmissionError
+from autograder.grading.attempt import Place
+from autograder.grading.jobs import Begin, CompareJob, Greeting, Limits, Read, Reply, RunJob, Summary, receive, send
+
+START_SECONDS = 180  # a first start may compile and cache primitives, or wait for a driver
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE", "APPDATA")
+PASSED_ON_PREFIXES = ("NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_CACHE_HOME")
+# -I keeps the current folder off the module path: a submission called numba.py must not be imported by anybody.
+BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from autograder.grading.worker_process import main; main()"
+
+
+class WorkerDied(GraderFault):
+    """The worker process ended without an answer: killed by the system, or crashed."""
+
+
+class Worker:
+    """A process that reads and runs submissions, restarted whenever it had to be ended. Implements `attempt.Runner`.
+
+    One thread uses a worker at a time. `device`: "auto", "gpu", "simulated", or "module:callable" for tests.
+    """
+
+    def __init__(self, device: str = "auto", limits: Limits | None = None, numba_threads: int | None = None) -> None:
+        self.device = device
+        self.limits = limits or Limits()
+        self.last_details = ""  # traceback of the worker's last failure, for the fault report
+        self._numba_threads = numba_threads
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: Any = None
+        self._greeting: Greeting | None = None
+        self._read: Read | None = None
+        self._is_read = False  # by the process that runs now
+        self._run_seconds = self.limits.run_seconds
+        self._seconds_left = self.limits.submission_seconds
+
+    # ---- life ------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Starts the process without waiting for it, so that the grader can load a lab meanwhile."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.close()
+        self._stderr = tempfile.TemporaryFile()
+        session = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-c", BOOTSTRAP.format(path=_module_path())],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
+            env=_environment(self._numba_threads), cwd=tempfile.gettempdir(), **session,
+        )  # fmt: skip
+        try:
+            send(self._stdin, Begin(self.device, self.limits))
+        except OSError:
+            pass  # it died at once; `greeting` says so
+
+    @property
+    def greeting(self) -> Greeting:
+        """The device and the isolation in force; waits for the process to be ready."""
+        if self._greeting is None:
+            self.start()
+            reply = self._receive(START_SECONDS)
+            if reply is None:
+                raise GraderFault("The grader's worker did not start in time." + self._last_words())
+            if reply.error is not None:
+                self.last_details = reply.details
+                self.close()
+                raise reply.error
+            self._greeting = reply.value
+        return self._greeting
+
+    @property
+    def source(self) -> Source:
+        return self.greeting.source
+
+    def close(self) -> None:
+        """Ends the process, if there is one."""
+        process, self._process, self._greeting, self._is_read = self._process, None, None, False
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, self._stderr):
+                try:
+                    stream.close()
+                except OSError:  # unsent bytes to a process that has gone
+                    pass
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- jobs ------------------------------------------------------------------------------------
+
+    def read(self, submission: Any, baseline: Path | None = None, run_seconds: float | None = None) -> Summary:
+        """Reads a submission, the one that `run` and `compare` are about from now on; raises `SubmissionError`."""
+        if isinstance(submission, str | os.PathLike):
+            submission = Path(submission).absolute()
+        self._read, self._is_read = Read(submission, baseline), False
+        self._run_seconds = run_seconds or self.limits.run_seconds
+        self._seconds_left = self.limits.submission_seconds
+        try:
+            return self._read_now()
+        except WorkerDied:
+            pass
+        try:  # a second death, of a fresh process, is the text's doing: reading is all that it was asked
+            return self._read_now()
+        except WorkerDied:
+            problem = "The source cannot be read: Python's own parser gives up on it."
+            raise SubmissionError(problem, remedy="Is something nested hundreds of levels deep?") from None
+
+    def run(self, request: RunRequest, on: Place) -> Run:
+        """One run; what the submission got wrong is `Run.fault`."""
+        try:
+            return self._about_submission(RunJob(request, on))
+        except SubmissionError as fault:
+            return Run(fault=fault)
+
+    def compare(self, requests: Sequence[RunRequest]) -> Comparison:
+        """One comparison with the baseline; what the submission got wrong is `Comparison.fault`."""
+        try:
+            return self._about_submission(CompareJob(requests))
+        except SubmissionError as fault:
+            return Comparison(0.0, 0.0, 0.0, self.source, 0.0, 0.0, fault=fault)
+
+    def _about_submission(self, job: RunJob | CompareJob) -> Any:
+        if self._seconds_left <= 0:
+            limit = f"{self.limits.submission_seconds:g} s"
+            raise KernelFault(
+                f"The {limit} for one submission were used up.", remedy="Look for a loop that never ends."
+            )
+        if not self._is_read:
+            self._read_now()
+        return self._ask(job, min(self._run_seconds, self._seconds_left))
+
+    def _read_now(self) -> Summary:
+        self.greeting  # noqa: B018  waits until the process is ready, outside the submission's time
+        summary = self._ask(self._read, self._run_seconds)
+        self._is_read = True
+        return summary
+
+    def _ask(self, job: Any, seconds: float) -> Any:
+        """Sends a job and waits; raises the submission's error, or `GraderFault` where the worker itself failed."""
+        self.greeting  # noqa: B018
+        started = time.monotonic()
+        try:
+            send(self._stdin, job)
+        except OSError:
+            pass  # it has gone: receiving says so
+        reply = self._receive(seconds)
+        self._seconds_left -= time.monotonic() - started
+        if reply is None:
+            raise KernelFault(
+                f"This took longer than {seconds:.0f} s and was stopped.", remedy="Look for a loop that never ends."
+            )
+        if reply.out_of_memory:
+            self.close()
+            raise KernelFault(f"This needs more than the {self.limits.memory_bytes / 2**30:g} GiB of memory allowed.")
+        if reply.error is not None:
+            self.last_details = reply.details
+            raise reply.error
+        return reply.value
+
+    def _receive(self, seconds: float) -> Reply | None:
+        """The next reply; None where the time ran out (the process is then ended)."""
+        process, out_of_time = self._process, threading.Event()
+        assert process is not None and process.stdout is not None
+
+        def stop() -> None:
+            out_of_time.set()
+            process.kill()
+
+        timer = threading.Timer(seconds, stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            return receive(process.stdout, self.limits.message_bytes)
+        except EOFError:
+            if out_of_time.is_set():
+                self.close()
+                return None
+            raise WorkerDied("The grader's worker ended without an answer" + self._last_words()) from None
+        except ValueError as too_long:
+            self.close()
+            raise KernelFault(f"The submission's outputs are too large: {too_long}.") from None
+        except BaseException:  # Ctrl-C while waiting leaves the pipe in the middle of a message
+            self.close()
+            raise
+        finally:
+            timer.cancel()
+
+    @property
+    def _stdin(self) -> Any:
+        assert self._process is not None
+        return self._process.stdin
+
+    def _last_words(self) -> str:
+        """How the process ended and the last line it wrote, after which it is closed."""
+        process, stderr = self._process, self._stderr
+        code = process.wait() if process is not None else None
+        words = ""
+        if stderr is not None and not stderr.closed:
+            stderr.seek(0)
+            self.last_details = stderr.read()[-20_000:].decode(errors="replace")
+            words = next((line for line in reversed(self.last_details.splitlines()) if line.strip()), "")
+        self.close()
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return f" ({how}{': ' + words.strip() if words else ''})."
+
+
+def _module_path() -> list[str]:
+    """This process's module path with the package first and without the current folder."""
+    package = str(Path(autograder.__file__).resolve().parent.parent)
+    here = os.getcwd()
+    return [package] + [each for each in sys.path if each and os.path.abspath(each) not in (here, package)]
+
+
+def _environment(numba_threads: int | None) -> dict[str, str]:
+    """What a device needs and nothing else; one BLAS thread, so that the process can still leave the network."""
+    passed = {
+        key: value for key, value in os.environ.items()
+        if key.upper() in PASSED_ON or key.upper().startswith(PASSED_ON_PREFIXES)
+    }  # fmt: skip
+    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    if numba_threads:
+        threads["NUMBA_NUM_THREADS"] = str(numba_threads)
+    return {**passed, **threads}

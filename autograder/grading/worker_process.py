@@ -1,0 +1,162 @@
+"""The worker process: reads submissions and runs their functions on a device, one job at a time, until its pipe closes.
+
+It never executes a student's Python: the text is parsed into a `Program` and the device interprets or compiles that.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import signal
+import sys
+import traceback
+from typing import Any, BinaryIO
+
+from autograder.devices import Device
+from autograder.errors import GraderFault, KernelFault, KitError, SubmissionError
+from autograder.grading.isolation import isolate
+from autograder.grading.jobs import (
+    GIB,
+    Begin,
+    CompareJob,
+    FunctionSummary,
+    Greeting,
+    Limits,
+    Read,
+    Reply,
+    RunJob,
+    Summary,
+    receive,
+    send,
+)
+from autograder.language.program import Function, Program
+
+SIMULATED = "autograder.simgpu:SimulatedDevice"
+GPU = "autograder.cudagpu:GpuDevice"
+MAXIMUM_JOB_BYTES = 4 * GIB
+
+
+def main() -> None:
+    """Serves jobs from standard input; answers go to what was standard output: a stray print cannot spoil them."""
+    jobs, answers = _private_streams()
+    if hasattr(signal, "SIGINT"):
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which closes the pipe
+    session: Session | None = None
+    while True:
+        try:
+            job = receive(jobs, MAXIMUM_JOB_BYTES)
+        except EOFError:
+            return
+        try:
+            if isinstance(job, Begin):
+                session = Session(job)
+                reply = Reply(session.greeting)
+            else:
+                assert session is not None
+                reply = session.answer(job)
+        except Exception as problem:  # the kit's own failure: reported, never a student's
+            reply = Reply(error=_as_fault(problem), details=traceback.format_exc())
+        try:
+            send(answers, reply)
+        except MemoryError:
+            send(answers, Reply(out_of_memory=True))
+
+
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
+    jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(jobs.fileno(), os.O_BINARY)
+        msvcrt.setmode(answers.fileno(), os.O_BINARY)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    return jobs, answers
+
+
+def _as_fault(problem: Exception) -> KitError:
+    if isinstance(problem, KitError):
+        return problem
+    return GraderFault(f"The grader's worker failed: {type(problem).__name__}: {problem}")
+
+
+class Session:
+    """The worker's state: its devices and the submission read last."""
+
+    def __init__(self, begin: Begin) -> None:
+        self.limits: Limits = begin.limits
+        self.device = open_device(begin.device)
+        self.simulated: Device | None = self.device if self.device.source == "simulated" else None
+        # Devices open first: a driver may need what the limits forbid.
+        self.greeting = Greeting(self.device.name, self.device.source, isolate(begin.limits))
+        self.program: Program | None = None
+        self.baseline: Program | None = None
+
+    def answer(self, job: Any) -> Reply:
+        """Carries out one job; memory and recursion that a submission exhausts are its own error."""
+        try:
+            if isinstance(job, Read):
+                return Reply(self.read(job))
+            if isinstance(job, RunJob):
+                return Reply(self.on(job.on).run(self._program(), job.request))
+            if isinstance(job, CompareJob):
+                if self.baseline is None:
+                    raise GraderFault("The lab compares speed but names no baseline.")
+                return Reply(self.device.compare(self.baseline, self._program(), job.requests))
+            raise GraderFault(f"The worker knows no job called {type(job).__name__}.")
+        except MemoryError:
+            self.program = None
+            return Reply(out_of_memory=True)
+        except RecursionError:
+            kind = SubmissionError if isinstance(job, Read) else KernelFault
+            return Reply(error=kind("The code is nested too deeply to be graded.", remedy="Split the expression up."))
+        except SubmissionError as problem:
+            return Reply(error=problem)
+
+    def on(self, place: str) -> Device:
+        if place == "device":
+            return self.device
+        if self.simulated is None:
+            self.simulated = open_device("simulated")
+        return self.simulated
+
+    def read(self, job: Read) -> Summary:
+        from autograder.language import parse_program, read_submission
+
+        self.program = None
+        self.baseline = parse_program(read_submission(job.baseline)) if job.baseline else None
+        submission = job.submission
+        if isinstance(submission, str | os.PathLike):
+            submission = read_submission(submission)
+        self.program = parse_program(submission)
+        functions = {name: _summary(each) for name, each in self.program.functions.items()}
+        return Summary(self.program.label, functions)
+
+    def _program(self) -> Program:
+        if self.program is None:
+            raise GraderFault("A submission was to be run before it was read.")
+        return self.program
+
+
+def _summary(function: Function) -> FunctionSummary:
+    source = ast.get_source_segment(function.text, function.node) or ""
+    return FunctionSummary(function.kind, function.parameters, function.line(function.node), source)
+
+
+def open_device(name: str) -> Device:
+    """The device called "gpu" or "simulated", the GPU if there is one ("auto"), or what "module:callable" returns."""
+    if name == "auto":
+        name = "gpu" if gpu_is_available() else "simulated"
+    module, _, attribute = {"gpu": GPU, "simulated": SIMULATED}.get(name, name).partition(":")
+    return getattr(importlib.import_module(module), attribute)()
+
+
+def gpu_is_available() -> bool:
+    """Whether a CUDA GPU and what it takes to use it are here."""
+    try:
+        from autograder.cudagpu import is_available
+    except ImportError:
+        return False
+    return is_available()
