@@ -1,0 +1,146 @@
+"""Lab 1, one thread an element: START HERE to see what is asked for. Thresholds first, then the checks, then the hints.
+
+The checks that look for slips with indices use small whole numbers, whose products and sums are exact in float32: a
+wrong element can be worked out on paper. Rounding is judged once, in `right_on_a_larger_product`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.devices import Run, RunRequest, Uninitialised
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check
+
+# A warp that reads 32 neighbouring float32 moves 128 bytes: 4 sectors a request. The right mapping needs 2 to 2.5 with
+# blocks 8 to 32 threads wide (one of A's sectors a row, the rest of B's); x mapped to rows needs 4.5, 8.5 or 16.5 with
+# blocks of 8x8, 16x16 or 32x32 (the last two equal to an H200's hardware counters at N = 256).
+SECTORS_PER_LOAD_REQUEST = 4.0
+SECTORS_OF_THE_RIGHT_MAPPING = 2.5
+
+# The baseline maps x to rows in blocks of 32x32. One H200, N = 1024: x mapped to rows in blocks of 16x16 is 1.9 times
+# as fast as that, x mapped to columns 2.7 times (16x16 and 32x32). The threshold lies between the two.
+SPEEDUP = 2.3
+NO_POINTS_AT = 1.0
+SPEED_SIDE = 1024  # rows and columns of the matrices whose products are timed
+SPEED_BLOCKS_SIMULATED = 16
+
+SQUARE = (32, 32, 32)  # m, k, n: whole blocks of 8, 16 or 32 threads
+RAGGED = ((37, 53, 29), (19, 43, 61))  # primes: no block size divides them; one tall, one wide
+TINY = ((1, 1, 1), (1, 5, 1), (7, 1, 1), (1, 1, 9))
+REAL = (70, 90, 110)
+LARGE = (1100, 16, 500)  # more rows than the 1,008 threads of 63 blocks of 16; more than 1,024 blocks of 16x16
+ALIGNED = (64, 64, 64)  # rows start at sectors, so that counts are those of the pattern alone
+
+
+def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False) -> RunRequest:
+    """A call of the submission's `matmul` on an (m, k) and a (k, n) matrix of whole or real numbers."""
+    if real:
+        a, b = attempt.uniform((m, k)), attempt.uniform((k, n))
+    else:
+        a, b = attempt.integers(-4, 5, (m, k), np.float32), attempt.integers(-4, 5, (k, n), np.float32)
+    return RunRequest("matmul", {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)})
+
+
+def expect_right(attempt: Attempt, request: RunRequest, run: Run) -> None:
+    """Fails the check unless `c` is the product, in float64, within the rounding of a float32 sum."""
+    a, b = (request.arguments[name].astype(np.float64) for name in "ab")
+    attempt.expect_close(run.outputs["c"], a @ b, "c", magnitude=np.abs(a) @ np.abs(b), terms=a.shape[1])
+
+
+def expect_right_products(attempt: Attempt, *shapes: tuple[int, int, int], real: bool = False) -> None:
+    for shape in shapes:
+        request = product(attempt, *shape, real=real)
+        expect_right(attempt, request, attempt.run(request))
+
+
+def profiled_product(rng: np.random.Generator) -> RunRequest:
+    """The product whose counted work the report shows by source line."""
+    m, k, n = ALIGNED
+    a, b = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in ((m, k), (k, n)))
+    return RunRequest("matmul", {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)})
+
+
+LAB = Lab(
+    title="One thread, one element: the naive matrix product",
+    lesson="01_naive_matmul",
+    hours=2,
+    required=(Required("matmul_kernel", "kernel", ("a", "b", "c")), Required("matmul", "host", ("a", "b", "c"))),
+    baseline="baseline.py",
+    profile=profiled_product,
+)
+
+
+@check(points=3)
+def right_on_square_matrices(attempt: Attempt) -> None:
+    """Square matrices of whole blocks are multiplied right."""
+    expect_right_products(attempt, SQUARE)
+
+
+@check(points=3, after=("right_on_square_matrices",))
+def stays_inside_its_arrays(attempt: Attempt) -> None:
+    """No thread reads or writes outside its arrays, whatever their sizes."""
+    for shape in RAGGED:
+        run = attempt.run(product(attempt, *shape), on="simulated", may_fault=True)
+        attempt.expect_no_hazards(run, kinds=("out_of_bounds", "negative_index"))
+
+
+@check(points=2, after=("stays_inside_its_arrays",))
+def writes_every_element(attempt: Attempt) -> None:
+    """Every element of C is written, to the last row and column."""
+    for shape in RAGGED:
+        run = attempt.run(product(attempt, *shape))
+        attempt.expect_every_element_written(run, "c")
+
+
+@check(points=1, after=("right_on_square_matrices",))
+def leaves_its_inputs_alone(attempt: Attempt) -> None:
+    """A and B are the same afterwards as before."""
+    run = attempt.run(product(attempt, *SQUARE))
+    attempt.expect_inputs_unchanged(run)
+
+
+@check(points=3, after=("writes_every_element",))
+def right_on_ragged_matrices(attempt: Attempt) -> None:
+    """Matrices that are not square, and that no block size divides, are multiplied right."""
+    expect_right_products(attempt, *RAGGED)
+
+
+@check(points=1, after=("writes_every_element",))
+def right_on_tiny_matrices(attempt: Attempt) -> None:
+    """Matrices down to one row, one column and one element are multiplied right."""
+    expect_right_products(attempt, *TINY)
+
+
+@check(points=2, after=("right_on_ragged_matrices",))
+def right_on_a_larger_product(attempt: Attempt) -> None:
+    """Real numbers come out as exact as float32 sums can be, also in a matrix with more than a thousand rows."""
+    expect_right_products(attempt, REAL, LARGE, real=True)
+
+
+@check(points=2, after=("right_on_square_matrices",))
+def walks_along_the_rows_of_b(attempt: Attempt) -> str:
+    """Consecutive threads walk along a row of B, so that a load request moves few sectors."""
+    run = attempt.simulate(product(attempt, *ALIGNED))
+    sectors = run.counters.global_load_sectors_per_request
+    attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
+    if sectors > SECTORS_PER_LOAD_REQUEST:
+        worst = max(run.lines, key=lambda each: each.counters.global_load_sectors)
+        raise CheckFailed(
+            f"A load request moves {sectors:.3g} sectors; threads that walk along the rows of B need "
+            f"{SECTORS_OF_THE_RIGHT_MAPPING:.3g}. Most of them come from {worst.line}: `{worst.text.strip()}`"
+        )
+    return f"{sectors:.3g} sectors a load request; at most {SECTORS_PER_LOAD_REQUEST:g} asked for."
+
+
+@check(points=3, after=("right_on_a_larger_product",))
+def faster_than_the_baseline(attempt: Attempt) -> str:
+    """It is well ahead of the lab's baseline, whose consecutive threads walk down a column of B."""
+    attempt.simulate(product(attempt, *ALIGNED))  # launch and counts, for the hints
+    requests = [product(attempt, SPEED_SIDE, SPEED_SIDE, SPEED_SIDE, real=True) for _ in range(2)]
+    requests = [RunRequest(r.function, r.arguments, sample_blocks=SPEED_BLOCKS_SIMULATED) for r in requests]
+
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        a, b = (request.arguments[name].astype(np.float64) for name in "ab")
+        attempt.expect_close(outputs["c"], a @ b, "c", magnitude=np.abs(a) @ np.abs(b), terms=SPEED_SIDE)
+
+    return attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)

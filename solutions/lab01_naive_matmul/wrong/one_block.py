@@ -1,0 +1,17 @@
+# fails: right_on_square_matrices; hint: too_few_blocks
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def matmul_kernel(a, b, c):
+    col, row = cuda.grid(2)
+    if row < c.shape[0] and col < c.shape[1]:
+        total = np.float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+        c[row, col] = total
+
+
+def matmul(a, b, c):
+    matmul_kernel[1, (16, 16)](a, b, c)

@@ -1,0 +1,19 @@
+# fails: walks_along_the_rows_of_b, faster_than_the_baseline; hint: one_thread_a_row
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def matmul_kernel(a, b, c):
+    row = cuda.grid(1)
+    if row < c.shape[0]:
+        for col in range(c.shape[1]):
+            total = np.float32(0)
+            for i in range(a.shape[1]):
+                total += a[row, i] * b[i, col]
+            c[row, col] = total
+
+
+def matmul(a, b, c):
+    m = c.shape[0]
+    matmul_kernel[(m + 63) // 64, 64](a, b, c)

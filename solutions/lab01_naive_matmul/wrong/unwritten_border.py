@@ -1,0 +1,22 @@
+# fails: right_on_square_matrices; hint: unwritten_border
+import math
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def matmul_kernel(a, b, c):
+    col, row = cuda.grid(2)
+    m, n = c.shape
+    if row < m - 1 and col < n - 1:
+        total = np.float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+        c[row, col] = total
+
+
+def matmul(a, b, c):
+    block = (16, 16)
+    grid = (math.ceil(c.shape[1] / block[0]), math.ceil(c.shape[0] / block[1]))
+    matmul_kernel[grid, block](a, b, c)

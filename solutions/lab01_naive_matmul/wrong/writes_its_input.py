@@ -1,0 +1,21 @@
+# fails: right_on_square_matrices; hint: writes_its_input
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def matmul_kernel(a, b, c):
+    col, row = cuda.grid(2)
+    if row < c.shape[0] and col < c.shape[1]:
+        total = np.float32(0)
+        for i in range(a.shape[1]):
+            a[row, i] = a[row, i] * b[i, col]
+            total += a[row, i]
+        c[row, col] = total
+
+
+def matmul(a, b, c):
+    m, n = c.shape
+    block = (16, 16)
+    grid = ((n + 15) // 16, (m + 15) // 16)
+    matmul_kernel[grid, block](a, b, c)
