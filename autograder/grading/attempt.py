@@ -226,6 +226,7 @@ class Attempt:
         ratio = max(comparison.ratio, threshold) if passed else min(comparison.ratio, threshold)
         self.award((ratio - no_points_at) / (full - no_points_at))
         if ambiguous:
+            self.record(ambiguous=True)
             interval = f"{comparison.low:.2f} to {comparison.high:.2f}"
             self.flags.append(f"{self.check}: {threshold:g} times lies within the interval {interval}")
         line = f"{comparison.ratio:.2f} times the baseline's speed ({comparison.source})"

@@ -176,6 +176,7 @@ def judge(grading: Grading, check: Check) -> CheckResult:
 
 def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> CheckResult:
     failure = attempt.failure
+    reproduce = "" if failure is None else attempt.reproduction()  # before hints, which may run more cases
     earned = check.points * (1.0 if attempt.fraction is None else attempt.fraction)
     if failure is not None:
         earned = 0.0 if attempt.fraction is None else earned
@@ -190,7 +191,7 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         hints=() if failure is None else recognise(grading, check, attempt),
         mismatches=() if failure is None else failure.mismatches,
         hazards=() if failure is None else failure.hazards,
-        reproduce="" if failure is None else attempt.reproduction(),
+        reproduce=reproduce,
         measured=plain(attempt.measured),
         source=attempt.comparison.source if attempt.comparison is not None else None,
         pictures=tuple(attempt.pictures),

@@ -65,25 +65,27 @@ def load_lab(name: str) -> Lab:
     """Loads a lab by name; raises `UsageError` where there is none and `GraderFault` where its spec is broken."""
     folder = find_lab(name)
     module = _import_spec(folder / "spec.py")
+    hints = _import_spec(folder / "hints.py") if (folder / "hints.py").is_file() else module
     lab = getattr(module, "LAB", None)
     if not isinstance(lab, Lab):
         raise GraderFault(f"{folder.name}/spec.py does not define LAB = Lab(...).")
-    checks, hints = marked(vars(module), "as_check"), marked(vars(module), "as_hint")
-    lab = replace(lab, name=folder.name, folder=folder, checks=checks, hints=hints)
+    rules = {rule.name: rule for rule in (*marked(vars(module), "as_hint"), *marked(vars(hints), "as_hint"))}
+    checks = marked(vars(module), "as_check")
+    lab = replace(lab, name=folder.name, folder=folder, checks=checks, hints=tuple(rules.values()))
     _validate(lab)
     return lab
 
 
 def _import_spec(path: Path) -> ModuleType:
     """Runs a spec: the instructor's own code, never a submission."""
-    spec = importlib.util.spec_from_file_location(f"autograder_{path.parent.name}_spec", path)
+    spec = importlib.util.spec_from_file_location(f"autograder_{path.parent.name}_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
     except Exception as problem:
         raise GraderFault(
-            f"{path.parent.name}/spec.py cannot be loaded: {type(problem).__name__}: {problem}"
+            f"{path.parent.name}/{path.name} cannot be loaded: {type(problem).__name__}: {problem}"
         ) from problem
     return module
 
@@ -111,8 +113,8 @@ def _validate(lab: Lab) -> None:
 
 
 def lab_digest(lab: Lab) -> str:
-    """A hash of all that decides a verdict on the lab's side: its spec and its baseline."""
+    """A hash of all that decides a verdict on the lab's side: the Python files of its folder."""
     digest = hashlib.sha256()
-    for path in (lab.folder / "spec.py", lab.baseline_path):
-        digest.update(path.read_bytes() if path and path.is_file() else b"")
+    for path in sorted(lab.folder.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

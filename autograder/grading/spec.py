@@ -1,4 +1,5 @@
-"""A lab's specification: START HERE to write one. `labs/labNN_topic/spec.py` holds a `LAB` and its checks and hints.
+"""A lab's specification: START HERE to write one. `labs/labNN_topic/spec.py` holds a `LAB`, its checks and its hints
+(the hints may stand in a hints.py beside it).
 
 A check is one function whose docstring is the sentence that the student reads; it takes an `Attempt` (attempt.py) and
 raises `CheckFailed`. Checks run in the order in which they stand in the file, in the grader's own process: the

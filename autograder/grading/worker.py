@@ -35,12 +35,12 @@ class Worker:
     One thread uses a worker at a time. `device`: "auto", "gpu", "simulated", or "module:callable" for tests.
     """
 
-    def __init__(self, device: str = "auto", limits: Limits | None = None, numba_threads: int | None = None) -> None:
+    def __init__(self, device: str = "auto", limits: Limits | None = None) -> None:
         self.device = device
         self.limits = limits or Limits()
         self.last_details = ""  # traceback of the worker's last failure, for the fault report
-        self._numba_threads = numba_threads
         self._process: subprocess.Popen[bytes] | None = None
+        self._retired = False
         self._stderr: Any = None
         self._greeting: Greeting | None = None
         self._read: Read | None = None
@@ -55,12 +55,14 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return
         self.close()
+        if self._retired:
+            raise GraderFault("Grading was interrupted.")
         self._stderr = tempfile.TemporaryFile()
         session = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", BOOTSTRAP.format(path=_module_path())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-            env=_environment(self._numba_threads), cwd=tempfile.gettempdir(), **session,
+            env=_environment(), cwd=tempfile.gettempdir(), **session,
         )  # fmt: skip
         try:
             send(self._stdin, Begin(self.device, self.limits))
@@ -97,6 +99,11 @@ class Worker:
                     stream.close()
                 except OSError:  # unsent bytes to a process that has gone
                     pass
+
+    def retire(self) -> None:
+        """Ends the process for good; another thread that waits for it is told so."""
+        self._retired = True
+        self.close()
 
     def __enter__(self) -> Worker:
         return self
@@ -229,13 +236,11 @@ def _module_path() -> list[str]:
     return [package] + [each for each in sys.path if each and os.path.abspath(each) not in (here, package)]
 
 
-def _environment(numba_threads: int | None) -> dict[str, str]:
+def _environment() -> dict[str, str]:
     """What a device needs and nothing else; one BLAS thread, so that the process can still leave the network."""
     passed = {
         key: value for key, value in os.environ.items()
         if key.upper() in PASSED_ON or key.upper().startswith(PASSED_ON_PREFIXES)
     }  # fmt: skip
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    if numba_threads:
-        threads["NUMBA_NUM_THREADS"] = str(numba_threads)
     return {**passed, **threads}

@@ -1,0 +1,213 @@
+"""A class: every submission of a folder to a result on disk, resumable at any moment, then the reports of all.
+
+A result is written as soon as it is there, whole or not at all, under a key of all that the verdict depends on; a
+later run takes over every result whose key still holds.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from collections.abc import Iterable
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+from autograder.errors import GraderFault, KitError
+from autograder.grading.grade import PUBLIC_SEED, check_submission, not_run, unreadable
+from autograder.grading.identity import result_key
+from autograder.grading.jobs import Limits
+from autograder.grading.result import Result
+from autograder.grading.spec import Lab
+from autograder.grading.submissions import Entry, find_submissions
+from autograder.grading.worker import Worker
+from autograder.reports.files import report_name
+from autograder.reports.json_form import from_text, write_result
+
+SUBMISSIONS_A_WORKER = 250  # then a fresh one takes over: a leak must not grow with the class
+
+
+class Batch:
+    """Grades a class's entries with `jobs` workers (default: one a core, or one for a GPU).
+
+    Use it as a context manager: leaving it ends the workers.
+    """
+
+    def __init__(
+        self,
+        lab: Lab,
+        out: Path,
+        *,
+        device: str = "auto",
+        jobs: int | None = None,
+        seed: str = PUBLIC_SEED,
+        limits: Limits | None = None,
+    ) -> None:
+        self.lab = lab
+        self.results_folder = out / "results"
+        self.seed = seed
+        self.reused = 0  # results taken over from an earlier run
+        self._device = device
+        self._jobs = jobs
+        self._limits = limits
+        self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+        self._graded: dict[Worker, int] = {}  # every worker, and how many submissions it has seen
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        for worker in self._graded:
+            worker.retire()
+
+    def grade(self, entries: Iterable[Entry], progress: bool = False) -> list[Result]:
+        """Results in the order of `entries`; on Ctrl-C those that are done stay on disk and the rest is dropped."""
+        entries = list(entries)
+        workers = self._start_workers(len(entries))  # one that cannot start is one fault, not one a student
+        results: dict[int, Result] = {}
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="grading")
+        try:
+            places = {pool.submit(self.result_of, entry): place for place, entry in enumerate(entries)}
+            for done in _shown(as_completed(places), len(entries), progress):
+                results[places[done]] = done.result()
+        except BaseException:
+            self._stopped.set()
+            pool.shutdown(wait=False, cancel_futures=True)
+            self.__exit__()
+            raise
+        pool.shutdown()
+        return [results[place] for place in range(len(entries))]
+
+    def result_of(self, entry: Entry) -> Result:
+        """One entry's result: the one on disk where its key still holds, else graded now and written."""
+        if self._stopped.is_set():
+            raise CancelledError
+        worker = self._borrowed()
+        try:
+            return self._result_with(worker, entry)
+        finally:
+            self._free.put(worker)
+
+    def _result_with(self, worker: Worker, entry: Entry) -> Result:
+        path = self.results_folder / f"{report_name(entry.student)}.json"
+        if entry.problem:
+            result = unreadable(self.lab, entry.student, entry.shown_as, entry.problem, worker)
+        else:
+            try:
+                key = result_key(self.lab, entry.path, self.seed, worker.greeting.device)
+            except OSError as problem:
+                line = f"{entry.shown_as} cannot be read: {problem.strerror}."
+                result = unreadable(self.lab, entry.student, entry.shown_as, line, worker)
+            else:
+                known = self._known(path, key, entry)
+                if known is not None:
+                    return known
+                result = self._checked(entry, worker, key)
+        if self._stopped.is_set():  # what ended meanwhile was ended by us: it says nothing about the submission
+            raise CancelledError
+        write_result(result, path)
+        return result
+
+    def _known(self, path: Path, key: str, entry: Entry) -> Result | None:
+        try:
+            result = from_text(path.read_text(encoding="utf-8"))
+        except (OSError, KitError, ValueError):
+            return None
+        same = result.key == key and result.student == entry.student and result.submission == entry.shown_as
+        if not same or any(check.fault for check in result.checks):  # our own failure is worth another try
+            return None
+        with self._lock:
+            self.reused += 1
+        return result
+
+    def _checked(self, entry: Entry, worker: Worker, key: str) -> Result:
+        try:
+            return check_submission(
+                self.lab,
+                entry.path,
+                worker=worker,
+                student=entry.student,
+                shown_as=entry.shown_as,
+                seed=self.seed,
+                key=key,
+            )
+        except KitError as fault:
+            checks = tuple(not_run(each, str(fault), fault=True) for each in self.lab.checks)
+            source = "measured" if self._device == "gpu" else "simulated"
+            flags = (str(fault),)
+            return Result(
+                self.lab.name, self.lab.title, entry.student, entry.shown_as, checks, self._device, source, flags=flags
+            )
+
+    def _borrowed(self) -> Worker:
+        """A worker that nobody uses just now, renewed now and then."""
+        worker = self._free.get()
+        self._graded[worker] += 1
+        if self._graded[worker] > SUBMISSIONS_A_WORKER:
+            worker.close()
+            self._graded[worker] = 1
+        return worker
+
+    def _start_workers(self, most: int) -> int:
+        """Starts one worker, which must come up, then the others beside it; returns how many there are."""
+        first = Worker(self._device, self._limits)
+        self._graded[first] = 0
+        jobs = self._jobs or (os.cpu_count() or 1 if first.source == "simulated" else 1)
+        for _ in range(1, min(jobs, most)):
+            worker = Worker(self._device, self._limits)
+            worker.start()
+            self._graded[worker] = 0
+        for worker in self._graded:
+            self._free.put(worker)
+        return len(self._graded)
+
+
+def _shown(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:
+    """The same futures, with a progress bar on standard error: done of total, rate and time left."""
+    if not progress:
+        return futures
+    from tqdm import tqdm
+
+    return tqdm(futures, total=total, unit="submission", file=sys.stderr, dynamic_ncols=True, desc="Grading")
+
+
+def grade_class(
+    lab: Lab,
+    folder: Path,
+    out: Path,
+    *,
+    device: str = "auto",
+    jobs: int | None = None,
+    seed: str = PUBLIC_SEED,
+    limits: Limits | None = None,
+    progress: bool = False,
+) -> list[Result]:
+    """Grades all that `folder` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html."""
+    entries = find_submissions(folder)
+    _prepare(out)
+    with Batch(lab, out, device=device, jobs=jobs, seed=seed, limits=limits) as batch:
+        results = batch.grade(entries, progress)
+    write_reports(results, lab, out)
+    return results
+
+
+def _prepare(out: Path) -> None:
+    try:
+        (out / "results").mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise GraderFault(f"{out} cannot be written to: {problem.strerror}.") from None
+
+
+def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
+    """The class's gradebook and pages, from its results alone."""
+    from autograder.reports import class_page, gradebook, html
+    from autograder.reports.files import write_atomically
+
+    for result in results:
+        write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(result))
+    gradebook.write(results, out / "gradebook.csv")
+    write_atomically(out / "index.html", class_page.render(results, lab))

@@ -1,0 +1,107 @@
+"""What a class handed in: a folder of files, or one folder a student, as a list in which nothing is left out.
+
+Whatever cannot be graded is listed all the same, with the reason, and becomes a row of the gradebook.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import UsageError
+
+ENDINGS = (".ipynb", ".py")
+LEFT_BY_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".ipynb_checkpoints", "__pycache__"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One student's submission: `path` to grade, or the `problem` that keeps it from being graded."""
+
+    student: str
+    path: Path
+    shown_as: str  # relative to the class's folder
+    problem: str = ""
+
+
+def find_submissions(folder: Path) -> list[Entry]:
+    """Everything handed in under `folder`, by student; raises `UsageError` where there is no such folder."""
+    if not folder.exists():
+        raise UsageError(f"There is no folder {folder}.")
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is not a folder.", remedy="To check one file, use `autograder check`.")
+    root = folder.resolve()
+    try:
+        found = [_entry(root, each) for each in _listed(root)]
+    except OSError as problem:
+        raise UsageError(f"{folder} cannot be read: {problem.strerror}.") from None
+    if not found:
+        raise UsageError(
+            f"{folder} holds no submissions.", remedy="It is to hold .ipynb or .py files, or one folder a student."
+        )
+    by_student: dict[str, list[Entry]] = defaultdict(list)
+    for entry in found:
+        by_student[entry.student].append(entry)
+    return [_only(entries) for _, entries in sorted(by_student.items())]
+
+
+def _listed(folder: Path) -> Iterator[Path]:
+    """What a folder holds, without what operating systems and Jupyter leave behind."""
+    yield from sorted(each for each in folder.iterdir() if each.name not in LEFT_BY_SYSTEMS)
+
+
+def _entry(root: Path, path: Path) -> Entry:
+    if path.is_dir() and path.suffix not in ENDINGS and not path.is_symlink():
+        return _from_folder(root, path)
+    return Entry(_name(path), path, path.relative_to(root).as_posix(), file_problem(root, path))
+
+
+def _from_folder(root: Path, folder: Path) -> Entry:
+    """The one submission in a student's folder: its only notebook or script, or the one called lab.ipynb or lab.py."""
+    shown = folder.relative_to(root).as_posix()
+    try:
+        files = [each for each in _listed(folder) if each.suffix in ENDINGS]
+    except OSError as problem:
+        return Entry(folder.name, folder, shown, f"The folder {shown} cannot be read: {problem.strerror}.")
+    if len(files) > 1:
+        files = [each for each in files if each.stem == "lab"] or files
+    if len(files) != 1:
+        names = ", ".join(each.name for each in files)
+        problem = f"it holds {len(files)} ({names}) and none is called lab.ipynb" if files else "it holds none"
+        return Entry(
+            folder.name, folder, shown, f"One notebook or .py file is expected in the folder {shown}; {problem}."
+        )
+    return Entry(folder.name, files[0], files[0].relative_to(root).as_posix(), file_problem(root, files[0]))
+
+
+def _name(path: Path) -> str:
+    return path.stem if path.suffix in ENDINGS else path.name
+
+
+def file_problem(root: Path, path: Path) -> str:
+    """Why this cannot be a submission, in one line; empty where it can be opened and read."""
+    shown = path.relative_to(root).as_posix()
+    if path.is_symlink():  # wherever it leads: to a file of the grader's machine, or to another student's work
+        return f"{shown} is a link, not a file: hand in the file itself."
+    if path.is_dir():
+        return f"{shown} is a folder, not a file."
+    if path.suffix not in ENDINGS:
+        return f"{shown} is neither a notebook (.ipynb) nor a Python file (.py)."
+    if not path.is_file():
+        return f"{shown} is not an ordinary file."
+    try:
+        with open(path, "rb") as file:
+            empty = not file.read(1)
+    except OSError as problem:
+        return f"{shown} cannot be read: {problem.strerror}."
+    return f"{shown} is empty." if empty else ""
+
+
+def _only(entries: list[Entry]) -> Entry:
+    """A student's one submission; two of them are nobody's to choose between."""
+    if len(entries) == 1:
+        return entries[0]
+    names = ", ".join(entry.shown_as for entry in entries)
+    return Entry(entries[0].student, entries[0].path, names, f"Handed in more than once ({names}): keep one.")
