@@ -57,6 +57,18 @@ class Speed:
         doubt = " The interval contains the threshold, so you have the benefit of the doubt." if self.ambiguous else ""
         return f"{pace}. {targets}.{doubt}"
 
+    @property
+    def distance(self) -> str:
+        """How far away the next goal is, as a sentence; empty where nothing is left to reach."""
+        if self.goal is None:
+            return ""
+        where = "The next threshold is" if self.goal == self.threshold else "Full points start at"
+        if self.ratio <= 0:
+            return f"{where} {ratio_text(self.goal)} times the baseline."
+        # Rounded up: who reaches the printed factor has reached the goal.
+        factor = math.ceil(100 * self.goal / self.ratio - 1e-9) / 100
+        return f"{where} {ratio_text(self.goal)} times the baseline: {ratio_text(factor)} times faster than now."
+
 
 def speed_of(check: CheckResult) -> Speed | None:
     """The numbers of a speed check, or None where `check` is of another kind or never got as far as a ratio."""
@@ -87,33 +99,19 @@ def _number(measured: Mapping[str, Any], name: str) -> float | None:
 
 
 def next_step(result: Result) -> str:
-    """What earns the next points: the first failed check in order, or how far away the next speed threshold is."""
-    for check in result.checks:
-        left = check.max_points - check.points
-        if check.fault or left <= 0:
-            continue
+    """What earns the next points: the first failed check in order, and how far away the next speed threshold is."""
+    left = [check for check in result.checks if check.points < check.max_points and not check.fault]
+    failed = [check for check in left if check.outcome == "failed"]
+    steps = []
+    if failed:
+        first = failed[0]
+        steps.append(f"Next: {one_line(first.title, 300).rstrip('.')} ({_worth(first.max_points - first.points)}).")
+    for check in left:
         speed = speed_of(check)
-        if speed is not None and speed.goal is not None:
-            return _distance(speed, speed.goal, left)
-        if check.outcome == "failed":
-            return f"Next: {one_line(check.title, 300).rstrip('.')} ({_worth(left)})."
-    return ""
-
-
-def _distance(speed: Speed, goal: float, left: float) -> str:
-    what = "The next threshold" if goal == speed.threshold else "Full points"
-    verb = "is" if goal == speed.threshold else "start at"
-    if speed.ratio <= 0:
-        return f"{what} {verb} {ratio_text(goal)} times the baseline ({_worth(left)})."
-    return (
-        f"{what} {verb} {ratio_text(goal)} times the baseline ({_worth(left)}): "
-        f"yours is at {ratio_text(speed.ratio)}, so it has to become {_factor(goal / speed.ratio)} times faster still."
-    )
-
-
-def _factor(factor: float) -> str:
-    """Rounded up: a student who reaches the printed factor has reached the threshold."""
-    return ratio_text(math.ceil(factor * 100 - 1e-9) / 100)
+        if speed is not None and speed.distance:
+            steps.append(f"{speed.distance[:-1]} ({_worth(check.max_points - check.points)}).")
+            break
+    return " ".join(steps)
 
 
 def _worth(points: float) -> str:

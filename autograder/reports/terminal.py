@@ -38,8 +38,9 @@ def render(result: Result, colour: bool = False) -> str:
     if result.error:
         lines += [*_wrapped(f"This submission could not be read: {result.error}", ""), ""]
     for check in result.checks:
-        lines += _check(check, colour)
-    lines += ["", f"{points_text(result.points)} of {points_text(result.max_points)} points"]
+        lines += _check(check, colour, bool(result.error))
+    lines += [] if lines[-1] == "" else [""]
+    lines += [f"{points_text(result.points)} of {points_text(result.max_points)} points"]
     if step := next_step(result):
         lines += _wrapped(step, "")
     if any(check.fault for check in result.checks):
@@ -62,7 +63,7 @@ def render_class(results: Iterable[Result]) -> str:
     return _table(rows, limits=(28, 14, 8, 10, 60), right=(1, 3)) + f"\n{summary}\n"
 
 
-def _check(check: CheckResult, colour: bool) -> list[str]:
+def _check(check: CheckResult, colour: bool, unreadable: bool) -> list[str]:
     word = f"{check.outcome:<8}"
     if colour:
         word = f"\x1b[{_COLOURS[check.outcome]}m{word}\x1b[0m"
@@ -72,7 +73,7 @@ def _check(check: CheckResult, colour: bool) -> list[str]:
     speed = speed_of(check)
     if speed is not None:
         lines += _wrapped(speed.sentence, _MARGIN)
-    if check.message:
+    if check.message and not (unreadable and check.outcome == "not run"):
         lines += _wrapped(check.message, _MARGIN)
     if check.outcome != "passed":
         lines += _evidence(check)
@@ -89,14 +90,13 @@ def _evidence(check: CheckResult) -> list[str]:
     for hazard in check.hazards[:HAZARDS]:
         lines += _hazard(hazard)
     lines += _more(len(check.hazards) - HAZARDS, "hazard")
-    for name, value in check.measured.items():
-        if name not in NAMES:
-            lines += _wrapped(": ".join(measured_text(name, value)), _MARGIN)
+    numbers = [" ".join(measured_text(name, value)) for name, value in check.measured.items() if name not in NAMES]
+    lines += _wrapped("; ".join(numbers), _MARGIN)
     for hint in check.hints:
         lines += _wrapped(f"Hint ({one_line(hint.name, 60)}): {hint.text}", _MARGIN)
     if check.reproduce:
         lines.append(f"{_MARGIN}To see it, paste:")
-        lines += [f"{_MARGIN}    {shortened(line)}" for line in visible(check.reproduce).splitlines()[:40]]
+        lines += [f"{_MARGIN}    {shortened(line)}".rstrip() for line in visible(check.reproduce).splitlines()[:40]]
     return [*lines, ""] if lines else lines
 
 

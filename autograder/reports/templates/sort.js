@@ -1,0 +1,43 @@
+const table = document.querySelector("table.students");
+const rows = [...table.tBodies[0].rows];
+const status = document.querySelector(".status");
+const tools = document.querySelector(".tools");
+const search = tools.querySelector("input[type=search]");
+const lookOnly = tools.querySelector("input[type=checkbox]");
+
+function sortBy(header, column) {
+  const descending = header.getAttribute("aria-sort") === "ascending";
+  for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
+  header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+  const numeric = "number" in header.dataset;
+  const value = (row) => {
+    const text = row.cells[column].dataset.v ?? row.cells[column].textContent.trim();
+    return numeric ? (text === "" ? -Infinity : Number(text)) : text;
+  };
+  rows.sort((one, two) => {
+    const a = value(one), b = value(two);
+    const order = numeric ? (a > b) - (a < b) : a.localeCompare(b);
+    return descending ? -order : order;
+  });
+  table.tBodies[0].append(...rows);
+  status.textContent = `Sorted by ${header.textContent.trim()}, ${descending ? "descending" : "ascending"}.`;
+}
+
+function filter() {
+  const wanted = search.value.trim().toLowerCase();
+  let shown = 0;
+  for (const row of rows) {
+    row.hidden = (lookOnly.checked && !row.dataset.look) || !row.cells[0].textContent.toLowerCase().includes(wanted);
+    shown += !row.hidden;
+  }
+  status.textContent = `${shown} of ${rows.length} students shown.`;
+}
+
+[...table.tHead.rows[0].cells].forEach((header, column) => {
+  const button = header.querySelector("button");
+  button.disabled = false;
+  button.addEventListener("click", () => sortBy(header, column));
+});
+search.addEventListener("input", filter);
+lookOnly.addEventListener("change", filter);
+tools.hidden = false;
