@@ -1,0 +1,130 @@
+"""Lab 1 holds what its files promise: wrong answers fail as their first lines say, right ones earn full marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.grading.grade import check_submission
+from autograder.grading.labs import load_lab
+from autograder.grading.result import Result
+from autograder.grading.worker import Worker
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions" / "lab01_naive_matmul"
+WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
+RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
+LAB = load_lab("lab01_naive_matmul")
+PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
+
+# What the example class shows: who earns all, who fails a check, and whose submission cannot be graded at all and why.
+EXAMPLE_CLASS = {
+    "aiko_tanaka": "passed",
+    "ben_okafor": "passed",
+    "carla_mendes": "missing_guard",
+    "dmitri_volkov": "transposed_mapping",
+    "elif_yilmaz": "swapped_grid_axes",
+    "fatima_haddad": "off_by_one_loop",
+    "george_papadakis": "code cell 6, line 3",
+    "hana_novak": "empty",
+    "ines_garcia": "UTF-8",
+    "jonas_lindqvist": "does not define `matmul`",
+    "kwame_mensah": "endless_loop",
+    "liam_murphy": "never_launched",
+    "mei_chen": "passed",
+    "noor_ahmed": "low_precision",
+}
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker("simulated") as running:
+        yield running
+
+
+def promised(path: Path) -> tuple[set[str], str]:
+    """What a wrong answer's first line says: the checks that must fail, and the hint that its author must get."""
+    first_line = path.read_text(encoding="utf-8").splitlines()[0]
+    promise = PROMISE.fullmatch(first_line)
+    assert promise, f"{path.name} must begin with '# fails: check[, check]; hint: name', not {first_line!r}"
+    return set(promise["checks"].split(", ")), promise["hint"]
+
+
+def failed_checks(result: Result) -> set[str]:
+    return {each.name for each in result.checks if each.outcome == "failed"}
+
+
+def hints(result: Result) -> set[str]:
+    return {each.name for check in result.checks for each in check.hints}
+
+
+def report(result: Result) -> str:
+    """What a failed assertion should show."""
+    lines = [f"{each.name}: {each.outcome}, {each.points} points. {each.message}" for each in result.checks]
+    return "\n".join([result.error, *result.flags, *lines])
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path: Path, worker: Worker) -> None:
+    checks, hint = promised(path)
+    result = check_submission(LAB, path, worker=worker)
+    assert not result.error and not result.flags, report(result)
+    assert failed_checks(result) == checks, report(result)
+    assert hints(result) == {hint}, report(result)
+
+
+@pytest.mark.parametrize("path", [*RIGHT, SOLUTIONS / "lab.ipynb"], ids=lambda path: path.stem)
+def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
+    result = check_submission(LAB, path, worker=worker)
+    assert result.outcome == "passed" and result.points == LAB.points, report(result)
+    assert not result.flags
+
+
+def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:
+    result = check_submission(LAB, LAB.notebook, worker=worker)
+    assert not result.error, report(result)
+    assert failed_checks(result) == {LAB.checks[0].name}, report(result)
+    assert {each.outcome for each in result.checks[1:]} == {"not run"}, report(result)
+    assert result.points == 0
+
+
+def test_every_check_is_failed_by_some_wrong_answer() -> None:
+    assert set().union(*(promised(path)[0] for path in WRONG)) == {each.name for each in LAB.checks}
+
+
+def test_every_hint_is_given_to_some_wrong_answer() -> None:
+    assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
+
+
+def test_the_example_class_holds_exactly_the_students_of_the_table() -> None:
+    assert {each.stem for each in (LAB.folder / "example_class").iterdir()} == set(EXAMPLE_CLASS)
+
+
+@pytest.mark.parametrize("student", EXAMPLE_CLASS)
+def test_the_example_class_shows_what_the_demo_is_to_show(student: str, worker: Worker) -> None:
+    from autograder.grading.submissions import find_submissions
+
+    entry = next(each for each in find_submissions(LAB.folder / "example_class") if each.student == student)
+    expected = EXAMPLE_CLASS[student]
+    if entry.problem:
+        assert expected in entry.problem
+        return
+    result = check_submission(LAB, entry.path, worker=worker, student=student)
+    if expected == "passed":
+        assert result.outcome == "passed" and result.points == LAB.points, report(result)
+    elif expected in {each.name for each in LAB.hints}:
+        assert result.outcome == "failed" and hints(result) == {expected}, report(result)
+    else:
+        assert expected in result.error
+        assert result.points == 0
+
+
+def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
+    import json
+
+    notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
+    prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)
