@@ -1,0 +1,209 @@
+"""Device arrays as host code sees them: shape, dtype, slices, and copies to and from the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault
+from autograder.simgpu.memory import AddressSpace, Buffer, View, contiguous_strides
+
+MOST_BYTES = 2 * 1024**3  # of simulated device memory in one array: the simulation must fit a laptop
+
+
+class DeviceArray:
+    """An array in the simulated GPU's memory; the host reads it with `copy_to_host`, never by index.
+
+    Mirrors numba.cuda's DeviceNDArray: `shape`, `dtype`, `size`, `ndim`, `nbytes`, `strides`, `T`, slicing (a view),
+    `reshape`, `ravel`, `view`, `copy_to_host`, `copy_to_device`. Raises `KernelFault` for what a device array cannot do.
+    """
+
+    def __init__(self, buffer: Buffer, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> None:
+        self._buffer = buffer
+        self.shape = shape
+        self._element_strides = strides
+        self._offset = offset
+
+    # -- what it is -----------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._buffer.data.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(step * self.dtype.itemsize for step in self._element_strides)
+
+    @property
+    def T(self) -> DeviceArray:  # noqa: N802 (NumPy's name)
+        return DeviceArray(self._buffer, self.shape[::-1], self._element_strides[::-1], self._offset)
+
+    def transpose(self) -> DeviceArray:
+        return self.T
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a device array without dimensions has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<device array {self.shape} {self.dtype}>"
+
+    def is_c_contiguous(self) -> bool:
+        return self._element_strides == contiguous_strides(self.shape)
+
+    # -- parts and other shapes -----------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        """A view for slices; a single element is copied to the host, as Numba does."""
+        host = self._host_view()
+        part = host[key]
+        if not isinstance(part, np.ndarray):
+            return part
+        start = (part.__array_interface__["data"][0] - self._buffer.data.__array_interface__["data"][0]) if part.size else 0
+        steps = tuple(step // self.dtype.itemsize for step in part.strides)
+        return DeviceArray(self._buffer, part.shape, steps, start // self.dtype.itemsize)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Copies a value or array into a slice, as Numba does on its default stream."""
+        target = self[key] if not isinstance(key, (int, np.integer)) or self.ndim > 1 else None
+        if isinstance(value, DeviceArray):
+            value = value.copy_to_host()
+        self._host_view()[key] = value
+        self._note_host_write(target)
+
+    def reshape(self, *shape: Any) -> DeviceArray:
+        if len(shape) == 1 and isinstance(shape[0], tuple):
+            shape = shape[0]
+        if not self.is_c_contiguous():
+            raise KernelFault("Only a contiguous device array can be reshaped.", remedy="Copy it first.")
+        try:
+            new = np.empty(self.shape, np.bool_).reshape(shape).shape
+        except ValueError:
+            raise KernelFault(f"An array of shape {self.shape} cannot be reshaped to {shape}.") from None
+        return DeviceArray(self._buffer, new, contiguous_strides(new), self._offset)
+
+    def ravel(self) -> DeviceArray:
+        return self.reshape(self.size)
+
+    # -- copies ---------------------------------------------------------------------------------------------------
+
+    def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
+        """A NumPy copy of the array, or the copy made into `ary`."""
+        host = self._host_view()
+        if ary is None:
+            return host.copy()
+        if ary.shape != self.shape:
+            raise KernelFault(f"copy_to_host needs an array of shape {self.shape}; this one has {ary.shape}.")
+        ary[...] = host
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Copies a host or device array of the same shape into this one."""
+        value = ary.copy_to_host() if isinstance(ary, DeviceArray) else np.asarray(ary)
+        if value.shape != self.shape:
+            raise KernelFault(f"copy_to_device needs an array of shape {self.shape}; this one has {value.shape}.")
+        self._host_view()[...] = value
+        self._note_host_write(self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        host = self.copy_to_host()
+        return host if dtype is None else host.astype(dtype)
+
+    # -- for the device -------------------------------------------------------------------------------------------
+
+    def _host_view(self) -> np.ndarray:
+        strides = tuple(step * self.dtype.itemsize for step in self._element_strides)
+        base = self._buffer.data[self._offset :]
+        return np.lib.stride_tricks.as_strided(base, self.shape, strides)
+
+    def _note_host_write(self, part: DeviceArray | None) -> None:
+        if self._buffer.all_set:
+            return
+        part = part if isinstance(part, DeviceArray) else self
+        if part.size == len(self._buffer.data):
+            self._buffer.set_by_host(slice(None))
+            return
+        grids = np.indices(part.shape).reshape(part.ndim, -1)
+        steps = np.array(part._element_strides)[:, None]
+        self._buffer.set_by_host(part._offset + (grids * steps).sum(axis=0))
+
+    def _view(self, name: str = "") -> View:
+        return View(self._buffer, self._offset, self.shape, self._element_strides, self.dtype, name)
+
+    def _written(self) -> np.ndarray:
+        """Which elements have been written, as a bool array of this shape."""
+        buffer = self._buffer
+        if buffer.shadow is None or buffer.all_set:
+            return np.ones(self.shape, np.bool_)
+        flags = buffer.shadow[:, 0] > 0
+        strides = self._element_strides
+        return np.lib.stride_tricks.as_strided(flags[self._offset :], self.shape, strides).copy()
+
+
+def check_dtype(dtype: Any) -> np.dtype:
+    """A dtype that a device array can have; raises `KernelFault` otherwise."""
+    try:
+        result = np.dtype(getattr(dtype, "dtype", dtype)) if not isinstance(dtype, type) else np.dtype(dtype)
+    except TypeError:
+        raise KernelFault(f"{dtype!r:.60} is not a dtype.") from None
+    if result.kind not in "biufcV" or result.hasobject:
+        raise KernelFault(f"A device array cannot hold {result}.", remedy="Use a numeric dtype such as np.float32.")
+    return result
+
+
+def check_shape(shape: Any, dtype: np.dtype) -> tuple[int, ...]:
+    """A shape as a tuple of ints, small enough to simulate; raises `KernelFault` otherwise."""
+    parts = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    for part in parts:
+        if isinstance(part, (bool, np.bool_)) or not isinstance(part, (int, np.integer)):
+            raise KernelFault(f"A shape is made of integers; {part!r:.40} is a {type(part).__name__}.")
+        if part < 0:
+            raise KernelFault(f"A shape cannot be negative: {parts}.")
+    result = tuple(int(part) for part in parts)
+    size = dtype.itemsize
+    for part in result:
+        size *= part
+    if size > MOST_BYTES:
+        raise KernelFault(
+            f"An array of shape {result} ({dtype}) takes {size / 1024**3:.1f} GiB; the simulated GPU allows "
+            f"{MOST_BYTES // 1024**3} GiB in one array.",
+            remedy="Use a smaller problem.",
+        )
+    return result
+
+
+def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:
+    """A copy of a host array in device memory, in its own memory order where it is contiguous."""
+    host = np.asarray(host)
+    dtype = check_dtype(host.dtype)
+    check_shape(host.shape, dtype)
+    fortran = host.ndim > 1 and host.flags.f_contiguous and not host.flags.c_contiguous
+    data = np.array(host.T if fortran else host, order="C", copy=True).reshape(-1)
+    strides = contiguous_strides(host.shape[::-1])[::-1] if fortran else contiguous_strides(host.shape)
+    return DeviceArray(Buffer(data, addresses.reserve(data.nbytes), "global"), host.shape, strides)
+
+
+def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray:
+    """Uninitialised device memory: filled with values that no correct result contains, and watched until written."""
+    from autograder.simgpu.expressions import _poison
+
+    dtype = check_dtype(dtype)
+    shape = check_shape(shape, dtype)
+    data = np.empty(int(np.prod(shape, dtype=np.int64)), dtype)
+    _poison(data)
+    buffer = Buffer(data, addresses.reserve(data.nbytes), "global", initialised=False)
+    return DeviceArray(buffer, shape, contiguous_strides(shape))

@@ -1,0 +1,67 @@
+"""Atomic updates of many lanes at once, with the result that some serial order of the lanes would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+# operations whose result does not depend on the order: NumPy's unbuffered `ufunc.at` carries them out
+UNORDERED: dict[str, np.ufunc] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "max": np.fmax,  # Numba: if either is NaN the other one stays
+    "min": np.fmin,
+    "nanmax": np.fmax,
+    "nanmin": np.fmin,
+    "and_": np.bitwise_and,
+    "or_": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def _increment(old: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
+
+
+def _decrement(old: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
+
+
+ORDERED: dict[str, Callable[..., np.ndarray]] = {
+    **UNORDERED,
+    "inc": _increment,
+    "dec": _decrement,
+    "exch": lambda old, new: new,
+    "cas": lambda old, expected, new: np.where(old == expected, new, old),
+}
+
+
+def apply_atomic(
+    operation: str, data: np.ndarray, linear: np.ndarray, operands: list[np.ndarray], want_old: bool
+) -> np.ndarray | None:
+    """Updates `data[linear]` in lane order; returns each lane's old value where `want_old`."""
+    if not want_old and operation in UNORDERED:
+        UNORDERED[operation].at(data, linear, operands[0])
+        return None
+    order = np.argsort(linear, kind="stable")
+    addresses = linear[order]
+    starts = np.flatnonzero(np.r_[True, addresses[1:] != addresses[:-1]])
+    rank = np.arange(len(addresses)) - np.repeat(starts, np.diff(np.r_[starts, len(addresses)]))
+    old = np.empty(len(linear), data.dtype)
+    if operation in ("add", "sub") and data.dtype.kind in "iu":
+        step = operands[0][order] if operation == "add" else -operands[0][order]
+        running = np.cumsum(step, dtype=data.dtype) - step
+        old[order] = data[addresses] + (running - np.repeat(running[starts], np.diff(np.r_[starts, len(addresses)])))
+        UNORDERED[operation].at(data, linear, operands[0])
+        return old
+    # lanes that share an address take turns: the first of each address, then the second, ...
+    turns = np.argsort(rank, kind="stable")
+    bounds = np.searchsorted(rank[turns], np.arange(rank.max() + 2))
+    for turn in range(len(bounds) - 1):
+        lanes = order[turns[bounds[turn] : bounds[turn + 1]]]
+        where = linear[lanes]
+        before = data[where]
+        old[lanes] = before
+        data[where] = ORDERED[operation](before, *(operand[lanes] for operand in operands))
+    return old

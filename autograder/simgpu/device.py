@@ -1,0 +1,240 @@
+"""The simulated GPU as a device: holds the arrays, carries out launches one after another, and estimates their time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autograder.devices import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.errors import KernelFault, KitError, SubmissionError
+from autograder.language.program import Function, Program
+from autograder.simgpu import arrays
+from autograder.simgpu.arrays import DeviceArray
+from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord
+from autograder.simgpu.launch import Launch as RunningLaunch
+from autograder.simgpu.memory import AddressSpace, View
+from autograder.simgpu.numba_types import scalar
+
+
+class Session:
+    """The memory and the clock of one use of the simulated GPU, and the records of its launches."""
+
+    def __init__(
+        self,
+        *,
+        work_limit: int = DEFAULT_WORK_LIMIT,
+        sample_blocks: int | None = None,
+        trace: Any = None,
+        output: Callable[[str], None] | None = None,
+        keep_records: bool = True,
+    ) -> None:
+        self.addresses = AddressSpace()
+        self.work_limit = work_limit
+        self.work = 0
+        self.sample_blocks = sample_blocks
+        self.trace = trace
+        self.output = output
+        self.keep_records = keep_records
+        self.records: list[LaunchRecord] = []
+        self.clock = 2  # 0 is "never written", 1 "written by the host"
+
+    def to_device(self, host: np.ndarray) -> DeviceArray:
+        return arrays.to_device(self.addresses, host)
+
+    def device_array(self, shape: Any, dtype: Any) -> DeviceArray:
+        return arrays.device_array(self.addresses, shape, dtype)
+
+    def copy_to_host(self, array: DeviceArray) -> np.ndarray:
+        return array.copy_to_host()
+
+    def launch(
+        self, kernel: Function, grid: Any, block: Any, arguments: Sequence, dynamic_shared_bytes: int = 0
+    ) -> LaunchRecord:
+        """Runs one kernel to its end; raises `KernelFault` where it cannot go on, after keeping the record."""
+        copied_back: list[tuple[np.ndarray, DeviceArray]] = []
+        values = tuple(self._argument(value, kernel, copied_back) for value in arguments)
+        running = RunningLaunch(
+            kernel,
+            grid,
+            block,
+            dynamic_shared_bytes=dynamic_shared_bytes,
+            start_clock=self.clock,
+            work_limit=max(1, self.work_limit - self.work),
+            sample_blocks=self.sample_blocks,
+            trace=self.trace,
+            output=self.output,
+        )
+        record = running.run(values)
+        self.clock = running.clock + 1
+        self.work += running.work
+        if self.keep_records:
+            self.records.append(record)
+        for host, device in copied_back:
+            device.copy_to_host(host)
+        if record.fault is not None:
+            raise record.fault
+        return record
+
+    def _argument(self, value: Any, kernel: Function, copied_back: list) -> Any:
+        if isinstance(value, DeviceArray):
+            return value._view()
+        if isinstance(value, View) or value is None:
+            return value
+        if isinstance(value, tuple):
+            return tuple(self._argument(each, kernel, copied_back) for each in value)
+        if isinstance(value, np.ndarray) and value.ndim:  # Numba copies host arrays to the device and back
+            device = self.to_device(value)
+            if value.flags.writeable:
+                copied_back.append((value, device))
+            return device._view()
+        try:
+            return scalar(value[()] if isinstance(value, np.ndarray) else value)
+        except (TypeError, OverflowError):
+            raise KernelFault(
+                f"`{kernel.name}` is given a {type(value).__name__}, which a kernel cannot take.",
+                remedy="Pass device arrays, NumPy arrays or numbers.",
+            ) from None
+
+
+def estimate_launch(record: LaunchRecord, model: str) -> Any:
+    """The performance model's estimate for one launch on a device model."""
+    from autograder.perfmodel import SPECIFICATIONS, estimate
+
+    x, y, z = record.block
+    return estimate(
+        record.counters,
+        SPECIFICATIONS[model],
+        threads_per_block=x * y * z,
+        shared_bytes_per_block=record.shared_bytes,
+        registers_per_thread=record.registers_per_thread,
+        array_bytes=record.array_bytes,
+    )
+
+
+class SimulatedDevice:
+    """The simulated GPU, estimated as one model of GPU; see `autograder.devices.Device`."""
+
+    source: Source = "simulated"
+
+    def __init__(self, model: str = "H200") -> None:
+        self.model = model
+        self.name = f"simulated GPU (times estimated for an NVIDIA {model})"
+
+    def run(self, program: Program, request: RunRequest) -> Run:
+        """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`."""
+        from autograder.language.host import call
+
+        session = Session(
+            work_limit=request.work_limit or DEFAULT_WORK_LIMIT, sample_blocks=request.sample_blocks, output=_silent
+        )
+        handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
+        returned, fault = None, None
+        try:
+            function = program.function(request.function)
+            if function.kind == "kernel":
+                session.launch(function, request.grid, request.block, tuple(handles.values()))
+            else:
+                returned = call(program, function, tuple(handles.values()), session)
+        except SubmissionError as error:
+            fault = error
+        return self._gather(session, request, handles, returned, fault)
+
+    def compare(self, baseline: Program, submission: Program, requests: Sequence[RunRequest]) -> Comparison:
+        """Estimates both on the first request: deterministic, so there is no interval."""
+        times, fault, outputs, launches = [], None, (), ()
+        for program in (baseline, submission):
+            run = self.run(program, requests[0])
+            if run.fault is not None:
+                if program is baseline:
+                    raise run.fault
+                fault = run.fault
+            times.append(run.estimated_ns or float("nan"))
+            outputs, launches = run.outputs, run.launches
+        ratio = times[0] / times[1] if fault is None else 0.0
+        sampled = requests[0].sample_blocks is not None
+        return Comparison(
+            ratio=ratio,
+            low=ratio,
+            high=ratio,
+            source="simulated",
+            baseline_ns=times[0],
+            submission_ns=times[1],
+            outputs=() if sampled or fault is not None else (outputs,),
+            request_of_output=() if sampled or fault is not None else (0,),
+            fault=fault,
+            notes={
+                "model": self.model,
+                "launches": len(launches),
+                "sampled_blocks": requests[0].sample_blocks,
+            },
+        )
+
+    def _to_device(self, session: Session, value: Any) -> Any:
+        if isinstance(value, Uninitialised):
+            return session.device_array(value.shape, value.dtype)
+        if isinstance(value, np.ndarray) and value.ndim:
+            return session.to_device(value)
+        return value
+
+    def _gather(
+        self, session: Session, request: RunRequest, handles: dict[str, Any], returned: Any, fault: KitError | None
+    ) -> Run:
+        arrays_by_name = {name: handle for name, handle in handles.items() if isinstance(handle, DeviceArray)}
+        launches = tuple(self._launch_of(record) for record in session.records)
+        estimates = [launch.estimated_ns for launch in launches if launch.estimated_ns is not None]
+        if isinstance(returned, DeviceArray):
+            returned = returned.copy_to_host()
+        return Run(
+            outputs={name: handle.copy_to_host() for name, handle in arrays_by_name.items()},
+            returned=returned,
+            written={
+                name: arrays_by_name[name]._written()
+                for name, value in request.arguments.items()
+                if isinstance(value, Uninitialised)
+            },
+            launches=launches,
+            counters=sum((record.counters for record in session.records), Counters()),
+            lines=merged_lines(session.records),
+            hazards=merged_hazards(session.records),
+            fault=fault,
+            source="simulated",
+            estimated_ns=sum(estimates) if estimates else None,
+        )
+
+    def _launch_of(self, record: LaunchRecord) -> Launch:
+        estimated = None if record.fault is not None else estimate_launch(record, self.model).ns
+        return Launch(
+            record.kernel, record.grid, record.block, record.shared_bytes, record.counters, estimated_ns=estimated
+        )
+
+
+def merged_lines(records: Sequence[LaunchRecord]) -> tuple[LineProfile, ...]:
+    """The lines of several launches, each line once."""
+    merged: dict[Any, LineProfile] = {}
+    for record in records:
+        for line in record.lines:
+            known = merged.get(line.line)
+            merged[line.line] = line if known is None else replace(known, counters=known.counters + line.counters)
+    return tuple(merged[line] for line in sorted(merged))
+
+
+def merged_hazards(records: Sequence[LaunchRecord]) -> tuple[Hazard, ...]:
+    """The hazards of several launches, each kind at each line and array once."""
+    merged: dict[Any, Hazard] = {}
+    for record in records:
+        for hazard in record.hazards:
+            key = (hazard.kind, hazard.line, hazard.array, hazard.severity)
+            known = merged.get(key)
+            merged[key] = (
+                hazard if known is None else replace(known, occurrences=known.occurrences + hazard.occurrences)
+            )
+    return tuple(merged.values())
+
+
+def _silent(line: str) -> None:
+    """What a graded kernel prints goes nowhere."""

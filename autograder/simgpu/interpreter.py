@@ -1,0 +1,482 @@
+"""How a statement becomes masked operations on all lanes at once.
+
+START HERE to see the engine: `Interpreter.run` takes a kernel and a batch of blocks; each `do_...` method is one kind
+of statement. A statement is carried out for every active lane together, and returns the mask of lanes that go on to
+the next one (None: nobody does). Expressions are in expressions.py, memory in access.py, library calls in intrinsics.py.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault, Line
+from autograder.language.program import Function
+from autograder.simgpu import primitives as prim
+from autograder.simgpu.access import Memory
+from autograder.simgpu.expressions import Expressions
+from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.lanes import Batch, Mask
+from autograder.simgpu.memory import Buffer, View
+from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally
+from autograder.simgpu.variables import Unmergeable, Variable
+
+STATEMENT_COST = 64  # work units of stepping one statement, besides one for each warp instruction
+STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
+MOST_CALLS = 64  # device functions calling each other, deepest
+
+
+@dataclass
+class Order:
+    """The logical clock of barriers: an access stamped before a thread's last barrier is ordered before it."""
+
+    now: int
+    grid_sync: int
+    block_sync: np.ndarray  # int32, per block of the batch
+    warp_sync: np.ndarray  # int32, per warp of the batch
+
+
+@dataclass
+class Frame:
+    """One function being carried out: its variables, and the lanes that have returned from it."""
+
+    function: Function
+    variables: dict[str, Variable] = field(default_factory=dict)
+    returned: list[Mask] = field(default_factory=list)
+    result: Variable | None = None
+    loops: list[list[Mask]] = field(default_factory=list)  # per enclosing loop, the masks that broke out of it
+    depth: int = 0
+
+
+class WorkLimit(KernelFault):
+    """The launch did more work than it was allowed."""
+
+
+class Interpreter(Expressions):
+    """Carries out one kernel for one batch of blocks."""
+
+    def __init__(self, launch: Any, batch: Batch) -> None:
+        self.launch = launch
+        self.batch = batch
+        self.tally = Tally()
+        self.trace = launch.trace
+        self.frame: Frame | None = None
+        self.memory = Memory(self)
+        start = launch.clock
+        warps, blocks = batch.warps, len(batch.blocks)
+        self.order = Order(start, launch.grid_sync, np.full(blocks, start, np.int32), np.full(warps, start, np.int32))
+        self.exited = np.zeros(batch.size, np.bool_)
+        self.diverged = np.zeros(warps, np.bool_)
+        self.shared: dict[ast.AST, View] = {}
+        self.local: dict[ast.AST, View] = {}
+        self.shared_bytes = 0
+        self.changes = 0  # stores so far: a loop that changes nothing can never end
+        self._rows: dict[ast.AST, list[int]] = {}
+        self._statements: dict[type, Callable[[Any, Mask], Mask | None]] = {
+            ast.Assign: self.do_assign,
+            ast.AugAssign: self.do_augmented_assign,
+            ast.AnnAssign: self.do_annotated_assign,
+            ast.Expr: self.do_expression,
+            ast.If: self.do_if,
+            ast.For: self.do_for,
+            ast.While: self.do_while,
+            ast.Return: self.do_return,
+            ast.Break: self.do_break,
+            ast.Continue: self.do_continue,
+            ast.Pass: lambda node, mask: mask,
+            ast.Assert: lambda node, mask: mask,  # Numba drops assertions in kernels unless debug=True
+        }
+        super().__init__()
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(self, kernel: Function, arguments: tuple) -> None:
+        """Carries out the kernel's body for every lane of the batch."""
+        self.frame = Frame(kernel)
+        everyone = self.batch.everyone
+        for name, value in zip(kernel.parameters, arguments, strict=True):
+            self.write_variable(name, value, everyone)
+        self.do_body(kernel.node.body, everyone)
+        self.launch.clock = self.order.now + 1
+
+    def call_function(self, function: Function, arguments: list, mask: Mask, node: ast.AST) -> Any:
+        """Carries out a device function for the lanes of `mask`; what it returns, lane by lane."""
+        caller = self.frame
+        if caller.depth >= MOST_CALLS:
+            raise self.fault(node, f"`{function.name}` calls itself too deeply.", "Write it as a loop.")
+        if len(arguments) != len(function.parameters):
+            raise self.fault(
+                node, f"`{function.name}` takes {len(function.parameters)} arguments, but {len(arguments)} are given."
+            )
+        self.frame = Frame(function, depth=caller.depth + 1)
+        for name, value in zip(function.parameters, arguments, strict=True):
+            self.write_variable(name, value, mask)
+        self.do_body(function.node.body, mask)
+        result = self.frame.result
+        self.frame = caller
+        return result.read(mask)[0] if result is not None else None
+
+    def do_body(self, body: list[ast.stmt], mask: Mask | None) -> Mask | None:
+        for statement in body:
+            if mask is None:
+                break
+            self.spend(STATEMENT_COST, statement)
+            method = self._statements.get(type(statement))
+            if method is None:
+                raise self.fault(statement, f"A kernel cannot contain `{type(statement).__name__.lower()}` statements.")
+            mask = method(statement, mask)
+        return mask
+
+    # -- assignment -----------------------------------------------------------------------------------------------
+
+    def do_assign(self, node: ast.Assign, mask: Mask) -> Mask:
+        value = self.evaluate(node.value, mask)
+        for target in node.targets:
+            self.assign(target, value, mask)
+        return mask
+
+    def do_annotated_assign(self, node: ast.AnnAssign, mask: Mask) -> Mask:
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value, mask), mask)
+        return mask
+
+    def do_augmented_assign(self, node: ast.AugAssign, mask: Mask) -> Mask:
+        """`x += y`, `a[i] += y`: a read, an operation and a write; in memory they are three separate steps."""
+        target = node.target
+        if isinstance(target, ast.Name):
+            new = self.binary(node, node.op, self.read_variable(target, mask), self.evaluate(node.value, mask), mask)
+            self.write_variable(target.id, new, mask)
+        elif isinstance(target, ast.Subscript):
+            view, indices = self.element_of(target, mask)
+            old = self.memory.load(view, indices, mask, target)
+            new = self.binary(node, node.op, old, self.evaluate(node.value, mask), mask)
+            self.memory.store(view, indices, new, mask, target)
+        else:
+            raise self.fault(node, "Only variables and array elements can be updated like this.")
+        return mask
+
+    def assign(self, target: ast.expr, value: Any, mask: Mask) -> None:
+        if isinstance(target, ast.Name):
+            if isinstance(value, View) and value.buffer.space in ("shared", "local") and not value.name:
+                value = value.renamed(target.id)
+            self.write_variable(target.id, value, mask)
+        elif isinstance(target, ast.Subscript):
+            view, indices = self.element_of(target, mask)
+            if len(indices) < view.ndim:
+                raise self.fault(target, f"`{view.name}` needs {view.ndim} indices to be assigned; slices cannot be.")
+            if isinstance(value, (View, tuple)) or value is None:
+                raise self.fault(target, f"Only one number can be stored in an element of `{view.name}`.")
+            self.memory.store(view, indices, value, mask, target)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            parts = self.unpack(value, target, mask)
+            for each, part in zip(target.elts, parts, strict=True):
+                self.assign(each, part, mask)
+        elif isinstance(target, ast.Attribute):
+            view, indices = self.field_of(target, mask)
+            self.memory.store(view, indices, value, mask, target)
+        else:
+            raise self.fault(target, "This cannot be assigned to in a kernel.")
+
+    def write_variable(self, name: str, value: Any, mask: Mask) -> None:
+        variable = self.frame.variables.get(name)
+        if variable is None:
+            variable = self.frame.variables[name] = Variable()
+        variable.write(mask, value)
+
+    def read_variable(self, node: ast.Name, mask: Mask) -> Any:
+        variable = self.frame.variables.get(node.id)
+        if variable is None:
+            raise self.fault(node, f"`{node.id}` is used before it has a value.", "Assign it first.")
+        try:
+            value, unset = variable.read(mask)
+        except Unmergeable:
+            raise self.fault(
+                node, f"`{node.id}` holds different kinds of thing on different paths.", "Numba needs one type."
+            ) from None
+        if unset is not None:
+            self.report(
+                "unset_variable",
+                node,
+                lane=int(np.flatnonzero(unset)[0]),
+                occurrences=int(np.count_nonzero(unset)),
+                message=f"`{node.id}` has no value here for some threads: they took a path that never assigns it.",
+                remedy="Assign it before the branch, so that every thread has a value.",
+            )
+        return value
+
+    # -- control flow ---------------------------------------------------------------------------------------------
+
+    def do_expression(self, node: ast.Expr, mask: Mask) -> Mask:
+        if not isinstance(node.value, ast.Constant):  # a docstring costs nothing
+            self.evaluate(node.value, mask, discard=True)
+        return mask
+
+    def do_if(self, node: ast.If, mask: Mask) -> Mask | None:
+        condition = self.truth(self.evaluate(node.test, mask), node.test)
+        taken, other = self.split(node, condition, mask)
+        after_taken = self.do_body(node.body, taken) if taken is not None else None
+        after_other = self.do_body(node.orelse, other) if other is not None else None
+        if after_taken is taken and after_other is other:
+            return mask
+        return self.join(mask, after_taken, after_other)
+
+    def do_while(self, node: ast.While, mask: Mask) -> Mask | None:
+        frame = self.frame
+        broken: list[Mask] = []
+        frame.loops.append(broken)
+        returned_before = len(frame.returned)
+        running: Mask | None = mask
+        rounds = 0
+        snapshot = None
+        while running is not None:
+            condition = self.truth(self.evaluate(node.test, running), node.test)
+            running, _ = self.split(node, condition, running)
+            if running is None:
+                break
+            running = self.one_round(node.body, running, broken)
+            rounds += 1
+            if rounds % STUCK_AFTER == 0 and running is not None:
+                snapshot = self.check_progress(node, running, snapshot)
+        frame.loops.pop()
+        return self.after_loop(node, mask, broken, returned_before)
+
+    def do_for(self, node: ast.For, mask: Mask) -> Mask | None:
+        frame = self.frame
+        broken: list[Mask] = []
+        frame.loops.append(broken)
+        returned_before = len(frame.returned)
+        running: Mask | None = mask
+        for value, still in self.iterate(node, mask):
+            if still is not None:  # lanes that have rounds left
+                running = self.narrowed(node, running, still)
+            if running is None:
+                break
+            self.count_instruction(node, running)
+            self.assign(node.target, value, running)
+            running = self.one_round(node.body, running, broken)
+            if running is None:
+                break
+        frame.loops.pop()
+        return self.after_loop(node, mask, broken, returned_before)
+
+    def one_round(self, body: list[ast.stmt], running: Mask, broken: list[Mask]) -> Mask | None:
+        """One trip through a loop's body; the lanes that go on to the next (those at `continue` among them)."""
+        gone_before = len(broken), len(self.frame.returned)
+        after = self.do_body(body, running)
+        if after is running:
+            return running
+        gone = broken[gone_before[0] :] + self.frame.returned[gone_before[1] :]
+        if not gone:
+            return running
+        lanes = running.lanes.copy()
+        for mask in gone:
+            lanes &= ~mask.lanes
+        left = running.only(lanes)
+        return left if left.active else None
+
+    def after_loop(self, node: ast.For | ast.While, mask: Mask, broken: list[Mask], returned_before: int) -> Mask | None:
+        returned = self.frame.returned[returned_before:]
+        lanes = mask.lanes
+        for each in returned:
+            lanes = lanes & ~each.lanes
+        after = mask if not returned else mask.only(lanes)
+        if not after.active:
+            return None
+        if node.orelse:
+            finished = after.lanes
+            for each in broken:
+                finished = finished & ~each.lanes
+            ends = after.only(finished)
+            if ends.active:
+                self.do_body(node.orelse, ends)
+        return after
+
+    def narrowed(self, node: ast.AST, running: Mask | None, still: np.ndarray) -> Mask | None:
+        if running is None:
+            return None
+        left, _ = self.split(node, still, running)
+        return left
+
+    def do_return(self, node: ast.Return, mask: Mask) -> None:
+        frame = self.frame
+        if node.value is not None:
+            value = self.evaluate(node.value, mask)
+            if frame.depth == 0:
+                if value is not None:
+                    raise self.fault(node, "A kernel cannot return a value.", "Write results into an array argument.")
+            else:
+                if frame.result is None:
+                    frame.result = Variable()
+                frame.result.write(mask, value)
+        frame.returned.append(mask)
+        if frame.depth == 0:
+            self.exited |= mask.lanes
+
+    def do_break(self, node: ast.Break, mask: Mask) -> None:
+        self.frame.loops[-1].append(mask)
+
+    def do_continue(self, node: ast.Continue, mask: Mask) -> None:
+        return None
+
+    def split(self, node: ast.AST, condition: Any, mask: Mask) -> tuple[Mask | None, Mask | None]:
+        """Divides the active lanes by a condition, and counts the branch and the warps that it divides."""
+        row = self.count_instruction(node, mask)
+        row[SLOT["branches"]] += mask.warps
+        if not isinstance(condition, np.ndarray):
+            return (mask, None) if condition else (None, mask)
+        taken, other = np.empty_like(mask.lanes), np.empty_like(mask.lanes)
+        counts = prim.split(mask.lanes, condition, taken, other, self.diverged)
+        row[SLOT["divergent_branches"]] += counts[4]
+        if self.trace is not None:
+            self.trace.add_branch(self.line(node), mask, taken, self.batch)
+        if counts[2] == 0:
+            return mask, None
+        if counts[0] == 0:
+            return None, mask
+        return Mask(taken, mask, counts[0], counts[1]), Mask(other, mask, counts[2], counts[3])
+
+    def join(self, mask: Mask, one: Mask | None, two: Mask | None) -> Mask | None:
+        """The lanes of either, as a narrowing of `mask`."""
+        if one is None and two is None:
+            return None
+        lanes = one.lanes if two is None else two.lanes if one is None else one.lanes | two.lanes
+        return mask.only(lanes)
+
+    # -- barriers -------------------------------------------------------------------------------------------------
+
+    def barrier(self, mask: Mask, node: ast.AST) -> None:
+        """syncthreads: every live thread of a block must be here; what came before it is ordered before what follows."""
+        row = self.count_instruction(node, mask)
+        row[SLOT["barriers"]] += mask.warps
+        shape = (len(self.batch.blocks), self.batch.geometry.padded)
+        here = mask.lanes.reshape(shape)
+        arrived = here.any(axis=1)
+        if mask is not self.batch.everyone:
+            missing = self.batch.everyone.lanes & ~self.exited & ~mask.lanes
+            stuck = missing.reshape(shape).any(axis=1) & arrived
+            if stuck.any():
+                self.report_divergent_barrier(node, mask, missing.reshape(shape), here, stuck)
+        self.order.now += 1
+        self.order.block_sync[arrived] = self.order.now
+        self.order.warp_sync.reshape(len(arrived), -1)[arrived] = self.order.now
+
+    def report_divergent_barrier(
+        self, node: ast.AST, mask: Mask, missing: np.ndarray, here: np.ndarray, stuck: np.ndarray
+    ) -> None:
+        slot = int(np.flatnonzero(stuck)[0])
+        waiting = slot * here.shape[1] + int(np.flatnonzero(here[slot])[0])
+        absent = slot * here.shape[1] + int(np.flatnonzero(missing[slot])[0])
+        count = int(missing[slot].sum())
+        self.report(
+            "divergent_barrier",
+            node,
+            lane=waiting,
+            other_thread=self.batch.who(absent)[1],
+            occurrences=int(stuck.sum()),
+            message=(
+                f"This thread waits at a barrier that {count} thread{'s' * (count != 1)} of its block "
+                f"(thread {self.batch.who(absent)[1]} for one) did not reach: on a GPU the block may hang."
+            ),
+            remedy="Move cuda.syncthreads() out of the branch or loop, so that every thread of the block reaches it.",
+        )
+
+    def warp_barrier(self, mask: Mask, node: ast.AST) -> None:
+        """syncwarp, and the shuffles and votes that imply it."""
+        self.order.now += 1
+        here = mask.lanes.reshape(-1, prim.WARP).any(axis=1)
+        self.order.warp_sync[here] = self.order.now
+
+    def grid_barrier(self, mask: Mask, node: ast.AST) -> None:
+        """A cooperative grid's sync: all blocks are in this batch (the launch sees to that)."""
+        self.barrier(mask, node)
+        if np.any(self.batch.everyone.lanes & ~self.exited & ~mask.lanes):
+            return  # reported by barrier
+        self.order.grid_sync = self.launch.grid_sync = self.order.now
+
+    # -- bookkeeping ----------------------------------------------------------------------------------------------
+
+    def count_instruction(self, node: ast.AST, mask: Mask) -> list[int]:
+        """Adds one instruction for the active warps to the node's source line; returns the line's row of counts."""
+        row = self._rows.get(node)
+        if row is None:
+            row = self._rows[node] = self.tally.row(self.line(node))
+        row[WARP_INSTRUCTIONS] += mask.warps
+        row[THREAD_INSTRUCTIONS] += mask.active
+        self.launch.work += mask.warps
+        return row
+
+    def spend(self, work: int, node: ast.AST) -> None:
+        self.launch.work += work
+        if self.launch.work > self.launch.work_limit:
+            raise self.launch.over_limit(self, node)
+
+    def memory_changed(self) -> None:
+        self.changes += 1
+
+    def is_written(self, buffer: Buffer) -> bool:
+        """Whether this launch may write to the buffer at all (known from the kernel's text)."""
+        return id(buffer) in self.launch.written
+
+    def check_progress(self, node: ast.While, running: Mask, before: Any) -> Any:
+        """Reports a loop whose lanes, variables and memory all stayed as they were: it can never end."""
+        state = {name: variable.layers[-1][1] for name, variable in self.frame.variables.items() if variable.layers}
+        now = (running, self.changes, state)
+        if before is not None and before[0] is running and before[1] == self.changes and _same(before[2], state):
+            lane = int(running.where[0])
+            block, thread = self.batch.who(lane)
+            raise WorkLimit(
+                f"This loop never ends: block {block}, thread {thread} goes round without anything changing.",
+                line=self.line(node),
+                remedy="Change what the condition tests inside the loop; do not wait for another thread in a loop.",
+            )
+        return now
+
+    def line(self, node: ast.AST) -> Line:
+        return Line(self.frame.function.file, getattr(node, "lineno", self.frame.function.node.lineno))
+
+    def site(self, node: ast.AST) -> int:
+        return self.launch.site(self.line(node))
+
+    def line_of_site(self, site: int) -> Line | None:
+        return self.launch.line_of_site(site)
+
+    def who(self, thread: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """(blockIdx, threadIdx) of a thread by its number within the launch."""
+        return self.launch.who(thread)
+
+    def fault(self, node: ast.AST, message: str, remedy: str = "") -> KernelFault:
+        return KernelFault(message, line=self.line(node), remedy=remedy)
+
+    def report(self, kind: str, node: ast.AST, *, lane: int, message: str, remedy: str, **more: Any) -> None:
+        """Records a hazard at a node's source line, described at its first occurrence."""
+        block, thread = self.batch.who(lane)
+        line = self.line(node)
+        self.launch.add_hazard(
+            Hazard(
+                kind=kind,
+                message=message,
+                remedy=remedy,
+                line=line,
+                text=self.frame.function.line_text(line.number).strip(),
+                kernel=self.launch.kernel.name,
+                block=block,
+                thread=thread,
+                **more,
+            )
+        )
+
+
+def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    for name, value in after.items():
+        old = before.get(name)
+        if old is value:
+            continue
+        if type(old) is not type(value) or not isinstance(value, (np.ndarray, np.generic)):
+            return False
+        if not np.array_equal(old, value, equal_nan=value.dtype.kind == "f"):
+            return False
+    return True

@@ -1,0 +1,154 @@
+"""Who runs: the lanes of a batch of blocks, and the masks that say which of them are active.
+
+All threads of a batch step through each statement together. A lane vector is a one-dimensional NumPy array with one
+element per lane; blocks are padded to whole warps, and the padding lanes are never active.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.simgpu import primitives
+from autograder.simgpu.primitives import WARP
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """The shape of a launch: grid and block in x, y, z, with the sizes derived from them."""
+
+    grid: Dim3
+    block: Dim3
+
+    @property
+    def threads_per_block(self) -> int:
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def warps_per_block(self) -> int:
+        return -(-self.threads_per_block // WARP)
+
+    @property
+    def padded(self) -> int:
+        """Lanes that a block takes in a lane vector: its threads, rounded up to whole warps."""
+        return self.warps_per_block * WARP
+
+    @property
+    def blocks(self) -> int:
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    def block_index(self, block: int) -> Dim3:
+        """blockIdx of the block with this linear number (x varies fastest)."""
+        x, y = self.grid[0], self.grid[1]
+        return block % x, block // x % y, block // (x * y)
+
+    def thread_index(self, thread: int) -> Dim3:
+        """threadIdx of the thread with this number within its block (x varies fastest)."""
+        x, y = self.block[0], self.block[1]
+        return thread % x, thread // x % y, thread // (x * y)
+
+
+class Mask:
+    """Which lanes are active, with the counts every statement needs.
+
+    Masks form a tree: a mask made by narrowing another is a child of it, so "is every lane of this one also in that
+    one?" is usually answered without looking at a lane.
+    """
+
+    __slots__ = ("lanes", "parent", "depth", "active", "warps", "_where")
+
+    def __init__(self, lanes: np.ndarray, parent: Mask | None, active: int = -1, warps: int = -1) -> None:
+        self.lanes = lanes
+        self.parent = parent
+        self.depth = 0 if parent is None else parent.depth + 1
+        if active < 0:
+            active, warps = primitives.count_mask(lanes)
+        self.active = active
+        self.warps = warps
+        self._where: np.ndarray | None = None
+
+    @property
+    def where(self) -> np.ndarray:
+        """The active lanes' numbers, in order."""
+        if self._where is None:
+            self._where = np.flatnonzero(self.lanes)
+        return self._where
+
+    def is_within(self, other: Mask) -> bool:
+        """Whether `other` is this mask or one that it was narrowed from."""
+        mask: Mask | None = self
+        while mask is not None and mask.depth > other.depth:
+            mask = mask.parent
+        return mask is other
+
+    def only(self, lanes: np.ndarray) -> Mask:
+        """The active lanes that are also in `lanes`; this very mask if that is all of them."""
+        both = self.lanes & lanes
+        active, warps = primitives.count_mask(both)
+        return self if active == self.active else Mask(both, self, active, warps)
+
+    def without(self, lanes: np.ndarray) -> Mask:
+        """The active lanes that are not in `lanes`; this very mask if none is."""
+        return self.only(~lanes)
+
+
+class Batch:
+    """The lanes of some blocks of a launch, and their built-in variables as lane vectors (made when first asked for)."""
+
+    def __init__(self, geometry: Geometry, blocks: np.ndarray, position: int = 0) -> None:
+        self.geometry = geometry
+        self.blocks = blocks  # linear block numbers, int64
+        self.size = len(blocks) * geometry.padded
+        self.warps = self.size // WARP
+        in_block = np.arange(geometry.padded, dtype=np.int64)
+        valid = in_block < geometry.threads_per_block
+        self.everyone = Mask(np.tile(valid, len(blocks)), None)
+        self.first_thread = position * geometry.padded  # `position`: of the first block among those simulated
+        self._builtin: dict[str, np.ndarray] = {}
+
+    def thread_in_block(self) -> np.ndarray:
+        """Each lane's thread number within its block, int64."""
+        return self._once("thread", lambda: np.tile(np.arange(self.geometry.padded), len(self.blocks)))
+
+    def block_slot(self) -> np.ndarray:
+        """Each lane's block as its place in this batch, int64."""
+        return self._once("slot", lambda: np.repeat(np.arange(len(self.blocks)), self.geometry.padded))
+
+    def thread_index(self, axis: int) -> np.ndarray | np.int32:
+        """threadIdx.x, .y or .z of each lane, int32."""
+        x, y, _ = self.geometry.block
+        if self.geometry.block[axis] == 1:
+            return np.int32(0)
+        divisor = (1, x, x * y)[axis]
+
+        def compute() -> np.ndarray:
+            one_block = np.arange(self.geometry.padded) // divisor % self.geometry.block[axis]
+            return np.tile(one_block.astype(np.int32), len(self.blocks))
+
+        return self._once(f"t{axis}", compute)
+
+    def block_index(self, axis: int) -> np.ndarray | np.int32:
+        """blockIdx.x, .y or .z of each lane, int32."""
+        x, y, _ = self.geometry.grid
+        if self.geometry.grid[axis] == 1:
+            return np.int32(0)
+        divisor = (1, x, x * y)[axis]
+
+        def compute() -> np.ndarray:
+            each = (self.blocks // divisor % self.geometry.grid[axis]).astype(np.int32)
+            return np.repeat(each, self.geometry.padded)
+
+        return self._once(f"b{axis}", compute)
+
+    def who(self, lane: int) -> tuple[Dim3, Dim3]:
+        """(blockIdx, threadIdx) of a lane."""
+        slot, thread = divmod(int(lane), self.geometry.padded)
+        return self.geometry.block_index(int(self.blocks[slot])), self.geometry.thread_index(thread)
+
+    def _once(self, name: str, compute) -> np.ndarray:
+        if name not in self._builtin:
+            self._builtin[name] = compute()
+        return self._builtin[name]

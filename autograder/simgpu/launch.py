@@ -1,0 +1,383 @@
+"""One kernel launch on the simulated GPU: checks the launch, steps through the grid batch by batch, gathers the record."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault, Line
+from autograder.language.program import Function
+from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.interpreter import Interpreter, WorkLimit
+from autograder.simgpu.lanes import Batch, Dim3, Geometry
+from autograder.simgpu.memory import Buffer, View, contiguous_strides
+from autograder.simgpu.tally import Tally
+
+LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
+
+# Limits of every compute capability from 5.0 to 9.0: CUDA C++ Programming Guide, table "Technical Specifications"
+MOST_THREADS_PER_BLOCK = 1024
+MOST_BLOCK = (1024, 1024, 64)
+MOST_GRID = (2**31 - 1, 65535, 65535)
+MOST_STATIC_SHARED_BYTES = 48 * 1024
+MOST_DYNAMIC_SHARED_BYTES = 227 * 1024  # compute capability 9.0
+
+DEFAULT_WORK_LIMIT = 2_000_000_000
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """What one launch did: counted work in total and by line, hazards, and the sizes needed to estimate its time."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+    counters: Counters
+    lines: tuple[LineProfile, ...]
+    hazards: tuple[Hazard, ...]
+    array_bytes: int
+    registers_per_thread: int | None = None
+    fault: KernelFault | None = None
+
+
+def normalise(what: str, value: Any) -> Dim3:
+    """A grid or block as three ints; raises `KernelFault` with what is wrong and what to do."""
+    parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if not 1 <= len(parts) <= 3:
+        raise KernelFault(f"The {what} must have one to three dimensions, not {len(parts)}.")
+    for part in parts:
+        if isinstance(part, (float, np.floating)):
+            raise KernelFault(
+                f"The {what} must be made of integers; {part!r} is a float.",
+                remedy="Use // (or math.ceil) instead of / when you compute it.",
+            )
+        if isinstance(part, (bool, np.bool_)) or not isinstance(part, (int, np.integer)):
+            raise KernelFault(f"The {what} must be made of integers; {part!r:.40} is a {type(part).__name__}.")
+    x, y, z = (*(int(part) for part in parts), 1, 1)[:3]
+    return x, y, z
+
+
+def check_geometry(grid: Any, block: Any) -> Geometry:
+    """The launch's shape, if a GPU would accept it."""
+    geometry = Geometry(normalise("grid", grid), normalise("block", block))
+    for what, sizes, limits in (("grid", geometry.grid, MOST_GRID), ("block", geometry.block, MOST_BLOCK)):
+        for axis, size, most in zip("xyz", sizes, limits, strict=True):
+            if size < 1:
+                raise KernelFault(
+                    f"The {what} {sizes} has {size} in {axis}; a launch needs at least 1.",
+                    remedy="Round up when you divide: (n + block - 1) // block.",
+                )
+            if size > most:
+                raise KernelFault(f"The {what} {sizes} has {size:,} in {axis}; a GPU takes at most {most:,}.")
+    if geometry.threads_per_block > MOST_THREADS_PER_BLOCK:
+        raise KernelFault(
+            f"A block of {geometry.block} has {geometry.threads_per_block:,} threads; "
+            f"a GPU takes at most {MOST_THREADS_PER_BLOCK:,}.",
+            remedy="Use smaller blocks and more of them (grid and block may also be in the wrong order).",
+        )
+    return geometry
+
+
+class Launch:
+    """The state of a launch while it runs; `run` carries it out and returns its record."""
+
+    def __init__(
+        self,
+        kernel: Function,
+        grid: Any,
+        block: Any,
+        *,
+        dynamic_shared_bytes: int = 0,
+        start_clock: int = 2,
+        work_limit: int = DEFAULT_WORK_LIMIT,
+        sample_blocks: int | None = None,
+        trace: Any = None,
+        output: Callable[[str], None] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.geometry = check_geometry(grid, block)
+        if dynamic_shared_bytes > MOST_DYNAMIC_SHARED_BYTES:
+            raise KernelFault(
+                f"The launch asks for {dynamic_shared_bytes:,} bytes of dynamic shared memory; "
+                f"a block can have at most {MOST_DYNAMIC_SHARED_BYTES:,}."
+            )
+        self.dynamic_shared_bytes = int(dynamic_shared_bytes)
+        self.clock = start_clock
+        self.grid_sync = start_clock
+        self.work = 0
+        self.work_limit = work_limit
+        self.sample_blocks = sample_blocks
+        self.trace = trace
+        self.output = output
+        self.shared_bytes = self.dynamic_shared_bytes
+        self.written: set[int] = set()
+        self._sites: dict[Line, int] = {}
+        self._lines: list[Line] = []
+        self._hazards: dict[tuple, Hazard] = {}
+        self._constants: dict[int, View] = {}
+        self._simulated: np.ndarray = np.zeros(0, np.int64)
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(self, arguments: tuple) -> LaunchRecord:
+        """Carries out every block (or a sample of them); a fault of the kernel's ends it and is recorded."""
+        if len(arguments) != len(self.kernel.parameters):
+            raise KernelFault(
+                f"`{self.kernel.name}` takes {len(self.kernel.parameters)} arguments "
+                f"({', '.join(self.kernel.parameters)}), but the launch gives {len(arguments)}.",
+                line=self.kernel.line(self.kernel.node),
+            )
+        arguments = tuple(_named(value, name) for value, name in zip(arguments, self.kernel.parameters, strict=True))
+        buffers = _buffers(arguments)
+        self.written = written_buffers(self.kernel, arguments)
+        for buffer in buffers:
+            buffer.forget_touched()
+        blocks = self.choose_blocks()
+        self._simulated = blocks
+        tally, diverged, fault = Tally(), 0, None
+        per_batch = self.blocks_per_batch(len(blocks))
+        with np.errstate(all="ignore"):
+            for position in range(0, len(blocks), per_batch):
+                batch = Batch(self.geometry, blocks[position : position + per_batch], position)
+                interpreter = Interpreter(self, batch)
+                try:
+                    interpreter.run(self.kernel, arguments)
+                except KernelFault as error:
+                    fault = error
+                except RecursionError:
+                    fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
+                tally.add(interpreter.tally)
+                diverged += int(np.count_nonzero(interpreter.diverged))
+                if fault is not None:
+                    break
+        return self.record(tally, diverged, buffers, fault)
+
+    def choose_blocks(self) -> np.ndarray:
+        """All blocks, or as many as the sample allows, spread evenly over the grid."""
+        total = self.geometry.blocks
+        if self.sample_blocks is None or self.sample_blocks >= total:
+            self.check_size(total)
+            return np.arange(total, dtype=np.int64)
+        count = max(1, self.sample_blocks)
+        return np.unique(((np.arange(count) + 0.5) * total / count).astype(np.int64))
+
+    def check_size(self, blocks: int) -> None:
+        """Refuses grids whose first statement alone would exceed the work limit."""
+        warps = blocks * self.geometry.warps_per_block
+        if warps > self.work_limit:
+            raise KernelFault(
+                f"The grid has {blocks * self.geometry.threads_per_block:,} threads; stepping them through a single "
+                f"statement is more than this run may do ({self.work_limit:,} warp instructions).",
+                remedy="Launch about one thread for each element, or use a smaller input.",
+            )
+
+    def blocks_per_batch(self, blocks: int) -> int:
+        if _syncs_grid(self.kernel):
+            return max(1, blocks)  # every block must be there at the same time
+        return max(1, LANES_PER_BATCH // self.geometry.padded)
+
+    def record(self, tally: Tally, diverged: int, buffers: list[Buffer], fault: KernelFault | None) -> LaunchRecord:
+        simulated, total = len(self._simulated), self.geometry.blocks
+        scale = total / simulated if simulated else 1.0
+        scaled = Tally()
+        scaled.add(tally, scale)
+        touched = [buffer.touched_sectors() for buffer in buffers]
+        counters = replace(
+            scaled.total(),
+            launches=1,
+            blocks=total,
+            threads=total * self.geometry.threads_per_block,
+            warps=total * self.geometry.warps_per_block,
+            warps_with_divergence=round(diverged * scale),
+            simulated_blocks=simulated,
+            unique_load_sectors=_scaled_sectors(buffers, [read for read, _ in touched], scale),
+            unique_store_sectors=_scaled_sectors(buffers, [wrote for _, wrote in touched], scale),
+        )
+        lines = tuple(
+            LineProfile(line, self.text_of(line), counts) for line, counts in scaled.lines().items()
+        )
+        return LaunchRecord(
+            kernel=self.kernel.name,
+            grid=self.geometry.grid,
+            block=self.geometry.block,
+            shared_bytes=self.shared_bytes,
+            counters=counters,
+            lines=lines,
+            hazards=tuple(self._hazards.values()),
+            array_bytes=sum(buffer.data.nbytes for buffer in buffers),
+            registers_per_thread=self.kernel.max_registers,
+            fault=fault,
+        )
+
+    # -- what the interpreter asks for ----------------------------------------------------------------------------
+
+    def site(self, line: Line) -> int:
+        if line not in self._sites:
+            self._sites[line] = len(self._lines)
+            self._lines.append(line)
+        return self._sites[line]
+
+    def line_of_site(self, site: int) -> Line | None:
+        return self._lines[site] if 0 <= site < len(self._lines) else None
+
+    def who(self, thread: int) -> tuple[Dim3, Dim3]:
+        position, in_block = divmod(thread, self.geometry.padded)
+        return self.geometry.block_index(int(self._simulated[position])), self.geometry.thread_index(in_block)
+
+    def add_hazard(self, hazard: Hazard) -> None:
+        """Keeps one hazard for each kind, line and array; later ones only raise its count."""
+        key = (hazard.kind, hazard.line, hazard.array, hazard.severity)
+        known = self._hazards.get(key)
+        self._hazards[key] = (
+            hazard if known is None else replace(known, occurrences=known.occurrences + hazard.occurrences)
+        )
+
+    def note_shared(self, interpreter: Interpreter, node: ast.AST) -> None:
+        """Keeps the shared memory that a block takes, and refuses more than a GPU has."""
+        self.shared_bytes = max(self.shared_bytes, interpreter.shared_bytes + self.dynamic_shared_bytes)
+        if interpreter.shared_bytes > MOST_STATIC_SHARED_BYTES:
+            raise KernelFault(
+                f"The shared arrays of a block take {interpreter.shared_bytes:,} bytes; "
+                f"a GPU allows {MOST_STATIC_SHARED_BYTES:,} (48 KiB) of static shared memory.",
+                line=interpreter.line(node),
+                remedy="Use smaller tiles, or a narrower dtype.",
+            )
+
+    def constant_array(self, value: np.ndarray, name: str) -> View:
+        """A module-level NumPy array as Numba sees it: a constant copied at compile time."""
+        if id(value) not in self._constants:
+            data = np.ascontiguousarray(value)
+            buffer = Buffer(data.reshape(-1).copy(), 0, "constant", name)
+            view = View(
+                buffer, 0, data.shape, contiguous_strides(data.shape), data.dtype, name, read_only=True
+            )
+            self._constants[id(value)] = view
+        return self._constants[id(value)]
+
+    def over_limit(self, interpreter: Interpreter, node: ast.AST) -> KernelFault:
+        block, thread = interpreter.batch.who(0)
+        return WorkLimit(
+            f"`{self.kernel.name}` was stopped: it used up its {self.work_limit:,} units of work "
+            f"(an endless loop, or far too many threads).",
+            line=interpreter.line(node),
+            remedy="Check that every loop ends, and that the grid fits the problem.",
+        )
+
+    def print_line(self, text: str) -> None:
+        (self.output or (lambda line: print(line, file=sys.stdout)))(text)
+
+    def text_of(self, line: Line) -> str:
+        for function in _functions(self.kernel):
+            if function.file == line.file:
+                return function.line_text(line.number)
+        return ""
+
+
+def _scaled_sectors(buffers: list[Buffer], touched: list[int], scale: float) -> int:
+    """Distinct sectors of all blocks, from those that the sample touched: at most what the arrays have."""
+    return sum(min(round(n * scale), len(buffer.touched)) for buffer, n in zip(buffers, touched, strict=True))
+
+
+def _named(value: Any, name: str) -> Any:
+    if isinstance(value, View):
+        if not value.buffer.name:
+            value.buffer.name = name
+        return value.renamed(name)
+    if isinstance(value, tuple):
+        return tuple(_named(each, f"{name}[{i}]") for i, each in enumerate(value))
+    return value
+
+
+def _buffers(arguments: Iterable) -> list[Buffer]:
+    found: dict[int, Buffer] = {}
+    for value in arguments:
+        if isinstance(value, View):
+            found[id(value.buffer)] = value.buffer
+        elif isinstance(value, tuple):
+            found.update((id(buffer), buffer) for buffer in _buffers(value))
+    return list(found.values())
+
+
+def _functions(kernel: Function, seen: dict[int, Function] | None = None) -> list[Function]:
+    """The kernel and every device function that it can reach."""
+    seen = {} if seen is None else seen
+    if id(kernel) not in seen:
+        seen[id(kernel)] = kernel
+        for node in ast.walk(kernel.node):
+            if isinstance(node, ast.Name) and node.id in kernel.names:
+                value = kernel.names[node.id]
+                if isinstance(value, Function):
+                    _functions(value, seen)
+    return list(seen.values())
+
+
+def written_buffers(kernel: Function, arguments: tuple) -> set[int]:
+    """The buffers this launch may write, from the kernel's text: an array that only flows into loads is not one.
+
+    A parameter counts as written when its name, or any variable that could be a view of it, is stored to, updated
+    atomically or handed to a function. When in doubt it counts: that costs time, never a missed race.
+    """
+    own = {name: value for name, value in zip(kernel.parameters, arguments, strict=True)}
+    stored: set[str] = set()
+    for node in ast.walk(kernel.node):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            stored |= {_root(t) for target in targets for t in _leaves(target) if not isinstance(t, ast.Name)}
+            if node.value is not None and not isinstance(node.value, ast.Call):
+                stored |= _possible_views(node.value, own)
+        elif isinstance(node, ast.Call) and not _only_reads(node, kernel):
+            stored |= {_root(argument) for argument in node.args}
+    written: set[int] = set()
+    for name in stored & set(own):
+        written |= {id(buffer) for buffer in _buffers((own[name],))}
+    return written
+
+
+def _leaves(target: ast.expr) -> list[ast.expr]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [leaf for each in target.elts for leaf in _leaves(each)]
+    return [target]
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _possible_views(value: ast.expr, own: dict[str, Any]) -> set[str]:
+    """Names that an assigned expression could alias: `row = a[i]` of a matrix, `x = a`, `x = a if p else b`."""
+    if isinstance(value, ast.Name):
+        return {value.id}
+    if isinstance(value, ast.IfExp):
+        return _possible_views(value.body, own) | _possible_views(value.orelse, own)
+    if isinstance(value, ast.Tuple):
+        return set().union(*(_possible_views(each, own) for each in value.elts)) if value.elts else set()
+    if isinstance(value, ast.Attribute):
+        return {_root(value)} if value.attr == "T" else set()
+    if isinstance(value, ast.Subscript):
+        array = own.get(_root(value))
+        given = len(value.slice.elts) if isinstance(value.slice, ast.Tuple) else 1
+        whole = isinstance(array, View) and given >= array.ndim and not any(
+            isinstance(part, ast.Slice) for part in ast.walk(value.slice)
+        )
+        return set() if whole else {_root(value)}
+    return set()
+
+
+def _only_reads(call: ast.Call, kernel: Function) -> bool:
+    """Library functions but atomics take values, not arrays; a device function may store to what it is given."""
+    if isinstance(call.func, ast.Name):
+        return not isinstance(kernel.names.get(call.func.id), Function) and call.func.id not in ("enumerate", "zip")
+    return "atomic" not in ast.unparse(call.func)
+
+
+def _syncs_grid(kernel: Function) -> bool:
+    return any("this_grid" in function.text for function in _functions(kernel))

@@ -1,0 +1,119 @@
+"""The memories of the simulated GPU: buffers with device addresses, views into them, and the shadow of past accesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from autograder.simgpu.primitives import SECTOR_BYTES, SHADOW_COLUMNS
+
+Space = Literal["global", "shared", "local", "constant"]
+
+ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
+
+
+class AddressSpace:
+    """Hands out device addresses, so that sectors and lines fall where a real allocator would put them."""
+
+    def __init__(self) -> None:
+        self._next = ALIGNMENT_BYTES
+
+    def reserve(self, size_bytes: int) -> int:
+        address = self._next
+        self._next += -(-max(size_bytes, 1) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        return address
+
+
+class Buffer:
+    """One allocation: its elements, its device address, and what is known about past accesses.
+
+    `shadow` (int32, a row per element, columns as in `primitives.check_order`) exists only where accesses need
+    checking: shared memory always, global memory once a kernel writes it or while parts of it are uninitialised.
+    """
+
+    def __init__(self, data: np.ndarray, address: int, space: Space, name: str = "", *, initialised: bool = True) -> None:
+        assert data.ndim == 1
+        self.data = data
+        self.address = address
+        self.space: Space = space
+        self.name = name
+        self.shadow: np.ndarray | None = None
+        self.all_set = initialised
+        self._touched: np.ndarray | None = None
+        if not initialised:
+            self.need_shadow()
+
+    @property
+    def itemsize(self) -> int:
+        return self.data.itemsize
+
+    @property
+    def touched(self) -> np.ndarray:
+        """A byte per sector: bit 0 read, bit 1 written, since `forget_touched`."""
+        if self._touched is None:
+            first = self.address // SECTOR_BYTES
+            last = (self.address + max(self.data.nbytes, 1) - 1) // SECTOR_BYTES
+            self._touched = np.zeros(last - first + 1, np.uint8)
+        return self._touched
+
+    def forget_touched(self) -> None:
+        self._touched = None
+
+    def touched_sectors(self) -> tuple[int, int]:
+        """(distinct sectors read, distinct sectors written)."""
+        if self._touched is None:
+            return 0, 0
+        return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
+
+    def need_shadow(self) -> np.ndarray:
+        if self.shadow is None:
+            self.shadow = np.zeros((len(self.data), SHADOW_COLUMNS), np.int32)
+        return self.shadow
+
+    def set_by_host(self, elements: slice | np.ndarray) -> None:
+        """The host wrote these elements: they are initialised from here on."""
+        if not self.all_set and self.shadow is not None:
+            unset = self.shadow[elements, 0]
+            unset[unset == 0] = 1
+            self.shadow[elements, 0] = unset
+            self.all_set = bool(np.all(self.shadow[:, 0] > 0))
+
+
+@dataclass(frozen=True)
+class View:
+    """An array as a kernel sees it: a buffer, where it starts, its shape and its strides, both in elements.
+
+    `offset` may differ by lane (an int64 lane vector): the view of a row that each thread picked, or a block's own
+    shared array. `whole` is what the array is called in messages.
+    """
+
+    buffer: Buffer
+    offset: int | np.ndarray
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+    name: str
+    field: str | None = None  # of a structured element
+    read_only: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def renamed(self, name: str) -> View:
+        return replace(self, name=name)
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))

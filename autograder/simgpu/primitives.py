@@ -1,0 +1,413 @@
+"""The few inner loops that NumPy alone is too slow for, compiled once by Numba and cached on disk.
+
+All take plain arrays of one fixed type, so that each compiles exactly once: masks are bool, indices int64. A lane
+vector always holds whole warps of 32 lanes; inactive lanes are masked. Nothing here knows of Python objects.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+WARP = 32
+SECTOR_BYTES = 32  # CUDA C++ Programming Guide: global memory is accessed in 32-byte sectors
+LINE_SECTORS = 4  # and cached in 128-byte lines
+BANKS = 32  # shared memory has 32 banks of 4-byte words
+
+# slots of the `totals` vector that the counting primitives add to
+REQUESTS, SECTORS, LINES, ELEMENTS, BAD_LANE, WRAPPED_LANE, BAD_COUNT, WRAPPED_COUNT, TOTALS = range(9)
+
+_cached = njit(cache=True, nogil=True, boundscheck=False)
+
+
+@njit("UniTuple(int64, 2)(boolean[::1])", cache=True, nogil=True)
+def count_mask(lanes):
+    """Active lanes, and warps with at least one."""
+    active = 0
+    warps = 0
+    for first in range(0, lanes.shape[0], WARP):
+        here = 0
+        for lane in range(first, first + WARP):
+            if lanes[lane]:
+                here += 1
+        active += here
+        if here:
+            warps += 1
+    return active, warps
+
+
+@njit(
+    "UniTuple(int64, 5)(boolean[::1], boolean[::1], boolean[::1], boolean[::1], boolean[::1])",
+    cache=True,
+    nogil=True,
+)
+def split(lanes, condition, taken, other, diverged):
+    """Splits a mask by a condition into `taken` and `other`; marks warps whose active lanes disagree.
+
+    Returns lanes taken, warps taken, lanes other, warps other, warps that diverged.
+    """
+    lanes_taken = warps_taken = lanes_other = warps_other = divergent = 0
+    for warp in range(lanes.shape[0] // WARP):
+        yes = 0
+        no = 0
+        for lane in range(warp * WARP, warp * WARP + WARP):
+            a = lanes[lane] and condition[lane]
+            b = lanes[lane] and not condition[lane]
+            taken[lane] = a
+            other[lane] = b
+            yes += a
+            no += b
+        lanes_taken += yes
+        lanes_other += no
+        warps_taken += yes > 0
+        warps_other += no > 0
+        if yes > 0 and no > 0:
+            divergent += 1
+            diverged[warp] = True
+    return lanes_taken, warps_taken, lanes_other, warps_other, divergent
+
+
+@njit(
+    "void(boolean[::1], int64[::1], int64, int64, boolean, int64[::1], int64, int64, int64, int64[::1],"
+    " boolean[::1], int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def locate(lanes, index0, size0, stride0, two, index1, size1, stride1, base, linear, inside, totals):
+    """Turns one or two index vectors into element offsets: `linear`, with 0 and `inside` False where there is no access.
+
+    Negative indices wrap once, as Numba compiles them; what stays outside is reported through `totals`.
+    """
+    bad = totals[BAD_COUNT]
+    wrapped = totals[WRAPPED_COUNT]
+    for lane in range(lanes.shape[0]):
+        linear[lane] = 0
+        if not lanes[lane]:
+            inside[lane] = False
+            continue
+        i = index0[lane]
+        fits = True
+        if i < 0:
+            i += size0
+            if wrapped == 0:
+                totals[WRAPPED_LANE] = lane
+            wrapped += 1
+        if i < 0 or i >= size0:
+            fits = False
+        where = base + i * stride0
+        if two:
+            j = index1[lane]
+            if j < 0:
+                j += size1
+                if wrapped == 0:
+                    totals[WRAPPED_LANE] = lane
+                wrapped += 1
+            if j < 0 or j >= size1:
+                fits = False
+            where += j * stride1
+        inside[lane] = fits
+        if fits:
+            linear[lane] = where
+        else:
+            if bad == 0:
+                totals[BAD_LANE] = lane
+            bad += 1
+    totals[BAD_COUNT] = bad
+    totals[WRAPPED_COUNT] = wrapped
+
+
+@njit("void(boolean[::1], int64[::1], int64, int64, uint8[::1], uint8, int64[::1])", cache=True, nogil=True)
+def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
+    """Counts what one warp instruction moves: requests, distinct sectors, distinct lines and distinct elements.
+
+    `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in.
+    """
+    keys = np.empty(64, np.int64)
+    owner = np.full(64, -1, np.int64)
+    requests = sectors = lines = elements = 0
+    first_sector = address // SECTOR_BYTES
+    for first in range(0, lanes.shape[0], WARP):
+        active = 0
+        rising = True
+        previous = np.int64(-1)
+        for lane in range(first, first + WARP):
+            if lanes[lane]:
+                active += 1
+                e = linear[lane]
+                if e < previous:
+                    rising = False
+                previous = e
+        if active == 0:
+            continue
+        requests += 1
+        last_element = np.int64(-1)
+        last_sector = np.int64(-1)
+        last_line = np.int64(-1)
+        if rising:
+            for lane in range(first, first + WARP):
+                if lanes[lane]:
+                    e = linear[lane]
+                    if e != last_element:
+                        elements += 1
+                        last_element = e
+                        begin = address + e * itemsize
+                        for s in range(begin // SECTOR_BYTES, (begin + itemsize - 1) // SECTOR_BYTES + 1):
+                            if s != last_sector:
+                                sectors += 1
+                                last_sector = s
+                                touched[s - first_sector] |= mark
+                                if s // LINE_SECTORS != last_line:
+                                    last_line = s // LINE_SECTORS
+                                    lines += 1
+            continue
+        # lanes jump about: small hash sets, cleared by naming their owner
+        for lane in range(first, first + WARP):
+            if not lanes[lane]:
+                continue
+            e = linear[lane]
+            begin = address + e * itemsize
+            slot = e & 63
+            tag = first * 4
+            while owner[slot] == tag and keys[slot] != e:
+                slot = (slot + 1) & 63
+            if owner[slot] == tag:
+                continue
+            owner[slot] = tag
+            keys[slot] = e
+            elements += 1
+            for s in range(begin // SECTOR_BYTES, (begin + itemsize - 1) // SECTOR_BYTES + 1):
+                touched[s - first_sector] |= mark
+        # the distinct elements are in the table: reduce them to sectors and lines
+        distinct = np.empty(64, np.int64)
+        n = 0
+        for slot in range(64):
+            if owner[slot] == first * 4:
+                begin = address + keys[slot] * itemsize
+                for s in range(begin // SECTOR_BYTES, (begin + itemsize - 1) // SECTOR_BYTES + 1):
+                    seen = False
+                    for j in range(n):
+                        if distinct[j] == s:
+                            seen = True
+                            break
+                    if not seen and n < 64:
+                        distinct[n] = s
+                        n += 1
+        sectors += n
+        m = 0
+        for j in range(n):
+            line = distinct[j] // LINE_SECTORS
+            seen = False
+            for i in range(m):
+                if keys[i] == line:
+                    seen = True
+                    break
+            if not seen:
+                keys[m] = line
+                m += 1
+        lines += m
+        owner[:] = -1
+    totals[REQUESTS] += requests
+    totals[SECTORS] += sectors
+    totals[LINES] += lines
+    totals[ELEMENTS] += elements
+
+
+@njit("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64)", cache=True, nogil=True)
+def count_wavefronts(lanes, linear, address, itemsize):
+    """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
+
+    A wavefront serves each bank one 4-byte word (every lane that wants that word). 8-byte accesses go by half warps
+    and 16-byte ones by quarter warps, so their least number of wavefronts is 2 and 4.
+    """
+    group = WARP if itemsize <= 4 else max(1, WARP * 4 // itemsize)
+    words_each = max(1, itemsize // 4)
+    words = np.empty(WARP * 4, np.int64)
+    depth = np.zeros(BANKS, np.int64)
+    requests = wavefronts = conflicts = 0
+    for first in range(0, lanes.shape[0], WARP):
+        any_here = False
+        for start in range(first, first + WARP, group):
+            n = 0
+            worst = 0
+            depth[:] = 0
+            low = np.int64(-1)
+            rising = True
+            for lane in range(start, start + group):
+                if not lanes[lane]:
+                    continue
+                w = (address + linear[lane] * itemsize) // 4
+                for part in range(words_each):
+                    word = w + part
+                    if rising and word > low:
+                        low = word
+                        seen = False
+                    elif rising and word == low:
+                        seen = True
+                    else:
+                        rising = False
+                        seen = False
+                        for j in range(n):
+                            if words[j] == word:
+                                seen = True
+                                break
+                    if not seen:
+                        words[n] = word
+                        n += 1
+                        bank = word % BANKS
+                        depth[bank] += 1
+                        if depth[bank] > worst:
+                            worst = depth[bank]
+            if n:
+                any_here = True
+                wavefronts += worst
+                conflicts += worst - 1
+        if any_here:
+            requests += 1
+    return requests, wavefronts, conflicts
+
+
+@njit("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1])", cache=True, nogil=True)
+def count_atomics(lanes, linear, address, itemsize, touched):
+    """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
+
+    The sectors of an atomic are not distinct sectors: over each touched sector, the largest number of lanes that
+    meet on one address, summed (seen on an H200; see README.md).
+    """
+    elements = np.empty(WARP, np.int64)
+    lanes_on = np.empty(WARP, np.int64)
+    requests = sectors = worst = 0
+    for first in range(0, lanes.shape[0], WARP):
+        n = 0
+        for lane in range(first, first + WARP):
+            if not lanes[lane]:
+                continue
+            e = linear[lane]
+            at = -1
+            for j in range(n):
+                if elements[j] == e:
+                    at = j
+                    break
+            if at < 0:
+                elements[n] = e
+                lanes_on[n] = 1
+                n += 1
+            else:
+                lanes_on[at] += 1
+        if n == 0:
+            continue
+        requests += 1
+        for j in range(n):
+            if lanes_on[j] > worst:
+                worst = lanes_on[j]
+            sector = (address + elements[j] * itemsize) // SECTOR_BYTES
+            touched[sector - address // SECTOR_BYTES] |= 3
+            largest = lanes_on[j]
+            counted = False
+            for i in range(n):
+                if (address + elements[i] * itemsize) // SECTOR_BYTES == sector:
+                    if i < j:
+                        counted = True
+                        break
+                    if lanes_on[i] > largest:
+                        largest = lanes_on[i]
+            if not counted:
+                sectors += largest
+    return requests, sectors, worst
+
+
+READ, WRITE, ATOMIC = 0, 1, 2
+RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, UNSET_LANE, UNSET_COUNT, RACE_OTHER_SITE, FINDINGS = range(8)
+
+
+@njit(
+    "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, int32[::1], int32[::1],"
+    " int32[:, ::1], int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def check_order(
+    lanes, linear, kind, first_thread, threads_padded, now, check_unset, site, grid_sync, block_sync, warp_sync,
+    shadow, findings,
+):  # fmt: skip
+    """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
+
+    `shadow` has a row per element: stamp and thread of the last write (negative: atomic), stamp, thread and breadth
+    of the reads since, and the two accesses' sites. Two accesses are in order when the earlier one's stamp lies
+    before the last barrier that both threads passed: of the warp, of the block, or of the grid.
+    """
+    for lane in range(lanes.shape[0]):
+        if not lanes[lane]:
+            continue
+        e = linear[lane]
+        me = first_thread + lane
+        my_warp = me // WARP
+        my_block = me // threads_padded
+        warp_base = warp_sync[lane // WARP]
+        block_base = block_sync[lane // threads_padded]
+        wrote_at = shadow[e, 0]
+        if kind == READ and check_unset and wrote_at == 0:
+            if findings[UNSET_COUNT] == 0:
+                findings[UNSET_LANE] = lane
+            findings[UNSET_COUNT] += 1
+        if wrote_at >= grid_sync and wrote_at > 0:
+            writer = np.int64(shadow[e, 1])
+            was_atomic = writer < 0
+            if was_atomic:
+                writer = -1 - writer
+            if writer != me and not (was_atomic and kind == ATOMIC):
+                base = grid_sync
+                if writer // WARP == my_warp:
+                    base = warp_base
+                elif writer // threads_padded == my_block:
+                    base = block_base
+                if wrote_at >= base:
+                    if findings[RACE_COUNT] == 0:
+                        findings[RACE_LANE] = lane
+                        findings[RACE_OTHER] = writer
+                        findings[RACE_OTHER_WROTE] = 1
+                        findings[RACE_OTHER_SITE] = shadow[e, 5]
+                    findings[RACE_COUNT] += 1
+        read_at = shadow[e, 2]
+        if kind != READ:
+            if read_at >= grid_sync and read_at > 0:
+                reader = np.int64(shadow[e, 3])
+                breadth = shadow[e, 4]
+                if reader != me or breadth > 0:
+                    base = grid_sync
+                    if breadth <= 1 and reader // WARP == my_warp:
+                        base = warp_base
+                    elif breadth <= 2 and reader // threads_padded == my_block:
+                        base = block_base
+                    if read_at >= base:
+                        if findings[RACE_COUNT] == 0:
+                            findings[RACE_LANE] = lane
+                            findings[RACE_OTHER] = reader
+                            findings[RACE_OTHER_WROTE] = 0
+                            findings[RACE_OTHER_SITE] = shadow[e, 6]
+                        findings[RACE_COUNT] += 1
+            shadow[e, 0] = now
+            shadow[e, 1] = -1 - me if kind == ATOMIC else me
+            shadow[e, 5] = site
+        else:
+            breadth = 0
+            if read_at >= grid_sync and read_at > 0:
+                reader = np.int64(shadow[e, 3])
+                old = shadow[e, 4]
+                if reader != me or old > 0:
+                    if reader // WARP == my_warp:
+                        if read_at >= warp_base:
+                            breadth = max(old, 1)
+                        elif old > 1 and read_at >= block_base:
+                            breadth = old
+                    elif reader // threads_padded == my_block:
+                        if read_at >= block_base:
+                            breadth = max(old, 2)
+                    else:
+                        breadth = 3
+            shadow[e, 2] = now
+            shadow[e, 3] = me
+            shadow[e, 4] = breadth
+            shadow[e, 6] = site
+
+
+SHADOW_COLUMNS = 7

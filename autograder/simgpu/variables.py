@@ -1,0 +1,85 @@
+"""A kernel's local variables: one value per lane, though different lanes may have been assigned at different times."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import View
+from autograder.simgpu.numba_types import unify
+
+MOST_LAYERS = 3
+
+
+class Unmergeable(Exception):
+    """Two paths left different kinds of thing in one variable."""
+
+
+class Variable:
+    """Layers of (mask, value), the latest on top: what each lane sees is the topmost layer that covers it.
+
+    Assigning under a mask that covers the layers below replaces them without copying; a copy (`np.where`) is made only
+    when a value is wanted by more lanes than the top layer covers. Values are never changed in place.
+    """
+
+    __slots__ = ("layers",)
+
+    def __init__(self) -> None:
+        self.layers: list[tuple[Mask, Any]] = []
+
+    def write(self, mask: Mask, value: Any) -> None:
+        layers = self.layers
+        while layers and layers[-1][0].is_within(mask):
+            layers.pop()
+        layers.append((mask, value))
+        if len(layers) > MOST_LAYERS and layers[1][0].is_within(layers[0][0]):
+            (bottom, old), (upper, new) = layers[:2]
+            layers[:2] = [(bottom, merge(upper.lanes, new, old))]
+
+    def read(self, mask: Mask) -> tuple[Any, np.ndarray | None]:
+        """(the value for the lanes of `mask`, lanes of it that were never assigned or None)."""
+        top, value = self.layers[-1]
+        if mask.is_within(top):
+            return value, None
+        covered = self.layers[0][0].lanes
+        value = self.layers[0][1]
+        for upper, new in self.layers[1:]:
+            value = merge(upper.lanes, new, value)
+            covered = covered | upper.lanes
+        missing = mask.lanes & ~covered
+        unset = missing if missing.any() else None
+        if all(upper.is_within(self.layers[0][0]) for upper, _ in self.layers[1:]):
+            self.layers = [(self.layers[0][0], value)]
+        else:
+            self.layers = [(Mask(covered, None), value)]
+        if unset is None and not mask.is_within(self.layers[0][0]):
+            self.layers.append((mask, value))
+        return value, unset
+
+
+def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
+    """`new` in the lanes chosen, `old` elsewhere, in the dtype that Numba would give the variable."""
+    if new is old:
+        return old
+    if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
+        return tuple(merge(choose, n, o) for n, o in zip(new, old, strict=True))
+    if isinstance(new, View) and isinstance(old, View):
+        alike = new.buffer is old.buffer and (new.shape, new.strides, new.field) == (old.shape, old.strides, old.field)
+        if alike:
+            return replace(new, offset=np.where(choose, new.offset, old.offset))
+        raise Unmergeable
+    if not isinstance(new, (np.ndarray, np.generic)) or not isinstance(old, (np.ndarray, np.generic)):
+        if new == old:
+            return old
+        raise Unmergeable
+    dtype = new.dtype if new.dtype == old.dtype else unify(new.dtype, old.dtype)
+    if isinstance(new, np.generic) and isinstance(old, np.generic) and new.dtype == old.dtype and new == old:
+        return old
+    if new.dtype != dtype:
+        new = new.astype(dtype)
+    if old.dtype != dtype:
+        old = old.astype(dtype)
+    return np.where(choose, new, old)

@@ -1,0 +1,159 @@
+"""Shuffles, votes and matches: the instructions by which the lanes of one warp read each other's registers."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.simgpu.intrinsics import CUDA, intrinsic, on_lanes
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.primitives import WARP
+from autograder.simgpu.tally import SLOT
+
+if TYPE_CHECKING:
+    from autograder.simgpu.interpreter import Interpreter
+
+BIT = np.left_shift(np.uint32(1), np.arange(WARP, dtype=np.uint32))
+
+
+def _begin(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any) -> None:
+    """Counts the instruction, checks that every named lane takes part, and orders the warp's accesses around it."""
+    interpreter.count_instruction(node, mask)[SLOT["shuffles"]] += mask.warps
+    wanted = on_lanes(interpreter, interpreter.number(named, node)).astype(np.int64).astype(np.uint32)
+    here = mask.lanes.reshape(-1, WARP)
+    active = (here * BIT).sum(axis=1).astype(np.uint32)
+    live = interpreter.batch.everyone.lanes & ~interpreter.exited
+    alive = (live.reshape(-1, WARP) * BIT).sum(axis=1).astype(np.uint32)
+    missing = (wanted & np.repeat(alive & ~active, WARP)) * mask.lanes
+    if missing.any():
+        lane = int(np.flatnonzero(missing)[0])
+        interpreter.report(
+            "divergent_barrier",
+            node,
+            lane=lane,
+            occurrences=int(np.count_nonzero(missing)),
+            message="This warp instruction names lanes that do not execute it here: the result is undefined.",
+            remedy="Let every lane of the warp reach it, or pass a mask of just the lanes that do.",
+        )
+    interpreter.warp_barrier(mask, node)
+
+
+def _exchange(interpreter: Interpreter, value: Any, source: np.ndarray, mask: Mask) -> np.ndarray:
+    """Each lane's value of the lane numbered `source` within its warp."""
+    vector = on_lanes(interpreter, value).reshape(-1, WARP)
+    return np.take_along_axis(vector, source.reshape(-1, WARP), axis=1).reshape(-1)
+
+
+def _lane_numbers(interpreter: Interpreter) -> np.ndarray:
+    return np.arange(interpreter.batch.size, dtype=np.int64) & (WARP - 1)
+
+
+@intrinsic(f"{CUDA}.shfl_sync")
+def shuffle(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    named, value, source = arguments
+    _begin(interpreter, node, mask, named)
+    source = on_lanes(interpreter, interpreter.number(source, node)).astype(np.int64) & (WARP - 1)
+    return _exchange(interpreter, interpreter.number(value, node), source, mask)
+
+
+def _shifted(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, direction: str) -> Any:
+    named, value, amount = arguments
+    _begin(interpreter, node, mask, named)
+    lane = _lane_numbers(interpreter)
+    amount = on_lanes(interpreter, interpreter.number(amount, node)).astype(np.int64)
+    source = {"up": lane - amount, "down": lane + amount, "xor": lane ^ amount}[direction]
+    source = np.where((source < 0) | (source >= WARP), lane, source)  # off the end: a lane keeps its own value
+    return _exchange(interpreter, interpreter.number(value, node), source, mask)
+
+
+@intrinsic(f"{CUDA}.shfl_up_sync")
+def shuffle_up(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _shifted(interpreter, node, mask, arguments, "up")
+
+
+@intrinsic(f"{CUDA}.shfl_down_sync")
+def shuffle_down(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _shifted(interpreter, node, mask, arguments, "down")
+
+
+@intrinsic(f"{CUDA}.shfl_xor_sync")
+def shuffle_xor(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _shifted(interpreter, node, mask, arguments, "xor")
+
+
+def _named_lanes(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any) -> np.ndarray:
+    wanted = on_lanes(interpreter, interpreter.number(named, node)).astype(np.int64).astype(np.uint32)
+    bits = np.tile(BIT, interpreter.batch.warps)
+    return (wanted & bits != 0) & mask.lanes
+
+
+def _ballot(interpreter: Interpreter, lanes: np.ndarray) -> np.ndarray:
+    return np.repeat((lanes.reshape(-1, WARP) * BIT).sum(axis=1).astype(np.uint32), WARP)
+
+
+@intrinsic(f"{CUDA}.ballot_sync")
+def ballot(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    _begin(interpreter, node, mask, arguments[0])
+    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
+    return _ballot(interpreter, predicate & _named_lanes(interpreter, node, mask, arguments[0]))
+
+
+@intrinsic(f"{CUDA}.all_sync")
+def vote_all(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    _begin(interpreter, node, mask, arguments[0])
+    named = _named_lanes(interpreter, node, mask, arguments[0])
+    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
+    return np.repeat((predicate | ~named).reshape(-1, WARP).all(axis=1), WARP)
+
+
+@intrinsic(f"{CUDA}.any_sync")
+def vote_any(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    _begin(interpreter, node, mask, arguments[0])
+    named = _named_lanes(interpreter, node, mask, arguments[0])
+    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
+    return np.repeat((predicate & named).reshape(-1, WARP).any(axis=1), WARP)
+
+
+@intrinsic(f"{CUDA}.eq_sync")
+def vote_equal(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    every = vote_all(interpreter, node, mask, arguments, keywords)
+    named = _named_lanes(interpreter, node, mask, arguments[0])
+    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
+    return every | np.repeat(~(predicate & named).reshape(-1, WARP).any(axis=1), WARP)
+
+
+def _matches(interpreter: Interpreter, value: Any, named: np.ndarray) -> np.ndarray:
+    """For each lane the ballot of named lanes that hold the same value."""
+    vector = on_lanes(interpreter, value).reshape(-1, WARP)
+    same = (vector[:, :, None] == vector[:, None, :]) & named.reshape(-1, WARP)[:, None, :]
+    return (same * BIT).sum(axis=2).astype(np.uint32).reshape(-1)
+
+
+@intrinsic(f"{CUDA}.match_any_sync")
+def match_any(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    _begin(interpreter, node, mask, arguments[0])
+    named = _named_lanes(interpreter, node, mask, arguments[0])
+    return _matches(interpreter, interpreter.number(arguments[1], node), named)
+
+
+@intrinsic(f"{CUDA}.match_all_sync")
+def match_all(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> tuple:
+    _begin(interpreter, node, mask, arguments[0])
+    named = _named_lanes(interpreter, node, mask, arguments[0])
+    everyone = _ballot(interpreter, named)
+    agree = _matches(interpreter, interpreter.number(arguments[1], node), named) == everyone
+    return np.where(agree, everyone, np.uint32(0)), agree
+
+
+@intrinsic(f"{CUDA}.activemask")
+def active_mask(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    interpreter.count_instruction(node, mask)
+    return _ballot(interpreter, mask.lanes)
+
+
+@intrinsic(f"{CUDA}.lanemask_lt")
+def lanes_below(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    interpreter.count_instruction(node, mask)
+    return (np.left_shift(np.uint32(1), _lane_numbers(interpreter).astype(np.uint32)) - np.uint32(1)).astype(np.uint32)
