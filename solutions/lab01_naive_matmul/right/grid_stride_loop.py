@@ -18,5 +18,5 @@ def matmul_kernel(a, b, c):
 def matmul(a, b, c):
     m, n = c.shape
     block = (32, 8)
-    grid = (min(16, (n + 31) // 32), min(64, (m + 7) // 8))
+    grid = (min(32, (n + 31) // 32), min(64, (m + 7) // 8))
     matmul_kernel[grid, block](a, b, c)
