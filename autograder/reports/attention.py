@@ -34,18 +34,28 @@ def reasons(result: Result) -> tuple[Reason, ...]:
     if result.error:
         found.append(Reason("unreadable", one_line(result.error, 300)))
     faults = [check for check in result.checks if check.fault]
-    found += [Reason("not run", one_line(f"{check.name}: {check.message}", 300)) for check in faults]
+    for message in dict.fromkeys(check.message for check in faults):
+        names = ", ".join(check.name for check in faults if check.message == message)
+        found.append(Reason("not run", one_line(f"{names}: {message}", 300)))
     if result.outcome == "not run" and not faults and not result.error:
         found.append(Reason("not run", "no check failed, yet some were not run"))
-    close = [check.name for check in result.checks if check.measured.get("ambiguous")]
-    found += [Reason("ambiguous", f"{name}: the interval contains the threshold") for name in close]
-    for flag in dict.fromkeys(result.flags):
-        if "ambiguous" in flag.lower():
-            if not close:
-                found.append(Reason("ambiguous", one_line(flag, 300)))
-        else:
-            found.append(Reason("flagged", one_line(flag, 300)))
+    found += _flagged(result)
     return tuple(sorted(found, key=lambda reason: list(KINDS).index(reason.kind)))
+
+
+def _flagged(result: Result) -> list[Reason]:
+    """What the flags say, but for those that repeat a fault; a speed too close to call is a kind of its own."""
+    faults = [check.message for check in result.checks if check.fault and check.message]
+    close = [check.name for check in result.checks if check.measured.get("ambiguous")]
+    found = []
+    for flag in dict.fromkeys(result.flags):
+        if any(message in flag for message in faults):
+            continue
+        is_close = "ambiguous" in flag.lower() or (flag.startswith(tuple(f"{name}:" for name in close)))
+        found.append(Reason("ambiguous" if is_close else "flagged", one_line(flag, 300)))
+    if close and not any(reason.kind == "ambiguous" for reason in found):
+        found += [Reason("ambiguous", f"{name}: the interval contains the threshold") for name in close]
+    return found
 
 
 def reasons_text(result: Result) -> str:

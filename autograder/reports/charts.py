@@ -33,7 +33,7 @@ class SpeedBar:
 
 def speed_bar(speed: Speed) -> SpeedBar:
     """The interval of `speed` against its threshold, on a linear axis that takes in all of them."""
-    top = 1.12 * max(1.0, speed.ratio, speed.high, speed.threshold, speed.full_points_at or 0.0)
+    top = max(1.0, 1.12 * max(speed.ratio, speed.high, speed.threshold), 1.25 * (speed.full_points_at or 0.0))
     step = _round_step(top / 5)
     ticks = tuple(Tick(100 * step * i / top, f"{step * i:g}") for i in range(int(top / step) + 1))
     return SpeedBar(
@@ -127,7 +127,7 @@ def dot_plot(speeds: Sequence[tuple[str, Speed]], columns: int = 48) -> DotPlot:
     first = speeds[0][1]
     marks = [1.0, first.threshold, first.full_points_at or first.threshold]
     marks += [speed.ratio for _, speed in speeds if speed.ratio > 0]
-    low, high = math.log2(max(min(marks), 2**-7)) - 0.3, math.log2(max(marks)) + 0.3
+    low, high = math.log2(max(min(marks), 2**-7)) - 0.3, math.log2(max(marks)) + 0.4
 
     def place(ratio: float) -> float:
         return 100 * (min(max(math.log2(max(ratio, 2**-7)), low), high) - low) / (high - low)

@@ -61,7 +61,7 @@ def render(results: Iterable[Result], lab_title: str) -> str:
     entries = [_entry(result) for result in ordered]
     script = asset("sort.js")
     return render_template(
-        "class_page.html.jinja",
+        "class_page.html.j2",
         lab_title=lab_title,
         entries=entries,
         looks=_looks(entries),

@@ -11,7 +11,7 @@ from autograder.grading.result import CheckResult, Picture, Result
 from autograder.reports.attention import GRADER_FAILED
 from autograder.reports.charts import SpeedBar, speed_bar
 from autograder.reports.source_heat import annotated
-from autograder.reports.speed import NAMES, Speed, next_step, speed_of
+from autograder.reports.speed import NAMES, Speed, message_of, next_step, speed_of
 from autograder.reports.templating import asset, policy, render_template
 from autograder.reports.wording import measured_text
 
@@ -39,6 +39,7 @@ class CheckView:
     """One check with all that its template needs, computed."""
 
     check: CheckResult
+    message: str
     speed: Speed | None
     bar: SpeedBar | None
     numbers: tuple[tuple[str, str], ...]
@@ -48,12 +49,12 @@ class CheckView:
 def render(result: Result) -> str:
     """One self-contained page of at most 300,000 bytes for the student who handed `result` in."""
     script = asset("copy.js")
-    return _fitting(result, "student_page.html.jinja", script=script, policy=policy(script))
+    return _fitting(result, "student_page.html.j2", script=script, policy=policy(script))
 
 
 def fragment(result: Result) -> str:
     """`result` for a notebook's output cell: styles scoped to itself, no script, light and dark theme."""
-    return _fitting(result, "fragment.html.jinja")
+    return _fitting(result, "fragment.html.j2")
 
 
 def _fitting(result: Result, template: str, **values: str) -> str:
@@ -86,7 +87,8 @@ def _views(result: Result, limits: Limits) -> list[CheckView]:
         numbers = [measured_text(name, value) for name, value in check.measured.items()]
         if speed is not None:
             numbers = [measured_text(name, value) for name, value in check.measured.items() if name not in NAMES]
-        views.append(CheckView(check, speed, speed_bar(speed) if speed else None, tuple(numbers), tuple(pictures)))
+        message, bar = message_of(check, bool(result.error)), speed_bar(speed) if speed else None
+        views.append(CheckView(check, message, speed, bar, tuple(numbers), tuple(pictures)))
     return views
 
 

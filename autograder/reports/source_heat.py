@@ -78,7 +78,7 @@ def annotated(
     chosen = _chosen(lines, columns)
     kept = _busiest(lines, most_lines)
     return render_template(
-        "heat.html.jinja",
+        "heat.html.j2",
         rows=_rows(kept, chosen),
         columns=chosen,
         caption=caption,

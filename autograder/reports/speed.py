@@ -50,12 +50,17 @@ class Speed:
         interval = ""
         if self.high > self.low:
             interval = f", interval {ratio_text(self.low)} to {ratio_text(self.high)}"
-        pace = f"{ratio_text(self.ratio)} times the speed of the baseline{times}{interval}, {self.source}"
+        pace = f"{ratio_text(self.ratio)} times the speed of the baseline{times}{interval}"
         targets = f"The threshold is {ratio_text(self.threshold)}"
         if self.full_points_at is not None and self.full_points_at > self.threshold:
             targets += f", full points from {ratio_text(self.full_points_at)}"
         doubt = " The interval contains the threshold, so you have the benefit of the doubt." if self.ambiguous else ""
         return f"{pace}. {targets}.{doubt}"
+
+    @property
+    def labelled(self) -> str:
+        """The sentence with where the number comes from before it, for text and for screen readers."""
+        return f"{self.source.capitalize()}: {self.sentence}"
 
     @property
     def distance(self) -> str:
@@ -91,6 +96,14 @@ def speed_of(check: CheckResult) -> Speed | None:
     )
 
 
+def message_of(check: CheckResult, unreadable: bool = False) -> str:
+    """The message of `check`, unless the speed sentence or the submission's own error says the same already."""
+    speed = speed_of(check)
+    said_by_speed = speed is not None and (check.outcome == "passed" or speed.ratio < speed.threshold)
+    said_by_error = unreadable and check.outcome == "not run"
+    return "" if said_by_speed or said_by_error else check.message
+
+
 def _number(measured: Mapping[str, Any], name: str) -> float | None:
     value = measured.get(name)
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value):
@@ -100,6 +113,8 @@ def _number(measured: Mapping[str, Any], name: str) -> float | None:
 
 def next_step(result: Result) -> str:
     """What earns the next points: the first failed check in order, and how far away the next speed threshold is."""
+    if result.error:
+        return "Next: mend the error that keeps it from being read."
     left = [check for check in result.checks if check.points < check.max_points and not check.fault]
     failed = [check for check in left if check.outcome == "failed"]
     steps = []

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from autograder.grading.result import CheckResult, Outcome, Result
 from autograder.reports.attention import GRADER_FAILED, reasons_text
-from autograder.reports.speed import NAMES, next_step, speed_of
+from autograder.reports.speed import NAMES, message_of, next_step, speed_of
 from autograder.reports.wording import (
     LINE_LIMIT,
     MESSAGE_LIMIT,
@@ -34,7 +34,7 @@ _COLOURS: dict[Outcome, str] = {"passed": "32", "failed": "1;31", "not run": "33
 def render(result: Result, colour: bool = False) -> str:
     """The student's view: every check in order with what helps to mend it, then the points and the next step."""
     lines = [one_line(result.lab_title, WIDTH), f"{one_line(result.student, 60)}: {one_line(result.submission, 80)}"]
-    lines += [f"{one_line(result.device, 80)}, {result.source}", ""]
+    lines += [f"{one_line(result.device, 80)}; speed is {result.source}", ""]
     if result.error:
         lines += [*_wrapped(f"This submission could not be read: {result.error}", ""), ""]
     for check in result.checks:
@@ -72,9 +72,8 @@ def _check(check: CheckResult, colour: bool, unreadable: bool) -> list[str]:
     lines = [f"{word}  {points:>7}  {title[0]}", *(" " * 19 + rest for rest in title[1:])]
     speed = speed_of(check)
     if speed is not None:
-        lines += _wrapped(speed.sentence, _MARGIN)
-    if check.message and not (unreadable and check.outcome == "not run"):
-        lines += _wrapped(check.message, _MARGIN)
+        lines += _wrapped(speed.labelled, _MARGIN)
+    lines += _wrapped(message_of(check, unreadable), _MARGIN)
     if check.outcome != "passed":
         lines += _evidence(check)
     return lines

@@ -115,7 +115,7 @@ def pair_text(expected: Any, got: Any) -> tuple[str, str]:
 
 def index_text(array: str, index: tuple[int, ...]) -> str:
     """An element as Python names it: `c[3, 4]`."""
-    return f"{one_line(array, 60)}[{', '.join(str(int(part)) for part in index)}]"
+    return f"{clipped(one_line(array), 40)}[{', '.join(str(int(part)) for part in index)}]"
 
 
 _UNITS = (("_gb_per_s", "GB/s"), ("_bytes", "bytes"), ("_cycles", "cycles"), ("_percent", "%"))

@@ -159,7 +159,7 @@ def transposed_mapping() -> Result:
             "beats_the_baseline": {
                 "outcome": "failed",
                 "points": 0,
-                "message": "As fast as the baseline, and no faster.",
+                "message": "1.04 times the baseline's speed (simulated); 2 times asked for.",
                 "measured": _SPEED | {"ratio": 1.04, "low": 1.04, "high": 1.04, "submission_ns": 4.29e6},
             },
         },
@@ -226,7 +226,7 @@ def out_of_bounds() -> Result:
 def ambiguous_on_a_gpu() -> Result:
     measured = _SPEED | {"ratio": 2.02, "low": 1.94, "high": 2.11, "submission_ns": 2.21e6, "ambiguous": True}
     speed = {"points": 1.5, "measured": measured | {"repeats": 60}, "source": "measured"}
-    flags = ("ambiguous speed after 60 repeats", "clock fell by 12 % while timing")
+    flags = ("beats_the_baseline: 2 times lies within the interval 1.94 to 2.11", "clock fell by 12 % while timing")
     return result_with("katherine", {"beats_the_baseline": speed}, device="NVIDIA H200", source="measured", flags=flags)
 
 

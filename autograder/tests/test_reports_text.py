@@ -1,0 +1,295 @@
+"""Reports as text, JSON and CSV: exact, safe with anything a student wrote, the same bytes every time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import unicodedata
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.errors import UsageError
+from autograder.grading.result import CheckResult, Mismatch
+from autograder.reports import gradebook, json_form, terminal, wording
+from autograder.reports.attention import reasons
+from autograder.reports.files import report_name, write_atomically
+from autograder.reports.speed import next_step, speed_of
+from autograder.simgpu.counters import Counters
+from autograder.tests import sample_results as samples
+
+ALL = (*samples.KINDS, samples.hostile)
+
+
+# ---- JSON ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", ALL, ids=lambda sample: sample.__name__)
+def test_a_result_survives_json_exactly(sample):
+    result = sample()
+    text = json_form.to_text(result)
+    again = json_form.from_text(text)
+    assert json_form.to_text(again) == text
+    if "nan" not in repr(result):  # NaN is unequal to itself
+        assert again == result
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3).map(tuple) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(), values, max_size=4), st.text())
+def test_any_measured_value_and_any_text_survive_json(measured, text):
+    result = samples.result_with(text, {"walks_along_rows": {"measured": measured, "message": text}})
+    assert json_form.from_text(json_form.to_text(result)) == result
+
+
+@pytest.mark.parametrize("name", ["$float", "$", "$$float"])
+def test_a_key_of_the_students_own_is_not_taken_for_a_number(name):
+    result = samples.result_with("ada", {"walks_along_rows": {"measured": {"case": {name: "nan"}}}})
+    assert json_form.from_text(json_form.to_text(result)) == result
+
+
+def test_json_takes_numpy_scalars_and_stays_strict_about_nan_and_infinity():
+    numbers = {"ratio": np.float32(2.5), "count": np.int64(2**62), "right": np.bool_(True), "shape": np.array([3, 4])}
+    wrong = Mismatch("c", (np.int64(1), 2), np.float64("nan"), np.float32("-inf"))
+    result = samples.result_with("ada", {"walks_along_rows": {"measured": numbers, "mismatches": (wrong,)}})
+    form = json.loads(json_form.to_text(result), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    check = json_form.from_dict(form).checks[5]
+    assert check.measured == {"ratio": 2.5, "count": 2**62, "right": True, "shape": (3, 4)}
+    assert math.isnan(check.mismatches[0].expected) and check.mismatches[0].got == -math.inf
+    assert type(check.mismatches[0].index[0]) is int
+
+
+def test_json_says_the_verdict_without_being_trusted_on_it():
+    form = json_form.to_dict(samples.transposed_mapping())
+    assert (form["version"], form["points"], form["max_points"], form["outcome"]) == (1, 6.5, 13, "failed")
+    assert json_form.from_dict(form | {"points": 100}).points == 6.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"version": 99}', '{"version": 1}', '{"version": 1, "nonsense": 0}', "[" * 100_000],
+    ids=["empty", "list", "no version", "later version", "no fields", "unknown field", "deep"],
+)
+def test_what_is_not_a_result_is_refused_in_one_line(text):
+    with pytest.raises(UsageError) as caught:
+        json_form.from_text(text)
+    assert "\n" not in str(caught.value)
+
+
+WRONG_KINDS = [("outcome", "excellent"), ("points", "many"), ("name", 3), ("fault", "no"), ("hints", 5), ("hints", ["x"])]
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG_KINDS)
+def test_a_result_with_a_field_of_the_wrong_kind_is_refused(field, value):
+    form = json_form.to_dict(samples.all_passed())
+    form["checks"][0][field] = value
+    with pytest.raises(UsageError):
+        json_form.from_dict(form)
+
+
+def test_counters_that_are_zero_are_left_out_and_come_back_as_zero():
+    form = json_form.to_dict(samples.all_passed())
+    assert 0 not in form["counters"].values()
+    assert json_form.from_dict(form).counters == samples.all_passed().counters != Counters()
+
+
+def test_a_file_is_replaced_whole_and_left_alone_when_writing_fails(tmp_path):
+    path = tmp_path / "deep" / "ada.json"
+    json_form.write_result(samples.all_passed(), path)
+    before = path.read_text()
+    with pytest.raises(UnicodeEncodeError):
+        write_atomically(path, "half of it \udc80")
+    assert path.read_text() == before
+    assert [each.name for each in path.parent.iterdir()] == ["ada.json"]
+
+
+def test_students_never_share_a_report_not_even_where_case_is_ignored():
+    names = ["ada", "Ada", "ADA", "a/da", "a:da", "../ada", "", ".", "con", "nul.txt", "josé", "jose", "李", "王"]
+    names += ["x" * 300, "x" * 301]
+    names += [report_name(name) for name in names if report_name(name) != name]  # names made to collide
+    stems = [report_name(name) for name in names]
+    assert len({stem.casefold() for stem in stems}) == len(set(names))
+    assert all(stem.isascii() and not set(stem) & set('/\\:*?"<>| ') and len(stem) < 80 for stem in stems)
+    assert report_name("ada") == "ada"
+
+
+# ---- gradebook -------------------------------------------------------------------------------------
+
+
+def rows(results):
+    return list(csv.DictReader(io.StringIO(gradebook.text(results))))
+
+
+def test_the_gradebook_has_a_row_a_student_and_a_column_a_check():
+    book = rows([sample() for sample in samples.KINDS])
+    assert [row["student"] for row in book] == sorted(sample().student for sample in samples.KINDS)
+    emmy = next(row for row in book if row["student"] == "emmy")
+    assert (emmy["points"], emmy["max_points"], emmy["outcome"], emmy["speedup"]) == ("6.5", "13", "failed", "1.04")
+    assert (emmy["check_right_on_any_shape"], emmy["check_walks_along_rows"]) == ("0.5", "0")
+    assert (emmy["device"], emmy["source"]) == (samples.SIMULATED, "simulated")
+
+
+def test_the_graders_fault_is_an_empty_cell_and_never_a_zero():
+    annie = rows([samples.grader_fault()])[0]
+    assert annie["points"] == annie["check_writes_every_element"] == ""
+    assert annie["check_right_on_square_matrices"] == "2"
+    assert "The worker was killed" in annie["needs_a_look"]
+
+
+def test_the_gradebook_is_the_same_whatever_the_order_and_the_time(tmp_path):
+    results = [sample() for sample in ALL]
+    later = [replace(result, graded_at="2027-01-01T00:00:00Z", seconds=9.0) for result in reversed(results)]
+    gradebook.write(results, tmp_path / "one.csv")
+    gradebook.write(later, tmp_path / "two.csv")
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", " =", "\r\n="])
+def test_a_spreadsheet_finds_no_formula(start):
+    formula = f'{start}1+cmd|"/c calc"!A1'
+    row = rows([replace(samples.all_passed(), student=formula, submission=formula, device=formula, key=formula)])[0]
+    for name in ("student", "submission", "device", "key"):
+        assert row[name].startswith("'"), name
+        assert not set(row[name]) & set("\t\r\n")
+
+
+def test_numbers_are_plain_whatever_their_size():
+    check = CheckResult("c", "C.", "passed", 12345.25, 1e6, measured={"ratio": 1234.5, "threshold": 2.0})
+    row = rows([replace(samples.all_passed(), checks=(check,))])[0]
+    assert (row["points"], row["max_points"], row["speedup"]) == ("12345.25", "1000000", "1234.5")
+
+
+# ---- terminal --------------------------------------------------------------------------------------
+
+
+def test_the_terminal_shows_a_failure_with_all_that_helps():
+    text = terminal.render(samples.transposed_mapping())
+    assert "6.5 of 13 points" in text
+    assert "c[0, 67]: expected 2.389964, got 0" in text
+    assert "and 19 wrong elements more" in text
+    assert "Hint (transposed_mapping): Your x index picks the row." in text
+    assert "        c = cuda.device_array((33, 71), np.float32)\n" in text
+    assert "Simulated: 1.04 times the speed of the baseline" in text
+    assert "2.00 times the baseline: 1.93 times faster than now (3 points)." in text
+
+
+def test_a_hazard_names_line_thread_and_remedy():
+    text = " ".join(terminal.render(samples.out_of_bounds()).split())
+    assert "lab.ipynb, code cell 3, line 7: Index 1000 is outside axis 1 of b" in text
+    assert "Block (62, 0, 0), thread (8, 0, 0), 8,000 times in all." in text
+    assert "total += a[row, i] * b[i, column] Guard the access" in text
+
+
+def test_colour_adds_escapes_around_the_outcome_and_nothing_else():
+    result = samples.race()
+    coloured = terminal.render(result, colour=True)
+    plain = terminal.render(result)
+    assert "\x1b" not in plain and "\x1b[" in coloured
+    for code in ("32", "1;31", "33", "0"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == plain
+
+
+def test_nothing_a_student_wrote_steers_the_terminal():
+    text = terminal.render(samples.hostile()) + terminal.render_class([samples.hostile()])
+    controls = {each for each in text if unicodedata.category(each) in ("Cc", "Cf", "Cs") and each != "\n"}
+    assert not controls
+    assert max(map(len, text.splitlines())) < 300
+
+
+def test_the_class_table_is_aligned_with_wide_and_combining_names():
+    names = ["李小龍" * 8, "Zoë", "x" * 80, "e\u0301lise"]
+    table = terminal.render_class([replace(samples.all_passed(), student=name) for name in names])
+    lines = table.splitlines()[:6]
+    outcomes = [wording.display_width(line[: line.index("passed")]) for line in lines[2:]]
+    assert len(set(outcomes)) == 1
+    assert sum("~" in line for line in lines) == 2
+    assert lines[3].startswith("Zoë ") and "13 of 13" in lines[3]
+
+
+def test_the_class_table_counts_who_passed_and_who_needs_a_look():
+    table = terminal.render_class([sample() for sample in samples.KINDS])
+    assert table.endswith("7 submissions: 2 passed everything, 3 to look at\n")
+
+
+# ---- speed and attention ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ratio", "goal", "factor"), [(0.5, 2.0, "4.00"), (1.999, 2.0, "1.01"), (2.0, 2.6, "1.30"), (2.6, None, None)]
+)
+def test_the_next_goal_is_the_threshold_then_the_end_of_the_ramp(ratio, goal, factor):
+    measured = {"ratio": ratio, "threshold": 2.0, "full_points_at": 2.6}
+    speed = speed_of(CheckResult("fast", "Fast.", "failed", 0, 3, measured=measured))
+    assert speed.goal == goal
+    assert (factor is None and speed.distance == "") or f"{factor} times faster than now" in speed.distance
+
+
+@pytest.mark.parametrize(
+    "measured", [{}, {"ratio": 2.0}, {"ratio": math.nan, "threshold": 2.0}, {"ratio": "2", "threshold": 2}]
+)
+def test_a_check_without_a_ratio_and_a_threshold_has_no_speed(measured):
+    assert speed_of(CheckResult("c", "C.", "failed", 0, 1, measured=measured)) is None
+
+
+def test_the_next_step_is_the_first_failed_check():
+    assert next_step(samples.race()) == "Next: The kernel never reads or writes outside its arrays (2 points)."
+    assert next_step(samples.all_passed()) == ""
+
+
+@pytest.mark.parametrize(
+    ("sample", "kinds"),
+    [
+        (samples.all_passed, []),
+        (samples.syntax_error, ["unreadable"]),
+        (samples.transposed_mapping, []),
+        (samples.race, []),
+        (samples.ambiguous_on_a_gpu, ["ambiguous", "flagged"]),
+        (samples.grader_fault, ["not run"]),
+    ],
+)
+def test_a_person_looks_at_what_is_out_of_the_ordinary_only(sample, kinds):
+    assert [reason.kind for reason in reasons(sample())] == kinds
+
+
+def test_a_flag_that_repeats_a_fault_is_told_once():
+    flags = ("writes_every_element: The worker was killed: out of memory.",)
+    assert [reason.kind for reason in reasons(replace(samples.grader_fault(), flags=flags))] == ["not run"]
+
+
+# ---- wording ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (wording.points_text(2.0), "2"),
+        (wording.points_text(2.125), "2.12"),
+        (wording.points_text(math.nan), "?"),
+        (wording.count_text(8_912_896), "8,912,896"),
+        (wording.count_text(2.0), "2.00"),
+        (wording.duration_text(1_660_000), "1.66 ms"),
+        (wording.duration_text(2_800), "2.8 us"),
+        (wording.duration_text(7.628e9), "7.63 s"),
+        (wording.ratio_text(132.4), "132"),
+        (wording.element_text(np.float32(0.1)), "0.1"),
+        (wording.pair_text(1.0, 1.0 + 1e-12), ("1", "1.0000000000010001")),
+        (wording.measured_text("baseline_ns", 4.46e6), ("baseline", "4.46 ms")),
+        (wording.measured_text("clock_mhz", 1980), ("clock mhz", "1,980")),
+        (wording.measured_text("throttled", np.bool_(False).item()), ("throttled", "no")),
+        (wording.visible("a\x1b[2J\u202eb\udc80"), "a\\x1b[2J\\u202eb\\udc80"),
+        (wording.clipped("李小龍", 5), "李小~"),
+    ],
+)
+def test_values_in_words(words, expected):
+    assert words == expected
