@@ -196,6 +196,13 @@ def too_few_blocks(seen: Evidence) -> bool:
     return seen.corner in ((seen.down, seen.across), (seen.across, seen.down)) and not _grid_along_wrong_axes(seen)
 
 
+@misconception("works_in_any_order")
+def missing_barrier(seen: Evidence) -> bool:
+    """Some threads read a tile that others are still filling, or fill one that others still read. cuda.syncthreads()
+    belongs after a tile is filled, and again before it is filled anew."""
+    return any(each.array not in "abc" for each in seen.found("race"))
+
+
 # ---- inside its arrays: stays_inside_its_arrays ----------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """Lab 1, one thread an element: START HERE to see what is asked for. Thresholds first, then the checks, then the hints.
 
-The checks that look for slips with indices use small whole numbers, whose products and sums are exact in float32: a
-wrong element can be worked out on paper. Rounding is judged once, in `right_on_a_larger_product`.
+The checks that look for slips with indices use small whole numbers above zero, whose products and sums are exact in
+float32: every missing or surplus term shows, and a wrong element can be worked out on paper. Rounding is judged once, in `right_on_a_larger_product`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ RAGGED = ((37, 53, 29), (19, 43, 61))  # primes: no block size divides them; one
 TINY = ((1, 1, 1), (1, 5, 1), (7, 1, 1), (1, 1, 9))
 REAL = (70, 90, 110)
 LARGE = (1100, 16, 500)  # more rows than the 1,008 threads of 63 blocks of 16; more than 1,024 blocks of 16x16
+ORDER_HAZARDS = ("race", "uninitialised_read", "divergent_barrier")
 ALIGNED = (64, 64, 64)  # rows start at sectors, so that counts are those of the pattern alone
 
 
@@ -38,7 +39,7 @@ def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False) -> 
     if real:
         a, b = attempt.uniform((m, k)), attempt.uniform((k, n))
     else:
-        a, b = attempt.integers(-4, 5, (m, k), np.float32), attempt.integers(-4, 5, (k, n), np.float32)
+        a, b = attempt.integers(1, 6, (m, k), np.float32), attempt.integers(1, 6, (k, n), np.float32)
     return RunRequest("matmul", {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)})
 
 
@@ -71,13 +72,22 @@ LAB = Lab(
 )
 
 
-@check(points=3)
+@check(points=2)
 def right_on_square_matrices(attempt: Attempt) -> None:
     """Square matrices of whole blocks are multiplied right."""
     expect_right_products(attempt, SQUARE)
 
 
-@check(points=3, after=("right_on_square_matrices",))
+@check(points=1, after=("right_on_square_matrices",))
+def works_in_any_order(attempt: Attempt) -> None:
+    """The result depends neither on which thread comes first nor on what memory held before."""
+    run = attempt.simulate(product(attempt, *SQUARE))
+    found = [h for h in run.hazards if h.severity == "error" and h.kind in ORDER_HAZARDS]
+    if found:
+        raise CheckFailed(str(found[0]), hazards=found)
+
+
+@check(points=3, after=("works_in_any_order",))
 def stays_inside_its_arrays(attempt: Attempt) -> None:
     """No thread reads or writes outside its arrays, whatever their sizes."""
     for shape in RAGGED:
