@@ -75,9 +75,8 @@ class Batch:
             for done in _shown(as_completed(places), len(entries), progress):
                 results[places[done]] = done.result()
         except BaseException:
-            self._stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            self.__exit__()
+            self.__exit__()  # workers end first, so that nobody is left to wait for
+            pool.shutdown(cancel_futures=True)
             raise
         pool.shutdown()
         return [results[place] for place in range(len(entries))]
@@ -198,6 +197,8 @@ def grade_class(
 def _prepare(out: Path) -> None:
     try:
         (out / "results").mkdir(parents=True, exist_ok=True)
+        for unfinished in (out / "results").glob(".*.tmp"):  # what a kill left behind
+            unfinished.unlink()
     except OSError as problem:
         raise GraderFault(f"{out} cannot be written to: {problem.strerror}.") from None
 
@@ -210,4 +211,4 @@ def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
     for result in results:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(result))
     gradebook.write(results, out / "gradebook.csv")
-    write_atomically(out / "index.html", class_page.render(results, lab))
+    write_atomically(out / "index.html", class_page.render(results, lab.title))

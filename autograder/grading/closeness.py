@@ -83,7 +83,8 @@ def _close(got: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: n
             finite = size[np.isfinite(size)]
             magnitude = np.maximum(size, math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0)
         error = np.abs(got.astype(wide) - exact)
-        return (error <= tolerance * np.asarray(magnitude, np.float64)) | (got == expected)  # NaN is neither
+        near = np.isfinite(error) & (error <= tolerance * np.asarray(magnitude, np.float64))
+        return near | (got == expected)  # an infinity is right only where it is expected; NaN never is
 
 
 def describe(difference: Difference) -> str:

@@ -49,12 +49,11 @@ def derive(solution: Path) -> str:
     """The text of the starter notebook that belongs to a solution notebook."""
     try:
         notebook = json.loads(solution.read_text(encoding="utf-8"))
-        cells = notebook["cells"]
+        texts = [_text(cell) for cell in notebook["cells"]]
     except (ValueError, KeyError, TypeError) as problem:
         raise UsageError(f"{solution} is not a notebook: {problem}.") from None
     code_cells = 0
-    for cell in cells:
-        text = _text(cell)
+    for cell, text in zip(notebook["cells"], texts, strict=True):
         if cell["cell_type"] == "code":
             code_cells += 1
             text = starter_text(text, f"{solution.parent.name}/{solution.name}, code cell {code_cells}")

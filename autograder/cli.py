@@ -1,0 +1,303 @@
+"""The command line: each command is one function from its arguments to an exit code.
+
+0: done, and all passed · 1: a submission failed a check · 2: bad usage or input · 3: the grader or the machine failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.errors import KitError, UsageError
+
+if TYPE_CHECKING:
+    from autograder.grading.result import Result
+    from autograder.grading.spec import Lab
+
+PASSED, FAILED, USAGE, FAULT = 0, 1, 2, 3
+DEVICES = ("auto", "gpu", "simulated")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carries out one command line and returns its exit code; no traceback ever reaches the user."""
+    parser = build_parser()
+    given = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # a console that cannot show a character shows a substitute
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        return given.command(given)
+    except KitError as problem:
+        print(f"autograder: {problem}", file=sys.stderr)
+        return problem.exit_code
+    except KeyboardInterrupt:
+        print(
+            "autograder: interrupted; what was graded is kept, and the same command goes on from there.",
+            file=sys.stderr,
+        )
+        return FAULT
+    except BrokenPipeError:  # the reader of our output has gone (`| head`)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PASSED
+    except Exception as problem:
+        print(f"autograder: {unexpected(problem)}", file=sys.stderr)
+        return FAULT
+
+
+def unexpected(problem: Exception) -> str:
+    """Writes a report of an error of ours to a file and says so in one line."""
+    handle, path = tempfile.mkstemp(prefix="autograder-fault-", suffix=".txt")
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+        file.write(f"{sys.argv}\nPython {sys.version}\n{platform.platform()}\n\n")
+        traceback.print_exception(problem, file=file)
+    words = " ".join(str(problem).split())[:200]
+    return f"an error of the grader, not yours: {type(problem).__name__}: {words}. Report written to {path}"
+
+
+# ---- commands: labs, check, grade, demo ------------------------------------------------------------
+
+
+def labs(given: argparse.Namespace) -> int:
+    """Lists the labs with their points."""
+    from autograder.grading.labs import lab_names, load_lab
+
+    found = [load_lab(name) for name in lab_names()]
+    width = max(len(lab.name) for lab in found)
+    for lab in found:
+        print(f"{lab.name:{width}}  {lab.points:5g} points  {len(lab.checks):2} checks  {lab.hours:3g} h  {lab.title}")
+    write_json(given, [{key: getattr(lab, key) for key in ("name", "title", "points", "hours")} for lab in found])
+    return PASSED
+
+
+def check(given: argparse.Namespace) -> int:
+    """Checks one submission and prints the student's view."""
+    from autograder.grading.grade import check_submission
+    from autograder.grading.labs import load_lab
+    from autograder.grading.worker import Worker
+    from autograder.reports import json_form, terminal
+
+    with Worker(given.device) as worker:
+        worker.start()  # it comes up while the lab is loaded
+        lab = load_lab(given.lab)
+        path = existing_file(given.submission or lab.notebook)
+        result = check_submission(lab, path, worker=worker)
+    print(terminal.render(result, colour=sys.stdout.isatty()), end="")
+    if given.html:
+        write_html(given.html, result)
+    write_json(given, json_form.to_dict(result))
+    return exit_code([result])
+
+
+def grade(given: argparse.Namespace) -> int:
+    """Grades a class and prints its table."""
+    from autograder.grading.labs import load_lab
+
+    lab = load_lab(given.lab)
+    return exit_code(graded_class(given, lab, given.submissions, given.out))
+
+
+def demo(given: argparse.Namespace) -> int:
+    """Grades the shipped example class into build/demo; only a fault of the grader makes it fail."""
+    from autograder.grading.labs import load_lab
+
+    lab = load_lab("lab01")
+    results = graded_class(given, lab, lab.folder / "example_class", Path("build/demo"))
+    return FAULT if any(check.fault for result in results for check in result.checks) else PASSED
+
+
+def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Path) -> list[Result]:
+    from autograder.grading.batch import grade_class
+    from autograder.reports import json_form, terminal
+
+    progress = sys.stderr.isatty() or given.progress
+    results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress)
+    print(terminal.render_class(results), end="")
+    print(f"Written to {out}: gradebook.csv, index.html, reports/, results/")
+    write_json(given, [json_form.to_dict(result) for result in results])
+    return results
+
+
+def exit_code(results: Iterable[Result]) -> int:
+    """1 where a submission failed a check, else 3 where a fault of ours kept one from running, else 0."""
+    results = list(results)
+    if any(result.outcome == "failed" for result in results):
+        return FAILED
+    return PASSED if all(result.outcome == "passed" for result in results) else FAULT
+
+
+# ---- commands: profile, run ------------------------------------------------------------------------
+
+
+def profile(given: argparse.Namespace) -> int:
+    """Runs a script on the simulated GPU and prints the counted work of every launch of one kernel, by source line."""
+    from autograder.simgpu.script import profile_script
+
+    path, _, kernel = given.target.rpartition(":")
+    if not path or not kernel.isidentifier():
+        raise UsageError(
+            "profile takes FILE.py:KERNEL.", remedy="For example: autograder profile matmul.py:matmul_kernel"
+        )
+    profiles = profile_script(existing_file(Path(path)), kernel)
+    print("\n\n".join(str(each) for each in profiles))
+    write_json(given, [each.to_dict() for each in profiles])
+    return PASSED
+
+
+def run(given: argparse.Namespace) -> int:
+    """Runs an unmodified script on the simulated GPU."""
+    from autograder.simgpu.script import run_script
+
+    run_script(existing_file(given.script), given.arguments)
+    write_json(given, {"script": str(given.script)})
+    return PASSED
+
+
+# ---- commands: doctor, starters, bench -------------------------------------------------------------
+
+
+def doctor(given: argparse.Namespace) -> int:
+    """Says what this machine has, what works, and what to do about the rest."""
+    from autograder.doctor import examine
+
+    findings = examine()
+    width = max(len(each.what) for each in findings)
+    for each in findings:
+        print(f"{'ok ' if each.works else ('-- ' if each.optional else 'NO ')} {each.what:{width}}  {each.found}")
+        if each.remedy:
+            print(f"    {'':{width}}  {each.remedy}")
+    write_json(given, [vars(each) for each in findings])
+    return PASSED if all(each.works or each.optional for each in findings) else FAULT
+
+
+def starters(given: argparse.Namespace) -> int:
+    """Derives labs/ from solutions/, or with --check says where they have drifted apart."""
+    from autograder.grading.labs import labs_root
+    from autograder.grading.starters import drifted_starters, solutions_of, write_starters
+
+    root = labs_root()
+    total = len(list(solutions_of(root)))
+    if given.check:
+        drifted = drifted_starters(root)
+        print("\n".join(drifted) if drifted else f"All {total} starters are what their solutions give.")
+        write_json(given, {"starters": total, "drifted": drifted})
+        return FAILED if drifted else PASSED
+    changed = [path.relative_to(root.parent).as_posix() for path in write_starters(root)]
+    print("\n".join(f"Written: {each}" for each in changed) or f"All {total} starters were up to date.")
+    write_json(given, {"starters": total, "written": changed})
+    return PASSED
+
+
+def bench(given: argparse.Namespace) -> int:
+    """Runs the kit's own benchmarks."""
+    from autograder.grading.bench import BENCHMARKS
+
+    names = given.names or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        raise UsageError(f"No benchmark is called {', '.join(unknown)}.", remedy=f"There are: {', '.join(BENCHMARKS)}.")
+    figures = {}
+    for name in names:
+        figures[name] = BENCHMARKS[name]()
+        for line, value in figures[name].items():
+            print(f"{name}: {line}: {value}")
+    write_json(given, figures)
+    return PASSED
+
+
+# ---- what commands share ---------------------------------------------------------------------------
+
+
+def existing_file(path: Path) -> Path:
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, not a file.", remedy="To grade a folder, use `autograder grade`.")
+    if not path.exists():
+        raise UsageError(f"There is no file {path}.")
+    return path
+
+
+def write_json(given: argparse.Namespace, data: Any) -> None:
+    """Writes what a command found to the file given with --json."""
+    if given.json:
+        write_file(given.json, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def write_html(path: Path, result: Result) -> None:
+    from autograder.reports import html
+
+    write_file(path, html.render(result))
+
+
+def write_file(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
+
+
+# ---- arguments -------------------------------------------------------------------------------------
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands; each leaves its function in `command`."""
+    parser = argparse.ArgumentParser(
+        prog="autograder",
+        description="Runs and grades numba.cuda kernels, on a GPU or on a simulated one.",
+        epilog="Exit codes: 0 done, all passed; 1 a submission failed a check; 2 bad usage or input; 3 our own fault.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(function: Callable[[argparse.Namespace], int], *arguments: tuple[Any, dict[str, Any]]) -> None:
+        summary = (function.__doc__ or "").splitlines()[0]
+        command = commands.add_parser(function.__name__, help=summary, description=summary)
+        for names, options in arguments:
+            command.add_argument(*names, **options)
+        command.add_argument("--json", type=Path, metavar="FILE", help="write what was found to FILE as well")
+        command.set_defaults(command=function)
+
+    lab = (("lab",), {"help": "a lab's name, or the beginning of it: lab01"})
+    device = (("--device",), {"choices": DEVICES, "default": "auto", "help": "default: the GPU where there is one"})
+    jobs = (("--jobs",), {"type": positive, "metavar": "N", "help": "workers; default: one a core, or one for a GPU"})
+    progress = (("--progress",), {"action": "store_true", "help": "show the progress bar even where it is no terminal"})
+    add(doctor)
+    add(labs)
+    add(
+        check,
+        lab,
+        (("submission",), {"nargs": "?", "type": Path, "help": "notebook or .py; default: the lab's own lab.ipynb"}),
+        device,
+        (("--html",), {"type": Path, "metavar": "FILE", "help": "write the report as a page, too"}),
+    )
+    add(
+        grade,
+        lab,
+        (("submissions",), {"type": Path, "help": "folder of notebooks and .py files, or of one folder a student"}),
+        (("--out",), {"type": Path, "required": True, "help": "folder for gradebook, reports and results"}),
+        device,
+        jobs,
+        progress,
+    )
+    add(demo, device, jobs, progress)
+    add(profile, (("target",), {"metavar": "FILE.py:KERNEL"}))
+    add(
+        run,
+        (("script",), {"type": Path}),
+        (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
+    )
+    add(starters, (("--check",), {"action": "store_true", "help": "change nothing; fail where a starter has drifted"}))
+    add(bench, (("names",), {"nargs": "*", "metavar": "NAME", "help": "which; default: all"}))
+    return parser
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("1 or more")
+    return number

@@ -1,0 +1,174 @@
+"""`check` inside a notebook: what the student has run so far, or the notebook as saved, graded without being executed.
+
+Cells are taken as text from the session's history, so that a notebook that is not saved yet is checked as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import UsageError
+from autograder.grading.grade import check_submission
+from autograder.grading.labs import lab_names, load_lab
+from autograder.grading.result import Result
+from autograder.grading.spec import Lab
+from autograder.grading.worker import Worker
+
+_workers: dict[str, Worker] = {}
+
+
+@dataclass(frozen=True)
+class Report:
+    """A result that shows itself: rich in JupyterLab, as text elsewhere."""
+
+    result: Result
+
+    def __repr__(self) -> str:
+        from autograder.reports import terminal
+
+        return terminal.render(self.result).rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from autograder.reports import html
+
+        return html.fragment(self.result)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run cell: `label` as shown to its author ("lab.ipynb, code cell 3" or "In [7]")."""
+
+    label: str
+    text: str
+
+
+def check(lab: str | None = None, submission: str | os.PathLike[str] | None = None, *, device: str = "auto") -> Report:
+    """Grades `submission` (a notebook or .py file), or what has been run in this notebook so far.
+
+    `lab`: its name or the beginning of it; default: the lab whose folder the notebook is in. Raises `UsageError` where
+    there is no such lab or file, and `GraderFault` where the grader cannot work.
+    """
+    worker = warm_worker(device)
+    notebook = open_notebook()
+    loaded = load_lab(lab or _lab_of(notebook))
+    if submission is not None:
+        return Report(check_submission(loaded, Path(submission), worker=worker))
+    live = _live_submission(loaded, notebook)
+    if live is not None:
+        return Report(check_submission(loaded, live, worker=worker))
+    return Report(check_submission(loaded, notebook or loaded.notebook, worker=worker))
+
+
+def warm_worker(device: str = "auto") -> Worker:
+    """The worker that is kept between checks of this session, started where it is not up yet."""
+    if device not in _workers:
+        worker = _workers[device] = Worker(device)
+        atexit.register(worker.close)
+    _workers[device].start()
+    return _workers[device]
+
+
+def _lab_of(notebook: Path | None) -> str:
+    names = lab_names()
+    for part in reversed((notebook or Path.cwd() / "x").parent.parts):
+        if part in names:
+            return part
+    raise UsageError("Which lab?", remedy=f'Name it: check("{names[0][:5]}"). Labs: {", ".join(names)}.')
+
+
+def open_notebook() -> Path | None:
+    """The notebook that this session belongs to, where its server says so (JupyterLab, VS Code) and it is on disk."""
+    names = [os.environ.get("JPY_SESSION_NAME"), getattr(sys.modules.get("__main__"), "__vsc_ipynb_file__", None)]
+    for name in names:
+        if name and name.endswith(".ipynb"):
+            for path in (Path(name), Path.cwd() / Path(name).name):  # the server's root may be another folder
+                if path.is_file():
+                    return path.resolve()
+    return None
+
+
+# ---- live cells ------------------------------------------------------------------------------------
+
+
+def _live_submission(lab: Lab, notebook: Path | None) -> Any:
+    """What was run in this session as a `Submission`; None outside IPython or where a required function is missing."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is None:
+        return None
+    history = [(f"In [{number}]", text) for number, text in enumerate(shell.history_manager.input_hist_raw) if number]
+    cells, defined = defining_cells(history, shell.input_transformer_manager.transform_cell)
+    if not {required.name for required in lab.required} <= defined:
+        return None
+    from autograder.language import submission_from_cells
+
+    name = notebook.name if notebook else "notebook"
+    return submission_from_cells(name, [(cell.label, cell.text) for cell in _named(cells, notebook)])
+
+
+def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[list[Cell], set[str]]:
+    """The run cells that still matter, in the notebook's likely order, and the names that they define.
+
+    A cell matters where no later one defines all its names again. A cell run again keeps the place where its names
+    first appeared, as it keeps its place in the notebook.
+    """
+    last: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for number, (_, text) in enumerate(history):
+        for name in _bound_names(text, transform):
+            last[name] = number
+            first.setdefault(name, number)
+    place = {number: min(first[name] for name in last if last[name] == number) for number in set(last.values())}
+    kept = sorted(place, key=lambda number: (place[number], number))
+    return [Cell(*history[number]) for number in kept], set(last)
+
+
+def _bound_names(text: str, transform: Any) -> set[str]:
+    """Names that a cell binds at its top level; none where it is not Python (it failed, or is another language)."""
+    if text.lstrip().startswith("%%"):
+        return set()
+    try:
+        tree = ast.parse(transform(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    return set(_bindings(tree))
+
+
+def _bindings(node: ast.AST) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield child.name
+        elif isinstance(child, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name.split(".")[0] for alias in child.names)
+        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+        elif not isinstance(child, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+            yield from _bindings(child)
+
+
+def _named(cells: Sequence[Cell], notebook: Path | None) -> list[Cell]:
+    """The same cells, called by their number in the saved notebook where they still read the same there."""
+    numbers = _saved_cells(notebook) if notebook else {}
+    return [
+        Cell(f"{notebook.name}, code cell {numbers[cell.text]}", cell.text)
+        if notebook and cell.text in numbers
+        else cell
+        for cell in cells
+    ]
+
+
+def _saved_cells(notebook: Path) -> dict[str, int]:
+    try:
+        cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+        code = [cell["source"] for cell in cells if cell["cell_type"] == "code"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    texts = (source if isinstance(source, str) else "".join(source) for source in code)
+    return {text: number for number, text in enumerate(texts, start=1)}

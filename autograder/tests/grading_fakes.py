@@ -1,0 +1,97 @@
+"""Stand-ins for the devices and the worker, in NumPy: what the grader's own tests run instead of kernels."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.devices import Comparison, Run, RunRequest, Uninitialised
+from autograder.errors import Line
+from autograder.grading.jobs import FunctionSummary, Greeting, Summary
+from autograder.grading.spec import Lab
+from autograder.language.program import Program
+
+Function = Callable[..., None]
+
+
+def run_in_numpy(function: Function, request: RunRequest) -> Run:
+    """Calls a NumPy function on copies of the arguments; what it leaves NaN counts as unwritten."""
+    outputs: dict[str, np.ndarray] = {}
+    arguments: dict[str, Any] = {}
+    for name, value in request.arguments.items():
+        if isinstance(value, Uninitialised):
+            value = np.full(value.shape, np.nan, value.dtype)
+        arguments[name] = value.copy() if isinstance(value, np.ndarray) else value
+        if isinstance(value, np.ndarray):
+            outputs[name] = arguments[name]
+    function(**arguments)
+    written = {k: ~np.isnan(outputs[k]) for k, v in request.arguments.items() if isinstance(v, Uninitialised)}
+    return Run(outputs=outputs, written=written, estimated_ns=1000.0)
+
+
+class FakeWorker:
+    """Acts as a `Worker` whose submission is one NumPy function called `double`, `speed` times the baseline's speed."""
+
+    def __init__(self, function: Function, speed: float = 3.0, summary: Summary | None = None) -> None:
+        self.function, self.speed = function, speed
+        self.greeting = Greeting("fake device", "simulated", ("separate process",))
+        self.source = "simulated"
+        line = Line("double.py", 3)
+        functions = {"double": FunctionSummary("host", ("a", "out"), line, "def double(a, out): ...")}
+        self.summary = summary or Summary("double.py", functions)
+
+    def read(self, submission: Any, baseline: Any = None, run_seconds: float | None = None) -> Summary:
+        return self.summary
+
+    def run(self, request: RunRequest, on: str) -> Run:
+        return run_in_numpy(self.function, request)
+
+    def compare(self, requests: Sequence[RunRequest]) -> Comparison:
+        speed = self.speed
+        return Comparison(speed, 0.9 * speed, 1.1 * speed, "simulated", 1000.0, 1000.0 / speed)
+
+
+def lab_with(*judges: Callable[..., Any], hints: Sequence[Callable[..., Any]] = (), **fields: Any) -> Lab:
+    """A lab of these checks and hints, as `load_lab` would give it."""
+    return Lab(
+        title="Doubling",
+        lesson="00_start_here",
+        required=fields.pop("required", ()),
+        name="lab99_doubling",
+        checks=tuple(judge.as_check for judge in judges),
+        hints=tuple(each.as_hint for each in hints),
+        **fields,
+    )
+
+
+class MisbehavingDevice:
+    """A device for the worker process: does what the function's name says, in ways that no interpreter should."""
+
+    name, source = "misbehaving device", "simulated"
+
+    def run(self, program: Program, request: RunRequest) -> Run:
+        action = request.arguments.get("action")
+        if action == "sleep":
+            time.sleep(60)
+        if action == "die":
+            os._exit(11)
+        if action == "raise":
+            raise ZeroDivisionError("a bug in the device")
+        if action == "allocate":
+            return Run(outputs={"c": np.ones(1 << 32, np.uint8)})
+        if action == "large reply":
+            return Run(outputs={"c": np.ones(1 << 22, np.uint8)})
+        if action == "print":
+            print("a stray line on standard output", flush=True)
+        return Run(outputs={"pid": np.array([os.getpid()])}, returned="done")
+
+    def compare(self, baseline: Program, submission: Program, requests: Sequence[RunRequest]) -> Comparison:
+        return Comparison(2.0, 2.0, 2.0, "simulated", 2.0, 1.0)
+
+
+def device_without_driver() -> MisbehavingDevice:
+    raise RuntimeError("no driver here")

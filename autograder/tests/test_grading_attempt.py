@@ -1,0 +1,250 @@
+"""What a check can do with a submission: inputs, runs, expectations, speed, and the failing case as code."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.devices import Run, RunRequest, Uninitialised
+from autograder.errors import KernelFault, Line
+from autograder.grading.attempt import Attempt
+from autograder.grading.closeness import compare_arrays, default_tolerance, describe
+from autograder.grading.spec import CheckFailed
+from autograder.simgpu.hazards import Hazard
+from autograder.tests.grading_fakes import FakeWorker, run_in_numpy
+
+HAZARD = Hazard("out_of_bounds", "a[9] is outside a, of shape (9,).", "Guard the access.", Line("lab.py", 4))
+
+
+def attempt_with(function=lambda a, out: np.multiply(a, 2, out=out), **options) -> Attempt:
+    return Attempt("a_check", FakeWorker(function, **options), np.random.default_rng(7))
+
+
+def returning(run: Run) -> Attempt:
+    """An attempt whose every run is this one."""
+    attempt = attempt_with()
+    attempt._runner.run = lambda request, on: run
+    return attempt
+
+
+# ---- closeness -------------------------------------------------------------------------------------
+
+F32 = np.float32
+CLOSENESS = [
+    # got, expected, right elements
+    (np.array([1, 2], F32), [1.0, 2.0], [True, True]),
+    (np.array([1, np.nan], F32), [1.0, 2.0], [True, False]),
+    (np.array([np.nan], F32), [np.nan], [False]),
+    (np.array([np.inf, -np.inf], F32), [np.inf, np.inf], [True, False]),
+    (np.array([1 + 1e-6, 1 + 1e-7], F32), [1.0, 1.0], [False, True]),
+    (np.array([0.0, 1.0], F32), [1e-9, 1.0], [True, True]),  # tiny beside what was accumulated
+    (np.array([3, 4], np.int32), [3, 5], [True, False]),
+    (np.array([2**31 - 1], np.int64), [2**31 - 2], [False]),  # whole numbers must be equal
+]
+
+
+@pytest.mark.parametrize(("got", "expected", "right"), CLOSENESS)
+def test_elements_are_right_within_the_rounding_of_their_type(got, expected, right):
+    difference = compare_arrays("c", got, np.array(expected), default_tolerance(got.dtype))
+    assert (~difference.wrong).tolist() == right
+
+
+def test_a_float16_sum_is_no_float32_sum_and_any_order_of_summation_is():
+    rng = np.random.default_rng(1)
+    a, b = rng.uniform(-1, 1, (40, 333)).astype(F32), rng.uniform(-1, 1, (333, 30)).astype(F32)
+    exact, magnitude = a.astype(float) @ b, np.abs(a.astype(float)) @ np.abs(b)
+    tolerance = default_tolerance(np.dtype(F32), terms=333)
+    forwards, backwards, half = np.zeros((40, 30), F32), np.zeros((40, 30), F32), np.zeros((40, 30), np.float16)
+    for i in range(333):
+        forwards += np.outer(a[:, i], b[i])
+        backwards += np.outer(a[:, -1 - i], b[-1 - i])
+        half = (half + np.outer(a[:, i], b[i])).astype(np.float16)
+    for right in (forwards, backwards, (a @ b)):
+        assert compare_arrays("c", right, exact, tolerance, magnitude).is_close
+    assert compare_arrays("c", half.astype(F32), exact, tolerance, magnitude).wrong.mean() > 0.5
+
+
+def test_another_shape_is_said_and_not_compared():
+    difference = compare_arrays("c", np.zeros((2, 3), F32), np.zeros((3, 2)), 1.0)
+    assert not difference.is_close and describe(difference) == "`c` has shape (2, 3), expected (3, 2)."
+
+
+def test_the_first_mismatches_carry_index_expected_and_got():
+    got = np.zeros((3, 4), F32)
+    difference = compare_arrays("c", got, np.where(np.eye(3, 4) > 0, 0.0, 1.5), 1e-6)
+    assert [each.index for each in difference.mismatches] == [(0, 1), (0, 2), (0, 3), (1, 0), (1, 2)]
+    assert (difference.mismatches[0].expected, difference.mismatches[0].got) == (1.5, 0.0)
+    assert describe(difference) == "c[0, 1] is 0, expected 1.5; 9 of 12 elements are wrong."
+
+
+def test_an_element_that_was_never_written_is_called_so_even_where_its_value_is_right_by_luck():
+    written = np.array([True, False, True])
+    difference = compare_arrays("c", np.zeros(3, F32), np.zeros(3), 1e-6, written=written)
+    message = "c[1] was never written, expected 0; 1 of 3 elements are wrong, 1 of them never written."
+    assert describe(difference) == message
+    assert np.isnan(difference.mismatches[0].got)
+
+
+# ---- expectations ----------------------------------------------------------------------------------
+
+
+def doubled(attempt: Attempt, size: int = 5) -> Run:
+    return attempt.run("double", a=attempt.uniform(size), out=Uninitialised((size,), np.float32))
+
+
+def test_expect_close_passes_a_right_output_and_names_it_by_itself():
+    attempt = attempt_with()
+    run = doubled(attempt)
+    attempt.expect_close(run.outputs["out"], 2.0 * run.outputs["a"])
+    assert attempt.differences[0].name == "out" and attempt.wrong is None
+
+
+def test_expect_close_fails_on_what_was_not_written():
+    attempt = attempt_with(lambda a, out: np.multiply(a[:-1], 2, out=out[:-1]))
+    run = doubled(attempt)
+    with pytest.raises(CheckFailed, match=r"^out\[4\] was never written, expected "):
+        attempt.expect_close(run.outputs["out"], 2.0 * run.outputs["a"])
+    assert attempt.wrong is not None and attempt.wrong.unwritten.tolist() == [False] * 4 + [True]
+    with pytest.raises(CheckFailed, match=r"out\[4\] was never written; 1 of 5 elements"):
+        attempt.expect_every_element_written(run, "out")
+
+
+def test_a_written_input_is_found_even_where_only_the_bits_of_one_element_changed():
+    def spoil(a, out):
+        a[3] = np.nextafter(a[3], np.float32(9))
+
+    attempt = attempt_with(spoil)
+    run = doubled(attempt)
+    with pytest.raises(CheckFailed, match=r"input `a` was written to, first at a\[3\]"):
+        attempt.expect_inputs_unchanged(run)
+
+
+def test_inputs_that_hold_nan_and_were_left_alone_pass():
+    attempt = attempt_with()
+    run = attempt.run("double", a=np.array([np.nan, 1], np.float32), out=Uninitialised((2,), np.float32))
+    attempt.expect_inputs_unchanged(run)
+
+
+def test_the_submissions_fault_fails_the_check_in_its_own_words():
+    attempt = returning(Run(fault=KernelFault("It ran too far.", line=Line("lab.py", 3)), hazards=(HAZARD,)))
+    with pytest.raises(CheckFailed) as failure:
+        attempt.run("double")
+    assert failure.value.message == "lab.py, line 3: It ran too far." and failure.value.hazards == (HAZARD,)
+    assert attempt.run("double", may_fault=True).fault is not None and attempt.fault is not None
+
+
+def test_hazards_fail_by_kind_or_by_severity():
+    warning = Hazard("accidental_float64", "2.5 is float64.", "Use float32(2.5).", None, severity="warning")
+    attempt = returning(Run(hazards=(warning, HAZARD)))
+    run = attempt.run("double")
+    attempt.expect_no_hazards(run, kinds=("race",))
+    with pytest.raises(CheckFailed, match="outside a") as failure:
+        attempt.expect_no_hazards(run)
+    assert failure.value.hazards == (HAZARD,)
+    with pytest.raises(CheckFailed, match="float64"):
+        attempt.expect_no_hazards(run, kinds=("accidental_float64",))
+
+
+def test_hazards_of_a_measured_run_are_looked_for_on_the_simulated_gpu():
+    attempt = attempt_with()
+    places = []
+
+    def run(request, on):
+        places.append(on)
+        return Run(source="measured") if on == "device" else Run(hazards=(HAZARD,))
+
+    attempt._runner.run = run
+    with pytest.raises(CheckFailed, match="outside a"):
+        attempt.expect_no_hazards(attempt.run("double", a=np.zeros(9, np.float32)))
+    assert places == ["device", "simulated"]
+
+
+def test_a_count_over_its_limit_fails_and_is_recorded_either_way():
+    attempt = attempt_with()
+    attempt.expect_at_most("sectors per load request", 4.0, 4.0)
+    with pytest.raises(CheckFailed, match=r"^8.5 sectors per load request, at most 4 asked for. Walk along rows."):
+        attempt.expect_at_most("sectors per load request", 8.5, 4.0, "Walk along rows.")
+    assert attempt.measured == {"sectors_per_load_request": 8.5, "limit": 4.0}
+
+
+# ---- speed -----------------------------------------------------------------------------------------
+
+# ratio (interval 10 % either way), passes, fraction of the points with threshold 2, all at 4, none at 1
+RAMP = [(0.5, False, 0), (1.0, False, 0), (1.5, False, 1 / 6), (2.5, True, 0.5), (4.0, True, 1), (9.0, True, 1)]
+
+
+@pytest.mark.parametrize(("ratio", "passes", "fraction"), RAMP)
+def test_points_for_speed_are_a_ramp(ratio, passes, fraction):
+    attempt = attempt_with(speed=ratio)
+    if passes:
+        assert f"{ratio:.2f} times" in attempt.speedup([], threshold=2, full_points_at=4)
+    else:
+        with pytest.raises(CheckFailed, match="2 times asked for"):
+            attempt.speedup([], threshold=2, full_points_at=4)
+    assert attempt.fraction == pytest.approx(fraction)
+    assert attempt.measured["ratio"] == ratio and attempt.measured["threshold"] == 2 and not attempt.flags
+
+
+@pytest.mark.parametrize("ratio", [1.95, 2.05])
+def test_an_interval_that_holds_the_threshold_passes_and_is_flagged(ratio):
+    attempt = attempt_with(speed=ratio)
+    attempt.speedup([], threshold=2)
+    assert attempt.fraction == 1 and attempt.measured["ambiguous"] and "lies within" in attempt.flags[0]
+
+
+def test_the_output_of_every_timed_call_is_verified():
+    attempt = attempt_with()
+    requests = [RunRequest("double", {}), RunRequest("double", {})]
+    comparison = attempt._runner.compare(requests)
+    timed = {"outputs": ({"out": 1}, {"out": 2}, {"out": 3}), "request_of_output": (0, 1, 0)}
+    attempt._runner.compare = lambda _: type(comparison)(**{**vars(comparison), **timed})
+    seen = []
+    attempt.speedup(requests, threshold=2, verify=lambda request, outputs: seen.append((request, outputs["out"])))
+    assert [(requests.index(request), out) for request, out in seen if request is requests[0]] == [(0, 1), (0, 3)]
+    assert len(seen) == 3
+
+
+def test_a_fault_during_timing_fails_the_check():
+    attempt = attempt_with()
+    comparison = attempt._runner.compare([])
+    attempt._runner.compare = lambda _: type(comparison)(**{**vars(comparison), "fault": KernelFault("It hung.")})
+    with pytest.raises(CheckFailed, match="It hung."):
+        attempt.speedup([], threshold=2)
+
+
+# ---- reproduction ----------------------------------------------------------------------------------
+
+
+def test_the_failing_case_can_be_pasted_and_gives_the_same_arrays():
+    attempt = attempt_with(lambda a, out: None)
+    a, small, ones = attempt.uniform((30, 40)), np.array([1, 2, 3], np.int32), np.full(100, 7.5)
+    arguments = {"a": a, "b": attempt.integers(0, 9, 500), "small": small, "ones": ones, "n": 3, "s": np.float32(0.5)}
+    attempt._runner.run = lambda request, on: Run(outputs={"out": np.zeros((30, 40), np.float32)})
+    run = attempt.run("f", **arguments, out=Uninitialised((30, 40), np.float32))
+    with pytest.raises(CheckFailed):
+        attempt.expect_close(run.outputs["out"], np.full((30, 40), 2.0))
+    code = attempt.reproduction()
+    assert code.splitlines()[-2:] == ["f(a, b, small, ones, n, s, out)", "out.copy_to_host()[0, 0]  # expected 2"]
+
+    class Cuda:
+        to_device = staticmethod(lambda array: array)
+        device_array = staticmethod(np.zeros)
+
+    namespace = {"cuda": Cuda, "np": np}
+    body = [line for line in code.splitlines() if "import" not in line and not line.startswith(("f(", "out.copy"))]
+    exec("\n".join(body), namespace)
+    for name, value in arguments.items():
+        assert np.array_equal(namespace[name], value) and np.asarray(namespace[name]).dtype == np.asarray(value).dtype
+    assert namespace["out"].shape == (30, 40)
+
+
+def test_a_kernel_launched_directly_is_reproduced_with_its_launch():
+    attempt = attempt_with(lambda a: None)
+    attempt.run("k", a=np.zeros(3, np.float32), grid=(2, 2), block=32)
+    assert attempt.reproduction().endswith("k[(2, 2), 32](a)")
+
+
+def test_the_fake_leaves_the_request_alone():
+    request = RunRequest("double", {"a": np.ones(3, np.float32)})
+    run_in_numpy(lambda a: a.fill(0), request)
+    assert request.arguments["a"].sum() == 3

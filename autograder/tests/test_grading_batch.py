@@ -1,0 +1,266 @@
+"""A class: nothing handed in is passed over, one bad submission harms no other, and an interrupted run goes on."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+from autograder.devices import Uninitialised
+from autograder.errors import GraderFault, UsageError
+from autograder.grading import batch as batch_module
+from autograder.grading import check
+from autograder.grading.batch import Batch, grade_class
+from autograder.grading.submissions import find_submissions
+from autograder.reports.json_form import from_text
+from autograder.tests.grading_fakes import FakeWorker, lab_with
+
+
+@check(points=2)
+def doubles(attempt):
+    """It doubles."""
+    run = attempt.run("double", a=attempt.uniform(4), out=Uninitialised((4,), np.float32))
+    attempt.expect_close(run.outputs["out"], 2.0 * run.outputs["a"])
+
+
+class ClassWorker(FakeWorker):
+    """Doubles where the submission's text says "right"; counts what it read."""
+
+    reads: list[str] = []
+    broken = False
+
+    def __init__(self, device="auto", limits=None):
+        super().__init__(lambda a, out: None)
+
+    def start(self):
+        pass
+
+    def close(self):
+        pass
+
+    retire = close
+
+    def read(self, submission, baseline=None, run_seconds=None):
+        text = submission.read_text()
+        self.reads.append(text)
+        factor = 2 if "right" in text else 3
+        self.function = lambda a, out: np.multiply(a, factor, out=out)
+        if "fault" in text and not ClassWorker.broken:
+            raise GraderFault("The worker ended.")
+        return self.summary
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    monkeypatch.setattr(batch_module, "Worker", ClassWorker)
+    monkeypatch.setattr(ClassWorker, "reads", [])
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "spec.py").write_text("s")
+    return lab_with(doubles, folder=tmp_path / "lab")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    for name in ("ann", "bob", "cem"):
+        (folder / f"{name}.py").write_text(f"right {name}")
+    return folder
+
+
+# ---- finding ---------------------------------------------------------------------------------------
+
+
+def entries(folder):
+    return {entry.student: (entry.shown_as, entry.problem) for entry in find_submissions(folder)}
+
+
+def test_a_folder_of_files_and_folders_gives_one_entry_a_student(folder):
+    for name in ("dan", "eve"):
+        (folder / name).mkdir()
+    (folder / "dan" / "Homework 1.ipynb").write_text("{}")
+    (folder / "eve" / "lab.ipynb").write_text("{}")
+    (folder / "eve" / "old.py").write_text("x")
+    for junk in (".DS_Store", "Thumbs.db"):
+        (folder / junk).write_text("x")
+    (folder / ".ipynb_checkpoints").mkdir()
+    assert entries(folder) == {
+        "ann": ("ann.py", ""),
+        "bob": ("bob.py", ""),
+        "cem": ("cem.py", ""),
+        "dan": ("dan/Homework 1.ipynb", ""),
+        "eve": ("eve/lab.ipynb", ""),
+    }
+
+
+def test_everything_that_cannot_be_graded_is_an_entry_with_its_reason(folder, tmp_path):
+    outside = tmp_path / "secret.py"
+    outside.write_text("x")
+    (folder / "link.py").symlink_to(outside)
+    (folder / "link_within.py").symlink_to(folder / "ann.py")
+    (folder / "broken_link.py").symlink_to(tmp_path / "nowhere")
+    (folder / "loop.py").symlink_to(folder / "loop.py")
+    (folder / "linked_folder").symlink_to(tmp_path)
+    (folder / "folder.ipynb").mkdir()
+    (folder / "empty.py").write_text("")
+    (folder / "essay.pdf").write_text("x")
+    (folder / "nothing").mkdir()
+    (folder / "many").mkdir()
+    for name in ("a.py", "b.py"):
+        (folder / "many" / name).write_text("x")
+    (folder / "ann.ipynb").write_text("{}")
+    os.mkfifo(folder / "pipe.py")
+    found = entries(folder)
+    link = "is a link, not a file: hand in the file itself."
+    assert {name: problem for name, (_, problem) in found.items() if problem} == {
+        "link": f"link.py {link}",
+        "link_within": f"link_within.py {link}",
+        "broken_link": f"broken_link.py {link}",
+        "loop": f"loop.py {link}",
+        "linked_folder": f"linked_folder {link}",
+        "folder": "folder.ipynb is a folder, not a file.",
+        "empty": "empty.py is empty.",
+        "essay.pdf": "essay.pdf is neither a notebook (.ipynb) nor a Python file (.py).",
+        "nothing": "One notebook or .py file is expected in the folder nothing; it holds none.",
+        "many": "One notebook or .py file is expected in the folder many; "
+        "it holds 2 (a.py, b.py) and none is called lab.ipynb.",
+        "ann": "Handed in more than once (ann.ipynb, ann.py): keep one.",
+        "pipe": "pipe.py is not an ordinary file.",
+    }
+    assert len(found) == 14  # and bob, cem
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_an_entry(folder):
+    (folder / "ann.py").chmod(0)
+    assert "ann.py cannot be read: Permission denied." in entries(folder)["ann"][1]
+
+
+def test_a_folder_that_is_none_or_empty_is_bad_usage(folder, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for path, message in (
+        (tmp_path / "no", "no folder"),
+        (folder / "ann.py", "is not a folder"),
+        (tmp_path / "empty", "no sub"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            find_submissions(path)
+
+
+# ---- grading ---------------------------------------------------------------------------------------
+
+
+def test_a_class_becomes_results_reports_gradebook_and_index(lab, folder, tmp_path):
+    (folder / "bob.py").write_text("wrong")
+    (folder / "empty.py").write_text("")
+    results = grade_class(lab, folder, tmp_path / "out", jobs=2)
+    assert [(each.student, each.points) for each in results] == [("ann", 2), ("bob", 0), ("cem", 2), ("empty", 0)]
+    assert results[3].error == "empty.py is empty." and results[3].outcome == "failed"
+    out = tmp_path / "out"
+    assert sorted(path.name for path in (out / "results").iterdir()) == [
+        "ann.json",
+        "bob.json",
+        "cem.json",
+        "empty.json",
+    ]
+    assert sorted(path.name for path in (out / "reports").iterdir()) == [
+        "ann.html",
+        "bob.html",
+        "cem.html",
+        "empty.html",
+    ]
+    rows = (out / "gradebook.csv").read_text(encoding="utf-8-sig").splitlines()
+    assert len(rows) == 5 and "ann" in rows[1] and (out / "index.html").stat().st_size > 0
+    assert from_text((out / "results" / "ann.json").read_text()) == results[0]
+
+
+def test_a_second_run_takes_over_what_has_not_changed(lab, folder, tmp_path):
+    first = grade_class(lab, folder, tmp_path / "out")
+    gradebook = (tmp_path / "out" / "gradebook.csv").read_bytes()
+    ClassWorker.reads.clear()
+    second = grade_class(lab, folder, tmp_path / "out")
+    assert second == first and ClassWorker.reads == []
+    assert (tmp_path / "out" / "gradebook.csv").read_bytes() == gradebook
+    (folder / "bob.py").write_text("right, and changed")
+    grade_class(lab, folder, tmp_path / "out")
+    assert ClassWorker.reads == ["right, and changed"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": 99}', "\0\0"])
+def test_a_damaged_result_is_graded_again(lab, folder, tmp_path, damage):
+    first = grade_class(lab, folder, tmp_path / "out")
+    (tmp_path / "out" / "results" / "bob.json").write_text(damage)
+    ClassWorker.reads.clear()
+    second = grade_class(lab, folder, tmp_path / "out")
+    assert ClassWorker.reads == ["right bob"] and [each.points for each in second] == [each.points for each in first]
+
+
+def test_another_seed_spec_or_device_grades_again(lab, folder, tmp_path):
+    grade_class(lab, folder, tmp_path / "out")
+    ClassWorker.reads.clear()
+    grade_class(lab, folder, tmp_path / "out", seed="secret")
+    assert len(ClassWorker.reads) == 3
+    (lab.folder / "spec.py").write_text("changed")
+    grade_class(lab, folder, tmp_path / "out", seed="secret")
+    assert len(ClassWorker.reads) == 6
+
+
+def test_a_fault_of_ours_costs_one_row_and_is_tried_again(lab, folder, tmp_path, monkeypatch):
+    (folder / "bob.py").write_text("right, but a fault")
+    results = grade_class(lab, folder, tmp_path / "out")
+    assert [each.outcome for each in results] == ["passed", "not run", "passed"]
+    assert results[1].checks[0].fault and "The worker ended." in results[1].flags[0]
+    monkeypatch.setattr(ClassWorker, "broken", True)  # mended
+    ClassWorker.reads.clear()
+    assert [each.outcome for each in grade_class(lab, folder, tmp_path / "out")] == ["passed"] * 3
+    assert ClassWorker.reads == ["right, but a fault"]
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(lab, folder, tmp_path, monkeypatch):
+    for number in range(20):
+        (folder / f"student{number:02}.py").write_text(f"right {number}")
+    read, count = ClassWorker.read, threading.Semaphore(7)
+
+    def interrupted(self, submission, *rest):
+        if not count.acquire(blocking=False):
+            raise KeyboardInterrupt
+        return read(self, submission, *rest)
+
+    monkeypatch.setattr(ClassWorker, "read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        grade_class(lab, folder, tmp_path / "out", jobs=2)
+    kept = {path.stem for path in (tmp_path / "out" / "results").glob("*.json")}
+    assert len(kept) >= 5 and not list((tmp_path / "out" / "results").glob("*.tmp"))
+    monkeypatch.setattr(ClassWorker, "read", read)
+    ClassWorker.reads.clear()
+    results = grade_class(lab, folder, tmp_path / "out", jobs=2)
+    assert len(results) == 23 and {each.outcome for each in results} == {"passed"}
+    assert len(ClassWorker.reads) == 23 - len(kept)
+
+
+def test_a_student_of_any_name_gets_files_of_their_own(lab, folder, tmp_path):
+    names = ["Ann", "ANN", "con", "größe", "a b", "x" * 120]
+    for name in names:
+        (folder / f"{name}.py").write_text(f"right {name}")
+    results = grade_class(lab, folder, tmp_path / "out")
+    assert len(list((tmp_path / "out" / "results").glob("*.json"))) == len(results) == 9
+
+
+def test_a_worker_that_cannot_start_stops_the_run_before_it_begins(lab, folder, tmp_path, monkeypatch):
+    def no_driver(self, *rest):
+        raise GraderFault("There is no driver.")
+
+    monkeypatch.setattr(ClassWorker, "__init__", no_driver)
+    with pytest.raises(GraderFault, match="no driver"):
+        grade_class(lab, folder, tmp_path / "out")
+
+
+def test_workers_are_renewed_now_and_then(lab, folder, tmp_path, monkeypatch):
+    closed = []
+    monkeypatch.setattr(batch_module, "SUBMISSIONS_A_WORKER", 2)
+    monkeypatch.setattr(ClassWorker, "close", lambda self: closed.append(self))
+    with Batch(lab, tmp_path / "out", jobs=1) as batch:
+        batch.grade(find_submissions(folder))
+        assert len(closed) == 1
