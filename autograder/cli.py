@@ -138,14 +138,15 @@ def exit_code(results: Iterable[Result]) -> int:
 
 def profile(given: argparse.Namespace) -> int:
     """Runs a script on the simulated GPU and prints the counted work of every launch of one kernel, by source line."""
-    from autograder.simgpu.script import profile_script
-
     path, _, kernel = given.target.rpartition(":")
     if not path or not kernel.isidentifier():
         raise UsageError(
             "profile takes FILE.py:KERNEL.", remedy="For example: autograder profile matmul.py:matmul_kernel"
         )
-    profiles = profile_script(existing_file(Path(path)), kernel)
+    script = existing_file(Path(path))
+    from autograder.simgpu.script import profile_script
+
+    profiles = profile_script(script, kernel)
     print("\n\n".join(str(each) for each in profiles))
     write_json(given, [each.to_dict() for each in profiles])
     return PASSED
@@ -153,9 +154,10 @@ def profile(given: argparse.Namespace) -> int:
 
 def run(given: argparse.Namespace) -> int:
     """Runs an unmodified script on the simulated GPU."""
+    script = existing_file(given.script)
     from autograder.simgpu.script import run_script
 
-    run_script(existing_file(given.script), given.arguments)
+    run_script(script, given.arguments)
     write_json(given, {"script": str(given.script)})
     return PASSED
 

@@ -1,0 +1,196 @@
+"""The worker process: limits hold, a fault of either side is told apart, and the next job finds a fresh process."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from autograder.devices import RunRequest
+from autograder.errors import GraderFault, SubmissionError
+from autograder.grading.jobs import Limits
+from autograder.grading.worker import Worker, WorkerDied
+
+DEVICE = "autograder.tests.grading_fakes:MisbehavingDevice"
+LINUX = sys.platform.startswith("linux")
+SOURCE = "from numba import cuda\n\n\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n\n\ndef host(a):\n    kernel[1, 1](a)\n"
+
+
+@pytest.fixture(scope="module")
+def submission(tmp_path_factory):
+    path = tmp_path_factory.mktemp("worker") / "ann.py"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def worker():
+    limits = Limits(run_seconds=2, submission_seconds=60, memory_bytes=2 << 30, message_bytes=1 << 21)
+    with Worker(DEVICE, limits) as worker:
+        yield worker
+
+
+def ask(worker, submission, action):
+    worker.read(submission)
+    return worker.run(RunRequest("host", {"action": action}), "device")
+
+
+def pid(run):
+    return int(run.outputs["pid"][0])
+
+
+def test_the_process_is_kept_from_one_submission_to_the_next(worker, submission):
+    first, second = ask(worker, submission, "work"), ask(worker, submission, "work")
+    assert first.returned == "done" and pid(first) == pid(second) != os.getpid()
+
+
+def test_a_summary_says_what_the_submission_defines(worker, submission):
+    summary = worker.read(submission)
+    kernel, host = summary.functions["kernel"], summary.functions["host"]
+    assert (summary.label, kernel.kind, host.kind, kernel.parameters) == ("ann.py", "kernel", "host", ("a",))
+    assert kernel.line.file == "ann.py" and "a[0] = 1" in kernel.source
+
+
+def test_a_run_that_takes_too_long_is_the_submissions_fault_and_the_next_finds_a_fresh_process(worker, submission):
+    before = pid(ask(worker, submission, "work"))
+    started = time.monotonic()
+    run = ask(worker, submission, "sleep")
+    assert time.monotonic() - started < 20
+    assert str(run.fault) == "This took longer than 2 s and was stopped. Look for a loop that never ends."
+    assert pid(worker.run(RunRequest("host", {"action": "work"}), "device")) != before  # same submission, read again
+
+
+def test_the_time_for_all_runs_of_a_submission_is_bounded_too(submission):
+    with Worker(DEVICE, Limits(run_seconds=30, submission_seconds=0.5)) as worker:
+        assert "took longer" in str(ask(worker, submission, "sleep").fault)
+        again = worker.run(RunRequest("host", {"action": "work"}), "device")
+        assert "The 0.5 s for one submission were used up." in str(again.fault)
+        assert ask(worker, submission, "work").fault is None  # the next submission has its own time
+
+
+def test_a_process_that_dies_is_a_fault_of_the_grader_and_replaced(worker, submission):
+    with pytest.raises(WorkerDied, match="ended without an answer \\(exit code 11"):
+        ask(worker, submission, "die")
+    assert ask(worker, submission, "work").returned == "done"
+
+
+def test_a_bug_in_the_device_is_a_fault_of_the_grader_with_its_traceback_kept(worker, submission):
+    with pytest.raises(GraderFault, match="ZeroDivisionError: a bug in the device"):
+        ask(worker, submission, "raise")
+    assert "grading_fakes.py" in worker.last_details
+    assert ask(worker, submission, "work").returned == "done"
+
+
+@pytest.mark.skipif(not LINUX, reason="only Linux bounds the memory of a process")
+def test_memory_beyond_the_limit_is_the_submissions_fault(worker, submission):
+    run = ask(worker, submission, "allocate")
+    assert str(run.fault) == "This needs more than the 2 GiB of memory allowed."
+    assert ask(worker, submission, "work").returned == "done"
+
+
+def test_outputs_beyond_the_limit_are_the_submissions_fault(worker, submission):
+    assert "outputs are too large" in str(ask(worker, submission, "large reply").fault)
+    assert ask(worker, submission, "work").returned == "done"
+
+
+def test_a_stray_print_does_not_spoil_the_answer(worker, submission):
+    assert ask(worker, submission, "print").returned == "done"
+
+
+def test_a_device_that_cannot_open_is_one_clear_fault():
+    with Worker("autograder.tests.grading_fakes:device_without_driver") as worker:
+        with pytest.raises(GraderFault, match="RuntimeError: no driver here"):
+            worker.greeting  # noqa: B018
+
+
+def test_the_submissions_own_errors_keep_their_line(worker, tmp_path):
+    path = tmp_path / "bob.py"
+    path.write_text("def f(:\n    pass\n")
+    with pytest.raises(SubmissionError) as problem:
+        worker.read(path)
+    assert (problem.value.line.file, problem.value.line.number) == ("bob.py", 1)
+
+
+@pytest.mark.parametrize("nested", ["(" * 5000 + ")" * 5000, "-" * 200_000 + "1", "[" * 90 + "]" * 90 + "+1" * 60_000])
+def test_a_deeply_nested_source_is_one_line_and_harms_nobody(worker, submission, tmp_path, nested):
+    path = tmp_path / "deep.py"
+    path.write_text(f"x = {nested}\n" + SOURCE)
+    try:
+        worker.read(path)
+    except SubmissionError as problem:
+        assert "\n" not in str(problem) and len(str(problem)) < 400
+    assert ask(worker, submission, "work").returned == "done"
+
+
+def test_a_retired_worker_does_not_come_back(submission):
+    worker = Worker(DEVICE)
+    worker.read(submission)
+    worker.retire()
+    with pytest.raises(GraderFault, match="interrupted"):
+        worker.run(RunRequest("host", {"action": "work"}), "device")
+
+
+def test_numbers_survive_the_way_there_and_back(worker, submission):
+    worker.read(submission, baseline=submission)
+    comparison = worker.compare([])
+    assert comparison.ratio == 2.0 and np.isfinite(comparison.low)
+
+
+# ---- isolation -------------------------------------------------------------------------------------
+
+PROBE = """
+import json, socket, sys, tempfile
+import numpy as np
+sys.path[:] = {path!r}
+from autograder.grading.isolation import isolate
+from autograder.grading.jobs import Limits
+found = {{"said": isolate(Limits(memory_bytes=1 << 30, file_bytes=1 << 20))}}
+def attempt(name, action):
+    try:
+        action(); found[name] = "allowed"
+    except (OSError, MemoryError) as refused:
+        found[name] = type(refused).__name__
+def connect():
+    with socket.create_connection(("127.0.0.1", {port}), timeout=5): pass
+def write():
+    with tempfile.TemporaryFile() as file: file.write(bytes(1 << 21)); file.flush()
+attempt("network", connect)
+attempt("memory", lambda: np.ones(1 << 30, np.uint8))
+attempt("files", write)
+print(json.dumps(found))
+"""
+
+
+def test_what_is_listed_as_in_force_is_in_force():
+    """Each limit is tried from inside a process that has isolated itself: refused where listed, allowed where not."""
+    import json
+    import subprocess
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = PROBE.format(path=sys.path, port=server.getsockname()[1])
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    said = " ".join(found["said"])
+    assert "separate process" in said and "time 60 s a run" in said
+    assert ("no network" in said) == (found["network"] != "allowed")
+    assert ("memory 1 GiB" in said) == (found["memory"] != "allowed")
+    assert ("files 1 MiB" in said) == (found["files"] != "allowed")
+    if LINUX:
+        assert "memory 1 GiB" in said and "files 1 MiB" in said
+
+
+def test_a_submission_named_like_a_module_is_not_imported_by_the_worker(tmp_path, monkeypatch):
+    """numpy.py in the current folder, the first place where `python -m` would look."""
+    (tmp_path / "numpy.py").write_text("open('executed', 'w')\n")
+    (tmp_path / "ann.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", str(tmp_path), *sys.path])
+    with Worker(DEVICE) as worker:
+        worker.read(tmp_path / "ann.py")
+    assert not (tmp_path / "executed").exists()
