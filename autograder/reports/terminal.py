@@ -67,7 +67,8 @@ def _check(check: CheckResult, colour: bool, unreadable: bool) -> list[str]:
     word = f"{check.outcome:<8}"
     if colour:
         word = f"\x1b[{_COLOURS[check.outcome]}m{word}\x1b[0m"
-    points = f"{points_text(check.points)}/{points_text(check.max_points)}"
+    earned = "-" if check.fault else points_text(check.points)
+    points = f"{earned}/{points_text(check.max_points)}"
     title = textwrap.wrap(one_line(check.title), WIDTH - 19) or [one_line(check.name)]
     lines = [f"{word}  {points:>7}  {title[0]}", *(" " * 19 + rest for rest in title[1:])]
     speed = speed_of(check)

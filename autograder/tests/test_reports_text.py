@@ -86,7 +86,7 @@ def test_what_is_not_a_result_is_refused_in_one_line(text):
     assert "\n" not in str(caught.value)
 
 
-WRONG_KINDS = [("outcome", "excellent"), ("points", "many"), ("name", 3), ("fault", "no"), ("hints", 5), ("hints", ["x"])]
+WRONG_KINDS = [("outcome", "excellent"), ("points", "many"), ("name", 3), ("fault", "no"), ("hints", 5), ("hints", [1])]
 
 
 @pytest.mark.parametrize(("field", "value"), WRONG_KINDS)
@@ -181,6 +181,11 @@ def test_the_terminal_shows_a_failure_with_all_that_helps():
     assert "        c = cuda.device_array((33, 71), np.float32)\n" in text
     assert "Simulated: 1.04 times the speed of the baseline" in text
     assert "2.00 times the baseline: 1.93 times faster than now (3 points)." in text
+
+
+def test_a_check_that_the_grader_could_not_run_shows_no_zero():
+    lines = terminal.render(samples.grader_fault()).splitlines()
+    assert [line.split()[2] for line in lines if line.startswith("not run")] == ["-/1", "-/3"]
 
 
 def test_a_hazard_names_line_thread_and_remedy():

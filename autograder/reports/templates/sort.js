@@ -10,13 +10,11 @@ function sortBy(header, column) {
   for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
   header.setAttribute("aria-sort", descending ? "descending" : "ascending");
   const numeric = "number" in header.dataset;
-  const value = (row) => {
-    const text = row.cells[column].dataset.v ?? row.cells[column].textContent.trim();
-    return numeric ? (text === "" ? -Infinity : Number(text)) : text;
-  };
+  const value = (row) => row.cells[column].dataset.v ?? row.cells[column].textContent.trim();
   rows.sort((one, two) => {
     const a = value(one), b = value(two);
-    const order = numeric ? (a > b) - (a < b) : a.localeCompare(b);
+    if (a === "" || b === "") return (a === "") - (b === "");  // what has no value comes last either way
+    const order = numeric ? Number(a) - Number(b) : a.localeCompare(b);
     return descending ? -order : order;
   });
   table.tBodies[0].append(...rows);
