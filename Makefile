@@ -28,7 +28,7 @@ starters: $(READY)
 	$(RUN) -m autograder starters --check
 
 notebooks: $(READY)
-	$(RUN) -m pytest --nbval --nbval-current-env --nbval-sanitize-with notebooks/sanitize.cfg notebooks
+	$(RUN) -m pytest --nbval --nbval-current-env notebooks
 	$(RUN) -m pytest --nbval-lax --nbval-current-env solutions
 
 lab: $(READY)

@@ -51,7 +51,7 @@ def execute(deck: Deck, folder: Path, seconds: int = 120) -> Executed:
     values: dict[int, tuple[str, ...]] = {}
     with client.setup_kernel(stderr=subprocess.DEVNULL):  # it warns of its own TCP port on every start
         _run(client, _PRELUDE)
-        for part in (part for slide in deck.slides for part in slide.parts):
+        for part in (part for slide in deck.slides for part in (*slide.parts, slide.notes)):
             if isinstance(part, Block) and part.is_executed:
                 outputs[part.line.number] = _run_part(client, part, part.code)
                 if part.mode == "steps":

@@ -65,12 +65,11 @@ def _slide(slide: Slide, executed: Executed) -> dict[str, object]:
             html = "\n".join(_part(part, executed, room))
             if html:
                 columns[-1].append(f'<div class="fragment">{html}</div>' if waits else f"<div>{html}</div>")
-    notes = f"{slide.notes}\n"
     return {
         "heading": Markup(_MARKDOWN.renderInline(slide.heading)),
         "kind": slide.kind,
         "columns": [Markup("\n".join(column)) for column in columns],
-        "notes": Markup(_MARKDOWN.render(notes)),
+        "notes": Markup("\n".join(_part(slide.notes, executed, room))),
     }
 
 

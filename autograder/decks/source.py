@@ -82,12 +82,12 @@ Part = Text | Block | Pause | Column
 
 @dataclass(frozen=True)
 class Slide:
-    """One slide; `notes` is Markdown for the speaker, `minutes` the time that it should take."""
+    """One slide; `notes` is for the speaker, `minutes` the time that it should take."""
 
     heading: str
     kind: str
     parts: tuple[Part, ...]
-    notes: str
+    notes: Text
     minutes: float
     line: Line
 
@@ -132,14 +132,14 @@ def _split_slides(text: str) -> list[tuple[int, list[str]]]:
 
 def _slide(lines: list[str], first: int, file: str) -> Slide:
     here = Line(file, first)
-    body, notes = _split_notes(lines)
+    body, notes = _split_notes(lines, here)
     reading = _Reading(file)
     for offset, line in enumerate(body):
         reading.take(line, first + offset)
     reading.close(first + len(body))
     if not reading.heading:
         raise UsageError("This slide has no heading.", line=here, remedy='Begin it with "## " and one idea.')
-    timing = _MINUTES.match(notes)
+    timing = _MINUTES.match(notes.markdown)
     if timing is None:
         raise UsageError(
             f'The slide "{reading.heading}" has no notes that begin with a time.',
@@ -149,11 +149,12 @@ def _slide(lines: list[str], first: int, file: str) -> Slide:
     return Slide(reading.heading, reading.kind, tuple(reading.parts), notes, float(timing[1]), here)
 
 
-def _split_notes(lines: list[str]) -> tuple[list[str], str]:
+def _split_notes(lines: list[str], here: Line) -> tuple[list[str], Text]:
     for index, line in enumerate(lines):
         if line.startswith("Note:"):
-            return lines[:index], "\n".join([line.removeprefix("Note:").strip(), *lines[index + 1 :]]).strip()
-    return lines, ""
+            notes = "\n".join([line.removeprefix("Note:").strip(), *lines[index + 1 :]]).strip()
+            return lines[:index], Text(notes, Line(here.file, here.number + index))
+    return lines, Text("", here)
 
 
 @dataclass
@@ -237,12 +238,13 @@ def _block(code: str, opening: str, line: Line) -> Block:
 
 
 def _groups(text: str, line: Line) -> tuple[tuple[int, ...], ...]:
-    """Turns "1-2|4" into ((1, 2), (4,))."""
+    """Turns "all|1-2|4" into ((), (1, 2), (4,))."""
     try:
         return tuple(
             tuple(
                 number
                 for span in group.split(",")
+                if group != "all"
                 for number in range(int(span.split("-")[0]), int(span.split("-")[-1]) + 1)
             )
             for group in text.split("|")

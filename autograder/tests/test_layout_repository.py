@@ -1,0 +1,155 @@
+"""The README against the disk, and the direction of imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "autograder"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COURSE = ("notebooks", "labs", "solutions", "slides", "autograder")
+READMES = [ROOT / "README.md", *sorted(each for folder in COURSE for each in (ROOT / folder).rglob("README.md"))]
+
+# Nobody in the first column may import, even inside a function, what stands in the second.
+NEVER = {
+    "errors": {"*"},
+    "language": {"grading", "reports", "cli", "decks", "exercises", "figures", "cudagpu"},
+    "simgpu": {"grading", "reports", "cli", "decks", "exercises", "cudagpu"},
+    "cudagpu": {"grading", "reports", "cli", "decks", "exercises", "figures"},
+    "perfmodel": {"grading", "reports", "cli", "decks", "exercises", "cudagpu", "figures", "language", "devices"},
+    "figures": {"grading", "reports", "cli", "decks", "exercises", "cudagpu", "simgpu", "language"},
+    "reports": {"cli", "decks", "exercises", "cudagpu", "perfmodel", "language", "devices"},
+    "grading": {"cli", "decks", "exercises"},
+    "decks": {"grading", "reports", "cli", "simgpu", "cudagpu", "language", "exercises"},
+}
+# On these, only records: they hold data and import nothing heavy.
+RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.access"}
+TOP_LEVEL_NEVER = {
+    "language": {"simgpu"},
+    "perfmodel": {"simgpu"},
+    "grading": {"simgpu", "cudagpu"},
+    "reports": {"simgpu"},
+}
+
+
+def layout() -> dict[str, str]:
+    """The README's layout: path -> its line."""
+    described, parent = {}, ""
+    for line in README.split("## For maintainers")[1].splitlines():
+        match = re.match(r"^    (  )?([\w.]+/?) +(\S.*)$", line)
+        if match:
+            parent = parent if match[1] else match[2]
+            described[(parent if match[1] else "") + match[2]] = match[3]
+    return described
+
+
+def test_the_layout_in_the_readme_is_the_layout_on_the_disk() -> None:
+    described = layout()
+    assert len(described) > 15
+    for path in described:
+        assert (ROOT / path).exists(), f"README.md describes {path}, which is not there"
+        assert (ROOT / path).is_dir() == path.endswith("/")
+    folders = {f"autograder/{each.name}/" for each in PACKAGE.iterdir() if (each / "__init__.py").is_file()}
+    assert folders <= set(described), "README.md does not describe every folder of the package"
+    ignored = {".git", ".venv", "build"}
+    top = {each.name + "/" for each in ROOT.iterdir() if each.is_dir() and not each.name.startswith(".")} - {"build/"}
+    top = {each for each in top if each.rstrip("/") not in ignored and not each.endswith(".egg-info/")}
+    assert top <= set(described) | {"shared/"}, "README.md does not describe every top-level folder"
+
+
+@pytest.mark.parametrize("readme", READMES, ids=lambda each: str(each.relative_to(ROOT)))
+def test_links_in_a_readme_lead_somewhere(readme: Path) -> None:
+    prose = re.sub(r"```.*?```", "", readme.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)#]+)\)", prose):
+        if not target.startswith("http"):
+            assert (readme.parent / target).exists(), f"{readme.name}: {target}"
+
+
+def test_the_commands_in_the_readme_exist() -> None:
+    from autograder.cli import build_parser
+
+    parser = build_parser()
+    named = re.findall(r"-m autograder ([a-z]+)([^#\n`]*)", README)
+    assert {name for name, _ in named} >= {"demo", "check", "grade", "profile", "run", "labs"}
+    for name, rest in named:
+        words = [word for word in rest.replace("(Windows:", "").split() if not word.startswith("(")]
+        parser.parse_args([name, *words])  # exits, which fails the test, where it does not know the command
+
+
+def test_the_targets_in_the_readme_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"\bmake ([a-z]+)\b", README)) - {"on", "and"}:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
+
+
+def test_the_exit_codes_in_the_readme_are_those_of_the_errors() -> None:
+    from autograder.errors import GraderFault, KernelFault, SubmissionError, UsageError
+
+    codes = {int(code): words for code, words in re.findall(r"^\| (\d) \| (.*) \|$", README, re.MULTILINE)}
+    assert set(codes) == {0, SubmissionError.exit_code, UsageError.exit_code, GraderFault.exit_code}
+    assert KernelFault.exit_code == SubmissionError.exit_code
+    assert "submission" in codes[SubmissionError.exit_code] and "usage" in codes[UsageError.exit_code]
+
+
+def test_versions_in_the_readme_are_those_that_are_pinned() -> None:
+    pinned = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    for name, version in re.findall(r'"(numba)==([\d.]+)"', README):
+        assert f"{name}=={version}" in pinned
+
+
+def test_every_requirement_is_pinned_and_says_why() -> None:
+    for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            assert re.match(r"^[\w.-]+==[\w.]+( ; python_version [<>]=? \"3\.\d+\")?\s+# \S", line), line
+            assert not re.search(r"cu1\d|nvidia|cuda-", line.split("#")[0]), "no CUDA wheels by default"
+
+
+def imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
+    """Dotted names that a module imports at run time."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body if top_level_only else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def modules(folder: str) -> list[Path]:
+    single = PACKAGE / f"{folder}.py"
+    return [single] if single.is_file() else sorted((PACKAGE / folder).rglob("*.py"))
+
+
+def reached(name: str) -> str:
+    """The folder of the package that a dotted name leads into; empty for other packages."""
+    parts = name.split(".")
+    return parts[1] if parts[0] == "autograder" and len(parts) > 1 else ""
+
+
+@pytest.mark.parametrize("folder", NEVER)
+def test_imports_go_one_way(folder: str) -> None:
+    files = modules(folder)
+    assert files
+    for path in files:
+        for name in imports(path):
+            target = reached(name)
+            allowed = target in ("", folder) or not NEVER[folder] & {target, "*"}
+            assert allowed, f"{path.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("folder", TOP_LEVEL_NEVER)
+def test_data_from_below_and_nothing_else(folder: str) -> None:
+    for path in modules(folder):
+        for name in imports(path, top_level_only=True):
+            is_record = any(name.startswith(record) for record in RECORDS)
+            assert is_record or reached(name) not in TOP_LEVEL_NEVER[folder], f"{path.relative_to(ROOT)} imports {name}"
+
+
+def test_nothing_imports_the_course() -> None:
+    for path in PACKAGE.rglob("*.py"):
+        for name in imports(path):
+            assert name.split(".")[0] not in COURSE[:-1], f"{path} imports {name}"

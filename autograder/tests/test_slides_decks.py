@@ -1,0 +1,173 @@
+"""Every deck in `slides/`: complete, executed from scratch, self-contained, and looked at step by step in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from autograder.decks.__main__ import ROOT, SLIDES, build
+from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
+from autograder.decks.rendering import LEAST_TEXT
+from autograder.decks.source import Block, Deck, read_deck
+
+SOURCES = sorted(SLIDES.glob("*.md"))
+LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA
+
+# What a step shows: text too small, too pale or cut off, and parts that lie on each other. Tolerances in pixels.
+LOOK = (Path(__file__).parent / "look_at_slide.js").read_text(encoding="utf-8")
+
+decks = pytest.mark.parametrize("source", [each for each in SOURCES if each.name != "README.md"], ids=lambda s: s.stem)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Built decks by name, each executed once for all tests of this file."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("slides")
+
+
+@pytest.fixture
+def page(source: Path, pages: dict[str, Path], out: Path) -> Path:
+    if source.stem not in pages:
+        pages[source.stem] = build(source, out)
+    return pages[source.stem]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = find_browser()
+    if program is None:
+        pytest.skip("no Chromium, Chrome or Edge found: nobody looked at the slides (set BROWSER to one)")
+    with Browser(program) as opened:
+        yield opened
+
+
+def test_there_is_a_deck_for_every_lesson() -> None:
+    lessons = {each.stem for each in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
+    assert lessons <= {each.stem for each in SOURCES}
+
+
+@decks
+def test_a_deck_has_20_to_35_slides_and_fits_a_lecture(source: Path) -> None:
+    deck = read_deck(source)
+    assert 20 <= len(deck.slides) <= 35
+    assert 40 <= deck.minutes <= 75
+
+
+@decks
+def test_questions_are_answered_on_the_next_slide_and_the_last_slide_leads_to_the_lab(source: Path) -> None:
+    deck = read_deck(source)
+    kinds = [slide.kind for slide in deck.slides]
+    assert 3 <= kinds.count("question") <= 5
+    assert all(after == "answer" for kind, after in zip(kinds, kinds[1:], strict=False) if kind == "question")
+    assert kinds.count("answer") == kinds.count("question")
+    assert kinds[0] == "title" and kinds[-1] == "lab"
+
+
+@decks
+def test_notes_tell_the_speaker_something_on_every_slide(source: Path) -> None:
+    for slide in read_deck(source).slides:
+        assert len(slide.notes.markdown.split()) >= 10, slide.heading
+
+
+@decks
+def test_most_of_a_deck_is_drawn_or_run(source: Path) -> None:
+    deck: Deck = read_deck(source)
+    shown = [slide for slide in deck.slides if any(isinstance(part, Block) for part in slide.parts)]
+    assert len(shown) >= 0.6 * len(deck.slides)
+
+
+@decks
+def test_a_page_loads_nothing_from_anywhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    loads = _Loads()
+    loads.feed(text)
+    assert [each for each in loads.found if not each.startswith(("data:", "#"))] == []
+    assert re.findall(r"url\((?![\"']?(?:data:|#))", "".join(loads.styles)) == []
+    assert "@import" not in "".join(loads.styles)
+
+
+@decks
+def test_figures_have_words_for_those_who_cannot_see_them(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    figures = re.findall(r"<figure[^>]*>", text)
+    assert figures and all(re.search(r'aria-label="[^"]{10,}"', each) for each in figures)
+
+
+@decks
+def test_every_step_of_every_slide_can_be_read_in_a_browser(page: Path, browser: Browser) -> None:
+    browser.open(page)
+    wrong = []
+    for slide, step in browser.steps():
+        seen = browser.evaluate(f"({LOOK})({WIDTH}, {HEIGHT}, {LEAST_TEXT}, {LEAST_CONTRAST})")
+        wrong += [f"slide {slide}, step {step}: {each}" for each in json.loads(seen)]
+    assert not wrong, "\n".join(wrong)
+
+
+@decks
+def test_a_deck_asks_the_network_for_nothing_and_its_console_stays_quiet(page: Path, browser: Browser) -> None:
+    browser.open(page)
+    for _ in browser.steps():
+        pass
+    assert [each for each in browser.requests if not each.startswith(("data:", page.resolve().as_uri()))] == []
+    assert browser.complaints == []
+
+
+@decks
+def test_the_presenter_view_opens_from_disk_and_shows_the_notes(page: Path, browser: Browser, source: Path) -> None:
+    browser.open(page)
+    browser.evaluate("Reveal.slide(1)")
+    browser.evaluate("window.opened = []; window.open = (open => (...a) => (opened[0] = open(...a)))(window.open)")
+    for kind in ("keyDown", "keyUp"):
+        browser.call("Input.dispatchKeyEvent", type=kind, key="s", code="KeyS", windowsVirtualKeyCode=83, text="s")
+    notes = "opened[0] && opened[0].document.querySelector('.speaker-controls-notes .value')"
+    browser.wait_for(f"{notes} && {notes}.innerText.length > 20")
+    words = read_deck(source).slides[1].notes.markdown.split()[:6]
+    assert browser.evaluate(f"{notes}.innerText").split()[:6] == words
+    browser.evaluate("opened[0].close()")
+
+
+@decks
+def test_a_deck_prints_to_pdf_with_a_page_for_each_step(page: Path, browser: Browser, out: Path) -> None:
+    browser.open(page)
+    steps = sum(1 for _ in browser.steps())
+    path = out / "printed.pdf"
+    browser.write_pdf(page, path)
+    printed = len(re.findall(rb"/Type\s*/Page\b", path.read_bytes()))
+    assert printed == steps
+
+
+class _Loads(HTMLParser):
+    """Collects whatever a page would load, and its styles."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.styles: list[str] = []
+        self._in_style = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._in_style = tag == "style"
+        for name, value in attrs:
+            if value and (
+                name in ("src", "srcset", "poster", "data") or (name == "href" and tag in ("link", "image", "use"))
+            ):
+                self.found.append(value)
+            if name == "style" and value:
+                self.styles.append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_style = False
+
+    def handle_data(self, data: str) -> None:
+        if self._in_style:
+            self.styles.append(data)
