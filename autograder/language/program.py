@@ -49,18 +49,40 @@ class Function:
 
 @dataclass(frozen=True)
 class Program:
-    """What a submission defines: the last definition of each function, and the module's constants."""
+    """What a submission defines: the last definition of each function, and what its module-level names mean."""
 
     label: str  # the file as people know it: "lab.ipynb"
     functions: Mapping[str, Function]
-    constants: Mapping[str, object]
+    names: Mapping[str, object]  # every module-level name; asking for a forbidden one raises
+    broken: SubmissionError | None = None  # a notebook cell that is not valid Python
 
     def function(self, name: str) -> Function:
-        """The function called `name`; raises `SubmissionError` where the submission does not define it."""
+        """The function called `name`; raises `SubmissionError` where the submission does not properly define it."""
         if name not in self.functions:
+            if name in self.names:
+                found = self.names[name]  # raises what is wrong with its definition
+                raise SubmissionError(
+                    f"`{name}` in {self.label} is not a function but a {type(found).__name__}.",
+                    remedy=f"Define it with `def {name}(...)`.",
+                )
+            if self.broken is not None:
+                raise self.broken
             defined = ", ".join(sorted(self.functions)) or "none"
             raise SubmissionError(
                 f"{self.label} does not define a function called `{name}`.",
                 remedy=f"Define it exactly under that name (functions found: {defined}).",
             )
         return self.functions[name]
+
+
+def reachable(function: Function, seen: dict[int, Function] | None = None) -> list[Function]:
+    """The function and every other one of the program that it can call, directly or through others."""
+    seen = {} if seen is None else seen
+    if id(function) not in seen:
+        seen[id(function)] = function
+        for node in ast.walk(function.node):
+            if isinstance(node, ast.Name) and node.id in function.names:
+                value = function.names[node.id]
+                if isinstance(value, Function):
+                    reachable(value, seen)
+    return list(seen.values())

@@ -10,7 +10,8 @@ import numpy as np
 
 from autograder.devices import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.errors import KernelFault, KitError, SubmissionError
-from autograder.language.program import Function, Program
+from autograder.language.program import Function, Program, reachable
+from autograder.language.validate import validate_kernel
 from autograder.simgpu import arrays
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
@@ -137,6 +138,8 @@ class SimulatedDevice:
         try:
             function = program.function(request.function)
             if function.kind == "kernel":
+                for each in reachable(function):
+                    validate_kernel(each)
                 session.launch(function, request.grid, request.block, tuple(handles.values()))
             else:
                 returned = call(program, function, tuple(handles.values()), session)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault, Line
-from autograder.language.program import Function
+from autograder.language.program import Function, reachable
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.interpreter import Interpreter, WorkLimit
@@ -274,7 +274,7 @@ class Launch:
         (self.output or (lambda line: print(line, file=sys.stdout)))(text)
 
     def text_of(self, line: Line) -> str:
-        for function in _functions(self.kernel):
+        for function in reachable(self.kernel):
             if function.file == line.file:
                 return function.line_text(line.number)
         return ""
@@ -303,19 +303,6 @@ def _buffers(arguments: Iterable) -> list[Buffer]:
         elif isinstance(value, tuple):
             found.update((id(buffer), buffer) for buffer in _buffers(value))
     return list(found.values())
-
-
-def _functions(kernel: Function, seen: dict[int, Function] | None = None) -> list[Function]:
-    """The kernel and every device function that it can reach."""
-    seen = {} if seen is None else seen
-    if id(kernel) not in seen:
-        seen[id(kernel)] = kernel
-        for node in ast.walk(kernel.node):
-            if isinstance(node, ast.Name) and node.id in kernel.names:
-                value = kernel.names[node.id]
-                if isinstance(value, Function):
-                    _functions(value, seen)
-    return list(seen.values())
 
 
 def written_buffers(kernel: Function, arguments: tuple) -> set[int]:
@@ -380,4 +367,4 @@ def _only_reads(call: ast.Call, kernel: Function) -> bool:
 
 
 def _syncs_grid(kernel: Function) -> bool:
-    return any("this_grid" in function.text for function in _functions(kernel))
+    return any("this_grid" in function.text for function in reachable(kernel))

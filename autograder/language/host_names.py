@@ -1,0 +1,170 @@
+"""The library names that host code of a submission may use, and what each does; everything else is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault
+from autograder.language.program import Reference
+
+ARRAY_ATTRIBUTES = frozenset({"shape", "dtype", "size", "ndim", "nbytes", "strides", "T", "itemsize"})
+METHODS: dict[str, frozenset[str]] = {
+    "device array": frozenset({"copy_to_host", "copy_to_device", "reshape", "ravel", "transpose", "is_c_contiguous"}),
+    "ndarray": frozenset({"copy", "reshape", "ravel", "astype", "item", "max", "min", "sum", "fill", "transpose"}),
+    "list": frozenset({"append", "pop", "reverse", "copy", "index"}),
+    "int": frozenset({"bit_length"}),
+    "NoStream": frozenset({"synchronize"}),
+}
+MOST_ELEMENTS = 2**28
+
+
+class NoStream:
+    """A stream of host code in a submission: work is in order anyway."""
+
+    def synchronize(self) -> None:
+        """Everything before has finished."""
+
+
+def library_value(path: str) -> Any:
+    """What a dotted library name stands for in host code: a number for constants, a `Reference` otherwise."""
+    from autograder.language.modules import reference
+
+    if path in ("math.pi", "numpy.pi"):
+        return math.pi
+    if path in ("math.e", "numpy.e"):
+        return math.e
+    if path in ("math.inf", "numpy.inf"):
+        return math.inf
+    if path in ("math.nan", "numpy.nan"):
+        return math.nan
+    return reference(path)
+
+
+def call_library(function: Reference, backend: Any, arguments: list, keywords: dict[str, Any]) -> Any:
+    """Calls a library function that is in the vocabulary; raises `KernelFault` where it is not."""
+    path = function.path
+    dtype = getattr(function, "dtype", None)
+    if dtype is not None:
+        return dtype.type(*arguments)
+    keywords = {name: _as_dtype(value) for name, value in keywords.items() if name != "stream"}
+    arguments = [_as_dtype(value) for value in arguments]
+    if path in DEVICE_CALLS:
+        if backend is None:
+            raise KernelFault(f"`{path.removeprefix('numba.')}` cannot be used at module level of a submission.")
+        return DEVICE_CALLS[path](backend, *arguments, **keywords)
+    if path in CALLS:
+        return CALLS[path](*arguments, **keywords)
+    shown = path.removeprefix("builtins.").removeprefix("numba.")
+    raise KernelFault(
+        f"`{shown}` cannot be used in host code of a submission.",
+        remedy="Use arithmetic, math, cuda.to_device, cuda.device_array and launches; work on arrays belongs in kernels.",
+    )
+
+
+def _as_dtype(value: Any) -> Any:
+    if isinstance(value, Reference):
+        dtype = getattr(value, "dtype", None)
+        if dtype is not None:
+            return dtype
+        named = {"builtins.int": np.int64, "builtins.float": np.float64, "builtins.bool": np.bool_}.get(value.path)
+        return np.dtype(named) if named is not None else value
+    return value
+
+
+def _small(shape: Any) -> Any:
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    size = 1
+    for extent in extents:
+        size *= int(extent)
+    if size > MOST_ELEMENTS:
+        raise KernelFault(f"An array of shape {shape} is too large.")
+    return shape
+
+
+def _limited_range(*bounds: int) -> range:
+    return range(*bounds)
+
+
+def _listed(items: Any = ()) -> list:
+    found = []
+    for item in items:
+        found.append(item)
+        if len(found) > 100_000:
+            raise KernelFault("This list is too long for host code.")
+    return found
+
+
+def _array_like(backend: Any, array: Any, **options: Any) -> Any:
+    return backend.device_array(array.shape, options.get("dtype", array.dtype))
+
+
+def _is_instance(value: Any, kind: Any) -> bool:
+    kinds = {"int": int, "float": float, "tuple": tuple, "list": list, "str": str, "bool": bool}
+    named = kind if isinstance(kind, tuple) else (kind,)
+    return any(isinstance(value, kinds.get(getattr(k, "path", "").removeprefix("builtins."), ())) for k in named)
+
+
+DEVICE_CALLS: dict[str, Callable[..., Any]] = {
+    "numba.cuda.to_device": lambda backend, array, **_: backend.to_device(np.asarray(array)),
+    "numba.cuda.device_array": lambda backend, shape, dtype=np.float64, **_: backend.device_array(_small(shape), dtype),
+    "numba.cuda.device_array_like": _array_like,
+    "numba.cuda.synchronize": lambda backend: None,
+}
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "numba.cuda.stream": lambda: NoStream(),
+    "numba.cuda.default_stream": lambda: NoStream(),
+    "numba.cuda.pinned_array": lambda shape, dtype=np.float64, **_: np.zeros(_small(shape), dtype),
+    "builtins.abs": abs,
+    "builtins.all": lambda items: all(_listed(items)),
+    "builtins.any": lambda items: any(_listed(items)),
+    "builtins.bool": bool,
+    "builtins.divmod": divmod,
+    "builtins.enumerate": enumerate,
+    "builtins.float": float,
+    "builtins.int": int,
+    "builtins.isinstance": _is_instance,
+    "builtins.len": len,
+    "builtins.list": _listed,
+    "builtins.max": max,
+    "builtins.min": min,
+    "builtins.pow": lambda a, b: math.pow(a, b) if isinstance(b, float) else a ** min(int(b), 1024),
+    "builtins.print": lambda *words, **_: None,  # nobody reads it while grading
+    "builtins.range": _limited_range,
+    "builtins.reversed": lambda items: list(reversed(_listed(items))),
+    "builtins.round": round,
+    "builtins.sorted": lambda items: sorted(_listed(items)),
+    "builtins.str": lambda value="": str(value)[:200],
+    "builtins.sum": lambda items, start=0: sum(_listed(items), start),
+    "builtins.tuple": lambda items=(): tuple(_listed(items)),
+    "builtins.zip": zip,
+    **{
+        f"math.{name}": getattr(math, name)
+        for name in "ceil floor trunc sqrt log log2 log10 exp pow fabs gcd isqrt hypot fmod copysign".split()
+    },
+    "math.prod": lambda items: math.prod(_listed(items)),
+    "numpy.ceil": np.ceil,
+    "numpy.floor": np.floor,
+    "numpy.sqrt": np.sqrt,
+    "numpy.log": np.log,
+    "numpy.log2": np.log2,
+    "numpy.maximum": np.maximum,
+    "numpy.minimum": np.minimum,
+    "numpy.zeros": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
+    "numpy.ones": lambda shape, dtype=np.float64: np.ones(_small(shape), dtype),
+    "numpy.empty": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
+    "numpy.full": lambda shape, fill, dtype=None: np.full(_small(shape), fill, dtype),
+    "numpy.zeros_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
+    "numpy.empty_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
+    "numpy.ones_like": lambda array, dtype=None: np.ones(array.shape, dtype or array.dtype),
+    "numpy.array": lambda items, dtype=None: np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype),
+    "numpy.asarray": lambda items, dtype=None: np.asarray(items, dtype),
+    "numpy.ascontiguousarray": np.ascontiguousarray,
+    "numpy.arange": lambda *bounds, dtype=None: np.arange(*(_small(b) for b in bounds), dtype=dtype),
+    "numpy.prod": lambda items: int(np.prod(_listed(items))),
+    "numpy.dtype": np.dtype,
+}

@@ -1,0 +1,161 @@
+"""Parses a submission into a `Program`: the last definition of each function, and what module-level names stand for."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from autograder.errors import Line, SubmissionError
+from autograder.language.modules import ALLOWED_MODULES, imported
+from autograder.language.program import Function, Kind, Program
+from autograder.language.source import Cell, Submission
+from autograder.language.validate import decorated_kind
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A module-level assignment, evaluated only when somebody asks for the name."""
+
+    node: ast.expr
+    file: str
+    position: int | None = None  # which item of a tuple assignment
+
+
+class ModuleNames(Mapping[str, object]):
+    """What the module-level names of a submission stand for; each is worked out when it is first needed."""
+
+    def __init__(self) -> None:
+        self.definitions: dict[str, object] = {}  # name -> Function, Reference, Constant or SubmissionError
+        self._values: dict[str, object] = {}
+        self._asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.definitions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.definitions)
+
+    def __len__(self) -> int:
+        return len(self.definitions)
+
+    def __getitem__(self, name: str) -> object:
+        if name in self._values:
+            return self._values[name]
+        found = self.definitions[name]
+        if isinstance(found, SubmissionError):
+            raise found
+        if isinstance(found, Constant):
+            if name in self._asked:
+                raise SubmissionError(f"`{name}` is defined by itself.", line=Line(found.file, found.node.lineno))
+            self._asked.add(name)
+            found = self._evaluate(found)
+            self._asked.discard(name)
+        self._values[name] = found
+        return found
+
+    def _evaluate(self, constant: Constant) -> object:
+        from autograder.language.host import evaluate_constant
+
+        value = evaluate_constant(constant.node, constant.file, self)
+        if constant.position is None:
+            return value
+        if not isinstance(value, (tuple, list)) or constant.position >= len(value):
+            raise SubmissionError("This cannot be unpacked.", line=Line(constant.file, constant.node.lineno))
+        return value[constant.position]
+
+
+def parse_program(submission: Submission) -> Program:
+    """The program in a submission; raises `SubmissionError` with file, cell and line where it is not valid Python.
+
+    In a notebook the last definition of a name counts, and a broken cell is only an error if what is needed is not
+    defined elsewhere.
+    """
+    names = ModuleNames()
+    functions: dict[str, Function] = {}
+    broken: SubmissionError | None = None
+    for cell in submission.cells:
+        try:
+            tree = _parse(cell)
+        except SubmissionError as error:
+            if not submission.is_notebook:
+                raise
+            broken = broken or error
+            continue
+        for statement in tree.body:
+            _define(statement, cell, names, functions)
+    return Program(submission.label, functions, names, broken)
+
+
+def _parse(cell: Cell) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a submission's own odd escapes are not our warnings
+            return ast.parse(cell.text)
+    except SyntaxError as error:
+        shown = (error.text or "").strip()[:80]
+        quoted = f": `{shown}`" if shown else ""
+        raise SubmissionError(
+            f"Python cannot read this ({error.msg}){quoted}.",
+            line=Line(cell.file, error.lineno or 1),
+            remedy="Run the cell and mend what Python reports.",
+        ) from None
+    except (RecursionError, MemoryError):
+        raise SubmissionError(f"{cell.file} is nested too deeply to be read.") from None
+    except ValueError as error:
+        raise SubmissionError(f"{cell.file} cannot be read: {error}.") from None
+
+
+def _define(statement: ast.stmt, cell: Cell, names: ModuleNames, functions: dict[str, Function]) -> None:
+    """Takes note of what one top-level statement defines; everything else at top level is passed over."""
+    if isinstance(statement, ast.FunctionDef):
+        kind: Kind
+        kind, registers, problem = decorated_kind(statement, names, cell.file)
+        function = Function(statement.name, kind, statement, cell.file, cell.text, names, registers)
+        names.definitions[statement.name] = problem or function
+        names._values.pop(statement.name, None)
+        if problem is None:
+            functions[statement.name] = function
+        else:
+            functions.pop(statement.name, None)
+    elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+        for name, meaning in imported(statement, cell.file):
+            names.definitions[name] = meaning
+            names._values.pop(name, None)
+    elif isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            _bind(target, statement.value, cell, names, functions)
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        _bind(statement.target, statement.value, cell, names, functions)
+    elif isinstance(statement, (ast.ClassDef, ast.AsyncFunctionDef)):
+        names.definitions[statement.name] = SubmissionError(
+            f"`{statement.name}` is a class or an async function, which a submission cannot use.",
+            line=Line(cell.file, statement.lineno),
+        )
+        functions.pop(statement.name, None)
+    elif isinstance(statement, (ast.If, ast.Try, ast.With)) and not _is_main_guard(statement):
+        for inner in ast.iter_child_nodes(statement):
+            if isinstance(inner, ast.stmt):
+                _define(inner, cell, names, functions)
+
+
+def _bind(
+    target: ast.expr, value: ast.expr, cell: Cell, names: ModuleNames, functions: dict[str, Function]
+) -> None:
+    if isinstance(target, ast.Name):
+        names.definitions[target.id] = Constant(value, cell.file)
+        names._values.pop(target.id, None)
+        functions.pop(target.id, None)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for position, each in enumerate(target.elts):
+            if isinstance(each, ast.Name):
+                names.definitions[each.id] = Constant(value, cell.file, position)
+                names._values.pop(each.id, None)
+
+
+def _is_main_guard(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+
+
+__all__ = ["ALLOWED_MODULES", "ModuleNames", "parse_program"]

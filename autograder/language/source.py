@@ -1,0 +1,145 @@
+"""Reads a submitted file as text: notebooks and Python files, and every way in which they can be broken."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import Line, SubmissionError, UsageError
+
+MOST_BYTES = 5 * 1024 * 1024  # a notebook with its pictures; source alone is a few KiB
+MOST_SOURCE_CHARACTERS = 400_000
+
+# cell magics that still run the cell's code as Python; any other one hands the cell to something else
+_TRANSPARENT = re.compile(r"^%%(time|timeit|capture|prun)\b")
+_MAGIC_LINE = re.compile(r"^\s*[%!?]|^\s*[\w.]+\?{1,2}\s*$|^\s*[\w, ]+=\s*[%!]")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One piece of source with line numbers of its own: a notebook's code cell, or a whole file."""
+
+    file: str  # as shown to people: "lab.ipynb, code cell 3"
+    text: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What was handed in, as text; `is_notebook` lets a broken cell that nobody needs pass."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    is_notebook: bool = False
+
+
+def read_submission(path: str | Path) -> Submission:
+    """The text of a .ipynb or .py file.
+
+    Raises `UsageError` where there is no such file, `SubmissionError` where its content cannot be used.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, not a submission.", remedy="Name the .ipynb or .py file in it.")
+    if not path.exists():
+        raise UsageError(f"There is no file {path}.", remedy="Check the name and the folder.")
+    if not path.is_file():
+        raise UsageError(f"{path} is not an ordinary file.")
+    label = path.name
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise SubmissionError(
+            f"{label} has {size / 1e6:.0f} MB; a submission may have {MOST_BYTES // 1024**2} MiB.",
+            remedy="Clear the outputs of the notebook and save it again.",
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
+    return submission_from_bytes(label, data)
+
+
+def submission_from_bytes(label: str, data: bytes) -> Submission:
+    """The submission in a file's bytes; whether it is a notebook is told from its name, then from its content."""
+    if not data.strip():
+        raise SubmissionError(f"{label} is empty.", remedy="Save your work and hand it in again.")
+    if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise SubmissionError(f"{label} is not text: it holds NUL bytes.", remedy="Hand in the .ipynb or .py file.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise SubmissionError(
+            f"{label} is not UTF-8 text (byte 0x{data[error.start]:02x} in line {line}).",
+            remedy="Save it with UTF-8 encoding.",
+        ) from None
+    if label.endswith(".ipynb"):
+        return _notebook(label, text)
+    if not label.endswith(".py") and text.lstrip().startswith("{") and '"cells"' in text:
+        return _notebook(label, text)
+    if label.endswith(".py") or "." not in label:
+        return submission_from_cells(label, [(label, text)], is_notebook=False)
+    raise SubmissionError(f"{label} is neither a notebook (.ipynb) nor a Python file (.py).")
+
+
+def submission_from_cells(label: str, cells: Iterable[tuple[str, str]], is_notebook: bool = True) -> Submission:
+    """A submission made of (name shown to people, source text) pairs."""
+    kept = tuple(Cell(name, _without_magics(text) if is_notebook else text) for name, text in cells)
+    total = sum(len(cell.text) for cell in kept)
+    if total > MOST_SOURCE_CHARACTERS:
+        raise SubmissionError(
+            f"{label} holds {total:,} characters of code; a submission may hold {MOST_SOURCE_CHARACTERS:,}."
+        )
+    return Submission(label, kept, is_notebook)
+
+
+def _notebook(label: str, text: str) -> Submission:
+    try:
+        notebook = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SubmissionError(
+            f"{label} is not a notebook: its JSON is broken ({error.msg}).",
+            line=Line(label, error.lineno),
+            remedy="Open it in JupyterLab and save it again.",
+        ) from None
+    except RecursionError:
+        raise SubmissionError(f"{label} is not a notebook: its JSON is nested too deeply.") from None
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if not isinstance(cells, list):
+        raise SubmissionError(f"{label} is not a notebook: it has no cells.", remedy="Hand in the .ipynb file itself.")
+    sources: list[tuple[str, str]] = []
+    for cell in cells:
+        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+            continue
+        source = cell.get("source", "")
+        if isinstance(source, list):
+            source = "".join(part for part in source if isinstance(part, str))
+        if isinstance(source, str):
+            sources.append((f"{label}, code cell {len(sources) + 1}", source))
+    if not sources:
+        raise SubmissionError(f"{label} has no code cells.")
+    return submission_from_cells(label, sources)
+
+
+def _without_magics(text: str) -> str:
+    """The cell with its magics and shell lines blanked, line numbers kept; nothing where another program runs it."""
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    if first.lstrip().startswith("%%") and not _TRANSPARENT.match(first.lstrip()):
+        return ""
+    inside_string = _string_lines(text)
+    return "\n".join(
+        "" if number not in inside_string and _MAGIC_LINE.match(line) else line for number, line in enumerate(lines)
+    )
+
+
+def _string_lines(text: str) -> set[int]:
+    """Lines (from 0) that lie inside a triple-quoted string, where a leading % is no magic."""
+    inside: set[int] = set()
+    for match in re.finditer(r"('''|\"\"\")(?:.|\n)*?\1", text):
+        first = text.count("\n", 0, match.start())
+        last = text.count("\n", 0, match.end())
+        inside.update(range(first + 1, last + 1))
+    return inside

@@ -1,0 +1,127 @@
+"""The closed kernel language: what a kernel's syntax tree may contain, checked before anything runs or is compiled."""
+
+from __future__ import annotations
+
+import ast
+
+from autograder.errors import Line, SubmissionError
+from autograder.language.program import Function, Kind, Reference
+
+ALLOWED_NODES = (
+    ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While,
+    ast.If, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.Assert, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp,
+    ast.IfExp, ast.Compare, ast.Call, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List,
+    ast.Tuple, ast.Slice, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+)  # fmt: skip
+_ADVICE = {
+    ast.Import: "Import at the top of the notebook, not inside a kernel.",
+    ast.ImportFrom: "Import at the top of the notebook, not inside a kernel.",
+    ast.Try: "Kernels cannot catch exceptions.",
+    ast.Raise: "Kernels cannot raise exceptions here.",
+    ast.With: "Kernels have no `with`.",
+    ast.Lambda: "Write a device function with @cuda.jit(device=True).",
+    ast.ListComp: "Kernels have no lists; use cuda.local.array and a loop.",
+    ast.Dict: "Kernels have no dictionaries; use arrays.",
+    ast.Global: "Kernels cannot change global variables; use an array argument.",
+    ast.JoinedStr: "Kernels have no f-strings.",
+}
+_JIT_PATHS = ("numba.cuda.jit", "numba.cuda.decorators.jit")
+_JIT_OPTIONS = {
+    "device", "inline", "fastmath", "max_registers", "opt", "lineinfo", "debug", "link", "cache", "boundscheck",
+    "func_or_sig", "argtypes", "lto", "extensions", "launch_bounds", "forceinline",
+}  # fmt: skip
+MOST_NODES = 20_000
+MOST_DEPTH = 200
+
+
+def decorated_kind(
+    node: ast.FunctionDef, names: object, file: str
+) -> tuple[Kind, int | None, SubmissionError | None]:
+    """What a function's decorators make of it: (kind, max_registers, what is wrong with them)."""
+    if not node.decorator_list:
+        return "host", None, None
+    line = Line(file, node.lineno)
+    if len(node.decorator_list) > 1:
+        problem = SubmissionError(f"`{node.name}` has several decorators; only @cuda.jit is allowed.", line=line)
+        return "host", None, problem
+    decorator = node.decorator_list[0]
+    call = decorator if isinstance(decorator, ast.Call) else None
+    path = dotted(call.func if call else decorator, names)
+    if path not in _JIT_PATHS:
+        shown = ast.unparse(decorator)[:60]
+        return "host", None, SubmissionError(
+            f"`{node.name}` has the decorator @{shown}, which a submission cannot use.", line=line,
+            remedy="Use @cuda.jit for kernels and @cuda.jit(device=True) for device functions.",
+        )  # fmt: skip
+    kind: Kind = "kernel"
+    registers: int | None = None
+    for keyword in call.keywords if call else []:
+        if keyword.arg not in _JIT_OPTIONS:
+            return kind, None, SubmissionError(f"@cuda.jit has no option `{keyword.arg}` here.", line=line)
+        value = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+        if keyword.arg == "device" and value is True:
+            kind = "device"
+        if keyword.arg == "max_registers" and isinstance(value, int):
+            registers = value
+    return kind, registers, None
+
+
+def dotted(node: ast.expr, names: object) -> str:
+    """The canonical path of a name or attribute chain: `cuda.jit` -> "numba.cuda.jit"; "" where it is none."""
+    if isinstance(node, ast.Attribute):
+        base = dotted(node.value, names)
+        return f"{base}.{node.attr}" if base else ""
+    if isinstance(node, ast.Name) and node.id in names:
+        try:
+            found = names[node.id]
+        except SubmissionError:
+            return ""
+        return found.path if isinstance(found, Reference) else ""
+    return ""
+
+
+def validate_kernel(function: Function) -> None:
+    """Holds a kernel or device function to the closed language; raises `SubmissionError` at the offending line."""
+    node = function.node
+    arguments = node.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
+        raise SubmissionError(
+            f"`{function.name}` must take plain parameters: no defaults, *args or **kwargs.", line=function.line(node)
+        )
+    _check_size(node, function)
+    for inner in _body_nodes(node):
+        if isinstance(inner, ast.FunctionDef):
+            raise SubmissionError(
+                f"`{inner.name}` is defined inside the kernel `{function.name}`.", line=function.line(inner),
+                remedy="Define it outside, with @cuda.jit(device=True).",
+            )  # fmt: skip
+        if not isinstance(inner, ALLOWED_NODES):
+            where = function.line(inner) if hasattr(inner, "lineno") else function.line(node)
+            advice = next((text for kind, text in _ADVICE.items() if isinstance(inner, kind)), "")
+            raise SubmissionError(
+                f"A kernel cannot contain this ({type(inner).__name__}).", line=where, remedy=advice
+            )
+        if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
+            raise SubmissionError(f"`.{inner.attr}` cannot be used in a kernel.", line=function.line(inner))
+        if isinstance(inner, ast.Name) and inner.id.startswith("__"):
+            raise SubmissionError(f"`{inner.id}` cannot be used in a kernel.", line=function.line(inner))
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in function.names:
+            function.names[inner.id]  # raises where the name stands for something forbidden
+
+
+def _body_nodes(node: ast.FunctionDef):
+    for statement in node.body:
+        yield from ast.walk(statement)
+
+
+def _check_size(node: ast.FunctionDef, function: Function) -> None:
+    count, stack = 0, [(node, 0)]
+    while stack:
+        current, depth = stack.pop()
+        count += 1
+        if depth > MOST_DEPTH or count > MOST_NODES:
+            raise SubmissionError(
+                f"`{function.name}` is too {'deeply nested' if depth > MOST_DEPTH else 'long'} to be run.",
+                line=function.line(node),
+            )
+        stack.extend((child, depth + 1) for child in ast.iter_child_nodes(current))
