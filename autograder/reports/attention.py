@@ -34,9 +34,9 @@ def reasons(result: Result) -> tuple[Reason, ...]:
     if result.error:
         found.append(Reason("unreadable", one_line(result.error, 300)))
     faults = [check for check in result.checks if check.fault]
-    for message in dict.fromkeys(check.message for check in faults):
-        names = ", ".join(check.name for check in faults if check.message == message)
-        found.append(Reason("not run", one_line(f"{names}: {message}", 300)))
+    if faults:  # the first says why; those behind it mostly waited for it
+        others = f" (and {len(faults) - 1} more not run)" if len(faults) > 1 else ""
+        found.append(Reason("not run", one_line(f"{faults[0].name}: {faults[0].message}", 240) + others))
     if result.outcome == "not run" and not faults and not result.error:
         found.append(Reason("not run", "no check failed, yet some were not run"))
     found += _flagged(result)
