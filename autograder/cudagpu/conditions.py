@@ -1,0 +1,118 @@
+"""The conditions of a timed call: a cold L2, a busy start, clocks watched."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+FLUSH_BYTES = 256 * 2**20  # several times the L2 of every GPU so far (RTX 4090: 72 MB)
+THREADS = 256
+NAP_NS = 10_000
+
+
+class Flush:
+    """Fills L2 with data of its own: written, then read elsewhere, so that no dirty line is left to pay for."""
+
+    def __init__(self) -> None:
+        from numba import cuda
+
+        self.elements = FLUSH_BYTES // 4
+        self._written, self._read = _buffers()
+        self._kernels = _kernels()
+        self._sink = cuda.device_array(1, np.float32)
+
+    def __call__(self) -> None:
+        write, read, _ = self._kernels
+        blocks = 2048
+        write[blocks, THREADS](self._written)
+        read[blocks, THREADS](self._read, self._sink)
+
+    def delay(self, ns: float) -> None:
+        """Keeps the GPU waiting for about this long; returns at once."""
+        naps = int(min(ns, 50e6) / NAP_NS)
+        if naps:
+            self._kernels[2][1, 1](naps)
+
+
+@cache
+def _buffers() -> tuple[Any, Any]:
+    from numba import cuda
+
+    ones = np.ones(FLUSH_BYTES // 4, np.float32)
+    return cuda.device_array(ones.size, np.float32), cuda.to_device(ones)
+
+
+@cache
+def _kernels() -> tuple[Any, Any, Any]:
+    from numba import cuda
+
+    @cuda.jit
+    def write(target):
+        for i in range(cuda.grid(1), target.size, cuda.gridsize(1)):
+            target[i] = i
+
+    @cuda.jit
+    def read(source, sink):
+        total = source[0]
+        for i in range(cuda.grid(1), source.size, cuda.gridsize(1)):
+            total += source[i]
+        if total == -1:
+            sink[0] = total
+
+    @cuda.jit
+    def wait(naps):
+        for _ in range(naps):
+            cuda.nanosleep(NAP_NS)
+
+    return write, read, wait
+
+
+class Clocks:
+    """Clock and throttling during a comparison, from the driver's management library where that is installed."""
+
+    def __init__(self) -> None:
+        self.mhz: list[int] = []
+        self.throttled = False
+        self._library, self._handle = None, None
+        try:
+            import pynvml
+
+            pynvml.nvmlInit()
+            self._library, self._handle = pynvml, pynvml.nvmlDeviceGetHandleByIndex(0)
+        except Exception:  # not installed, or a driver without it: times stand without clocks
+            pass
+
+    def read(self) -> None:
+        """Notes the clock now, and whether heat or power holds it down."""
+        if self._library is None:
+            return
+        nvml = self._library
+        try:
+            self.mhz.append(nvml.nvmlDeviceGetClockInfo(self._handle, nvml.NVML_CLOCK_SM))
+            reasons = nvml.nvmlDeviceGetCurrentClocksThrottleReasons(self._handle)
+        except nvml.NVMLError:
+            return
+        held_down = (
+            nvml.nvmlClocksThrottleReasonHwSlowdown
+            | nvml.nvmlClocksThrottleReasonSwThermalSlowdown
+            | nvml.nvmlClocksThrottleReasonSwPowerCap
+        )
+        self.throttled |= bool(reasons & held_down)
+
+    def notes(self) -> dict[str, Any]:
+        """What a report shows of it."""
+        return {"clock_mhz": int(np.median(self.mhz)), "clock_mhz_lowest": min(self.mhz)} if self.mhz else {}
+
+
+def dram_gb_per_s() -> float:
+    """The memory's peak rate from the driver's clock and bus width; 0 where the driver does not say."""
+    from numba import cuda
+
+    device = cuda.get_current_device()
+    try:
+        clock_khz, width_bits = device.MEMORY_CLOCK_RATE, device.GLOBAL_MEMORY_BUS_WIDTH
+    except (AttributeError, RuntimeError):
+        return 0.0
+    return 2 * clock_khz * width_bits / 8 / 1e6

@@ -1,0 +1,92 @@
+"""Device arrays with guard zones on both sides, filled with what nobody would write by accident."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+ALIGNMENT_BYTES = 256  # of the driver's own allocations; kept, or coalescing would change
+GUARD_BYTES = 64 * 1024
+NARROW_BYTES = 2  # integers this small may hold the poison by chance: they are run twice, with other poison
+# Quiet NaNs whose payload no arithmetic yields, by item size.
+NAN_BITS = {2: 0x7E5A, 4: 0x7FC5A5A5, 8: 0x7FF85A5A_A5A5A5A5}
+OTHER_BYTE = (0xA5, 0x5C)
+
+
+def poison_item(dtype: np.dtype, variant: int = 0) -> np.ndarray:
+    """The bytes of one poisoned element: a marked NaN for floats, a fixed pattern for everything else."""
+    if dtype.kind == "c":
+        half = poison_item(np.dtype(f"f{dtype.itemsize // 2}"), variant)
+        return np.concatenate([half, half])
+    if dtype.kind == "f" and dtype.itemsize in NAN_BITS:
+        return np.array([NAN_BITS[dtype.itemsize]], f"u{dtype.itemsize}").view(np.uint8)
+    return np.full(dtype.itemsize, OTHER_BYTE[variant], np.uint8)
+
+
+def poisoned(shape: tuple[int, ...], dtype: Any, variant: int = 0) -> np.ndarray:
+    """An array in which every element is poison."""
+    dtype = np.dtype(dtype)
+    count = int(np.prod(shape, dtype=np.int64))
+    return np.tile(poison_item(dtype, variant), count).view(dtype).reshape(shape)
+
+
+def written_mask(array: np.ndarray, variant: int = 0) -> np.ndarray:
+    """Where an array no longer holds the poison that it was filled with, element by element."""
+    items = np.ascontiguousarray(array).view(np.uint8).reshape(-1, array.dtype.itemsize)
+    return (items != poison_item(array.dtype, variant)).any(axis=1).reshape(array.shape)
+
+
+def is_ambiguous(dtype: Any) -> bool:
+    """Whether an element may equal the poison by chance."""
+    dtype = np.dtype(dtype)
+    return dtype.itemsize <= NARROW_BYTES and dtype.kind != "f"
+
+
+@dataclass(eq=False)
+class GuardedArray:
+    """A device array inside a larger allocation; `view` is what kernels get."""
+
+    raw: Any  # uint8 device array: guard, data, guard
+    view: Any
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    before: bytes  # what the guards held at first
+    after: bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    def read(self) -> tuple[np.ndarray, int, int]:
+        """The data, and how many guard bytes before and after it were changed."""
+        whole = self.raw.copy_to_host()
+        end = GUARD_BYTES + self.size_bytes
+        data = whole[GUARD_BYTES:end].copy().view(self.dtype).reshape(self.shape)
+        changed = [
+            int(np.count_nonzero(found != np.frombuffer(expected, np.uint8)))
+            for found, expected in ((whole[:GUARD_BYTES], self.before), (whole[end : end + GUARD_BYTES], self.after))
+        ]
+        return data, changed[0], changed[1]
+
+
+def guarded(data: np.ndarray, name: str, rng: np.random.Generator, shift_bytes: int = 0) -> GuardedArray:
+    """Copies an array to the device between two zones of random bytes.
+
+    `shift_bytes` (a multiple of 256) moves the data within the allocation, so that pointers differ between calls.
+    """
+    from numba import cuda
+
+    data = np.ascontiguousarray(data)
+    tail = -data.nbytes % ALIGNMENT_BYTES
+    guards = rng.integers(0, 256, 2 * GUARD_BYTES + tail + shift_bytes, dtype=np.uint8)
+    before, after = guards[:GUARD_BYTES], guards[GUARD_BYTES : 2 * GUARD_BYTES]
+    whole = np.concatenate([before, data.reshape(-1).view(np.uint8), after])
+    room = cuda.device_array(max(1, whole.size + tail + shift_bytes), np.uint8)
+    raw = room[shift_bytes : shift_bytes + whole.size]
+    raw.copy_to_device(whole)
+    middle = raw[GUARD_BYTES : GUARD_BYTES + data.nbytes]
+    view = middle.view(data.dtype).reshape(data.shape) if data.size else cuda.device_array(data.shape, data.dtype)
+    return GuardedArray(raw, view, name, data.shape, data.dtype, before.tobytes(), after.tobytes())

@@ -1,0 +1,140 @@
+"""One use of the real GPU: its guarded arrays, its launches, and what the driver's errors mean for the author."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.cudagpu.compilation import Compiler, compile_fault
+from autograder.cudagpu.memory import GuardedArray, guarded, poisoned
+from autograder.devices import Launch
+from autograder.errors import GraderFault, KernelFault, SubmissionError
+from autograder.language.program import Function
+from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.launch import check_geometry
+
+# CUDA driver API, enum CUresult
+DRIVER_ERRORS = {
+    1: "the launch was given something that the GPU cannot take",
+    2: "the GPU's memory is exhausted",
+    701: "the launch needs more registers or shared memory than a multiprocessor has",
+    702: "the kernel ran longer than this machine's display driver allows",
+    700: "it read or wrote an address that belongs to no array: some index is far outside",
+    714: "it used a wrong memory address or an instruction in a wrong place",
+    715: "it executed an instruction that this GPU does not have",
+    716: "it accessed memory at an address that is not a multiple of the element's size",
+    719: "it crashed the GPU: some index is far outside its array, or threads wait for each other for ever",
+    720: "a cooperative launch has more blocks than the GPU can hold at once",
+}
+# After these nothing more can be done in this process's context.
+FATAL = {700, 702, 714, 715, 716, 718, 719}
+
+
+@dataclass(eq=False)
+class GpuSession:
+    """The backend that the host interpreter calls; arrays that it makes are guarded, new ones are poisoned too."""
+
+    compiler: Compiler
+    rng: np.random.Generator
+    poison_variant: int = 0
+    shift_bytes: int = 0
+    arrays: list[GuardedArray] = field(default_factory=list)
+    launches: list[tuple[Launch, Any, Any]] = field(default_factory=list)  # with its two events
+    timed: bool = True
+
+    def to_device(self, host: np.ndarray, name: str = "") -> GuardedArray:
+        """Copies a host array to guarded device memory."""
+        array = self._checked(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
+        self.arrays.append(array)
+        return array
+
+    def device_array(self, shape: Any, dtype: Any = np.float64, name: str = "") -> GuardedArray:
+        """A new array whose memory is poisoned."""
+        sizes = tuple(shape) if isinstance(shape, tuple | list) else (int(shape),)
+        return self.to_device(poisoned(sizes, dtype, self.poison_variant), name)
+
+    def copy_to_host(self, array: GuardedArray) -> np.ndarray:
+        """The array's data now; waits for the kernels before."""
+        return self._checked(lambda: array.read()[0])
+
+    def launch(
+        self, function: Function, grid: Any, block: Any, arguments: Sequence[Any], dynamic_shared_bytes: int = 0
+    ) -> None:
+        """Compiles if need be, and launches; raises KernelFault where compiler or driver refuse."""
+        from numba import cuda
+
+        geometry = check_geometry(grid, block)
+        dispatcher = self.compiler.dispatcher(function)
+        values = [each.view if isinstance(each, GuardedArray) else each for each in arguments]
+        configured = dispatcher[geometry.grid, geometry.block, 0, dynamic_shared_bytes]
+        start, end = (cuda.event(), cuda.event()) if self.timed else (None, None)
+        if start is not None:
+            start.record()
+        self._checked(lambda: configured(*values), function)
+        if end is not None:
+            end.record()
+        launch = Launch(function.name, geometry.grid, geometry.block, dynamic_shared_bytes)
+        self.launches.append((launch, start, end))
+
+    def synchronise(self) -> None:
+        """Waits for everything on the device; raises KernelFault where a kernel went wrong."""
+        from numba import cuda
+
+        self._checked(cuda.synchronize)
+
+    def finished_launches(self) -> tuple[Launch, ...]:
+        """The launches with their times; call after `synchronise`."""
+        from numba import cuda
+
+        return tuple(
+            launch if start is None else _timed(launch, cuda.event_elapsed_time(start, end) * 1e6)
+            for launch, start, end in self.launches
+        )
+
+    def _checked(self, action: Callable[[], Any], function: Function | None = None) -> Any:
+        """Carries out a driver call; its errors come out as KernelFault (the submission's) or GraderFault (ours)."""
+        from numba.core.errors import NumbaError
+        from numba.cuda.cudadrv.driver import CudaAPIError, LinkerError
+        from numba.cuda.cudadrv.error import NvvmError
+
+        try:
+            return action()
+        except CudaAPIError as problem:
+            raise self._driver_fault(problem) from None
+        except (NumbaError, LinkerError, NvvmError) as problem:
+            if function is None:
+                raise GraderFault(f"The GPU's compiler failed: {problem}") from None
+            raise compile_fault(function, problem) from None
+
+    def _driver_fault(self, problem: Any) -> SubmissionError | GraderFault:
+        code = int(problem.code)
+        names = ", ".join(dict.fromkeys(f"`{launch.kernel}`" for launch, _, _ in self.launches)) or "the launch"
+        if code in DRIVER_ERRORS:
+            return KernelFault(f"{names} failed on the GPU: {DRIVER_ERRORS[code]} (CUDA error {code}).")
+        return GraderFault(f"The CUDA driver reports error {code}: {problem.msg}")
+
+
+def _timed(launch: Launch, measured_ns: float) -> Launch:
+    return Launch(launch.kernel, launch.grid, launch.block, launch.shared_bytes, measured_ns=measured_ns)
+
+
+def guard_hazards(array: GuardedArray, before: int, after: int, kernels: Sequence[str]) -> list[Hazard]:
+    """A hazard for each guard zone that a kernel wrote into."""
+    kernel = kernels[0] if len(kernels) == 1 else ""
+    where = (("before its first element", before), ("behind its last element", after))
+    return [
+        Hazard(
+            kind="out_of_bounds",
+            message=f"Memory {place} of `{array.name or 'an array'}` {array.shape} was overwritten ({changed} bytes).",
+            remedy="Compare each index with the array's shape before you store.",
+            line=None,
+            kernel=kernel,
+            array=array.name,
+            occurrences=changed,
+        )
+        for place, changed in where
+        if changed
+    ]

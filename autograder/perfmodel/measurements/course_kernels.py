@@ -1,0 +1,229 @@
+"""Kernels of the kind that the course teaches, at several sizes: what predictions are held against.
+
+The model's figures come from `microbenchmarks.py`; none was fitted to these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import cuda, float32, float64, int32
+
+
+@cuda.jit
+def matmul_columns(a, b, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, column]
+        c[row, column] = total
+
+
+@cuda.jit
+def matmul_rows(a, b, c):
+    row, column = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, column]
+        c[row, column] = total
+
+
+@cuda.jit
+def matmul_float64_total(a, b, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = 0.0
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, column]
+        c[row, column] = total
+
+
+@cuda.jit
+def matmul_row_a_thread(a, b, c):
+    row = cuda.grid(1)
+    if row < c.shape[0]:
+        for column in range(c.shape[1]):
+            total = float32(0)
+            for i in range(a.shape[1]):
+                total += a[row, i] * b[i, column]
+            c[row, column] = total
+
+
+@cuda.jit
+def matmul_global_total(a, b, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = 0
+        for i in range(a.shape[1]):
+            c[row, column] += a[row, i] * b[i, column]
+
+
+@cuda.jit
+def matmul_tiled(a, b, c):
+    a_tile = cuda.shared.array((16, 16), float32)
+    b_tile = cuda.shared.array((16, 16), float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = float32(0)
+    for start in range(0, a.shape[1], 16):
+        a_tile[y, x] = 0
+        b_tile[y, x] = 0
+        if row < a.shape[0] and start + x < a.shape[1]:
+            a_tile[y, x] = a[row, start + x]
+        if start + y < b.shape[0] and column < b.shape[1]:
+            b_tile[y, x] = b[start + y, column]
+        cuda.syncthreads()
+        for i in range(16):
+            total += a_tile[y, i] * b_tile[i, x]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+
+
+@cuda.jit
+def copy(source, target):
+    i = cuda.grid(1)
+    if i < source.size:
+        target[i] = source[i]
+
+
+@cuda.jit
+def transpose(source, target):
+    x, y = cuda.grid(2)
+    if y < source.shape[0] and x < source.shape[1]:
+        target[x, y] = source[y, x]
+
+
+@cuda.jit
+def square_roots(source, target):
+    i = cuda.grid(1)
+    if i < source.size:
+        value = source[i]
+        for _ in range(64):
+            value = math.sqrt(value * value + float32(1))
+        target[i] = value
+
+
+@cuda.jit
+def axpy64(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = 2.5 * float64(x[i]) + y[i]
+
+
+@cuda.jit
+def histogram_global(items, bins):
+    i = cuda.grid(1)
+    if i < items.size:
+        cuda.atomic.add(bins, items[i], 1)
+
+
+@cuda.jit
+def histogram_private(items, bins):
+    own = cuda.shared.array(256, int32)
+    own[cuda.threadIdx.x] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), items.size, cuda.gridsize(1)):
+        cuda.atomic.add(own, items[i], 1)
+    cuda.syncthreads()
+    cuda.atomic.add(bins, cuda.threadIdx.x, own[cuda.threadIdx.x])
+
+
+@cuda.jit
+def pointer_jump(following, rank, new_following, new_rank):
+    i = cuda.grid(1)
+    if i < following.size:
+        other = following[i]
+        new_rank[i] = rank[i] + rank[other]
+        new_following[i] = following[other]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One launch: the kernel, its shape, and how to make its arguments."""
+
+    name: str
+    size: int
+    kernel: Any
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    arguments: Callable[[np.random.Generator], tuple[np.ndarray, ...]]
+
+
+def _matrices(n: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]:
+    return lambda rng: (
+        rng.random((n, n), dtype=np.float32),
+        rng.random((n, n), dtype=np.float32),
+        np.zeros((n, n), np.float32),
+    )
+
+
+MATMULS = {
+    "matmul, x along columns, 16x16": (matmul_columns, (16, 16)),
+    "matmul, x along columns, 32x32": (matmul_columns, (32, 32)),
+    "matmul, x along columns, 256x1": (matmul_columns, (256, 1)),
+    "matmul, x along rows, 16x16": (matmul_rows, (16, 16)),
+    "matmul, x along rows, 32x32": (matmul_rows, (32, 32)),
+    "matmul, float64 total, 16x16": (matmul_float64_total, (16, 16)),
+    "matmul, total in global memory, 16x16": (matmul_global_total, (16, 16)),
+    "matmul, tiles of 16": (matmul_tiled, (16, 16)),
+}
+MATMUL_SIZES = (256, 512, 1024, 2048, 4096)
+VECTOR_SIZES = (1 << 16, 1 << 20, 1 << 24)
+
+
+def _vectors(n: int) -> Iterator[Case]:
+    blocks = ((n + 255) // 256,)
+    side = 1 << (n.bit_length() // 2)
+    shape = (side, n // side)
+    over_shape = (shape[1] // 16, shape[0] // 16)
+
+    def floats(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        return rng.random(n, dtype=np.float32), np.zeros(n, np.float32)
+
+    def items(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        return rng.integers(0, 256, n, dtype=np.int32), np.zeros(256, np.int32)
+
+    def one_value(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        return np.full(n, 7, np.int32), np.zeros(256, np.int32)
+
+    def chain(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        order = rng.permutation(n).astype(np.int32)
+        following = np.empty(n, np.int32)
+        following[order] = np.roll(order, -1)
+        return following, np.ones(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
+
+    yield Case("copy", n, copy, blocks, (256,), floats)
+    yield Case("square roots", n, square_roots, blocks, (256,), floats)
+    yield Case("axpy, float64", n, axpy64, blocks, (256,), lambda rng: (rng.random(n), rng.random(n)))
+    yield Case(
+        "transpose, 16x16",
+        n,
+        transpose,
+        over_shape,
+        (16, 16),
+        lambda rng: (rng.random(shape, dtype=np.float32), np.zeros(shape[::-1], np.float32)),
+    )
+    yield Case("histogram, global, uniform", n, histogram_global, blocks, (256,), items)
+    yield Case("histogram, global, one value", n, histogram_global, blocks, (256,), one_value)
+    private = (min(blocks[0], 1056),)
+    yield Case("histogram, privatized, uniform", n, histogram_private, private, (256,), items)
+    yield Case("pointer jump", n, pointer_jump, blocks, (256,), chain)
+
+
+def cases() -> Iterator[Case]:
+    """Every case, small to large."""
+    for n in MATMUL_SIZES:
+        for name, (kernel, block) in MATMULS.items():
+            across, down = (n + block[0] - 1) // block[0], (n + block[1] - 1) // block[1]
+            yield Case(name, n, kernel, (across, down), block, _matrices(n))
+        if n <= 1024:
+            yield Case("matmul, a row a thread", n, matmul_row_a_thread, ((n + 63) // 64,), (64,), _matrices(n))
+    for n in VECTOR_SIZES:
+        yield from _vectors(n)

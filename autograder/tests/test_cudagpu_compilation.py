@@ -1,0 +1,99 @@
+"""From a validated function to one that numba-cuda may compile: nothing of it runs as Python. No GPU needed."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+import pytest
+
+from autograder.cudagpu import find_gpu
+from autograder.cudagpu.compilation import Compiler, code_of, compile_fault, resolve
+from autograder.errors import KernelFault
+from autograder.language.program import Function, Reference
+
+KERNEL = '''
+
+@decorate(launch_missiles())
+def kernel(a: annotate(), b=default()) -> result():
+    """Doubles."""
+    i: int = cuda.grid(1)
+    if i < a.size:
+        b[i] = SCALE * helper(a[i])
+'''
+HELPER = "def helper(x):\n    return math.sqrt(x)\n"
+CUDA, MATH = Reference("numba.cuda"), Reference("math")
+
+
+def function(text: str, kind: str = "kernel", **names: object) -> Function:
+    node = next(each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef))
+    return Function(node.name, kind, node, "lab.py", text, names)
+
+
+def test_the_code_keeps_names_and_lines_and_none_of_what_a_definition_would_run() -> None:
+    code = code_of(function(KERNEL, cuda=CUDA))
+    assert code.co_name == "kernel" and code.co_varnames == ("a", "b", "i")
+    assert not {"decorate", "launch_missiles", "annotate", "default", "result", "int"} & set(code.co_names)
+    assert min(line for _, _, line in code.co_lines() if line) >= 4
+    assert "lab.py" in code.co_filename
+
+
+def test_a_kernel_sees_only_the_names_it_uses() -> None:
+    helper = function(HELPER, "device", math=MATH)
+    given = {"cuda": CUDA, "SCALE": 2, "helper": helper, "unused": Reference("os.system")}
+    dispatcher = Compiler().dispatcher(function(KERNEL, **given))
+    plain = dispatcher.py_func
+    assert set(plain.__globals__) - {"__builtins__"} == {"cuda", "SCALE", "helper"}
+    assert plain.__defaults__ is None and not plain.__annotations__
+    assert plain.__globals__["helper"].py_func.__globals__["math"] is math
+
+
+def test_a_program_s_kernel_is_compiled_once() -> None:
+    compiler, kernel = Compiler(), function(KERNEL, cuda=CUDA)
+    assert compiler.dispatcher(kernel) is compiler.dispatcher(kernel)
+
+
+def test_a_device_function_that_calls_itself_is_refused() -> None:
+    names: dict[str, object] = {}
+    again = Function("again", "device", ast.parse("def again(x):\n    return again(x)\n").body[0], "lab.py", "", names)
+    names["again"] = again
+    with pytest.raises(KernelFault, match="calls itself"):
+        Compiler().dispatcher(again)
+
+
+@pytest.mark.parametrize("path", ["os.system", "numpy.__loader__", "numba.cuda._hidden", "math.nothing", "sys"])
+def test_other_libraries_and_hidden_names_cannot_be_reached(path: str) -> None:
+    with pytest.raises(KernelFault):
+        resolve(path)
+
+
+def test_library_names_become_the_library_s_objects() -> None:
+    assert resolve("math.sqrt") is math.sqrt
+    assert resolve("numba.cuda").__name__ == "numba.cuda"
+    assert resolve("numba.float32").__class__.__name__ == "Float"
+
+
+def test_a_compiler_s_report_becomes_one_line() -> None:
+    report = (
+        "Failed in cuda mode pipeline (step: nopython frontend)\n\x1b[1mNo conversion from str to float32\n\n"
+        'File "<lab.py>", line 7:\n<source missing>\n'
+    )
+    fault = compile_fault(function(KERNEL), RuntimeError(report))
+    assert str(fault).startswith("lab.py, line 7: The GPU's compiler does not accept `kernel`: No conversion")
+    assert "\n" not in str(fault) and "\x1b" not in str(fault)
+
+
+def test_a_machine_without_a_gpu_says_why_and_a_machine_with_one_its_name() -> None:
+    found = find_gpu()
+    assert bool(found.name) if found.usable else bool(found.reason)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "word"), [("CUDA_VISIBLE_DEVICES", "", "hides"), ("NUMBA_ENABLE_CUDASIM", "1", "simulator")]
+)
+def test_a_hidden_gpu_is_reported_as_hidden(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, word: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    found = find_gpu.__wrapped__()
+    assert not found.usable and word in found.reason
