@@ -8,15 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import sys
-import tempfile
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.errors import KitError, UsageError
+from autograder.fault_report import unexpected, write_fault_report
 
 if TYPE_CHECKING:
     from autograder.grading.result import Result
@@ -52,16 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAULT
 
 
-def unexpected(problem: Exception) -> str:
-    """Writes a report of an error of ours to a file and says so in one line."""
-    handle, path = tempfile.mkstemp(prefix="autograder-fault-", suffix=".txt")
-    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-        file.write(f"{sys.argv}\nPython {sys.version}\n{platform.platform()}\n\n")
-        traceback.print_exception(problem, file=file)
-    words = " ".join(str(problem).split())[:200]
-    return f"an error of the grader, not yours: {type(problem).__name__}: {words}. Report written to {path}"
-
-
 # ---- commands: labs, check, grade, demo ------------------------------------------------------------
 
 
@@ -89,6 +77,9 @@ def check(given: argparse.Namespace) -> int:
         lab = load_lab(given.lab)
         path = existing_file(given.submission or lab.notebook)
         result = check_submission(lab, path, worker=worker)
+        if worker.last_details and any(each.fault for each in result.checks):
+            path = write_fault_report(worker.last_details)
+            print(f"autograder: a report of the grader's own fault is in {path}", file=sys.stderr)
     print(terminal.render(result, colour=sys.stdout.isatty()), end="")
     if given.html:
         write_html(given.html, result)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from autograder.devices import Comparison, Run, RunRequest, Source, Uninitialised
-from autograder.errors import KitError
+from autograder.errors import GraderFault, KitError
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction
 from autograder.grading.result import Picture
@@ -215,6 +215,8 @@ class Attempt:
         if verify is not None:
             for which, outputs in zip(comparison.request_of_output, comparison.outputs, strict=True):
                 verify(requests[which], outputs)
+        if not np.isfinite(comparison.ratio):
+            raise GraderFault("The device gave no time for this comparison.")
         full = full_points_at or threshold
         self.record(
             ratio=comparison.ratio, low=comparison.low, high=comparison.high, threshold=threshold, full_points_at=full,

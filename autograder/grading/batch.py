@@ -22,7 +22,7 @@ from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry, find_submissions
 from autograder.grading.worker import Worker
-from autograder.reports.files import report_name
+from autograder.reports.files import report_name, write_atomically
 from autograder.reports.json_form import from_text, write_result
 
 SUBMISSIONS_A_WORKER = 250  # then a fresh one takes over: a leak must not grow with the class
@@ -55,6 +55,7 @@ class Batch:
         self._graded: dict[Worker, int] = {}  # every worker, and how many submissions it has seen
         self._lock = threading.Lock()
         self._stopped = threading.Event()
+        self.fault_details: dict[str, str] = {}  # student -> the traceback of a fault of ours
 
     def __enter__(self) -> Batch:
         return self
@@ -106,6 +107,8 @@ class Batch:
                 if known is not None:
                     return known
                 result = self._checked(entry, worker, key)
+                if worker.last_details and any(check.fault for check in result.checks):
+                    self.fault_details[entry.student] = worker.last_details
         if self._stopped.is_set():  # what ended meanwhile was ended by us: it says nothing about the submission
             raise CancelledError
         write_result(result, path)
@@ -190,7 +193,10 @@ def grade_class(
     _prepare(out)
     with Batch(lab, out, device=device, jobs=jobs, seed=seed, limits=limits) as batch:
         results = batch.grade(entries, progress)
+        details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
     write_reports(results, lab, out)
+    if details:
+        write_atomically(out / "grader_faults.txt", details)
     return results
 
 
@@ -206,7 +212,6 @@ def _prepare(out: Path) -> None:
 def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
     """The class's gradebook and pages, from its results alone."""
     from autograder.reports import class_page, gradebook, html
-    from autograder.reports.files import write_atomically
 
     for result in results:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(result))

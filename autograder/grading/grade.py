@@ -57,7 +57,7 @@ def check_submission(
     checks: Sequence[CheckResult] = ()
     error, flags, lines, counters = "", [], (), None
     try:
-        summary = worker.read(submission, lab.baseline_path, lab.seconds_per_run)
+        summary = worker.read(submission, lab.baseline_path, [each.name for each in lab.required], lab.seconds_per_run)
         hold_against_requirements(lab, summary)
     except SubmissionError as problem:
         error = str(problem)
@@ -120,21 +120,18 @@ KIND_WORDS = {
 
 
 def hold_against_requirements(lab: Lab, summary: Summary) -> None:
-    """Raises `SubmissionError` where a required function is missing, of another kind, or takes other parameters."""
+    """Raises `SubmissionError` where a required function is of another kind or takes other parameters."""
     for required in lab.required:
-        found = summary.functions.get(required.name)
-        call = f"{required.name}({', '.join(required.parameters)})"
-        if found is None:
-            defined = ", ".join(sorted(summary.functions)) or "none"
-            problem = f"{summary.label} does not define `{required.name}`."
-            raise SubmissionError(problem, remedy=f"The lab needs {call}; functions found: {defined}.")
+        found = summary.functions[required.name]
         if found.kind != required.kind:
             problem = f"`{required.name}` is {KIND_WORDS[found.kind]}."
             raise SubmissionError(problem, line=found.line, remedy=f"The lab needs {KIND_WORDS[required.kind]}.")
         if len(found.parameters) != len(required.parameters):
             takes = f"{len(found.parameters)} parameters" if len(found.parameters) != 1 else "1 parameter"
             problem = f"`{required.name}` takes {takes} ({', '.join(found.parameters)})."
-            raise SubmissionError(problem, line=found.line, remedy=f"The lab calls {call}.")
+            raise SubmissionError(
+                problem, line=found.line, remedy=f"The lab calls {required.name}({', '.join(required.parameters)})."
+            )
 
 
 # ---- checks --------------------------------------------------------------------------------------

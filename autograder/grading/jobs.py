@@ -50,7 +50,7 @@ class Read:
 
     submission: Any
     baseline: Path | None
-    label: str | None = None
+    required: tuple[str, ...] = ()  # names of functions without which there is nothing to grade
 
 
 @dataclass(frozen=True)

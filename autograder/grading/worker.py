@@ -113,11 +113,20 @@ class Worker:
 
     # ---- jobs ------------------------------------------------------------------------------------
 
-    def read(self, submission: Any, baseline: Path | None = None, run_seconds: float | None = None) -> Summary:
-        """Reads a submission, the one that `run` and `compare` are about from now on; raises `SubmissionError`."""
+    def read(
+        self,
+        submission: Any,
+        baseline: Path | None = None,
+        required: Sequence[str] = (),
+        run_seconds: float | None = None,
+    ) -> Summary:
+        """Reads a submission, the one that `run` and `compare` are about from now on.
+
+        Raises `SubmissionError` where it cannot be read or does not define the `required` functions.
+        """
         if isinstance(submission, str | os.PathLike):
             submission = Path(submission).absolute()
-        self._read, self._is_read = Read(submission, baseline), False
+        self._read, self._is_read = Read(submission, baseline, tuple(required)), False
         self._run_seconds = run_seconds or self.limits.run_seconds
         self._seconds_left = self.limits.submission_seconds
         try:

@@ -32,7 +32,7 @@ from autograder.grading.jobs import (
 )
 from autograder.language.program import Function, Program
 
-SIMULATED = "autograder.simgpu:SimulatedDevice"
+SIMULATED = "autograder.simgpu.device:SimulatedDevice"
 GPU = "autograder.cudagpu:GpuDevice"
 MAXIMUM_JOB_BYTES = 4 * GIB
 
@@ -126,11 +126,16 @@ class Session:
         from autograder.language import parse_program, read_submission
 
         self.program = None
-        self.baseline = parse_program(read_submission(job.baseline)) if job.baseline else None
+        try:
+            self.baseline = parse_program(read_submission(job.baseline)) if job.baseline else None
+        except SubmissionError as problem:
+            raise GraderFault(f"The lab's baseline cannot be read: {problem}") from None
         submission = job.submission
         if isinstance(submission, str | os.PathLike):
             submission = read_submission(submission)
         self.program = parse_program(submission)
+        for name in job.required:
+            self.program.function(name)
         functions = {name: _summary(each) for name, each in self.program.functions.items()}
         return Summary(self.program.label, functions)
 

@@ -40,11 +40,12 @@ class FakeWorker:
         self.function, self.speed = function, speed
         self.greeting = Greeting("fake device", "simulated", ("separate process",))
         self.source = "simulated"
+        self.last_details = ""
         line = Line("double.py", 3)
         functions = {"double": FunctionSummary("host", ("a", "out"), line, "def double(a, out): ...")}
         self.summary = summary or Summary("double.py", functions)
 
-    def read(self, submission: Any, baseline: Any = None, run_seconds: float | None = None) -> Summary:
+    def read(self, submission: Any, *_: Any) -> Summary:
         return self.summary
 
     def run(self, request: RunRequest, on: str) -> Run:
