@@ -14,7 +14,7 @@ from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
 from autograder.perfmodel.specification import Roofline, Specification
 from autograder.perfmodel.specification import roofline as data_sheet_roofline
 
-LEFT, TOP, WIDTH, HEIGHT = 84, 52, 620, 330  # the plot's frame, in pixels
+LEFT, TOP, WIDTH, HEIGHT = 84, 52, 620, 330  # the plot's frame, in pixels; slides draw it lower
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,22 @@ class _Axes:
     x_high: float
     y_low: float
     y_high: float
+    height: float
+
+    @property
+    def bottom(self) -> float:
+        return TOP + self.height
 
     def x(self, value: float) -> float:
         return LEFT + WIDTH * math.log(value / self.x_low) / math.log(self.x_high / self.x_low)
 
     def y(self, value: float) -> float:
-        return TOP + HEIGHT * (1 - math.log(value / self.y_low) / math.log(self.y_high / self.y_low))
+        return TOP + self.height * (1 - math.log(value / self.y_low) / math.log(self.y_high / self.y_low))
 
 
-def roofline(device: Specification | Roofline, points: Sequence[Point] = (), title: str = "") -> Figure:
+def roofline(
+    device: Specification | Roofline, points: Sequence[Point] = (), title: str = "", *, height: float = HEIGHT
+) -> Figure:
     """Draws the roof of a device and each kernel where it is, with its share of the peak.
 
     Raises ValueError for an intensity or rate that is not positive (a logarithmic axis has no place for it).
@@ -52,19 +59,18 @@ def roofline(device: Specification | Roofline, points: Sequence[Point] = (), tit
     if any(each.flop_per_byte <= 0 or rate <= 0 for each, rate in placed):
         raise ValueError("a point on a roofline needs a positive intensity and a positive rate")
     title = title or f"Roofline of {device.name if isinstance(device, Specification) else 'a GPU'}"
-    axes = _fit(roof, placed)
+    axes = _fit(roof, placed, height)
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
     _draw_axes(canvas, axes)
     _draw_roof(canvas, axes, roof)
     for at, (each, rate) in enumerate(placed):
         _draw_point(canvas, axes, each, rate, at)
-    _draw_legend(canvas, placed, roof)
-    height = TOP + HEIGHT + 64 + 22 * len(placed)
-    return canvas.figure(LEFT + WIDTH + MARGIN + 10, height, _alt(title, roof, placed))
+    _draw_legend(canvas, axes, placed, roof)
+    return canvas.figure(LEFT + WIDTH + MARGIN + 10, axes.bottom + 64 + 22 * len(placed), _alt(title, roof, placed))
 
 
-def _fit(roof: Roofline, placed: list[tuple[Point, float]]) -> _Axes:
+def _fit(roof: Roofline, placed: list[tuple[Point, float]], height: float) -> _Axes:
     """Bounds that hold the ridge and every point, with room around them."""
     intensities = [roof.ridge_flop_per_byte, 0.25, *(each.flop_per_byte for each, _ in placed)]
     x_low = 2.0 ** (math.floor(math.log2(min(intensities))) - 1)
@@ -72,23 +78,23 @@ def _fit(roof: Roofline, placed: list[tuple[Point, float]]) -> _Axes:
     rates = [roof.peak_gflop_per_s, roof.bandwidth_gb_per_s * x_low, *(rate for _, rate in placed)]
     y_low = 10.0 ** math.floor(math.log10(min(rates)))
     y_high = 10.0 ** math.ceil(math.log10(max(rates) * 1.3))
-    return _Axes(x_low, x_high, y_low, y_high)
+    return _Axes(x_low, x_high, y_low, y_high, height)
 
 
 def _draw_axes(canvas: Canvas, axes: _Axes) -> None:
     for power in range(round(math.log2(axes.x_low)), round(math.log2(axes.x_high)) + 1):
         x = axes.x(2.0**power)
-        canvas.line(x, TOP, x, TOP + HEIGHT, LINE, 0.6)
+        canvas.line(x, TOP, x, axes.bottom, LINE, 0.6)
         words = f"{2**power}" if power >= 0 else f"1/{2**-power}"
-        canvas.text(x, TOP + HEIGHT + 18, words, size=SMALL, anchor="middle")
+        canvas.text(x, axes.bottom + 18, words, size=SMALL, anchor="middle")
     for power in range(round(math.log10(axes.y_low)), round(math.log10(axes.y_high)) + 1):
         y = axes.y(10.0**power)
         canvas.line(LEFT, y, LEFT + WIDTH, y, LINE, 0.6)
         canvas.text(LEFT - 8, y + 4, f"{10**power:,}" if power >= 0 else f"{10.0**power}", size=SMALL, anchor="end")
-    canvas.rectangle(LEFT, TOP, WIDTH, HEIGHT, "none", INK, 1)
-    below = TOP + HEIGHT + 38
+    canvas.rectangle(LEFT, TOP, WIDTH, axes.height, "none", INK, 1)
+    below = axes.bottom + 38
     canvas.text(LEFT + WIDTH / 2, below, "arithmetic intensity (FLOP per byte)", size=SMALL, anchor="middle")
-    canvas.text(MARGIN + 8, TOP + HEIGHT / 2, "GFLOP/s", size=SMALL, anchor="middle", turn=-90)
+    canvas.text(MARGIN + 8, TOP + axes.height / 2, "GFLOP/s", size=SMALL, anchor="middle", turn=-90)
 
 
 def _draw_roof(canvas: Canvas, axes: _Axes, roof: Roofline) -> None:
@@ -100,13 +106,14 @@ def _draw_roof(canvas: Canvas, axes: _Axes, roof: Roofline) -> None:
     canvas.polygon([*slope, end, *floor], PALER_BLUE)
     canvas.line(*slope[0], *slope[1], INK, 2.5)
     canvas.line(*slope[1], *end, INK, 2.5)
-    canvas.line(slope[1][0], slope[1][1], slope[1][0], TOP + HEIGHT, QUIET, 1, "4 4")
+    canvas.line(slope[1][0], slope[1][1], slope[1][0], axes.bottom, QUIET, 1, "4 4")
     angle = math.degrees(math.atan2(slope[1][1] - slope[0][1], slope[1][0] - slope[0][0]))
     middle_x, middle_y = slope[0][0] * 0.45 + slope[1][0] * 0.55, slope[0][1] * 0.45 + slope[1][1] * 0.55
     memory = f"{roof.bandwidth_gb_per_s:,.0f} GB/s"
     canvas.text(middle_x - 6, middle_y - 9, memory, size=SMALL, anchor="middle", turn=round(angle))
-    canvas.text(end[0] - 8, end[1] - 8, f"peak {peak:,.0f} GFLOP/s", size=SMALL, anchor="end")
-    canvas.text(slope[1][0] + 6, TOP + HEIGHT - 8, f"ridge {ridge:.3g} FLOP/byte", size=SMALL, fill=QUIET)
+    above = end[1] - 8 if end[1] - TOP > 24 else end[1] + 20  # under the ceiling where the frame is too near
+    canvas.text(end[0] - 8, above, f"peak {peak:,.0f} GFLOP/s", size=SMALL, anchor="end")
+    canvas.text(slope[1][0] + 6, axes.bottom - 8, f"ridge {ridge:.3g} FLOP/byte", size=SMALL, fill=QUIET)
 
 
 def _draw_point(canvas: Canvas, axes: _Axes, point: Point, rate: float, at: int) -> None:
@@ -134,9 +141,9 @@ def _draw_marker(canvas: Canvas, x: float, y: float, at: int, colour: str) -> No
         canvas.polygon(corners, colour, INK)
 
 
-def _draw_legend(canvas: Canvas, placed: list[tuple[Point, float]], roof: Roofline) -> None:
+def _draw_legend(canvas: Canvas, axes: _Axes, placed: list[tuple[Point, float]], roof: Roofline) -> None:
     for at, (point, rate) in enumerate(placed):
-        y = TOP + HEIGHT + 64 + 22 * at
+        y = axes.bottom + 64 + 22 * at
         _draw_marker(canvas, MARGIN + 12, y, at, SERIES[at % len(SERIES)])
         canvas.text(MARGIN + 28, y + 5, f"{chr(ord('A') + at)}  {_words(point, rate, roof)}", size=SMALL + 1)
 

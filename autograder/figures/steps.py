@@ -109,7 +109,7 @@ def _global_index(
                     mine = step > 1 and chosen and (tx, ty) == thread
                     fill = BLUE if mine else PALE_BLUE if chosen else PALER_BLUE if step < 1 else PAPER
                     x, y = left + (bx * block[0] + tx) * cell, top + (by * block[1] + ty) * cell
-                    canvas.rectangle(x, y, cell, cell, fill, LINE, 1)
+                    canvas.rectangle(x, y, cell, cell, fill, LINE, 1 if cell > 12 else 0.3)
     for by in range(grid[1]):
         for bx in range(grid[0]):
             x, y = left + bx * block[0] * cell, top + by * block[1] * cell
@@ -118,8 +118,11 @@ def _global_index(
         canvas.text(left + (bx + 0.5) * block[0] * cell, top - 14, f"{bx}", size=LEAST, anchor="middle")
     for by in range(grid[1]):
         canvas.text(left - 16, top + (by + 0.5) * block[1] * cell + 8, f"{by}", size=LEAST, anchor="middle")
-    x = left + grid[0] * block[0] * cell + 60
     column, row = at[0] * block[0] + thread[0], at[1] * block[1] + thread[1]
+    if step > 1 and cell < 20:  # too small to be seen from the last row
+        x, y = left + (column + 0.5) * cell, top + (row + 0.5) * cell
+        canvas.rectangle(x - 16, y - 16, 32, 32, "none", VERMILLION, 4)
+    x = left + grid[0] * block[0] * cell + 60
     said = [
         (0, "blockDim", f"({block[0]}, {block[1]})"),
         (1, "blockIdx", f"({at[0]}, {at[1]})"),

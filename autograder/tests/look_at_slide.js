@@ -28,6 +28,13 @@
     texts.push({ node, element, drawn, style, size: parseFloat(style.fontSize) * growth, boxes: [...range.getClientRects()] });
   }
 
+  // what a figure's viewBox covers on screen: its element may be wider
+  const paper = svg => {
+    const [matrix, view] = [svg.getScreenCTM(), svg.viewBox.baseVal];
+    const [left, top] = [matrix.e + matrix.a * view.x, matrix.f + matrix.d * view.y];
+    return { left, top, right: left + matrix.a * view.width, bottom: top + matrix.d * view.height };
+  };
+
   const luminance = colour => {
     const linear = colour.slice(0, 3).map(c => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
@@ -45,7 +52,7 @@
     for (const box of boxes) {
       if (box.left < -1 || box.top < -1 || box.right > width + 1 || box.bottom > height + 1)
         wrong.push(`off the slide: ${words(node.data)}`);
-      const frame = (drawn || element.closest("pre, .column") || slide).getBoundingClientRect();
+      const frame = drawn ? paper(drawn) : (element.closest("pre, .column") || slide).getBoundingClientRect();
       if (box.right > frame.right + 2 || box.left < frame.left - 2 || box.bottom > frame.bottom + 2)
         wrong.push(`outside its frame: ${words(node.data)}`);
     }
