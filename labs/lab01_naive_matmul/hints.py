@@ -15,6 +15,7 @@ import numpy as np
 from autograder.devices import Launch, Run
 from autograder.grading import Attempt, hint
 from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.interpreter import WorkLimit
 
 POORLY_COALESCED = 4.0  # sectors a load request beyond which the mapping is to blame
 Matrix = np.ndarray
@@ -173,7 +174,8 @@ def writes_its_input(seen: Evidence) -> bool:
 @misconception()
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at?"""
-    return bool(seen.run.fault and seen.found("endless")) and seen.threads > 1
+    fault = seen.run.fault
+    return isinstance(fault, WorkLimit) or (fault is not None and "took longer than" in fault.message)
 
 
 @misconception("right_on_square_matrices")
@@ -193,7 +195,8 @@ def forgets_the_block_index(seen: Evidence) -> bool:
 def too_few_blocks(seen: Evidence) -> bool:
     """The launch has {seen.across} x {seen.down} threads for {seen.n} columns x {seen.m} rows. Divide each size by the
     block's and round up, not down."""
-    return seen.corner in ((seen.down, seen.across), (seen.across, seen.down)) and not _grid_along_wrong_axes(seen)
+    covered = seen.corner in ((seen.down, seen.across), (seen.across, seen.down))
+    return seen.launch is not None and covered and not _grid_along_wrong_axes(seen)
 
 
 @misconception("works_in_any_order")
@@ -290,7 +293,7 @@ def empty_launch(seen: Evidence) -> bool:
 def block_and_grid_swapped(seen: Evidence) -> bool:
     """Grid and block have changed places: a launch is kernel[grid, block], first the blocks, then a block's threads."""
     first = seen.trials[0].run.launches
-    if not (seen.run.fault and first):
+    if not (seen.run.fault and first) or first[0].block == (1, 1, 1):
         return False
     (across, down), (m, n) = first[0].grid[:2], seen.trials[0].request.arguments["c"].shape
     return first[0].block[:2] in ((-(-n // across), -(-m // down)), (-(-m // across), -(-n // down)))
@@ -300,7 +303,7 @@ def block_and_grid_swapped(seen: Evidence) -> bool:
 def fixed_launch(seen: Evidence) -> bool:
     """Every launch has {seen.grid[0]} x {seen.grid[1]} blocks, whatever the sizes: work the grid out from C's shape."""
     grids = {trial.run.launches[0].grid for trial in seen.trials if trial.run.launches}
-    return len(seen.trials) > 1 and len(grids) == 1 and seen.corner is not None
+    return len(seen.trials) > 1 and len(grids) == 1 and seen.run.fault is None and seen.corner is not None
 
 
 @misconception("right_on_a_larger_product")
@@ -328,11 +331,16 @@ def one_thread_does_everything(seen: Evidence) -> bool:
     return seen.threads == 1
 
 
-@misconception("walks_along_the_rows_of_b", "faster_than_the_baseline")
+@misconception("shares_out_the_work")
+def every_thread_does_everything(seen: Evidence) -> bool:
+    """All {seen.threads} threads compute all of C. Let each find its own row and column, and compute that element."""
+    return seen.threads >= seen.m * seen.n
+
+
+@misconception("shares_out_the_work", "walks_along_the_rows_of_b")
 def one_thread_a_row(seen: Evidence) -> bool:
-    """Each of the {seen.threads} threads works through many elements, a whole row away from its neighbour's: give every
-    element a thread."""
-    return 1 < seen.threads < seen.m * seen.n and seen.sectors > POORLY_COALESCED
+    """The {seen.threads} threads work through {seen.m} x {seen.n} elements, many each: give every element a thread."""
+    return 1 < seen.threads < seen.m * seen.n
 
 
 @misconception("walks_along_the_rows_of_b", "faster_than_the_baseline")

@@ -1,10 +1,13 @@
 """Lab 1, one thread an element: START HERE to see what is asked for. Thresholds first, then the checks, then the hints.
 
 The checks that look for slips with indices use small whole numbers above zero, whose products and sums are exact in
-float32: every missing or surplus term shows, and a wrong element can be worked out on paper. Rounding is judged once, in `right_on_a_larger_product`.
+float32: every missing or surplus term shows, and a wrong element can be worked out on paper. Rounding is judged once,
+in `right_on_a_larger_product`.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,11 +28,18 @@ NO_POINTS_AT = 1.0
 SPEED_SIDE = 1024  # rows and columns of the matrices whose products are timed
 SPEED_BLOCKS_SIMULATED = 16
 
+# Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
+WORK_LIMIT = 12_000_000
+SPEED_WORK_LIMIT = 40_000_000
+MOST_ELEMENTS_A_THREAD = 32
+MOST_EXTRA_WORK = 10.0  # operations counted over the 2 m k n that the product takes; a tile's edge may be wasted
+
 SQUARE = (32, 32, 32)  # m, k, n: whole blocks of 8, 16 or 32 threads
 RAGGED = ((37, 53, 29), (19, 43, 61))  # primes: no block size divides them; one tall, one wide
 TINY = ((1, 1, 1), (1, 5, 1), (7, 1, 1), (1, 1, 9))
 REAL = (70, 90, 110)
-LARGE = (1100, 16, 500)  # more rows than the 1,008 threads of 63 blocks of 16; more than 1,024 blocks of 16x16
+LARGE = (1040, 8, 260)  # more rows than the 1,008 threads of 63 blocks of 16; more than 1,024 blocks of 16x16
+SHARED_OUT = (48, 8, 48)
 ORDER_HAZARDS = ("race", "uninitialised_read", "divergent_barrier")
 ALIGNED = (64, 64, 64)  # rows start at sectors, so that counts are those of the pattern alone
 
@@ -40,7 +50,8 @@ def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False) -> 
         a, b = attempt.uniform((m, k)), attempt.uniform((k, n))
     else:
         a, b = attempt.integers(1, 6, (m, k), np.float32), attempt.integers(1, 6, (k, n), np.float32)
-    return RunRequest("matmul", {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)})
+    arguments = {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)}
+    return RunRequest("matmul", arguments, work_limit=WORK_LIMIT)
 
 
 def expect_right(attempt: Attempt, request: RunRequest, run: Run) -> None:
@@ -59,7 +70,7 @@ def profiled_product(rng: np.random.Generator) -> RunRequest:
     """The product whose counted work the report shows by source line."""
     m, k, n = ALIGNED
     a, b = (rng.uniform(-1, 1, shape).astype(np.float32) for shape in ((m, k), (k, n)))
-    return RunRequest("matmul", {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)})
+    return RunRequest("matmul", {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)}, work_limit=WORK_LIMIT)
 
 
 LAB = Lab(
@@ -87,7 +98,21 @@ def works_in_any_order(attempt: Attempt) -> None:
         raise CheckFailed(str(found[0]), hazards=found)
 
 
-@check(points=3, after=("works_in_any_order",))
+@check(points=1, after=("right_on_square_matrices",))
+def shares_out_the_work(attempt: Attempt) -> None:
+    """Each element is computed once, and many threads share in them."""
+    m, k, n = SHARED_OUT
+    run = attempt.simulate(product(attempt, m, k, n))
+    elements_a_thread = m * n / run.counters.threads
+    extra = run.counters.operations / (2 * m * k * n)
+    attempt.record(elements_a_thread=elements_a_thread, extra_work=extra)
+    if elements_a_thread > MOST_ELEMENTS_A_THREAD:
+        raise CheckFailed(f"Only {run.counters.threads} threads share in {m * n:,} elements; a GPU has thousands.")
+    if extra > MOST_EXTRA_WORK:
+        raise CheckFailed(f"The kernel does {extra:,.0f} times the operations that the product needs.")
+
+
+@check(points=3, after=("works_in_any_order", "shares_out_the_work"))
 def stays_inside_its_arrays(attempt: Attempt) -> None:
     """No thread reads or writes outside its arrays, whatever their sizes."""
     for shape in RAGGED:
@@ -110,7 +135,7 @@ def leaves_its_inputs_alone(attempt: Attempt) -> None:
     attempt.expect_inputs_unchanged(run)
 
 
-@check(points=3, after=("writes_every_element",))
+@check(points=2, after=("writes_every_element",))
 def right_on_ragged_matrices(attempt: Attempt) -> None:
     """Matrices that are not square, and that no block size divides, are multiplied right."""
     expect_right_products(attempt, *RAGGED)
@@ -128,7 +153,7 @@ def right_on_a_larger_product(attempt: Attempt) -> None:
     expect_right_products(attempt, REAL, LARGE, real=True)
 
 
-@check(points=2, after=("right_on_square_matrices",))
+@check(points=2, after=("shares_out_the_work",))
 def walks_along_the_rows_of_b(attempt: Attempt) -> str:
     """Consecutive threads walk along a row of B, so that a load request moves few sectors."""
     run = attempt.simulate(product(attempt, *ALIGNED))
@@ -148,7 +173,7 @@ def faster_than_the_baseline(attempt: Attempt) -> str:
     """It is well ahead of the lab's baseline, whose consecutive threads walk down a column of B."""
     attempt.simulate(product(attempt, *ALIGNED))  # launch and counts, for the hints
     requests = [product(attempt, SPEED_SIDE, SPEED_SIDE, SPEED_SIDE, real=True) for _ in range(2)]
-    requests = [RunRequest(r.function, r.arguments, sample_blocks=SPEED_BLOCKS_SIMULATED) for r in requests]
+    requests = [replace(r, sample_blocks=SPEED_BLOCKS_SIMULATED, work_limit=SPEED_WORK_LIMIT) for r in requests]
 
     def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
         a, b = (request.arguments[name].astype(np.float64) for name in "ab")

@@ -1,4 +1,4 @@
-# fails: right_on_square_matrices; hint: every_thread_does_everything
+# fails: shares_out_the_work; hint: every_thread_does_everything
 import numpy as np
 from numba import cuda
 

@@ -1,4 +1,4 @@
-# fails: right_on_ragged_matrices; hint: wrong_loop_length
+# fails: right_on_ragged_matrices, right_on_tiny_matrices; hint: wrong_loop_length
 import numpy as np
 from numba import cuda
 

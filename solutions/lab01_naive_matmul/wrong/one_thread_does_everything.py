@@ -1,4 +1,4 @@
-# fails: faster_than_the_baseline; hint: one_thread_does_everything
+# fails: shares_out_the_work; hint: one_thread_does_everything
 import numpy as np
 from numba import cuda
 
