@@ -80,8 +80,10 @@ def reachable(function: Function, seen: dict[int, Function] | None = None) -> li
     seen = {} if seen is None else seen
     if id(function) not in seen:
         seen[id(function)] = function
-        for node in ast.walk(function.node):
-            if isinstance(node, ast.Name) and node.id in function.names:
+        names = [node for node in ast.walk(function.node) if isinstance(node, ast.Name)]
+        local = {*function.parameters, *(node.id for node in names if isinstance(node.ctx, ast.Store))}
+        for node in names:
+            if node.id not in local and node.id in function.names:
                 value = function.names[node.id]
                 if isinstance(value, Function):
                     reachable(value, seen)

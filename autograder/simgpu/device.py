@@ -23,7 +23,12 @@ from autograder.simgpu.numba_types import scalar
 
 
 class Session:
-    """The memory and the clock of one use of the simulated GPU, and the records of its launches."""
+    """The memory of one use of the simulated GPU, and the records of its launches.
+
+    The clock of barriers is shared by all sessions, since an array may be handed from one to another.
+    """
+
+    clock = 2  # a shadow's stamp is 0 for "never written" and 1 for "written by the host"
 
     def __init__(
         self,
@@ -42,7 +47,6 @@ class Session:
         self.output = output
         self.keep_records = keep_records
         self.records: list[LaunchRecord] = []
-        self.clock = 2  # 0 is "never written", 1 "written by the host"
 
     def to_device(self, host: np.ndarray) -> DeviceArray:
         return arrays.to_device(self.addresses, host)
@@ -64,14 +68,14 @@ class Session:
             grid,
             block,
             dynamic_shared_bytes=dynamic_shared_bytes,
-            start_clock=self.clock,
+            start_clock=Session.clock,
             work_limit=max(1, self.work_limit - self.work),
             sample_blocks=self.sample_blocks,
             trace=self.trace,
             output=self.output,
         )
         record = running.run(values)
-        self.clock = running.clock + 1
+        Session.clock = running.clock + 1
         self.work += running.work
         if self.keep_records:
             self.records.append(record)

@@ -1,0 +1,95 @@
+"""How a notebook or script gets its device: a CUDA GPU where there is one, the simulated GPU otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.errors import KitError, UsageError
+from autograder.simgpu.hazards import Hazard
+
+ENVIRONMENT = "AUTOGRADER_DEVICE"  # auto, gpu or simulated
+MODEL = "H200"
+
+
+def devices() -> list[str]:
+    """The devices that kernels can run on here, best first, as people know them."""
+    from autograder.cudagpu import find_gpu
+
+    found = find_gpu()
+    return ([found.name] if found.usable else []) + [f"simulated GPU (times estimated for an NVIDIA {MODEL})"]
+
+
+def wants_gpu() -> bool:
+    """Whether live kernels go to a real GPU: as $AUTOGRADER_DEVICE says, by default if there is one."""
+    from autograder.cudagpu import find_gpu
+
+    wish = os.environ.get(ENVIRONMENT, "auto")
+    if wish not in ("auto", "gpu", "simulated"):
+        raise UsageError(f"{ENVIRONMENT} is {wish!r}; it can be auto, gpu or simulated.")
+    if wish == "simulated":
+        return False
+    found = find_gpu()
+    if wish == "gpu" and not found.usable:
+        raise UsageError(f"No GPU can be used here: {found.reason}.", remedy=found.remedy)
+    return found.usable
+
+
+class simulate:  # noqa: N801 (used like a function)
+    """Puts the simulated GPU in place of `numba.cuda`: from here on, or inside a `with` block only."""
+
+    def __init__(self) -> None:
+        from autograder.simgpu import cuda_module
+
+        self._was_installed = getattr(sys.modules.get("numba.cuda"), "simulated", False)
+        self.cuda = cuda_module.install()
+
+    def __enter__(self) -> Any:
+        return self.cuda
+
+    def __exit__(self, *_: object) -> None:
+        if not self._was_installed:
+            from autograder.simgpu import cuda_module
+
+            cuda_module.uninstall()
+
+    def __repr__(self) -> str:
+        return "from numba import cuda now gives the simulated GPU"
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext autograder`: picks the device, says which, and shows errors for people without tracebacks."""
+    shell.set_custom_exc((KitError,), _show_error)
+    try:
+        on_gpu = wants_gpu()
+    except UsageError as error:
+        print(error)
+        return
+    if on_gpu:
+        print(f"Kernels run on the GPU of this machine: {devices()[0]}.")
+        return
+    from autograder.simgpu import cuda_module
+
+    cuda_module.install()
+    cuda_module.device.tell = _tell_in_notebook
+    shell.push({"cuda": sys.modules["numba.cuda"]} if "cuda" in shell.user_ns else {})
+    print(f"Kernels run on the simulated GPU; times are estimates for an NVIDIA {MODEL}.")
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext autograder`: brings back the `numba.cuda` that was there before."""
+    from autograder.simgpu import cuda_module
+
+    cuda_module.uninstall()
+
+
+def _show_error(shell: Any, kind: type, error: KitError, traceback: Any, tb_offset: Any = None) -> list[str]:
+    print(f"{error}", file=sys.stderr)
+    return [str(error)]
+
+
+def _tell_in_notebook(hazards: Sequence[Hazard]) -> None:
+    for hazard in hazards:
+        print(f"{hazard.kind.replace('_', ' ').capitalize()}: {hazard}", file=sys.stderr)

@@ -1,0 +1,230 @@
+"""`profile(kernel)[grid, block](...)`: one launch on the simulated GPU, with everything that was counted and found."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault, Line, UsageError
+from autograder.language.live import as_constant, from_python
+from autograder.language.program import Function, reachable
+from autograder.language.validate import validate_kernel
+from autograder.simgpu.access import Access
+from autograder.simgpu.arrays import DeviceArray
+from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.device import Session, estimate_launch
+from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.lanes import Batch, Mask
+from autograder.simgpu.launch import LaunchRecord
+from autograder.simgpu.primitives import WARP
+
+TRACE_LIMIT = 64  # accesses kept for each source line
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One warp at one branch: which lanes were active, and which of them took it."""
+
+    line: Line
+    block: tuple[int, int, int]
+    warp: int
+    active: np.ndarray  # bool[32]
+    taken: np.ndarray  # bool[32]
+
+    @property
+    def diverges(self) -> bool:
+        return bool(self.taken.any() and (self.active & ~self.taken).any())
+
+
+@dataclass
+class Trace:
+    """The first accesses and branches of each source line, kept while a launch runs."""
+
+    limit: int = TRACE_LIMIT
+    accesses: dict[Line, list[Access]] = field(default_factory=dict)
+    branches: dict[Line, list[Branch]] = field(default_factory=dict)
+
+    def add_access(
+        self, line: Line, kind: str, space: str, array: str, itemsize: int, shape: tuple, block: tuple, warp: int,
+        addresses: np.ndarray,
+    ) -> None:  # fmt: skip
+        kept = self.accesses.setdefault(line, [])
+        if len(kept) < self.limit:
+            step = sum(1 for a in kept if (a.block, a.warp, a.array, a.kind) == (block, warp, array, kind))
+            kept.append(Access(kind, space, array, itemsize, shape, block, warp, addresses, step))
+
+    def add_branch(self, line: Line, mask: Mask, taken: np.ndarray, batch: Batch) -> None:
+        kept = self.branches.setdefault(line, [])
+        for warp in np.unique(mask.where // WARP):
+            if len(kept) >= self.limit:
+                return
+            lanes = slice(warp * WARP, (warp + 1) * WARP)
+            slot, in_block = divmod(int(warp), batch.geometry.warps_per_block)
+            block = batch.geometry.block_index(int(batch.blocks[slot]))
+            kept.append(Branch(line, block, in_block, mask.lanes[lanes].copy(), taken[lanes].copy()))
+
+
+class Profile:
+    """One launch: `counters`, `lines`, `hazards`, `estimate(model)`, and with trace=True `trace(line)`, `divergence()`."""
+
+    def __init__(self, record: LaunchRecord, functions: list[Function], trace: Trace | None) -> None:
+        self.record = record
+        self._functions = functions
+        self._trace = trace
+
+    @property
+    def counters(self) -> Counters:
+        return self.record.counters
+
+    @property
+    def hazards(self) -> tuple[Hazard, ...]:
+        return self.record.hazards
+
+    @property
+    def lines(self) -> tuple[LineProfile, ...]:
+        """The counted work of each source line of the kernel and its device functions, idle lines included."""
+        counted = {each.line: each for each in self.record.lines}
+        for function in self._functions:
+            for number in range(function.node.lineno, (function.node.end_lineno or function.node.lineno) + 1):
+                line = Line(function.file, number)
+                counted.setdefault(line, LineProfile(line, function.line_text(number), Counters()))
+        return tuple(counted[line] for line in sorted(counted))
+
+    def estimate(self, model: str = "H200") -> Any:
+        """The performance model's estimate for a GPU by name ("H200", "T4", ...); see `autograder.perfmodel`."""
+        from autograder.perfmodel import SPECIFICATIONS
+
+        if model not in SPECIFICATIONS:
+            raise UsageError(f"No GPU is called {model!r}.", remedy=f"Known: {', '.join(SPECIFICATIONS)}.")
+        return estimate_launch(self.record, model)
+
+    def trace(self, line: int | str | Line) -> list[Access]:
+        """The accesses kept for a source line, given as its number, a piece of its text, or a `Line`."""
+        kept = self._need_trace().accesses
+        return [access for each in kept if self._is(each, line) for access in kept[each]]
+
+    def divergence(self, line: int | str | Line | None = None) -> list[Branch]:
+        """The branches kept, of one source line or of all."""
+        kept = self._need_trace().branches
+        return [branch for each in kept if line is None or self._is(each, line) for branch in kept[each]]
+
+    def _is(self, candidate: Line, wanted: int | str | Line) -> bool:
+        if isinstance(wanted, Line):
+            return candidate == wanted
+        if isinstance(wanted, str):
+            return any(
+                function.file == candidate.file and wanted in function.line_text(candidate.number)
+                for function in self._functions
+            )
+        return candidate.number == wanted
+
+    def _need_trace(self) -> Trace:
+        if self._trace is None:
+            raise UsageError("This profile kept no accesses.", remedy="Profile with profile(kernel, trace=True).")
+        return self._trace
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: launch, totals, lines and hazards."""
+        return {
+            "kernel": self.record.kernel,
+            "grid": list(self.record.grid),
+            "block": list(self.record.block),
+            "shared_bytes": self.record.shared_bytes,
+            "counters": asdict(self.counters),
+            "lines": [
+                {"file": each.line.file, "line": each.line.number, "text": each.text, "counters": asdict(each.counters)}
+                for each in self.lines
+            ],
+            "hazards": [asdict(hazard) for hazard in self.hazards],
+        }
+
+    def __str__(self) -> str:
+        c = self.counters
+        head = [
+            f"{self.record.kernel}: grid {self.record.grid}, block {self.record.block} on the simulated GPU"
+            + (f" (sampled: {c.simulated_blocks} of {c.blocks} blocks)" if c.is_sampled else ""),
+            f"  {'instr':>11} {'ld sectors':>11} {'st sectors':>11} {'conflicts':>9} {'diverg.':>8}",
+        ]
+        for each in self.lines:
+            k = each.counters
+            conflicts = k.shared_load_bank_conflicts + k.shared_store_bank_conflicts
+            numbers = (k.warp_instructions, k.global_load_sectors, k.global_store_sectors, conflicts, k.divergent_branches)
+            shown = [f"{n:,}" if n else "" for n in numbers]
+            head.append(
+                f"  {shown[0]:>11} {shown[1]:>11} {shown[2]:>11} {shown[3]:>9} {shown[4]:>8}"
+                f"  {each.line.number:>4} {each.text.rstrip()[:80]}"
+            )
+        return "\n".join(head + [f"  {hazard.kind.replace('_', ' ')}: {hazard}" for hazard in self.hazards])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from autograder.reports.source_heat import annotated
+
+        sampled = f", sampled: {self.counters.simulated_blocks:,} of {self.counters.blocks:,} blocks" * self.counters.is_sampled
+        caption = f"{self.record.kernel}: grid {self.record.grid}, block {self.record.block}, simulated GPU{sampled}"
+        found = "".join(f"<li>{escape(hazard.kind.replace('_', ' '))}: {escape(str(hazard))}</li>" for hazard in self.hazards)
+        return annotated(self.lines, caption=caption) + (f"<ul>{found}</ul>" if found else "")
+
+
+class Profiler:
+    """`profile(kernel)`: index it with grid and block, then call it with the kernel's arguments."""
+
+    def __init__(self, kernel: Any, sample_blocks: int | None, trace: bool, trace_limit: int) -> None:
+        self.function = kernel_function(kernel)
+        self.sample_blocks, self.tracing, self.trace_limit = sample_blocks, trace, trace_limit
+
+    def __getitem__(self, configuration: Any) -> Callable[..., Profile]:
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise UsageError("A profile needs a grid and a block.", remedy="Write profile(kernel)[grid, block](...).")
+        return lambda *arguments: self.launch(configuration, arguments)
+
+    def launch(self, configuration: tuple, arguments: tuple) -> Profile:
+        functions = [each for each in reachable(self.function) if each.kind != "host"]
+        for function in functions:
+            validate_kernel(function)
+        trace = Trace(self.trace_limit) if self.tracing else None
+        session = Session(sample_blocks=self.sample_blocks, trace=trace, output=lambda line: None)
+        given, copied_back = [], []
+        for value in arguments:
+            if hasattr(type(value), "copy_to_host") and not isinstance(value, DeviceArray):  # of a real GPU
+                host = value.copy_to_host()
+                copied_back.append((value, host))
+                value = host
+            given.append(value)
+        shared = int(configuration[3]) if len(configuration) > 3 else 0
+        record = session.launch(self.function, configuration[0], configuration[1], tuple(given), shared)
+        for real, host in copied_back:
+            real.copy_to_device(host)
+        return Profile(record, functions, trace)
+
+
+def kernel_function(kernel: Any) -> Function:
+    """The `Function` behind a kernel: of the simulated module, of real Numba, or a plain Python function."""
+    if isinstance(kernel, Function):
+        return kernel
+    if isinstance(kernel, types.FunctionType):
+        return from_python(kernel, "kernel")
+    found = as_constant(kernel)
+    if isinstance(found, Function):
+        if found.kind == "device" and not hasattr(kernel, "__autograder_function__"):  # a real dispatcher
+            return from_python(kernel.py_func, "kernel")
+        return found
+    raise KernelFault(f"profile needs a kernel, not a {type(kernel).__name__}.", remedy="Pass a @cuda.jit function.")
+
+
+def profile(
+    kernel: Any, *, sample_blocks: int | None = None, trace: bool = False, trace_limit: int = TRACE_LIMIT
+) -> Profiler:
+    """Profiles one launch on the simulated GPU: `profile(kernel)[grid, block](a, b, c)` runs it and returns a `Profile`.
+
+    `sample_blocks` simulates only so many blocks, spread over the grid, and scales the counts (outputs are then partial).
+    `trace=True` keeps the first `trace_limit` accesses and branches of each line, for pictures.
+    """
+    return Profiler(kernel, sample_blocks, trace, trace_limit)

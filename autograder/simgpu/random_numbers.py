@@ -1,0 +1,142 @@
+"""numba.cuda.random on the simulated GPU: the xoroshiro128+ generator, bit for bit as Numba defines it.
+
+Source of the algorithm: D. Blackman and S. Vigna, "Scrambled linear pseudorandom number generators" (2018); seeding by
+SplitMix64 and a jump of 2^64 draws for each following state, as Numba documents.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import types
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.language.program import Reference
+from autograder.simgpu.intrinsics import intrinsic, on_lanes
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import View
+from autograder.simgpu.tally import SLOT
+
+if TYPE_CHECKING:
+    from autograder.simgpu.interpreter import Interpreter
+
+STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+RANDOM = "numba.cuda.random"
+JUMP = (0xBEAC0467EBA5FACB, 0xD86B048B86AA9922)
+MASK64 = 0xFFFFFFFFFFFFFFFF
+
+
+def _step(s0: int, s1: int) -> tuple[int, int]:
+    s1 ^= s0
+    return (_rotate(s0, 55) ^ s1 ^ (s1 << 14)) & MASK64, _rotate(s1, 36)
+
+
+def _rotate(x: int, k: int) -> int:
+    return ((x << k) | (x >> (64 - k))) & MASK64
+
+
+def initial_states(n: int, seed: int, subsequence_start: int = 0) -> np.ndarray:
+    """n generator states, each 2^64 draws after the one before."""
+    z = (seed + 0x9E3779B97F4A7C15) & MASK64
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK64
+    s0 = s1 = z ^ (z >> 31)
+    states = np.empty(n, STATE)
+    for _ in range(subsequence_start):
+        s0, s1 = _jump(s0, s1)
+    for i in range(n):
+        if i:
+            s0, s1 = _jump(s0, s1)
+        states[i] = (s0, s1)
+    return states
+
+
+def _jump(s0: int, s1: int) -> tuple[int, int]:
+    to0 = to1 = 0
+    for word in JUMP:
+        for bit in range(64):
+            if word >> bit & 1:
+                to0, to1 = to0 ^ s0, to1 ^ s1
+            s0, s1 = _step(s0, s1)
+    return to0, to1
+
+
+def build_random_module(cuda: Any) -> types.ModuleType:
+    """The `numba.cuda.random` submodule."""
+    module = types.ModuleType(RANDOM, "numba.cuda.random on the simulated GPU")
+
+    def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> Any:
+        return cuda.to_device(initial_states(int(n), int(seed), int(subsequence_start)))
+
+    module.create_xoroshiro128p_states = create_xoroshiro128p_states
+    module.xoroshiro128p_dtype = STATE
+    for name in ("next", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64"):
+        setattr(module, f"xoroshiro128p_{name}", Reference(f"{RANDOM}.xoroshiro128p_{name}"))
+    return module
+
+
+def _next(interpreter: Interpreter, node: ast.AST, mask: Mask, states: View, index: Any) -> np.ndarray:
+    """One draw of 64 bits from each lane's generator, which moves on."""
+    fields = {name: _field(states, name) for name in ("s0", "s1")}
+    s0, s1 = (
+        on_lanes(interpreter, interpreter.memory.load(fields[name], (index,), mask, node)) for name in ("s0", "s1")
+    )
+    result = s0 + s1
+    s1 = s1 ^ s0
+    new0 = _rotated(s0, 55) ^ s1 ^ (s1 << np.uint64(14))
+    interpreter.memory.store(fields["s0"], (index,), new0, mask, node)
+    interpreter.memory.store(fields["s1"], (index,), _rotated(s1, 36), mask, node)
+    interpreter.count_instruction(node, mask)[SLOT["integer_operations"]] += 10 * mask.active
+    return result
+
+
+def _field(states: View, name: str) -> View:
+    from dataclasses import replace
+
+    return replace(states, field=name, dtype=STATE.fields[name][0])
+
+
+def _rotated(x: np.ndarray, k: int) -> np.ndarray:
+    return (x << np.uint64(k)) | (x >> np.uint64(64 - k))
+
+
+def _uniform64(bits: np.ndarray) -> np.ndarray:
+    return (bits >> np.uint64(11)) * np.float64(1.0 / (1 << 53))
+
+
+def _index(interpreter: Interpreter, node: ast.Call, arguments: list) -> Any:
+    return interpreter.as_index(arguments[1], node.args[1])
+
+
+@intrinsic(f"{RANDOM}.xoroshiro128p_next")
+def next_bits(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _next(interpreter, node, mask, arguments[0], _index(interpreter, node, arguments))
+
+
+@intrinsic(f"{RANDOM}.xoroshiro128p_uniform_float32")
+def uniform32(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _uniform64(next_bits(interpreter, node, mask, arguments, keywords)).astype(np.float32)
+
+
+@intrinsic(f"{RANDOM}.xoroshiro128p_uniform_float64")
+def uniform64(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _uniform64(next_bits(interpreter, node, mask, arguments, keywords))
+
+
+def _normal(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, dtype: type) -> np.ndarray:
+    """Box-Muller from two uniform draws."""
+    index = _index(interpreter, node, arguments)
+    u1, u2 = (_uniform64(_next(interpreter, node, mask, arguments[0], index)).astype(dtype) for _ in range(2))
+    return (np.sqrt(dtype(-2.0) * np.log(u1)) * np.cos(dtype(2.0 * math.pi) * u2)).astype(dtype)
+
+
+@intrinsic(f"{RANDOM}.xoroshiro128p_normal_float32")
+def normal32(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _normal(interpreter, node, mask, arguments, np.float32)
+
+
+@intrinsic(f"{RANDOM}.xoroshiro128p_normal_float64")
+def normal64(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return _normal(interpreter, node, mask, arguments, np.float64)
