@@ -39,6 +39,13 @@ class Function:
     def parameters(self) -> tuple[str, ...]:
         return tuple(argument.arg for argument in self.node.args.args)
 
+    @property
+    def local_names(self) -> frozenset[str]:
+        """Parameters and what the body assigns: these hide module-level names of the same spelling."""
+        nodes = ast.walk(self.node)
+        stored = (each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
+        return frozenset((*self.parameters, *stored))
+
     def line(self, node: ast.AST) -> Line:
         return Line(self.file, node.lineno)
 
@@ -80,10 +87,9 @@ def reachable(function: Function, seen: dict[int, Function] | None = None) -> li
     seen = {} if seen is None else seen
     if id(function) not in seen:
         seen[id(function)] = function
-        names = [node for node in ast.walk(function.node) if isinstance(node, ast.Name)]
-        local = {*function.parameters, *(node.id for node in names if isinstance(node.ctx, ast.Store))}
-        for node in names:
-            if node.id not in local and node.id in function.names:
+        local = function.local_names
+        for node in ast.walk(function.node):
+            if isinstance(node, ast.Name) and node.id not in local and node.id in function.names:
                 value = function.names[node.id]
                 if isinstance(value, Function):
                     reachable(value, seen)

@@ -89,6 +89,7 @@ def validate_kernel(function: Function) -> None:
             f"`{function.name}` must take plain parameters: no defaults, *args or **kwargs.", line=function.line(node)
         )
     _check_size(node, function)
+    local = function.local_names
     for inner in _body_nodes(node):
         if isinstance(inner, ast.FunctionDef):
             raise SubmissionError(
@@ -105,7 +106,7 @@ def validate_kernel(function: Function) -> None:
             raise SubmissionError(f"`.{inner.attr}` cannot be used in a kernel.", line=function.line(inner))
         if isinstance(inner, ast.Name) and inner.id.startswith("__"):
             raise SubmissionError(f"`{inner.id}` cannot be used in a kernel.", line=function.line(inner))
-        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in function.names:
+        if isinstance(inner, ast.Name) and inner.id not in local and inner.id in function.names:
             function.names[inner.id]  # raises where the name stands for something forbidden
 
 
