@@ -20,8 +20,8 @@ GIB = 1 << 30
 class Limits:
     """What a submission may use. Wall-clock times are kept by the grader, the rest by the operating system."""
 
-    run_seconds: float = 60  # one run or comparison
-    submission_seconds: float = 240  # all of them together
+    run_seconds: float = 20  # one run or comparison
+    submission_seconds: float = 120  # all of them together
     memory_bytes: int = 3 * GIB
     file_bytes: int = GIB // 16  # no file of the worker grows beyond
     message_bytes: int = 2 * GIB  # one reply, outputs included

@@ -177,7 +177,7 @@ def test_what_is_listed_as_in_force_is_in_force():
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     said = " ".join(found["said"])
-    assert "separate process" in said and "time 60 s a run" in said
+    assert "separate process" in said and "time 20 s a run" in said
     assert ("no network" in said) == (found["network"] != "allowed")
     assert ("memory 1 GiB" in said) == (found["memory"] != "allowed")
     assert ("files 1 MiB" in said) == (found["files"] != "allowed")
