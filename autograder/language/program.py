@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from autograder.errors import Line, SubmissionError
@@ -45,6 +46,18 @@ class Function:
         nodes = ast.walk(self.node)
         stored = (each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
         return frozenset((*self.parameters, *stored))
+
+    @cached_property
+    def locals(self) -> frozenset[str]:
+        """Names that the function itself binds: its parameters, and whatever it assigns anywhere (Python's rule)."""
+        bound = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        return frozenset(bound | set(self.parameters))
+
+    @cached_property
+    def free_names(self) -> tuple[str, ...]:
+        """Names that the body takes from outside, each once, in order."""
+        used = [n.id for statement in self.node.body for n in ast.walk(statement) if isinstance(n, ast.Name)]
+        return tuple(dict.fromkeys(name for name in used if name not in self.locals and name in self.names))
 
     def line(self, node: ast.AST) -> Line:
         return Line(self.file, node.lineno)

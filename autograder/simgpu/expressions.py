@@ -100,10 +100,10 @@ class Expressions:
     def name(self: Interpreter, node: ast.Name, mask: Mask) -> Any:
         if node.id in self.frame.variables:
             return self.read_variable(node, mask)
-        names = self.frame.function.names
-        if node.id in names:
-            return self.freeze(names[node.id], node)
-        if node.id in BUILTINS:
+        function = self.frame.function
+        if node.id in function.free_names:
+            return self.freeze(function.names[node.id], node)
+        if node.id in BUILTINS and node.id not in function.locals:
             return Reference(f"builtins.{node.id}")
         raise self.fault(
             node, f"`{node.id}` is not defined here.", "Assign it before this line, or check how it is spelled."
