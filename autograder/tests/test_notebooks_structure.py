@@ -1,0 +1,116 @@
+"""Every lesson is a finished page: run in order, pictures with alt text, no machine's paths, hidden answers that work.
+
+What the cells print is checked by nbval; what the exercises say, by test_notebooks_exercises.py.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+MACHINE_PATH = re.compile(r"(?<![\w.])(/home/|/Users/|/root\b|/tmp/|/work/|[A-Z]:\\Users)|ipykernel_\d+|0x[0-9a-f]{8,}")
+
+pytestmark = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+
+
+def cells(path: Path, kind: str) -> list[dict[str, Any]]:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    return [cell | {"source": "".join(cell["source"])} for cell in notebook["cells"] if cell["cell_type"] == kind]
+
+
+def prose(path: Path) -> str:
+    return "\n\n".join(cell["source"] for cell in cells(path, "markdown"))
+
+
+def outputs(path: Path) -> list[dict[str, Any]]:
+    return [output for cell in cells(path, "code") for output in cell["outputs"]]
+
+
+def test_every_code_cell_was_executed_in_order_without_an_error(path: Path) -> None:
+    assert [cell["execution_count"] for cell in cells(path, "code")] == list(range(1, len(cells(path, "code")) + 1))
+    assert not [
+        output for output in outputs(path) if output["output_type"] == "error" or output.get("name") == "stderr"
+    ]
+
+
+def test_every_cell_that_shows_something_has_its_output_committed(path: Path) -> None:
+    silent = re.compile(r"^(@cuda\.jit|def |%load_ext|import |from |my_)")
+    for cell in cells(path, "code"):
+        if not cell["outputs"]:
+            last = [line for line in cell["source"].splitlines() if line and not line.startswith(" ")][-1]
+            assert silent.match(last), f"nothing was shown by:\n{cell['source']}"
+
+
+def test_there_are_pictures_and_each_has_alt_text(path: Path) -> None:
+    pictures = [output for output in outputs(path) if "image/svg+xml" in output.get("data", {})]
+    assert len(pictures) >= 3
+    for each in pictures:
+        assert len(each["metadata"]["image/svg+xml"]["alt"]) > 30
+        assert "<script" not in "".join(each["data"]["image/svg+xml"])
+    assert not re.search(r"!\[\]\(|<img(?![^>]*alt=)", prose(path))
+
+
+def test_no_path_or_address_of_a_machine_was_committed(path: Path) -> None:
+    found = MACHINE_PATH.search(path.read_text(encoding="utf-8"))
+    assert not found, found
+
+
+def test_a_lesson_opens_with_a_question_and_closes_with_what_you_can_now_do(path: Path) -> None:
+    pages = [cell["source"] for cell in cells(path, "markdown")]
+    assert pages[0].startswith("# ") and "?" in pages[0]
+    assert "## What you can now do" in pages[-1] and "## Sources" in pages[-1]
+    assert len(re.findall(r"\*\*Predict", prose(path))) >= 3
+
+
+def test_at_most_two_cells_are_spared_the_comparison_of_outputs(path: Path) -> None:
+    tags = [tag for cell in cells(path, "code") for tag in cell["metadata"].get("tags", [])]
+    assert set(tags) <= {"nbval-ignore-output"}
+    assert len(tags) <= 2
+
+
+def test_links_to_files_lead_somewhere(path: Path) -> None:
+    without_code = re.sub(r"`[^`\n]*`|^    .*$", "", prose(path), flags=re.M)
+    targets = re.findall(r"\]\((?!https?://|#)([^)]+)\)", without_code)
+    assert targets
+    missing = [target for target in targets if not (NOTEBOOKS / target).exists()]
+    assert not missing
+
+
+def test_three_to_six_exercises_wait_for_an_answer_and_each_hidden_answer_is_right(path: Path) -> None:
+    lesson = __import__(f"autograder.exercises.lesson{path.stem[:2]}", fromlist=["lesson"])
+    everything = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    asked = [at for at, cell in enumerate(everything) if re.search(r"^lesson\d\d\.", "".join(cell["source"]), re.M)]
+    assert 3 <= len(asked) <= 6
+    for at in asked:
+        call = re.search(r"^lesson\d\d\.(\w+)\((\w+)\)$", "".join(everything[at]["source"]), re.M)
+        shown = "".join(everything[at]["outputs"][0]["data"]["text/plain"])
+        assert "Your turn" in shown, f"{call[1]} was committed with an answer"
+        answer = "".join(everything[at + 1]["source"])
+        assert answer.startswith("<details><summary>Answer</summary>\n\n")
+        program = re.search(r"```python\n(.*?)```", answer, re.S)[1]
+        reply = getattr(lesson, call[1])(evaluated(program, call[2], f"answer to {call[1]}"))
+        assert reply.outcome == "right", f"{call[1]}: {reply}"
+
+
+def evaluated(program: str, name: str, file: str) -> Any:
+    """The value that a hidden answer gives to `name`; a kernel's source stays readable, as it is in a notebook."""
+    import linecache
+    import math
+
+    import numpy as np
+
+    from autograder import simulate
+
+    linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
+    with simulate():
+        from numba import cuda
+
+        scope: dict[str, Any] = {"np": np, "math": math, "cuda": cuda}
+        exec(compile(program, file, "exec"), scope)
+        return scope[name]
