@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -70,29 +69,16 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def _gpu() -> Iterator[Finding]:
-    """The card and its driver, then numba-cuda, which only a GPU needs."""
-    card = _nvidia_smi()
-    if card is None:
-        yield Finding("GPU", False, "none; everything runs on the simulated GPU", optional=True)
-        return
-    yield Finding("GPU", True, card, optional=True)
-    version = _version("numba-cuda")
-    driver = card.rsplit("driver ", 1)[-1].split(".")[0]
-    extra = "cu13" if driver.isdigit() and int(driver) >= 580 else "cu12"  # CUDA 13 needs driver 580 or later
-    remedy = "" if version else f'To use this GPU: {Path(sys.executable).name} -m pip install "numba-cuda[{extra}]"'
-    yield Finding("numba-cuda", version is not None, version or "not installed", remedy, optional=True)
-    if version:
+    """The card, its driver and numba-cuda; the course runs without them."""
+    from autograder.cudagpu import find_gpu
+
+    gpu = find_gpu()
+    if gpu.usable:
+        yield Finding("GPU", True, f"{gpu.name}, numba-cuda {_version('numba-cuda')}", optional=True)
         yield _gpu_runs()
-
-
-def _nvidia_smi() -> str | None:
-    command = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return None
-    name, memory, driver = (part.strip() for part in answer.splitlines()[0].split(","))
-    return f"{name}, {memory}, driver {driver}"
+    else:
+        found = f"{gpu.name}: {gpu.reason}" if gpu.name else gpu.reason
+        yield Finding("GPU", False, f"{found}; kernels run on the simulated GPU", gpu.remedy, optional=True)
 
 
 def _gpu_runs() -> Finding:

@@ -30,7 +30,7 @@ class Runner(Protocol):
 
     def run(self, request: RunRequest, on: Place) -> Run: ...
 
-    def compare(self, requests: Sequence[RunRequest]) -> Comparison: ...
+    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +208,7 @@ class Attempt:
         between. `requests` have distinct inputs of one shape. `verify(request, outputs)` checks the output of every
         timed call on a real GPU and raises `CheckFailed`. Returns the line to show when it passed.
         """
-        comparison = self.comparison = self._runner.compare(list(requests))
+        comparison = self.comparison = self._runner.compare(list(requests), threshold)
         self.flags += comparison.flags
         if comparison.fault is not None:
             raise CheckFailed(str(comparison.fault))

@@ -23,6 +23,7 @@ class Limits:
     run_seconds: float = 20  # one run or comparison
     submission_seconds: float = 120  # all of them together
     memory_bytes: int = 3 * GIB
+    gpu_memory_bytes: int = 24 * GIB  # of the host, where a driver maps its own buffers as well
     file_bytes: int = GIB // 16  # no file of the worker grows beyond
     message_bytes: int = 2 * GIB  # one reply, outputs included
 
@@ -84,6 +85,7 @@ class CompareJob:
     """Compares baseline and submission; answer: `Comparison`."""
 
     requests: Sequence[RunRequest]
+    threshold: float
 
 
 @dataclass(frozen=True)

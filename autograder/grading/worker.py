@@ -20,7 +20,7 @@ from autograder.grading.jobs import Begin, CompareJob, Greeting, Limits, Read, R
 
 START_SECONDS = 180  # a first start may compile and cache primitives, or wait for a driver
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE", "APPDATA")
-PASSED_ON_PREFIXES = ("NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_CACHE_HOME")
+PASSED_ON_PREFIXES = ("AUTOGRADER_", "NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_")
 # -I keeps the current folder off the module path: a submission called numba.py must not be imported by anybody.
 BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from autograder.grading.worker_process import main; main()"
 
@@ -146,10 +146,10 @@ class Worker:
         except SubmissionError as fault:
             return Run(fault=fault)
 
-    def compare(self, requests: Sequence[RunRequest]) -> Comparison:
+    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
         """One comparison with the baseline; what the submission got wrong is `Comparison.fault`."""
         try:
-            return self._about_submission(CompareJob(requests))
+            return self._about_submission(CompareJob(requests, threshold))
         except SubmissionError as fault:
             return Comparison(0.0, 0.0, 0.0, self.source, 0.0, 0.0, fault=fault)
 

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 from autograder.devices import Device
@@ -30,7 +31,9 @@ from autograder.grading.jobs import (
     receive,
     send,
 )
+from autograder.language import parse_program, read_submission
 from autograder.language.program import Function, Program
+from autograder.live import wants_gpu
 
 SIMULATED = "autograder.simgpu.device:SimulatedDevice"
 GPU = "autograder.cudagpu:GpuDevice"
@@ -90,7 +93,9 @@ class Session:
         self.device = open_device(begin.device)
         self.simulated: Device | None = self.device if self.device.source == "simulated" else None
         # Devices open first: a driver may need what the limits forbid.
-        self.greeting = Greeting(self.device.name, self.device.source, isolate(begin.limits))
+        if self.device.source == "measured":
+            self.limits = replace(self.limits, memory_bytes=self.limits.gpu_memory_bytes)
+        self.greeting = Greeting(self.device.name, self.device.source, isolate(self.limits))
         self.program: Program | None = None
         self.baseline: Program | None = None
 
@@ -104,7 +109,9 @@ class Session:
             if isinstance(job, CompareJob):
                 if self.baseline is None:
                     raise GraderFault("The lab compares speed but names no baseline.")
-                return Reply(self.device.compare(self.baseline, self._program(), job.requests))
+                # Measuring stops once the interval is clear of the threshold; an estimate has no interval.
+                options = {"threshold": job.threshold} if self.device.source == "measured" else {}
+                return Reply(self.device.compare(self.baseline, self._program(), job.requests, **options))
             raise GraderFault(f"The worker knows no job called {type(job).__name__}.")
         except MemoryError:
             self.program = None
@@ -123,8 +130,6 @@ class Session:
         return self.simulated
 
     def read(self, job: Read) -> Summary:
-        from autograder.language import parse_program, read_submission
-
         self.program = None
         try:
             self.baseline = parse_program(read_submission(job.baseline)) if job.baseline else None
@@ -151,17 +156,8 @@ def _summary(function: Function) -> FunctionSummary:
 
 
 def open_device(name: str) -> Device:
-    """The device called "gpu" or "simulated", the GPU if there is one ("auto"), or what "module:callable" returns."""
+    """The device called "gpu" or "simulated", a notebook's choice ("auto"), or what "module:callable" returns."""
     if name == "auto":
-        name = "gpu" if gpu_is_available() else "simulated"
+        name = "gpu" if wants_gpu() else "simulated"
     module, _, attribute = {"gpu": GPU, "simulated": SIMULATED}.get(name, name).partition(":")
     return getattr(importlib.import_module(module), attribute)()
-
-
-def gpu_is_available() -> bool:
-    """Whether a CUDA GPU and what it takes to use it are here."""
-    try:
-        from autograder.cudagpu import is_available
-    except ImportError:
-        return False
-    return is_available()

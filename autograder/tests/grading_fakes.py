@@ -51,7 +51,7 @@ class FakeWorker:
     def run(self, request: RunRequest, on: str) -> Run:
         return run_in_numpy(self.function, request)
 
-    def compare(self, requests: Sequence[RunRequest]) -> Comparison:
+    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
         speed = self.speed
         return Comparison(speed, 0.9 * speed, 1.1 * speed, "simulated", 1000.0, 1000.0 / speed)
 

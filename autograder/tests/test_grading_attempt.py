@@ -195,9 +195,9 @@ def test_an_interval_that_holds_the_threshold_passes_and_is_flagged(ratio):
 def test_the_output_of_every_timed_call_is_verified():
     attempt = attempt_with()
     requests = [RunRequest("double", {}), RunRequest("double", {})]
-    comparison = attempt._runner.compare(requests)
+    comparison = attempt._runner.compare(requests, 2)
     timed = {"outputs": ({"out": 1}, {"out": 2}, {"out": 3}), "request_of_output": (0, 1, 0)}
-    attempt._runner.compare = lambda _: type(comparison)(**{**vars(comparison), **timed})
+    attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), **timed})
     seen = []
     attempt.speedup(requests, threshold=2, verify=lambda request, outputs: seen.append((request, outputs["out"])))
     assert [(requests.index(request), out) for request, out in seen if request is requests[0]] == [(0, 1), (0, 3)]
@@ -206,8 +206,8 @@ def test_the_output_of_every_timed_call_is_verified():
 
 def test_a_fault_during_timing_fails_the_check():
     attempt = attempt_with()
-    comparison = attempt._runner.compare([])
-    attempt._runner.compare = lambda _: type(comparison)(**{**vars(comparison), "fault": KernelFault("It hung.")})
+    comparison = attempt._runner.compare([], 2)
+    attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), "fault": KernelFault("It hung.")})
     with pytest.raises(CheckFailed, match="It hung."):
         attempt.speedup([], threshold=2)
 

@@ -1,12 +1,20 @@
-"""The cells that a session has run, put in order as the notebook would have them."""
+"""`check` in a notebook: the cells that a session has run, in order, give the verdict of the saved notebook."""
 
 from __future__ import annotations
 
 import json
 
+import nbclient
+import nbformat
+import pytest
 from IPython.core.inputtransformer2 import TransformerManager
+from nbformat.v4 import new_code_cell
 
-from autograder.grading.notebook import _named, defining_cells
+from autograder.errors import UsageError
+from autograder.grading.grade import check_submission
+from autograder.grading.labs import labs_root, load_lab
+from autograder.grading.notebook import _lab_of, _named, defining_cells
+from autograder.grading.worker import Worker
 
 TRANSFORM = TransformerManager().transform_cell
 
@@ -59,3 +67,44 @@ def test_cells_are_called_as_in_the_saved_notebook_where_they_read_the_same(tmp_
     assert labels == ["lab.ipynb, code cell 1", "In [5]"]
     notebook.write_text("not JSON")
     assert _named(defining_cells(history, TRANSFORM)[0], notebook)[0].label == "In [4]"
+
+
+# ---- in a real kernel ------------------------------------------------------------------------------
+
+SOLUTION = labs_root().parent / "solutions" / "lab01_naive_matmul" / "lab.ipynb"
+STARTER = labs_root() / "lab01_naive_matmul" / "lab.ipynb"
+
+
+def session(saved, run, path, monkeypatch):
+    """Points, what is shown in JupyterLab, and the submission's name, after running the code cells of `run`.
+
+    `saved` is what the open notebook has on disk meanwhile.
+    """
+    path.write_bytes(saved.read_bytes())
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+    monkeypatch.setenv("AUTOGRADER_DEVICE", "simulated")
+    monkeypatch.setenv("PYTHONPATH", str(labs_root().parent))
+    notebook = nbformat.read(run, 4)
+    ask = "import json\nresult = report.result\nprint(json.dumps([result.points, result.submission, result.outcome]))"
+    notebook.cells += [new_code_cell('report = check("lab01")\nreport'), new_code_cell(ask)]
+    nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
+    return json.loads(notebook.cells[-1].outputs[0]["text"]), notebook.cells[-2].outputs[0]["data"]
+
+
+def test_what_was_run_is_checked_even_where_the_saved_notebook_is_older(tmp_path, monkeypatch):
+    (points, submission, outcome), shown = session(STARTER, SOLUTION, tmp_path / "lab.ipynb", monkeypatch)
+    assert (points, submission, outcome) == (load_lab("lab01").points, "lab.ipynb", "passed")
+    assert "<" in shown["text/html"] and "passed" in shown["text/plain"]
+
+
+def test_the_notebook_and_the_command_line_give_the_same_verdict_on_the_starter(tmp_path, monkeypatch):
+    (points, _, outcome), _ = session(STARTER, STARTER, tmp_path / "lab.ipynb", monkeypatch)
+    with Worker("simulated") as worker:
+        result = check_submission(load_lab("lab01"), STARTER, worker=worker)
+    assert (points, outcome) == (result.points, result.outcome) == (0, "failed")
+
+
+def test_the_lab_is_known_from_the_folder_that_the_notebook_is_in(tmp_path):
+    assert _lab_of(tmp_path / "lab01_naive_matmul" / "lab.ipynb") == "lab01_naive_matmul"
+    with pytest.raises(UsageError, match="Which lab"):
+        _lab_of(tmp_path / "elsewhere" / "lab.ipynb")
