@@ -152,7 +152,13 @@ class Profile:
         for each in self.lines:
             k = each.counters
             conflicts = k.shared_load_bank_conflicts + k.shared_store_bank_conflicts
-            numbers = (k.warp_instructions, k.global_load_sectors, k.global_store_sectors, conflicts, k.divergent_branches)
+            numbers = (
+                k.warp_instructions,
+                k.global_load_sectors,
+                k.global_store_sectors,
+                conflicts,
+                k.divergent_branches,
+            )
             shown = [f"{n:,}" if n else "" for n in numbers]
             head.append(
                 f"  {shown[0]:>11} {shown[1]:>11} {shown[2]:>11} {shown[3]:>9} {shown[4]:>8}"
@@ -167,9 +173,14 @@ class Profile:
 
         from autograder.reports.source_heat import annotated
 
-        sampled = f", sampled: {self.counters.simulated_blocks:,} of {self.counters.blocks:,} blocks" * self.counters.is_sampled
+        sampled = (
+            f", sampled: {self.counters.simulated_blocks:,} of {self.counters.blocks:,} blocks"
+            * self.counters.is_sampled
+        )
         caption = f"{self.record.kernel}: grid {self.record.grid}, block {self.record.block}, simulated GPU{sampled}"
-        found = "".join(f"<li>{escape(hazard.kind.replace('_', ' '))}: {escape(str(hazard))}</li>" for hazard in self.hazards)
+        found = "".join(
+            f"<li>{escape(hazard.kind.replace('_', ' '))}: {escape(str(hazard))}</li>" for hazard in self.hazards
+        )
         return annotated(self.lines, caption=caption) + (f"<ul>{found}</ul>" if found else "")
 
 

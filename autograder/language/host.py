@@ -134,9 +134,7 @@ class HostInterpreter:
     def bind(self, function: Function, arguments: list, keywords: dict[str, Any], node: ast.AST | None) -> dict:
         spec = function.node.args
         if spec.vararg or spec.kwarg or spec.posonlyargs:
-            raise SubmissionError(
-                f"`{function.name}` must take plain parameters.", line=function.line(function.node)
-            )
+            raise SubmissionError(f"`{function.name}` must take plain parameters.", line=function.line(function.node))
         names = [a.arg for a in spec.args]
         values = dict(zip(names, arguments, strict=False)) | keywords
         for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):

@@ -161,7 +161,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "numpy.zeros_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.empty_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.ones_like": lambda array, dtype=None: np.ones(array.shape, dtype or array.dtype),
-    "numpy.array": lambda items, dtype=None: np.array(items if isinstance(items, np.ndarray) else _listed(items), dtype),
+    "numpy.array": lambda items, dtype=None: np.array(
+        items if isinstance(items, np.ndarray) else _listed(items), dtype
+    ),
     "numpy.asarray": lambda items, dtype=None: np.asarray(items, dtype),
     "numpy.ascontiguousarray": np.ascontiguousarray,
     "numpy.arange": lambda *bounds, dtype=None: np.arange(*(_small(b) for b in bounds), dtype=dtype),

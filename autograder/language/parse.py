@@ -140,9 +140,7 @@ def _define(statement: ast.stmt, cell: Cell, names: ModuleNames, functions: dict
                 _define(inner, cell, names, functions)
 
 
-def _bind(
-    target: ast.expr, value: ast.expr, cell: Cell, names: ModuleNames, functions: dict[str, Function]
-) -> None:
+def _bind(target: ast.expr, value: ast.expr, cell: Cell, names: ModuleNames, functions: dict[str, Function]) -> None:
     if isinstance(target, ast.Name):
         names.definitions[target.id] = Constant(value, cell.file)
         names._values.pop(target.id, None)

@@ -34,9 +34,7 @@ MOST_NODES = 20_000
 MOST_DEPTH = 200
 
 
-def decorated_kind(
-    node: ast.FunctionDef, names: object, file: str
-) -> tuple[Kind, int | None, SubmissionError | None]:
+def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kind, int | None, SubmissionError | None]:
     """What a function's decorators make of it: (kind, max_registers, what is wrong with them)."""
     if not node.decorator_list:
         return "host", None, None
@@ -99,9 +97,7 @@ def validate_kernel(function: Function) -> None:
         if not isinstance(inner, ALLOWED_NODES):
             where = function.line(inner) if hasattr(inner, "lineno") else function.line(node)
             advice = next((text for kind, text in _ADVICE.items() if isinstance(inner, kind)), "")
-            raise SubmissionError(
-                f"A kernel cannot contain this ({type(inner).__name__}).", line=where, remedy=advice
-            )
+            raise SubmissionError(f"A kernel cannot contain this ({type(inner).__name__}).", line=where, remedy=advice)
         if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
             raise SubmissionError(f"`.{inner.attr}` cannot be used in a kernel.", line=function.line(inner))
         if isinstance(inner, ast.Name) and inner.id.startswith("__"):

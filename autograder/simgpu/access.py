@@ -230,11 +230,15 @@ class Memory:
             totals = np.zeros(prim.TOTALS, np.int64)
             linear = place.linear
             if view.field is None:
-                prim.count_sectors(place.mask.lanes, linear, address, itemsize, buffer.touched, np.uint8(1 + (kind != READ)), totals)  # noqa: E501
+                prim.count_sectors(
+                    place.mask.lanes, linear, address, itemsize, buffer.touched, np.uint8(1 + (kind != READ)), totals
+                )  # noqa: E501
             else:  # elements of a structure lie `stride` apart but only `itemsize` bytes of each are moved
                 unit = np.gcd(stride, itemsize)
                 begin = linear * (stride // unit) + (address - buffer.address) // unit
-                prim.count_sectors(place.mask.lanes, begin, buffer.address, unit, buffer.touched, np.uint8(1 + (kind != READ)), totals)  # noqa: E501
+                prim.count_sectors(
+                    place.mask.lanes, begin, buffer.address, unit, buffer.touched, np.uint8(1 + (kind != READ)), totals
+                )  # noqa: E501
             requests, sectors, lines, elements = (int(n) for n in totals[:4])
         row[SLOT[f"global_{name}_requests"]] += requests
         row[SLOT[f"global_{name}_sectors"]] += sectors
@@ -310,9 +314,7 @@ class Memory:
     def index_at(self, indices: tuple, lane: int) -> tuple[int, ...]:
         return tuple(int(i[lane]) if isinstance(i, np.ndarray) else int(i) for i in indices)
 
-    def report_outside(
-        self, view: View, indices: tuple, mask: Mask, bad: np.ndarray, node: ast.AST, kind: int
-    ) -> None:
+    def report_outside(self, view: View, indices: tuple, mask: Mask, bad: np.ndarray, node: ast.AST, kind: int) -> None:
         if not len(bad):
             return
         index = self.index_at(indices, int(bad[0]))
@@ -382,9 +384,7 @@ class Memory:
             ),
         )
 
-    def report_race(
-        self, view: View, place: Place, findings: np.ndarray, node: ast.AST, kind: int, value: Any
-    ) -> None:
+    def report_race(self, view: View, place: Place, findings: np.ndarray, node: ast.AST, kind: int, value: Any) -> None:
         interpreter = self.interpreter
         lane = int(findings[prim.RACE_LANE])
         other = int(findings[prim.RACE_OTHER])

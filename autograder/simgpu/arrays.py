@@ -73,7 +73,9 @@ class DeviceArray:
         part = host[key]
         if not isinstance(part, np.ndarray):
             return part
-        start = (part.__array_interface__["data"][0] - self._buffer.data.__array_interface__["data"][0]) if part.size else 0
+        start = (
+            (part.__array_interface__["data"][0] - self._buffer.data.__array_interface__["data"][0]) if part.size else 0
+        )
         steps = tuple(step // self.dtype.itemsize for step in part.strides)
         return DeviceArray(self._buffer, part.shape, steps, start // self.dtype.itemsize)
 

@@ -66,7 +66,9 @@ device = LiveDevice()
 class Kernel:
     """What `@cuda.jit` makes of a function here: `kernel[grid, block](...)` runs it on the simulated GPU."""
 
-    def __init__(self, py_func: Callable, *, is_device: bool, options: dict[str, Any], parameters: tuple | None) -> None:
+    def __init__(
+        self, py_func: Callable, *, is_device: bool, options: dict[str, Any], parameters: tuple | None
+    ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
         self.is_device = is_device
@@ -82,9 +84,7 @@ class Kernel:
         if self.is_device:
             raise KernelFault(f"`{self.__name__}` is a device function: kernels call it, the host cannot launch it.")
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-            raise KernelFault(
-                "A launch needs a grid and a block.", remedy=f"Write {self.__name__}[grid, block](...)."
-            )
+            raise KernelFault("A launch needs a grid and a block.", remedy=f"Write {self.__name__}[grid, block](...).")
         return Configured(self, configuration)
 
     def __call__(self, *arguments: Any) -> None:
@@ -178,7 +178,9 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | No
     return device.session.to_device(np.asarray(obj))
 
 
-def device_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0) -> DeviceArray:  # noqa: E501
+def device_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", stream: Any = 0
+) -> DeviceArray:  # noqa: E501
     """Uninitialised device memory; reading it before writing is reported."""
     array = device.session.device_array(shape if order == "C" else tuple(shape)[::-1], dtype)
     return array if order == "C" else array.T

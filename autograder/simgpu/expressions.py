@@ -386,9 +386,8 @@ class Expressions:
         if any(index is Ellipsis for index in indices):
             raise self.fault(node, "`...` cannot be used in a kernel.", "Write out every index.")
         if len(indices) > value.ndim:
-            raise self.fault(
-                node, f"`{value.name}` has {value.ndim} dimension{'s' * (value.ndim != 1)}, but {len(indices)} indices are given."
-            )  # fmt: skip
+            dimensions = "1 dimension" if value.ndim == 1 else f"{value.ndim} dimensions"
+            raise self.fault(node, f"`{value.name}` has {dimensions}, but {len(indices)} indices are given.")
         return value, tuple(indices)
 
     def index(self: Interpreter, node: ast.expr, mask: Mask) -> Any:
@@ -405,7 +404,9 @@ class Expressions:
         if value.dtype.kind not in "iub":
             text = ast.unparse(node)
             raise self.fault(
-                node, f"The index `{text}` is {value.dtype}; an index must be an integer.", "Use // instead of /, or int()."
+                node,
+                f"The index `{text}` is {value.dtype}; an index must be an integer.",
+                "Use // instead of /, or int().",
             )
         return value
 
@@ -514,7 +515,9 @@ class Expressions:
                 )  # fmt: skip
             return self.call_function(function, ordered, mask, node)
         if isinstance(function, TypeReference):
-            return CALLS["builtins.convert"](self, node, mask, [arguments[0] if arguments else np.int64(0), function], {})
+            return CALLS["builtins.convert"](
+                self, node, mask, [arguments[0] if arguments else np.int64(0), function], {}
+            )
         if isinstance(function, Reference):
             handler = CALLS.get(function.path)
             if handler is None:

@@ -278,7 +278,9 @@ class Interpreter(Expressions):
         left = running.only(lanes)
         return left if left.active else None
 
-    def after_loop(self, node: ast.For | ast.While, mask: Mask, broken: list[Mask], returned_before: int) -> Mask | None:
+    def after_loop(
+        self, node: ast.For | ast.While, mask: Mask, broken: list[Mask], returned_before: int
+    ) -> Mask | None:
         returned = self.frame.returned[returned_before:]
         lanes = mask.lanes
         for each in returned:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Interpreter", ast.AST, Mask, list, dict], Any]
 CALLS: dict[str, Handler] = {}
-VALUES: dict[str, Callable[["Interpreter"], Any]] = {}
+VALUES: dict[str, Callable[[Interpreter], Any]] = {}
 
 CUDA = "numba.cuda"
 
@@ -94,7 +94,7 @@ VALUES[f"{CUDA}.laneid"] = lambda i: (i.batch.thread_in_block() & 31).astype(np.
 for _module in ("math", "numpy"):
     for _name in ("pi", "e", "inf", "nan", "tau"):
         if hasattr(math, _name) and (_module == "math" or hasattr(np, _name)):
-            VALUES[f"{_module}.{_name}"] = lambda i, v=np.float64(getattr(math, _name)): v
+            VALUES[f"{_module}.{_name}"] = lambda i, v=_name: np.float64(getattr(math, v))
 
 
 def _dimensions(node: ast.AST, interpreter: Interpreter, arguments: list) -> int:
@@ -231,9 +231,13 @@ def _atomic(operation: str) -> Handler:
                 node, f"cuda.atomic.{operation} takes an array, an index and {wanted} value{'s' * (wanted > 1)}."
             )
         view, index = arguments[0], arguments[1]
-        indices = tuple(interpreter.as_index(i, node.args[1]) for i in (index if isinstance(index, tuple) else (index,)))
+        indices = tuple(
+            interpreter.as_index(i, node.args[1]) for i in (index if isinstance(index, tuple) else (index,))
+        )
         if len(indices) != view.ndim:
-            raise interpreter.fault(node, f"`{view.name}` has {view.ndim} dimensions, but {len(indices)} indices are given.")
+            raise interpreter.fault(
+                node, f"`{view.name}` has {view.ndim} dimensions, but {len(indices)} indices are given."
+            )
         want_old = not keywords.get("_discard")
         values = tuple(interpreter.number(value, node) for value in operands)
         return interpreter.memory.atomic(operation, view, indices, values, mask, node, want_old)
@@ -260,7 +264,9 @@ _FLOAT_FUNCTIONS = {
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "fabs": np.abs, "degrees": np.degrees, "radians": np.radians,
 }  # fmt: skip
-_NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}  # fmt: skip
+_NUMPY_NAMES = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+}  # fmt: skip
 _CHEAP = {"fabs"}
 
 
@@ -389,7 +395,9 @@ def power(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, 
 
 
 @intrinsic("builtins.divmod")
-def divide_with_remainder(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> tuple:
+def divide_with_remainder(
+    interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict
+) -> tuple:
     left, right = arguments
     quotient = interpreter.binary(node, ast.FloorDiv(), left, right, mask)
     return quotient, interpreter.binary(node, ast.Mod(), left, right, mask)
@@ -417,8 +425,12 @@ def _extreme(function: Callable) -> Handler:
     return handler
 
 
-CALLS["builtins.max"] = CALLS["numpy.maximum"] = _extreme(lambda a, b: np.where(b > a, b, a) if np.ndim(a) or np.ndim(b) else max(a, b))  # noqa: E501
-CALLS["builtins.min"] = CALLS["numpy.minimum"] = _extreme(lambda a, b: np.where(b < a, b, a) if np.ndim(a) or np.ndim(b) else min(a, b))  # noqa: E501
+CALLS["builtins.max"] = CALLS["numpy.maximum"] = _extreme(
+    lambda a, b: np.where(b > a, b, a) if np.ndim(a) or np.ndim(b) else max(a, b)
+)  # noqa: E501
+CALLS["builtins.min"] = CALLS["numpy.minimum"] = _extreme(
+    lambda a, b: np.where(b < a, b, a) if np.ndim(a) or np.ndim(b) else min(a, b)
+)  # noqa: E501
 CALLS["math.fmax"] = CALLS["numpy.fmax"] = _extreme(np.fmax)
 CALLS["math.fmin"] = CALLS["numpy.fmin"] = _extreme(np.fmin)
 

@@ -200,9 +200,7 @@ class Launch:
             unique_load_sectors=_scaled_sectors(buffers, [read for read, _ in touched], scale),
             unique_store_sectors=_scaled_sectors(buffers, [wrote for _, wrote in touched], scale),
         )
-        lines = tuple(
-            LineProfile(line, self.text_of(line), counts) for line, counts in scaled.lines().items()
-        )
+        lines = tuple(LineProfile(line, self.text_of(line), counts) for line, counts in scaled.lines().items())
         return LaunchRecord(
             kernel=self.kernel.name,
             grid=self.geometry.grid,
@@ -255,9 +253,7 @@ class Launch:
         if id(value) not in self._constants:
             data = np.ascontiguousarray(value)
             buffer = Buffer(data.reshape(-1).copy(), 0, "constant", name)
-            view = View(
-                buffer, 0, data.shape, contiguous_strides(data.shape), data.dtype, name, read_only=True
-            )
+            view = View(buffer, 0, data.shape, contiguous_strides(data.shape), data.dtype, name, read_only=True)
             self._constants[id(value)] = view
         return self._constants[id(value)]
 
@@ -352,8 +348,10 @@ def _possible_views(value: ast.expr, own: dict[str, Any]) -> set[str]:
     if isinstance(value, ast.Subscript):
         array = own.get(_root(value))
         given = len(value.slice.elts) if isinstance(value.slice, ast.Tuple) else 1
-        whole = isinstance(array, View) and given >= array.ndim and not any(
-            isinstance(part, ast.Slice) for part in ast.walk(value.slice)
+        whole = (
+            isinstance(array, View)
+            and given >= array.ndim
+            and not any(isinstance(part, ast.Slice) for part in ast.walk(value.slice))
         )
         return set() if whole else {_root(value)}
     return set()

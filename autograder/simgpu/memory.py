@@ -33,7 +33,9 @@ class Buffer:
     checking: shared memory always, global memory once a kernel writes it or while parts of it are uninitialised.
     """
 
-    def __init__(self, data: np.ndarray, address: int, space: Space, name: str = "", *, initialised: bool = True) -> None:
+    def __init__(
+        self, data: np.ndarray, address: int, space: Space, name: str = "", *, initialised: bool = True
+    ) -> None:
         assert data.ndim == 1
         self.data = data
         self.address = address

@@ -38,12 +38,13 @@ def scalar(value: object) -> np.generic:
 
 @cache
 def integer_result(a: np.dtype, b: np.dtype) -> np.dtype:
-    """The dtype in which Numba computes on two integers or booleans: at least 64 bits wide."""
-    if a.kind == "u" and b.kind == "u":
-        return UINT64
-    if UINT64 in (a, b):
-        return UINT64 if "b" in (a.kind, b.kind) else FLOAT64
-    return INT64
+    """The dtype in which Numba computes on two integers or booleans: 64 bits, unsigned only if both are."""
+    return UINT64 if a.kind == "u" and b.kind == "u" else INT64
+
+
+def _fits_float32(dtype: np.dtype) -> bool:
+    """Integers that Numba converts to float32 unasked (uint16 is not among them, though it would fit)."""
+    return dtype.kind in "bi" and dtype.itemsize <= 2 or dtype == np.dtype(np.uint8)
 
 
 @cache
@@ -52,14 +53,12 @@ def common(a: np.dtype, b: np.dtype) -> np.dtype:
     if a.kind in "biu" and b.kind in "biu":
         return integer_result(a, b)
     if "c" in (a.kind, b.kind):
-        narrow = {a, b} <= {COMPLEX64, FLOAT32, FLOAT16} or (
-            COMPLEX64 in (a, b) and all(d.kind == "c" or d.itemsize <= 2 or d == FLOAT32 for d in (a, b))
-        )
+        narrow = all(d in (COMPLEX64, FLOAT32, FLOAT16) or _fits_float32(d) for d in (a, b))
         return COMPLEX64 if narrow else COMPLEX128
     floats = [d for d in (a, b) if d.kind == "f"]
     whole = [d for d in (a, b) if d.kind != "f"]
     widest = max(floats, key=lambda d: d.itemsize)
-    if whole and whole[0].itemsize > 2:  # int32 does not fit float32 without loss: Numba goes to float64
+    if whole and not _fits_float32(whole[0]):  # Numba goes to float64 rather than lose digits
         return FLOAT64
     return widest
 
@@ -86,8 +85,6 @@ def operator_types(op: type[ast.operator], a: np.dtype, b: np.dtype) -> tuple[np
         if a == BOOL and b == BOOL:
             return BOOL, BOOL
         wide = integer_result(a, b)
-        if wide.kind == "f":
-            wide = UINT64
         return wide, wide
     if op in (ast.LShift, ast.RShift):
         if not whole:

@@ -13,6 +13,11 @@ WARP = 32
 SECTOR_BYTES = 32  # CUDA C++ Programming Guide: global memory is accessed in 32-byte sectors
 LINE_SECTORS = 4  # and cached in 128-byte lines
 BANKS = 32  # shared memory has 32 banks of 4-byte words
+SECTOR_SHIFT, LINE_SHIFT, WARP_SHIFT = (
+    5,
+    2,
+    5,
+)  # the same as shifts: Numba's // checks signs and is several times slower
 
 # slots of the `totals` vector that the counting primitives add to
 REQUESTS, SECTORS, LINES, ELEMENTS, BAD_LANE, WRAPPED_LANE, BAD_COUNT, WRAPPED_COUNT, TOTALS = range(9)
@@ -125,7 +130,7 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
     keys = np.empty(64, np.int64)
     owner = np.full(64, -1, np.int64)
     requests = sectors = lines = elements = 0
-    first_sector = address // SECTOR_BYTES
+    first_sector = address >> SECTOR_SHIFT
     for first in range(0, lanes.shape[0], WARP):
         active = 0
         rising = True
@@ -151,13 +156,13 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
                         elements += 1
                         last_element = e
                         begin = address + e * itemsize
-                        for s in range(begin // SECTOR_BYTES, (begin + itemsize - 1) // SECTOR_BYTES + 1):
+                        for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
                             if s != last_sector:
                                 sectors += 1
                                 last_sector = s
                                 touched[s - first_sector] |= mark
-                                if s // LINE_SECTORS != last_line:
-                                    last_line = s // LINE_SECTORS
+                                if s >> LINE_SHIFT != last_line:
+                                    last_line = s >> LINE_SHIFT
                                     lines += 1
             continue
         # lanes jump about: small hash sets, cleared by naming their owner
@@ -175,7 +180,7 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
             owner[slot] = tag
             keys[slot] = e
             elements += 1
-            for s in range(begin // SECTOR_BYTES, (begin + itemsize - 1) // SECTOR_BYTES + 1):
+            for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
                 touched[s - first_sector] |= mark
         # the distinct elements are in the table: reduce them to sectors and lines
         distinct = np.empty(64, np.int64)
@@ -183,7 +188,7 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
         for slot in range(64):
             if owner[slot] == first * 4:
                 begin = address + keys[slot] * itemsize
-                for s in range(begin // SECTOR_BYTES, (begin + itemsize - 1) // SECTOR_BYTES + 1):
+                for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
                     seen = False
                     for j in range(n):
                         if distinct[j] == s:
@@ -195,7 +200,7 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
         sectors += n
         m = 0
         for j in range(n):
-            line = distinct[j] // LINE_SECTORS
+            line = distinct[j] >> LINE_SHIFT
             seen = False
             for i in range(m):
                 if keys[i] == line:
@@ -235,7 +240,7 @@ def count_wavefronts(lanes, linear, address, itemsize):
             for lane in range(start, start + group):
                 if not lanes[lane]:
                     continue
-                w = (address + linear[lane] * itemsize) // 4
+                w = (address + linear[lane] * itemsize) >> 2
                 for part in range(words_each):
                     word = w + part
                     if rising and word > low:
@@ -253,7 +258,7 @@ def count_wavefronts(lanes, linear, address, itemsize):
                     if not seen:
                         words[n] = word
                         n += 1
-                        bank = word % BANKS
+                        bank = word & (BANKS - 1)
                         depth[bank] += 1
                         if depth[bank] > worst:
                             worst = depth[bank]
@@ -335,79 +340,82 @@ def check_order(
     of the reads since, and the two accesses' sites. Two accesses are in order when the earlier one's stamp lies
     before the last barrier that both threads passed: of the warp, of the block, or of the grid.
     """
-    for lane in range(lanes.shape[0]):
-        if not lanes[lane]:
-            continue
-        e = linear[lane]
-        me = first_thread + lane
-        my_warp = me // WARP
-        my_block = me // threads_padded
-        warp_base = warp_sync[lane // WARP]
-        block_base = block_sync[lane // threads_padded]
-        wrote_at = shadow[e, 0]
-        if kind == READ and check_unset and wrote_at == 0:
-            if findings[UNSET_COUNT] == 0:
-                findings[UNSET_LANE] = lane
-            findings[UNSET_COUNT] += 1
-        if wrote_at >= grid_sync and wrote_at > 0:
-            writer = np.int64(shadow[e, 1])
-            was_atomic = writer < 0
-            if was_atomic:
-                writer = -1 - writer
-            if writer != me and not (was_atomic and kind == ATOMIC):
-                base = grid_sync
-                if writer // WARP == my_warp:
-                    base = warp_base
-                elif writer // threads_padded == my_block:
-                    base = block_base
-                if wrote_at >= base:
-                    if findings[RACE_COUNT] == 0:
-                        findings[RACE_LANE] = lane
-                        findings[RACE_OTHER] = writer
-                        findings[RACE_OTHER_WROTE] = 1
-                        findings[RACE_OTHER_SITE] = shadow[e, 5]
-                    findings[RACE_COUNT] += 1
-        read_at = shadow[e, 2]
-        if kind != READ:
-            if read_at >= grid_sync and read_at > 0:
-                reader = np.int64(shadow[e, 3])
-                breadth = shadow[e, 4]
-                if reader != me or breadth > 0:
+    for first_lane in range(0, lanes.shape[0], WARP):
+        slot = first_lane // threads_padded
+        block_first = first_thread + slot * threads_padded  # threads of this lane's block: [block_first, block_last]
+        block_last = block_first + threads_padded - 1
+        warp_base = warp_sync[first_lane >> WARP_SHIFT]
+        block_base = block_sync[slot]
+        my_warp = (first_thread + first_lane) >> WARP_SHIFT
+        for lane in range(first_lane, first_lane + WARP):
+            if not lanes[lane]:
+                continue
+            e = linear[lane]
+            me = first_thread + lane
+            wrote_at = shadow[e, 0]
+            if kind == READ and check_unset and wrote_at == 0:
+                if findings[UNSET_COUNT] == 0:
+                    findings[UNSET_LANE] = lane
+                findings[UNSET_COUNT] += 1
+            if wrote_at >= grid_sync and wrote_at > 0:
+                writer = np.int64(shadow[e, 1])
+                was_atomic = writer < 0
+                if was_atomic:
+                    writer = -1 - writer
+                if writer != me and not (was_atomic and kind == ATOMIC):
                     base = grid_sync
-                    if breadth <= 1 and reader // WARP == my_warp:
+                    if writer >> WARP_SHIFT == my_warp:
                         base = warp_base
-                    elif breadth <= 2 and reader // threads_padded == my_block:
+                    elif block_first <= writer <= block_last:
                         base = block_base
-                    if read_at >= base:
+                    if wrote_at >= base:
                         if findings[RACE_COUNT] == 0:
                             findings[RACE_LANE] = lane
-                            findings[RACE_OTHER] = reader
-                            findings[RACE_OTHER_WROTE] = 0
-                            findings[RACE_OTHER_SITE] = shadow[e, 6]
+                            findings[RACE_OTHER] = writer
+                            findings[RACE_OTHER_WROTE] = 1
+                            findings[RACE_OTHER_SITE] = shadow[e, 5]
                         findings[RACE_COUNT] += 1
-            shadow[e, 0] = now
-            shadow[e, 1] = -1 - me if kind == ATOMIC else me
-            shadow[e, 5] = site
-        else:
-            breadth = 0
-            if read_at >= grid_sync and read_at > 0:
-                reader = np.int64(shadow[e, 3])
-                old = shadow[e, 4]
-                if reader != me or old > 0:
-                    if reader // WARP == my_warp:
-                        if read_at >= warp_base:
-                            breadth = max(old, 1)
-                        elif old > 1 and read_at >= block_base:
-                            breadth = old
-                    elif reader // threads_padded == my_block:
-                        if read_at >= block_base:
-                            breadth = max(old, 2)
-                    else:
-                        breadth = 3
-            shadow[e, 2] = now
-            shadow[e, 3] = me
-            shadow[e, 4] = breadth
-            shadow[e, 6] = site
+            read_at = shadow[e, 2]
+            if kind != READ:
+                if read_at >= grid_sync and read_at > 0:
+                    reader = np.int64(shadow[e, 3])
+                    breadth = shadow[e, 4]
+                    if reader != me or breadth > 0:
+                        base = grid_sync
+                        if breadth <= 1 and reader >> WARP_SHIFT == my_warp:
+                            base = warp_base
+                        elif breadth <= 2 and block_first <= reader <= block_last:
+                            base = block_base
+                        if read_at >= base:
+                            if findings[RACE_COUNT] == 0:
+                                findings[RACE_LANE] = lane
+                                findings[RACE_OTHER] = reader
+                                findings[RACE_OTHER_WROTE] = 0
+                                findings[RACE_OTHER_SITE] = shadow[e, 6]
+                            findings[RACE_COUNT] += 1
+                shadow[e, 0] = now
+                shadow[e, 1] = -1 - me if kind == ATOMIC else me
+                shadow[e, 5] = site
+            else:
+                breadth = 0
+                if read_at >= grid_sync and read_at > 0:
+                    reader = np.int64(shadow[e, 3])
+                    old = shadow[e, 4]
+                    if reader != me or old > 0:
+                        if reader >> WARP_SHIFT == my_warp:
+                            if read_at >= warp_base:
+                                breadth = max(old, 1)
+                            elif old > 1 and read_at >= block_base:
+                                breadth = old
+                        elif block_first <= reader <= block_last:
+                            if read_at >= block_base:
+                                breadth = max(old, 2)
+                        else:
+                            breadth = 3
+                shadow[e, 2] = now
+                shadow[e, 3] = me
+                shadow[e, 4] = breadth
+                shadow[e, 6] = site
 
 
 SHADOW_COLUMNS = 7

@@ -1,0 +1,206 @@
+"""Counted work, held against an H200's hardware counters and against counts worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder import profile
+from autograder.simgpu import cuda_module
+
+cuda = cuda_module.build_module()
+TILE = 16
+
+
+@cuda.jit
+def naive_x_to_columns(a, b, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        c[row, column] = total
+
+
+@cuda.jit
+def naive_x_to_rows(a, b, c):
+    row, column = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        c[row, column] = total
+
+
+@cuda.jit
+def tiled(a, b, c):
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    column, row = cuda.grid(2)
+    total = np.float32(0)
+    for phase in range(a.shape[1] // TILE):
+        tile_a[ty, tx] = a[row, phase * TILE + tx]
+        tile_b[ty, tx] = b[phase * TILE + ty, column]
+        cuda.syncthreads()
+        for k in range(TILE):
+            total += tile_a[ty, k] * tile_b[k, tx]
+        cuda.syncthreads()
+    c[row, column] = total
+
+
+# Nsight Compute on an H200, N = 256, 16 x 16 blocks: load requests, load sectors, store requests, store sectors
+MATMULS = {
+    "naive_x_to_rows": (naive_x_to_rows, (1_048_576, 8_912_896, 2_048, 32_768)),
+    "naive_x_to_columns": (naive_x_to_columns, (1_048_576, 2_097_152, 2_048, 8_192)),
+    "tiled": (tiled, (65_536, 262_144, 2_048, 8_192)),
+}
+
+
+@pytest.mark.parametrize("name", MATMULS)
+def test_matmul_requests_and_sectors_equal_what_an_h200_counted(name):
+    kernel, measured = MATMULS[name]
+    rng = np.random.default_rng(1)
+    a, b = (rng.random((256, 256), dtype=np.float32) for _ in range(2))
+    c = np.zeros((256, 256), np.float32)
+    p = profile(kernel)[(16, 16), (16, 16)](a, b, c)
+    np.testing.assert_allclose(c, a.astype(float) @ b, rtol=1e-5)
+    k = p.counters
+    counted = k.global_load_requests, k.global_load_sectors, k.global_store_requests, k.global_store_sectors
+    assert counted == measured
+    assert not [h for h in p.hazards if h.severity == "error"]
+
+
+def transpose_with_columns(columns):
+    @cuda.jit
+    def transpose(source, target):
+        tile = cuda.shared.array((32, columns), np.float32)
+        x = cuda.blockIdx.x * 32 + cuda.threadIdx.x
+        y = cuda.blockIdx.y * 32 + cuda.threadIdx.y
+        for j in range(0, 32, 8):
+            tile[cuda.threadIdx.y + j, cuda.threadIdx.x] = source[y + j, x]
+        cuda.syncthreads()
+        x = cuda.blockIdx.y * 32 + cuda.threadIdx.x
+        y = cuda.blockIdx.x * 32 + cuda.threadIdx.y
+        for j in range(0, 32, 8):
+            target[y + j, x] = tile[cuda.threadIdx.x, cuda.threadIdx.y + j]
+
+    return transpose
+
+
+@pytest.mark.parametrize("columns, wavefronts, conflicts", [(33, 2_048, 0), (32, 65_536, 63_488)])
+def test_transpose_wavefronts_equal_what_an_h200_counted(columns, wavefronts, conflicts):
+    source = np.arange(256 * 256, dtype=np.float32).reshape(256, 256)
+    target = np.zeros_like(source)
+    p = profile(transpose_with_columns(columns))[(8, 8), (32, 8)](source, target)
+    assert (target == source.T).all()
+    assert (p.counters.shared_load_wavefronts, p.counters.shared_load_bank_conflicts) == (wavefronts, conflicts)
+
+
+@cuda.jit
+def histogram(items, bins):
+    i = cuda.grid(1)
+    step = cuda.gridsize(1)
+    for j in range(i, items.size, step):
+        cuda.atomic.add(bins, items[j], 1)
+
+
+def test_atomic_requests_and_sectors_follow_the_rule_seen_on_the_h200():
+    items = np.random.default_rng(3).integers(0, 256, 65_536).astype(np.int32)
+    bins = np.zeros(256, np.int32)
+    p = profile(histogram)[64, 256](items, bins)
+    assert (bins == np.bincount(items, minlength=256)).all()
+    assert p.counters.global_atomic_requests == 2_048
+    # by hand: over each sector of 8 bins that a warp touches, the most lanes on one bin
+    expected = 0
+    for step in range(4):
+        for warp in items.reshape(4, 512, 32)[step]:
+            counts = np.bincount(warp, minlength=256).reshape(32, 8)
+            expected += int(counts.max(axis=1).sum())
+    assert p.counters.global_atomic_sectors == expected
+
+
+@cuda.jit
+def copy_with_stride(source, target, stride, offset):
+    i = cuda.grid(1)
+    target[i] = source[i * stride + offset]
+
+
+# (dtype, stride, offset): sectors of one warp's 32 loads, worked out by hand
+STRIDES = {
+    ("float32", 1, 0): 4, ("float32", 2, 0): 8, ("float32", 8, 0): 32, ("float32", 33, 0): 32, ("float32", 1, 1): 5,
+    ("float32", 0, 7): 1, ("float64", 1, 0): 8, ("float64", 2, 0): 16, ("int8", 1, 0): 1, ("int8", 1, 31): 2,
+    ("int16", 1, 0): 2, ("complex128", 1, 0): 16,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype, stride, offset", STRIDES)
+def test_sectors_of_strides_offsets_and_element_sizes(dtype, stride, offset):
+    source = np.ones(32 * max(1, stride) + offset + 1, dtype)
+    p = profile(copy_with_stride)[1, 32](source, np.zeros(32, dtype), np.int64(stride), np.int64(offset))
+    assert p.counters.global_load_requests == 1
+    assert p.counters.global_load_sectors == STRIDES[dtype, stride, offset]
+    assert p.counters.global_load_useful_bytes == source.itemsize * (32 if stride else 1)
+
+
+@cuda.jit
+def read_shared_with_stride(target, stride):
+    data = cuda.shared.array(2048, np.float32)
+    t = cuda.threadIdx.x
+    for j in range(t, 2048, 32):
+        data[j] = j
+    cuda.syncthreads()
+    target[t] = data[(t * stride) % 2048]
+
+
+@pytest.mark.parametrize(
+    "stride, wavefronts", [(0, 1), (1, 1), (2, 2), (3, 1), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)]
+)
+def test_bank_conflicts_by_stride(stride, wavefronts):
+    p = profile(read_shared_with_stride)[1, 32](np.zeros(32, np.float32), np.int64(stride))
+    line = next(each.counters for each in p.lines if "target[t]" in each.text)
+    assert (line.shared_load_wavefronts, line.shared_load_bank_conflicts) == (wavefronts, wavefronts - 1)
+
+
+@cuda.jit
+def odd_lanes_work(out):
+    i = cuda.grid(1)
+    if i % 2 == 1:
+        out[i] = i
+
+
+@cuda.jit
+def later_warps_work(out):
+    i = cuda.grid(1)
+    if i >= 64:
+        out[i] = i
+
+
+def test_divergence_is_counted_by_warp():
+    k = profile(odd_lanes_work)[2, 128](np.zeros(256, np.int32)).counters
+    assert (k.divergent_branches, k.warps_with_divergence, k.warps) == (8, 8, 8)
+    k = profile(later_warps_work)[1, 128](np.zeros(128, np.int32)).counters
+    assert (k.divergent_branches, k.warps_with_divergence) == (0, 0)
+
+
+def test_the_62_by_76_picture_under_16_by_16_blocks():
+    @cuda.jit
+    def picture(out):
+        x, y = cuda.grid(2)
+        if x < out.shape[1] and y < out.shape[0]:
+            out[y, x] = 1
+
+    # 76 wide: 5 blocks, the last covers 12 of its 16 columns; 62 high: 4 blocks, the last covers 14 of its 16 rows.
+    # A warp is two rows of 16. Right-hand blocks diverge in every warp that has rows in the picture: 3 x 8 + 7 = 31.
+    # Elsewhere the bottom blocks' last warp is wholly outside, so it does not diverge.
+    k = profile(picture)[(5, 4), (16, 16)](np.zeros((62, 76), np.int32)).counters
+    assert k.warps_with_divergence == 31
+
+
+def test_a_sample_of_blocks_is_labelled_and_scaled():
+    a = np.ones((256, 256), np.float32)
+    whole = profile(naive_x_to_columns)[(16, 16), (16, 16)](a, a, np.zeros_like(a)).counters
+    part = profile(naive_x_to_columns, sample_blocks=16)[(16, 16), (16, 16)](a, a, np.zeros_like(a))
+    assert part.counters.is_sampled and part.counters.simulated_blocks == 16
+    assert "sampled" in str(part)
+    assert part.counters.global_load_sectors == whole.global_load_sectors

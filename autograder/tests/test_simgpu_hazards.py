@@ -1,0 +1,263 @@
+"""What the simulated GPU finds wrong: a table of small kernels, each with the hazard it must and must not get."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder import profile
+from autograder.errors import KernelFault
+from autograder.simgpu import cuda_module
+
+cuda = cuda_module.build_module()
+
+
+@cuda.jit
+def past_the_end(a):
+    a[cuda.grid(1)] = 1
+
+
+@cuda.jit
+def wraps_round(a):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] = a[i - 1]
+
+
+@cuda.jit
+def everyone_writes_one_element(a):
+    a[0] = cuda.grid(1)
+
+
+@cuda.jit
+def everyone_writes_the_same(a):
+    a[0] = 7
+
+
+@cuda.jit
+def shifts_in_place(a):
+    i = cuda.grid(1)
+    if i + 1 < a.size:
+        a[i] = a[i + 1]
+
+
+@cuda.jit
+def no_barrier(a):
+    s = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    s[t] = a[t]
+    a[t] = s[63 - t]
+
+
+@cuda.jit
+def with_barrier(a):
+    s = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    s[t] = a[t]
+    cuda.syncthreads()
+    a[t] = s[63 - t]
+
+
+@cuda.jit
+def second_barrier_missing(a):
+    s = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    for _ in range(2):
+        s[t] = a[t]
+        cuda.syncthreads()
+        a[t] = s[63 - t]
+
+
+@cuda.jit
+def reads_unwritten_shared(a):
+    s = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    if t < 32:
+        s[t] = 1
+    cuda.syncthreads()
+    a[t] = s[t]
+
+
+@cuda.jit
+def barrier_in_a_branch(a):
+    t = cuda.threadIdx.x
+    if t < 40:
+        a[t] = 1
+        cuda.syncthreads()
+
+
+@cuda.jit
+def barrier_after_an_early_return(a):
+    t = cuda.threadIdx.x
+    if t >= 40:
+        return
+    a[t] = 1
+    cuda.syncthreads()
+
+
+@cuda.jit
+def warp_without_sync(a):
+    s = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    if t < 32:
+        s[t] = t
+        a[t] = s[31 - t]
+
+
+@cuda.jit
+def warp_with_sync(a):
+    s = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    if t < 32:
+        s[t] = t
+        cuda.syncwarp()
+        a[t] = s[31 - t]
+
+
+@cuda.jit
+def atomic_sum(a):
+    cuda.atomic.add(a, 0, 1.0)
+
+
+@cuda.jit
+def unset_on_one_path(a):
+    t = cuda.threadIdx.x
+    if t < 10:
+        x = 1
+    a[t] = x
+
+
+@cuda.jit
+def too_big_for_the_array(a):
+    a[cuda.threadIdx.x] = 300
+
+
+@cuda.jit
+def float64_by_accident(a):
+    t = cuda.threadIdx.x
+    a[t] = a[t] * 2.5
+
+
+@cuda.jit
+def float32_throughout(a):
+    t = cuda.threadIdx.x
+    a[t] = a[t] * np.float32(2.5)
+
+
+@cuda.jit
+def tree_reduction(a):
+    s = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    s[t] = a[t]
+    cuda.syncthreads()
+    half = 32
+    while half > 0:
+        if t < half:
+            s[t] += s[t + half]
+        cuda.syncthreads()
+        half //= 2
+    if t == 0:
+        a[0] = s[0]
+
+
+# kernel, element type: the (kind, severity) of every hazard it must get, and nothing else
+TABLE = {
+    "past_the_end": (past_the_end, "float32", {("out_of_bounds", "error")}),
+    "wraps_round": (wraps_round, "float32", {("negative_index", "warning"), ("race", "error")}),
+    "everyone_writes_one_element": (everyone_writes_one_element, "float32", {("race", "error")}),
+    "everyone_writes_the_same": (everyone_writes_the_same, "float32", {("race", "warning")}),
+    "shifts_in_place": (shifts_in_place, "float32", {("race", "error")}),
+    "no_barrier": (no_barrier, "float32", {("race", "error")}),
+    "with_barrier": (with_barrier, "float32", set()),
+    "second_barrier_missing": (second_barrier_missing, "float32", {("race", "error")}),
+    "reads_unwritten_shared": (reads_unwritten_shared, "float32", {("uninitialised_read", "error")}),
+    "barrier_in_a_branch": (barrier_in_a_branch, "float32", {("divergent_barrier", "error")}),
+    "barrier_after_an_early_return": (barrier_after_an_early_return, "float32", set()),
+    "warp_without_sync": (warp_without_sync, "float32", {("race", "error")}),
+    "warp_with_sync": (warp_with_sync, "float32", set()),
+    "atomic_sum": (atomic_sum, "float32", set()),
+    "unset_on_one_path": (unset_on_one_path, "float32", {("unset_variable", "error")}),
+    "too_big_for_the_array": (too_big_for_the_array, "uint8", {("overflow_on_store", "warning")}),
+    "float64_by_accident": (float64_by_accident, "float32", {("accidental_float64", "warning")}),
+    "float32_throughout": (float32_throughout, "float32", set()),
+    "tree_reduction": (tree_reduction, "float32", set()),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_each_kernel_gets_exactly_its_hazards(name):
+    kernel, dtype, expected = TABLE[name]
+    array = np.ones(64 if name != "past_the_end" else 60, dtype)
+    p = profile(kernel)[1, 64](array)
+    assert {(hazard.kind, hazard.severity) for hazard in p.hazards} == expected, p.hazards
+
+
+def test_a_hazard_names_line_block_thread_array_index_and_remedy():
+    (hazard,) = profile(past_the_end)[2, 32](np.zeros(60, np.float32)).hazards
+    assert (hazard.block, hazard.thread, hazard.array, hazard.index) == ((1, 0, 0), (28, 0, 0), "a", (60,))
+    assert hazard.text == "a[cuda.grid(1)] = 1" and hazard.line.file == "test_simgpu_hazards.py"
+    assert hazard.occurrences == 4 and "guard" in hazard.remedy
+
+
+def test_a_race_names_both_threads_and_both_lines():
+    (hazard,) = profile(no_barrier)[1, 64](np.zeros(64, np.float32)).hazards
+    assert hazard.other_line.number == hazard.line.number - 1
+    assert hazard.other_thread != hazard.thread
+    assert "syncthreads" in hazard.remedy or "syncwarp" in hazard.remedy
+
+
+def test_uninitialised_device_memory_is_reported_until_it_is_written():
+    array = cuda.device_array(64, np.float32)
+
+    @cuda.jit
+    def double(a):
+        a[cuda.grid(1)] += a[cuda.grid(1)]
+
+    @cuda.jit
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    assert {h.kind for h in profile(double)[1, 64](array).hazards} == {"uninitialised_read"}
+    array = cuda.device_array(64, np.float32)
+    assert profile(fill)[1, 64](array).hazards == ()
+    assert profile(double)[1, 64](array).hazards == ()
+
+
+def endless_while(a):
+    i = 0
+    while i < 10:
+        a[0] = 1
+
+
+def waits_for_another_thread(a):
+    while a[0] == 0:
+        pass
+
+
+@pytest.mark.parametrize("function", [endless_while, waits_for_another_thread])
+def test_loops_that_cannot_end_are_told_at_their_line(function):
+    from autograder.simgpu.device import Session
+
+    session = Session(work_limit=2_000_000)
+    from autograder.language.live import from_python
+
+    with pytest.raises(KernelFault) as found:
+        session.launch(from_python(function, "kernel"), 1, 32, (np.zeros(4, np.float32),))
+    assert found.value.line is not None and "`" in str(found.value) or "loop" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    "grid, block, words",
+    [
+        (1, 2048, "at most 1,024"),
+        (0, 32, "at least 1"),
+        (2.0, 32, "float"),
+        ((1, 2, 3, 4), 32, "one to three"),
+        (1, (32, 32, 2), "2,048 threads"),
+        ((1, 70_000), 32, "70,000 in y"),
+        (10**9, 1024, "threads"),
+    ],
+)
+def test_launches_that_no_gpu_accepts_say_why(grid, block, words):
+    with pytest.raises(KernelFault, match=words.replace("(", r"\(")):
+        profile(past_the_end)[grid, block](np.zeros(60, np.float32))
