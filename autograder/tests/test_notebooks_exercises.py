@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import linecache
+
+import numpy as np
 import pytest
 
 from autograder.exercises import lesson01
@@ -57,7 +60,6 @@ def test_a_reply_reads_as_text_and_as_html_without_executing_what_was_typed() ->
 
 
 def test_a_wrong_array_is_reported_by_its_first_wrong_element() -> None:
-    np = pytest.importorskip("numpy")
     expected = np.ones((2, 3))
     answer = expected.copy()
     answer[1, 2] = 5
@@ -65,3 +67,35 @@ def test_a_wrong_array_is_reported_by_its_first_wrong_element() -> None:
         "1 of 6 elements differ; the first: c[1, 2] should be 1.0000 and is 5.0000."
     )
     assert judge_array(expected, expected, "yes") == Reply("right", "yes")
+
+
+@pytest.mark.parametrize(
+    "indices, outcome, words",
+    [
+        ("a[row * k + i] * b[i * n + column]", "right", "Row-major"),
+        ("a[i] * b[i]", "your turn", "Both indices are still i"),
+        ("a[row * n + i] * b[i * n + column]", "not yet", "outside its shape (35,)"),
+        ("a[row * k + i] * b[i * k + column]", "not yet", "elements differ; the first: c["),
+        ("a[i * k + row] * b[column * n + i]", "not yet", "outside its shape"),
+    ],
+)
+def test_a_kernel_is_run_and_judged_by_what_it_wrote(indices: str, outcome: str, words: str) -> None:
+    from autograder import simulate
+
+    with simulate() as cuda:
+        source = f"""
+def flat_matmul(a, b, c, m, k, n):
+    column, row = cuda.grid(2)
+    if row < m and column < n:
+        total = np.float32(0)
+        for i in range(k):
+            total += {indices}
+        c[row * n + column] = total
+"""
+        file = f"exercise with {indices}"
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        scope = {"cuda": cuda, "np": np}
+        exec(compile(source, file, "exec"), scope)
+        reply = lesson01.flat_matmul(cuda.jit(scope["flat_matmul"]))
+    assert reply.outcome == outcome
+    assert words in reply.words
