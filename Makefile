@@ -28,7 +28,8 @@ starters: $(READY)
 	$(RUN) -m autograder starters --check
 
 notebooks: $(READY)
-	$(RUN) -m pytest --nbval --nbval-current-env --nbval-cell-timeout 120 notebooks
+	$(RUN) -m pytest --nbval --nbval-current-env --nbval-cell-timeout 120 \
+		--nbval-sanitize-with notebooks/sanitize.cfg notebooks
 	$(RUN) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 120 labs/*/lab.ipynb solutions/*/lab.ipynb
 
 lab: $(READY)
