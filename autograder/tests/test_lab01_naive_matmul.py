@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from autograder.cudagpu.availability import find_gpu
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab
 from autograder.grading.result import Result
+from autograder.grading.submissions import find_submissions
 from autograder.grading.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,9 +42,13 @@ EXAMPLE_CLASS = {
 }
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker("simulated") as running:
+NO_GPU = pytest.mark.skipif(not find_gpu().usable, reason=f"no GPU: {find_gpu().reason}")
+DEVICES = ["simulated", pytest.param("gpu", marks=[pytest.mark.gpu, NO_GPU])]
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    with Worker(request.param) as running:
         yield running
 
 
@@ -105,8 +112,6 @@ def test_the_example_class_holds_exactly_the_students_of_the_table() -> None:
 
 @pytest.mark.parametrize("student", EXAMPLE_CLASS)
 def test_the_example_class_shows_what_the_demo_is_to_show(student: str, worker: Worker) -> None:
-    from autograder.grading.submissions import find_submissions
-
     entry = next(each for each in find_submissions(LAB.folder / "example_class") if each.student == student)
     expected = EXAMPLE_CLASS[student]
     if entry.problem:
@@ -123,8 +128,6 @@ def test_the_example_class_shows_what_the_demo_is_to_show(student: str, worker: 
 
 
 def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
-    import json
-
     notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
     prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
     assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)
