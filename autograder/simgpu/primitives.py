@@ -19,6 +19,9 @@ SECTOR_SHIFT, LINE_SHIFT, WARP_SHIFT = (
     5,
 )  # the same as shifts: Numba's // checks signs and is several times slower
 
+SET = 128  # slots of a warp's hash sets: 32 lanes with elements of up to 64 bytes touch at most 96 sectors
+SET_MASK = SET - 1
+
 # slots of the `totals` vector that the counting primitives add to
 REQUESTS, SECTORS, LINES, ELEMENTS, BAD_LANE, WRAPPED_LANE, BAD_COUNT, WRAPPED_COUNT, TOTALS = range(9)
 
@@ -121,100 +124,97 @@ def locate(lanes, index0, size0, stride0, two, index1, size1, stride1, base, lin
     totals[WRAPPED_COUNT] = wrapped
 
 
+@njit("boolean(int64, int64, int64[::1], int64[::1])", cache=True, nogil=True, inline="always")
+def is_new(key, tag, keys, tags):
+    """Adds `key` to a small hash set; a slot belongs to the set only while its tag is `tag`, so nothing is cleared."""
+    slot = (key * -7046029254386353131) >> 57 & SET_MASK  # Fibonacci hashing: 2^64 divided by the golden ratio
+    while tags[slot] == tag:
+        if keys[slot] == key:
+            return False
+        slot = (slot + 1) & SET_MASK
+    tags[slot] = tag
+    keys[slot] = key
+    return True
+
+
 @njit("void(boolean[::1], int64[::1], int64, int64, uint8[::1], uint8, int64[::1])", cache=True, nogil=True)
 def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
     """Counts what one warp instruction moves: requests, distinct sectors, distinct lines and distinct elements.
 
     `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in.
     """
-    keys = np.empty(64, np.int64)
-    owner = np.full(64, -1, np.int64)
+    element_keys, sector_keys, line_keys = np.empty(SET, np.int64), np.empty(SET, np.int64), np.empty(SET, np.int64)
+    element_tags, sector_tags, line_tags = np.zeros(SET, np.int64), np.zeros(SET, np.int64), np.zeros(SET, np.int64)
     requests = sectors = lines = elements = 0
     first_sector = address >> SECTOR_SHIFT
     for first in range(0, lanes.shape[0], WARP):
-        active = 0
-        rising = True
+        new_elements = new_sectors = new_lines = 0
         previous = np.int64(-1)
-        for lane in range(first, first + WARP):
-            if lanes[lane]:
-                active += 1
-                e = linear[lane]
-                if e < previous:
-                    rising = False
-                previous = e
-        if active == 0:
-            continue
-        requests += 1
-        last_element = np.int64(-1)
-        last_sector = np.int64(-1)
-        last_line = np.int64(-1)
-        if rising:
-            for lane in range(first, first + WARP):
-                if lanes[lane]:
-                    e = linear[lane]
-                    if e != last_element:
-                        elements += 1
-                        last_element = e
-                        begin = address + e * itemsize
-                        for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
-                            if s != last_sector:
-                                sectors += 1
-                                last_sector = s
-                                touched[s - first_sector] |= mark
-                                if s >> LINE_SHIFT != last_line:
-                                    last_line = s >> LINE_SHIFT
-                                    lines += 1
-            continue
-        # lanes jump about: small hash sets, cleared by naming their owner
-        for lane in range(first, first + WARP):
+        sector = np.int64(-1)
+        rising = True
+        for lane in range(first, first + WARP):  # most warps walk upwards: one look at each lane is enough
             if not lanes[lane]:
                 continue
             e = linear[lane]
-            begin = address + e * itemsize
-            slot = e & 63
-            tag = first * 4
-            while owner[slot] == tag and keys[slot] != e:
-                slot = (slot + 1) & 63
-            if owner[slot] == tag:
+            if e == previous:
                 continue
-            owner[slot] = tag
-            keys[slot] = e
-            elements += 1
-            for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
-                touched[s - first_sector] |= mark
-        # the distinct elements are in the table: reduce them to sectors and lines
-        distinct = np.empty(64, np.int64)
-        n = 0
-        for slot in range(64):
-            if owner[slot] == first * 4:
-                begin = address + keys[slot] * itemsize
+            if e < previous:
+                rising = False
+                break
+            previous = e
+            new_elements += 1
+            begin = address + e * itemsize
+            low = begin >> SECTOR_SHIFT
+            if low > sector:
+                new_sectors += 1
+                if low >> LINE_SHIFT != sector >> LINE_SHIFT:
+                    new_lines += 1
+                sector = low
+                touched[low - first_sector] |= mark
+            high = (begin + itemsize - 1) >> SECTOR_SHIFT
+            while sector < high:
+                sector += 1
+                new_sectors += 1
+                if sector & ((1 << LINE_SHIFT) - 1) == 0:
+                    new_lines += 1
+                touched[sector - first_sector] |= mark
+        if not rising:
+            new_elements = new_sectors = new_lines = 0
+            tag = np.int64(first + 1)
+            for lane in range(first, first + WARP):
+                if not lanes[lane] or not is_new(linear[lane], tag, element_keys, element_tags):
+                    continue
+                new_elements += 1
+                begin = address + linear[lane] * itemsize
                 for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
-                    seen = False
-                    for j in range(n):
-                        if distinct[j] == s:
-                            seen = True
-                            break
-                    if not seen and n < 64:
-                        distinct[n] = s
-                        n += 1
-        sectors += n
-        m = 0
-        for j in range(n):
-            line = distinct[j] >> LINE_SHIFT
-            seen = False
-            for i in range(m):
-                if keys[i] == line:
-                    seen = True
-                    break
-            if not seen:
-                keys[m] = line
-                m += 1
-        lines += m
-        owner[:] = -1
+                    if is_new(s, tag, sector_keys, sector_tags):
+                        new_sectors += 1
+                        touched[s - first_sector] |= mark
+                        new_lines += is_new(s >> LINE_SHIFT, tag, line_keys, line_tags)
+        if new_elements:
+            requests += 1
+            elements += new_elements
+            sectors += new_sectors
+            lines += new_lines
     totals[REQUESTS] += requests
     totals[SECTORS] += sectors
     totals[LINES] += lines
     totals[ELEMENTS] += elements
+
+
+@njit("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64)", cache=True, nogil=True)
+def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
+    """Sectors that these lanes touch and that do not carry this stamp yet; they carry it afterwards."""
+    new = 0
+    first_sector = address >> SECTOR_SHIFT
+    for lane in range(lanes.shape[0]):
+        if lanes[lane]:
+            begin = address + linear[lane] * itemsize
+            for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+                if stamps[s - first_sector] != stamp:
+                    stamps[s - first_sector] = stamp
+                    new += 1
+    return new
 
 
 @njit("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64)", cache=True, nogil=True)
@@ -227,11 +227,24 @@ def count_wavefronts(lanes, linear, address, itemsize):
     group = WARP if itemsize <= 4 else max(1, WARP * 4 // itemsize)
     words_each = max(1, itemsize // 4)
     words = np.empty(WARP * 4, np.int64)
-    depth = np.zeros(BANKS, np.int64)
+    depth = np.empty(BANKS, np.int64)
     requests = wavefronts = conflicts = 0
     for first in range(0, lanes.shape[0], WARP):
         any_here = False
         for start in range(first, first + WARP, group):
+            lowest = np.int64(1) << 62
+            highest = np.int64(-1)
+            for lane in range(start, start + group):
+                if lanes[lane]:
+                    w = (address + linear[lane] * itemsize) >> 2
+                    lowest = min(lowest, w)
+                    highest = max(highest, w)
+            if highest < 0:
+                continue
+            any_here = True
+            if highest + words_each - 1 - lowest < BANKS:  # neighbours: every word has a bank of its own
+                wavefronts += 1
+                continue
             n = 0
             worst = 0
             depth[:] = 0
@@ -241,8 +254,7 @@ def count_wavefronts(lanes, linear, address, itemsize):
                 if not lanes[lane]:
                     continue
                 w = (address + linear[lane] * itemsize) >> 2
-                for part in range(words_each):
-                    word = w + part
+                for word in range(w, w + words_each):
                     if rising and word > low:
                         low = word
                         seen = False
@@ -262,10 +274,8 @@ def count_wavefronts(lanes, linear, address, itemsize):
                         depth[bank] += 1
                         if depth[bank] > worst:
                             worst = depth[bank]
-            if n:
-                any_here = True
-                wavefronts += worst
-                conflicts += worst - 1
+            wavefronts += worst
+            conflicts += worst - 1
         if any_here:
             requests += 1
     return requests, wavefronts, conflicts
@@ -352,6 +362,8 @@ def check_order(
                 continue
             e = linear[lane]
             me = first_thread + lane
+            if kind == READ and shadow[e, 2] == now and shadow[e, 4] >= 2 and block_first <= shadow[e, 3] <= block_last:
+                continue  # several threads of this block have read it since the last barrier: one more adds nothing
             wrote_at = shadow[e, 0]
             if kind == READ and check_unset and wrote_at == 0:
                 if findings[UNSET_COUNT] == 0:
