@@ -43,7 +43,7 @@ class Compiler:
     def _compile(self, function: Function) -> Any:
         from numba import cuda
 
-        used = {each.id for each in ast.walk(function.node) if isinstance(each, ast.Name)}
+        used = {each.id for each in ast.walk(function.node) if isinstance(each, ast.Name)} - function.local_names
         namespace = {name: self._meaning(function.names[name]) for name in used if name in function.names}
         plain = types.FunctionType(code_of(function), namespace, function.name)
         if function.kind == "device":
