@@ -14,7 +14,7 @@ import numpy as np
 from autograder.errors import KernelFault
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.lanes import Mask
-from autograder.simgpu.memory import View
+from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.numba_types import scalar
 from autograder.simgpu.tally import SLOT
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 READ, WRITE, ATOMIC = prim.READ, prim.WRITE, prim.ATOMIC
 VERB = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}
 NO_INDEX = np.zeros(1, np.int64)
+LINES_PER_PASS = 4  # tags that L1 looks up at once: measured on an H200, perfmodel/measurements/microbenchmarks.json
 
 
 @dataclass(frozen=True)
@@ -197,6 +198,7 @@ class Memory:
             self.trace(view, place, node, kind)
         space = view.buffer.space
         if space == "global":
+            row[SLOT["global_index_terms"]] += view.ndim * place.mask.warps
             self._count_global(row, view, place, kind)
         elif space == "shared":
             self._count_shared(row, view, place, kind)
@@ -220,30 +222,51 @@ class Memory:
             row[worst] = max(row[worst], counted[2])
             return
         name = "load" if kind == READ else "store"
+        origin, unit = address, itemsize
         if isinstance(place.linear, int):
             begin = address + place.linear * stride
             first, last = begin // prim.SECTOR_BYTES, (begin + itemsize - 1) // prim.SECTOR_BYTES
             buffer.touched[first - buffer.address // prim.SECTOR_BYTES] |= 1 if kind == READ else 2
             requests, sectors = place.mask.warps, place.mask.warps * (last - first + 1)
             lines, elements = requests, requests
+            linear = None
         else:
             totals = np.zeros(prim.TOTALS, np.int64)
             linear = place.linear
-            if view.field is None:
-                prim.count_sectors(
-                    place.mask.lanes, linear, address, itemsize, buffer.touched, np.uint8(1 + (kind != READ)), totals
-                )  # noqa: E501
-            else:  # elements of a structure lie `stride` apart but only `itemsize` bytes of each are moved
-                unit = np.gcd(stride, itemsize)
-                begin = linear * (stride // unit) + (address - buffer.address) // unit
-                prim.count_sectors(
-                    place.mask.lanes, begin, buffer.address, unit, buffer.touched, np.uint8(1 + (kind != READ)), totals
-                )  # noqa: E501
+            if view.field is not None:  # elements of a structure lie `stride` apart but only `itemsize` bytes are moved
+                unit = int(np.gcd(stride, itemsize))
+                linear = linear * (stride // unit) + (address - buffer.address) // unit
+                origin = buffer.address
+            mark = np.uint8(1 + (kind != READ))
+            prim.count_sectors(place.mask.lanes, linear, origin, unit, buffer.touched, mark, totals)
             requests, sectors, lines, elements = (int(n) for n in totals[:4])
+        if kind == READ:
+            self._count_first_level(row, buffer, place, linear, origin, unit, requests, lines)
         row[SLOT[f"global_{name}_requests"]] += requests
         row[SLOT[f"global_{name}_sectors"]] += sectors
         row[SLOT[f"global_{name}_lines"]] += lines
         row[SLOT[f"global_{name}_useful_bytes"]] += elements * itemsize
+
+    def _count_first_level(
+        self, row: list[int], buffer: Buffer, place: Place, linear: np.ndarray | None, origin: int, unit: int,
+        requests: int, lines: int,
+    ) -> None:  # fmt: skip
+        """Adds the passes of a load through L1, and what the first block of the batch must fetch into it."""
+        batch = self.interpreter.batch
+        lanes, stamp = place.mask.lanes[: batch.geometry.padded], batch.first_thread + 1
+        if linear is None:
+            wavefronts = requests
+            linear = np.full(1, place.linear, np.int64)
+            lanes = np.array([bool(lanes.any())])
+            origin, unit = buffer.address, buffer.itemsize
+        elif lines == requests and unit <= 4:  # the words of a line lie in different banks
+            wavefronts = requests
+        else:
+            banked = prim.count_wavefronts(place.mask.lanes, linear, origin, unit)[1]
+            wavefronts = max(banked, -(-lines // LINES_PER_PASS))
+        row[SLOT["global_load_wavefronts"]] += wavefronts
+        new = prim.count_new_sectors(lanes, linear[: lanes.size], origin, unit, buffer.stamps, stamp)
+        row[SLOT["block_load_sectors"]] += new * len(batch.blocks)
 
     def _count_shared(self, row: list[int], view: View, place: Place, kind: int) -> None:
         itemsize = self.data_of(view).itemsize

@@ -19,6 +19,8 @@ class Counters:
     global_load_sectors: int = 0
     global_load_lines: int = 0  # distinct 128-byte lines, summed over requests
     global_load_useful_bytes: int = 0  # distinct bytes that the lanes asked for, summed over requests
+    global_load_wavefronts: int = 0  # passes through L1: each serves a bank one word, and four lines at most
+    block_load_sectors: int = 0  # distinct sectors that each block loads, summed over blocks: what L1 asks of L2
     global_store_requests: int = 0
     global_store_sectors: int = 0
     global_store_lines: int = 0
@@ -26,6 +28,7 @@ class Counters:
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
+    global_index_terms: int = 0  # indices of global accesses (two for a[i, j]), once per warp
     shared_load_requests: int = 0
     shared_load_wavefronts: int = 0
     shared_load_bank_conflicts: int = 0
@@ -42,6 +45,7 @@ class Counters:
     warp_instructions: int = 0  # source-level operations, once per warp with an active lane
     thread_instructions: int = 0  # the same, once per active lane
     branches: int = 0  # conditions evaluated, once per warp
+    loop_rounds: int = 0  # rounds of loops that the compiler does not unroll whole, once per warp
     divergent_branches: int = 0  # those whose active lanes disagree
     barriers: int = 0  # once per warp
     shuffles: int = 0  # warp shuffle, vote and match instructions, once per warp

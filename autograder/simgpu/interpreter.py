@@ -26,6 +26,7 @@ from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
 from autograder.simgpu.variables import Unmergeable, Variable
 
 STATEMENT_COST = 64  # work units of stepping one statement, besides one for each warp instruction
+UNROLLED_ROUNDS = 32  # constant loops up to this long are unrolled whole (seen in machine code for 16 and 32 rounds)
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
 MOST_CALLS = 64  # device functions calling each other, deepest
 
@@ -237,6 +238,7 @@ class Interpreter(Expressions):
             running, _ = self.split(node, condition, running)
             if running is None:
                 break
+            self.count_round(node, running)
             running = self.one_round(node.body, running, broken)
             rounds += 1
             if rounds % STUCK_AFTER == 0 and running is not None:
@@ -250,18 +252,40 @@ class Interpreter(Expressions):
         frame.loops.append(broken)
         returned_before = len(frame.returned)
         running: Mask | None = mask
+        unrolled = self.is_unrolled(node)
         for value, still in self.iterate(node, mask):
             if still is not None:  # lanes that have rounds left
                 running = self.narrowed(node, running, still)
             if running is None:
                 break
             self.count_instruction(node, running)
+            if not unrolled:
+                self.count_round(node, running)
             self.assign(node.target, value, running)
             running = self.one_round(node.body, running, broken)
             if running is None:
                 break
         frame.loops.pop()
         return self.after_loop(node, mask, broken, returned_before)
+
+    def count_round(self, node: ast.AST, running: Mask) -> None:
+        self.tally.row(self.line(node))[SLOT["loop_rounds"]] += running.warps
+
+    def is_unrolled(self, node: ast.For) -> bool:
+        """Whether the compiler knows the bounds, and they are close enough for it to write the rounds out."""
+        call = node.iter
+        if not isinstance(call, ast.Call):
+            return True
+        names = self.frame.function.names
+        bounds = []
+        for each in call.args:
+            bound = each.value if isinstance(each, ast.Constant) else None
+            if isinstance(each, ast.Name) and each.id not in self.frame.variables and each.id in names:
+                bound = names[each.id]
+            if not isinstance(bound, int):
+                return False
+            bounds.append(bound)
+        return 1 <= len(bounds) <= 3 and 0 not in bounds[2:] and len(range(*bounds)) <= UNROLLED_ROUNDS
 
     def one_round(self, body: list[ast.stmt], running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through a loop's body; the lanes that go on to the next (those at `continue` among them)."""

@@ -44,6 +44,7 @@ class Buffer:
         self.shadow: np.ndarray | None = None
         self.all_set = initialised
         self._touched: np.ndarray | None = None
+        self._stamps: np.ndarray | None = None
         if not initialised:
             self.need_shadow()
 
@@ -60,8 +61,15 @@ class Buffer:
             self._touched = np.zeros(last - first + 1, np.uint8)
         return self._touched
 
+    @property
+    def stamps(self) -> np.ndarray:
+        """An int64 per sector: the last batch whose first block read it, since `forget_touched`."""
+        if self._stamps is None:
+            self._stamps = np.zeros(len(self.touched), np.int64)
+        return self._stamps
+
     def forget_touched(self) -> None:
-        self._touched = None
+        self._touched = self._stamps = None
 
     def touched_sectors(self) -> tuple[int, int]:
         """(distinct sectors read, distinct sectors written)."""
