@@ -9,7 +9,8 @@ import numpy as np
 
 from autograder.cudagpu.availability import find_gpu
 from autograder.cudagpu.compilation import Compiler
-from autograder.cudagpu.memory import GuardedArray, is_ambiguous, written_mask
+from autograder.cudagpu.handles import GpuArray
+from autograder.cudagpu.memory import is_ambiguous, written_mask
 from autograder.cudagpu.session import GpuSession, guard_hazards
 from autograder.devices import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, SubmissionError
@@ -75,8 +76,8 @@ class GpuDevice:
             outputs, written, hazards = gather(session, request, handles)
         except SubmissionError as problem:  # the kernel's fault reached us only with the copy
             return Run(launches=launches, fault=fault or problem, source=self.source)
-        if isinstance(returned, GuardedArray):
-            returned = returned.read()[0]
+        if isinstance(returned, GpuArray):
+            returned = returned.copy_to_host()
         times = [launch.measured_ns for launch in launches if launch.measured_ns is not None]
         return Run(
             outputs=outputs,
@@ -119,10 +120,10 @@ def gather(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], tuple[Hazard, ...]]:
     """Every array argument afterwards, what was written of the poisoned ones, and overwritten guard zones."""
     outputs, hazards = {}, []
-    names = {id(handle): name for name, handle in handles.items()}
+    names = {id(handle.owner): name for name, handle in handles.items() if isinstance(handle, GpuArray)}
     kernels = list(dict.fromkeys(launch.kernel for launch, _, _ in session.launches))
     for array in session.arrays:
-        data, before, after = array.read()
+        data, before, after = session.read(array)
         hazards += guard_hazards(array, before, after, kernels)
         if id(array) in names:
             outputs[names[id(array)]] = data

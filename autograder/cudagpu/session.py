@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.cudagpu.compilation import Compiler, compile_fault
+from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import GuardedArray, guarded, poisoned
 from autograder.devices import Launch
 from autograder.errors import GraderFault, KernelFault, SubmissionError
@@ -45,20 +46,24 @@ class GpuSession:
     launches: list[tuple[Launch, Any, Any]] = field(default_factory=list)  # with its two events
     timed: bool = True
 
-    def to_device(self, host: np.ndarray, name: str = "") -> GuardedArray:
+    def to_device(self, host: np.ndarray, name: str = "") -> GpuArray:
         """Copies a host array to guarded device memory."""
         array = self._checked(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
         self.arrays.append(array)
-        return array
+        return GpuArray(array, array.view, self._checked)
 
-    def device_array(self, shape: Any, dtype: Any = np.float64, name: str = "") -> GuardedArray:
+    def device_array(self, shape: Any, dtype: Any = np.float64, name: str = "") -> GpuArray:
         """A new array whose memory is poisoned."""
         sizes = tuple(shape) if isinstance(shape, tuple | list) else (int(shape),)
         return self.to_device(poisoned(sizes, dtype, self.poison_variant), name)
 
-    def copy_to_host(self, array: GuardedArray) -> np.ndarray:
+    def copy_to_host(self, array: GpuArray) -> np.ndarray:
         """The array's data now; waits for the kernels before."""
-        return self._checked(lambda: array.read()[0])
+        return array.copy_to_host()
+
+    def read(self, array: GuardedArray) -> tuple[np.ndarray, int, int]:
+        """An array's data and how many bytes of its two guard zones changed."""
+        return self._checked(array.read)
 
     def launch(
         self, function: Function, grid: Any, block: Any, arguments: Sequence[Any], dynamic_shared_bytes: int = 0
@@ -68,7 +73,7 @@ class GpuSession:
 
         geometry = check_geometry(grid, block)
         dispatcher = self.compiler.dispatcher(function)
-        values = [each.view if isinstance(each, GuardedArray) else each for each in arguments]
+        values = [each.view if isinstance(each, GpuArray) else each for each in arguments]
         configured = dispatcher[geometry.grid, geometry.block, 0, dynamic_shared_bytes]
         start, end = (cuda.event(), cuda.event()) if self.timed else (None, None)
         if start is not None:

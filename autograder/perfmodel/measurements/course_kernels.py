@@ -174,7 +174,7 @@ MATMULS = {
     "matmul, total in global memory, 16x16": (matmul_global_total, (16, 16)),
     "matmul, tiles of 16": (matmul_tiled, (16, 16)),
 }
-MATMUL_SIZES = (256, 512, 1024, 2048, 4096)
+MATMUL_SIZES = (256, 512, 1000, 1024, 1100, 2048, 4096)
 VECTOR_SIZES = (1 << 16, 1 << 20, 1 << 24)
 
 

@@ -46,77 +46,80 @@ def fill(target: Any) -> None:
 
 
 @cuda.jit
-def read(source: Any, mask: Any, repeats: Any, out: Any) -> None:
-    """Every block reads the whole array, coalesced, four loads at a time."""
-    i = uint64(cuda.grid(1))
-    total = float32(0)
-    for _ in range(repeats):
-        total += source[i & mask]
-        total += source[(i + uint64(1 << 18)) & mask]
-        total += source[(i + uint64(2 << 18)) & mask]
-        total += source[(i + uint64(3 << 18)) & mask]
-        i += uint64(1 << 20) + uint64(4096)
-    if total == float32(-1):
-        out[0] = total
-
-
-@cuda.jit
-def load_lines(source: Any, lines: Any, sectors: Any, repeats: Any, out: Any) -> None:
-    """Requests that touch `lines` lines of 128 bytes and `sectors` sectors of each, all in L1."""
+def load_strided(source: Any, stride: Any, group: Any, repeats: Any, out: Any) -> None:
+    """Global loads from L1: `group` neighbouring lanes read neighbouring words, groups are `stride` words apart."""
     lane = uint64(cuda.threadIdx.x) % uint64(32)
-    i = (lane % lines) * uint64(32) + ((lane // lines) % sectors) * uint64(8)
-    total = float32(0)
+    start = (lane // group) * stride + lane % group
+    i, total, moved = start, float32(0), uint64(0)
     for _ in range(repeats):
         total += source[i]
-        total += source[i + uint64(1024)]
-        total += source[i + uint64(2048)]
-        total += source[i + uint64(3072)]
         total += source[i + uint64(4096)]
-        total += source[i + uint64(5120)]
-        total += source[i + uint64(6144)]
-        total += source[i + uint64(7168)]
-        i = (i + uint64(1024)) & uint64(8191)
+        total += source[i + uint64(8192)]
+        total += source[i + uint64(12288)]
+        total += source[i + uint64(16384)]
+        total += source[i + uint64(20480)]
+        total += source[i + uint64(24576)]
+        total += source[i + uint64(28672)]
+        moved = (moved + uint64(4096)) & uint64(28672)
+        i = start + moved
     if total == float32(-1):
         out[0] = total
 
 
-# The next four index as courses do, with signed numbers: what Numba adds to an access then counts as its cost.
+# The next six index as courses do, with signed numbers: what Numba adds to an access then counts as its cost.
 
 
 @cuda.jit
-def loop_only(source: Any, n: Any, out: Any) -> None:
-    """A loop around one addition."""
-    total = float32(0)
-    for _ in range(n):
-        total += source[0]
-        cuda.syncwarp()
-    out[cuda.threadIdx.x] = total
-
-
-@cuda.jit
-def index_vector(source: Any, n: Any, out: Any) -> None:
-    """One-dimensional accesses, the same element for the whole warp."""
+def vector_one(a: Any, b: Any, c: Any, n: Any, out: Any) -> None:
+    """One access with one index a round."""
     total = float32(0)
     for i in range(n):
-        total += source[i]
+        total += a[i]
     out[cuda.threadIdx.x] = total
 
 
 @cuda.jit
-def index_row(source: Any, n: Any, out: Any) -> None:
-    """Two-dimensional accesses along a row, the same element for the whole warp."""
+def vector_three(a: Any, b: Any, c: Any, n: Any, out: Any) -> None:
+    """Three accesses with one index a round."""
+    total = float32(0)
+    for i in range(n):
+        total += a[i] + b[i] + c[i]
+    out[cuda.threadIdx.x] = total
+
+
+@cuda.jit
+def row_one(a: Any, b: Any, c: Any, n: Any, out: Any) -> None:
+    """One access with two indices a round, along a row."""
     row, total = cuda.threadIdx.y, float32(0)
     for i in range(n):
-        total += source[row, i]
+        total += a[row, i]
     out[cuda.threadIdx.x] = total
 
 
 @cuda.jit
-def index_column(source: Any, n: Any, out: Any) -> None:
-    """Two-dimensional accesses down a column, neighbouring elements for the warp."""
+def row_three(a: Any, b: Any, c: Any, n: Any, out: Any) -> None:
+    """Three accesses with two indices a round, along a row."""
+    row, total = cuda.threadIdx.y, float32(0)
+    for i in range(n):
+        total += a[row, i] + b[row, i] + c[row, i]
+    out[cuda.threadIdx.x] = total
+
+
+@cuda.jit
+def column_one(a: Any, b: Any, c: Any, n: Any, out: Any) -> None:
+    """One access with two indices a round, down a column."""
     column, total = cuda.threadIdx.x, float32(0)
     for i in range(n):
-        total += source[i, column]
+        total += a[i, column]
+    out[cuda.threadIdx.x] = total
+
+
+@cuda.jit
+def column_three(a: Any, b: Any, c: Any, n: Any, out: Any) -> None:
+    """Three accesses with two indices a round, down a column."""
+    column, total = cuda.threadIdx.x, float32(0)
+    for i in range(n):
+        total += a[i, column] + b[i, column] + c[i, column]
     out[cuda.threadIdx.x] = total
 
 
@@ -174,6 +177,20 @@ def gather(source: Any, mask: Any, repeats: Any, out: Any) -> None:
         for _ in range(4):
             state = scramble(state)
             total += source[(state >> uint64(33)) & mask]
+    if total == float32(-1):
+        out[0] = total
+
+
+@cuda.jit
+def gather_lines(source: Any, mask: Any, repeats: Any, out: Any) -> None:
+    """Every warp loads a line of 128 bytes of its own choosing, four at a time."""
+    thread = uint64(cuda.grid(1))
+    state = scramble((thread // uint64(32)) * uint64(2654435761))
+    total = float32(0)
+    for _ in range(repeats):
+        for _ in range(4):
+            state = scramble(state)
+            total += source[((state >> uint64(33)) & mask) * uint64(32) + (thread & uint64(31))]
     if total == float32(-1):
         out[0] = total
 

@@ -121,12 +121,12 @@ def memory_rates() -> dict[str, float]:
     copied = milliseconds(kernels.copy, big.size // 256, 256, big, other)
     copied_four = milliseconds(kernels.copy_four, big.size // 1024, 256, big, other)
     filled = milliseconds(kernels.fill, big.size // 256, 256, other)
-    l2 = milliseconds(kernels.read, 132 * 8, 256, small, np.uint64(small.size - 1), 64, out)
+    l2 = milliseconds(kernels.gather_lines, 132 * 8, 256, small, np.uint64(small.size // 32 - 1), 64, out)
     rates = {
         "DRAM copy, an element a thread, GB/s": 2 * big.nbytes / copied / 1e6,
         "DRAM copy, four elements a thread, GB/s": 2 * big.nbytes / copied_four / 1e6,
         "DRAM fill, GB/s": big.nbytes / filled / 1e6,
-        "L2 read of 16 MiB, GB/s": 132 * 8 * 256 * 64 * 4 * 4 / l2 / 1e6,
+        "L2, whole lines of 16 MiB, GB/s": 132 * 8 * 256 * 64 * 4 * 4 / l2 / 1e6,
     }
     for name, array in (("16 MiB", small), ("1 GiB", big)):
         mask = np.uint64(array.size - 1)
@@ -139,13 +139,16 @@ def memory_rates() -> dict[str, float]:
 
 def request_cycles(sms: int, clock_ghz: float) -> dict[str, float]:
     """Cycles of a multiprocessor per load request: by lines and sectors in L1, by stride in shared memory."""
-    source, out = cuda.to_device(np.ones(1 << 15, np.float32)), cuda.device_array(1, np.float32)
+    source, out = cuda.to_device(np.ones(1 << 17, np.float32)), cuda.device_array(1, np.float32)
     cycles = {}
-    for lines, sectors in ((1, 1), (1, 4), (2, 1), (4, 1), (4, 4), (8, 1), (8, 4), (16, 1), (16, 2), (32, 1)):
+    patterns = [(stride, 1) for stride in (0, 1, 2, 4, 8, 16, 32, 33, 34, 36, 40, 44, 48, 64, 65, 275, 1024, 1025)]
+    patterns += [(stride, group) for group in (2, 4, 8, 16) for stride in (group, 32, 32 + group, 1024, 1100)]
+    for stride, group in patterns:
         elapsed = milliseconds(
-            kernels.load_lines, sms * 2, 1024, source, np.uint64(lines), np.uint64(sectors), 512, out
+            kernels.load_strided, sms * 2, 1024, source, np.uint64(stride), np.uint64(group), 512, out
         )
-        cycles[f"L1 load, {lines} lines of {sectors} sectors"] = elapsed * 1e6 * clock_ghz / (2 * 32 * 512 * 8)
+        name = f"L1 load, groups of {group} lanes {stride} words apart"
+        cycles[name] = elapsed * 1e6 * clock_ghz / (2 * 32 * 512 * 8)
     for stride in (0, 1, 2, 4, 8, 16, 32):
         elapsed = milliseconds(kernels.load_shared, sms * 2, 1024, np.uint64(stride), 512, out)
         cycles[f"shared load, stride {stride}"] = elapsed * 1e6 * clock_ghz / (2 * 32 * 512 * 4)
@@ -178,21 +181,20 @@ def atomic_rates(sms: int, clock_ghz: float) -> dict[str, float]:
 
 def index_cycles(sms: int, clock_ghz: float) -> dict[str, float]:
     """Cycles per warp and iteration of loops with one signed access from L1: many warps (throughput), one (latency)."""
-    n = 1024
-    matrix, out = cuda.to_device(np.ones((n, 64), np.float32)), cuda.device_array(64, np.float32)
-    wide, vector = cuda.to_device(np.ones((32, n), np.float32)), cuda.to_device(np.ones(n, np.float32))
-    cycles = {}
-    loops = (
-        ("access without an index", kernels.loop_only, vector),
-        ("1-D access", kernels.index_vector, vector),
-        ("2-D access along a row", kernels.index_row, wide),
-        ("2-D access down a column", kernels.index_column, matrix),
-    )
-    for name, kernel, source in loops:
-        full = milliseconds(kernel, sms * 8, (32, 8), source, n, out) * 1e6 * clock_ghz
-        alone = milliseconds(kernel, sms, 32, source, n, out) * 1e6 * clock_ghz
-        cycles[f"{name}, 64 warps, per warp"] = full / (64 * n)
-        cycles[f"{name}, one warp"] = alone / n
+    n, cycles = 1024, {}
+    out = cuda.device_array(64, np.float32)
+    arrays = {
+        "vector": [cuda.to_device(np.ones(n, np.float32)) for _ in range(3)],
+        "row": [cuda.to_device(np.ones((8, n), np.float32)) for _ in range(3)],
+        "column": [cuda.to_device(np.ones((n, 32), np.float32)) for _ in range(3)],
+    }
+    for kind, operands in arrays.items():
+        for count in ("one", "three"):
+            kernel = getattr(kernels, f"{kind}_{count}")
+            full = milliseconds(kernel, sms * 8, (32, 8), *operands, n, out) * 1e6 * clock_ghz
+            alone = milliseconds(kernel, sms, 32, *operands, n, out) * 1e6 * clock_ghz
+            cycles[f"{kind}, {count}, 64 warps, per warp"] = full / (64 * n)
+            cycles[f"{kind}, {count}, one warp"] = alone / n
     return cycles
 
 

@@ -1,0 +1,224 @@
+"""The real GPU as a device: results, guard zones, faults and paired times. Skipped, visibly, where there is no GPU."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder.cudagpu import GpuFinding, find_gpu
+from autograder.devices import RunRequest, Uninitialised
+from autograder.errors import KernelFault
+from autograder.language import parse_program, read_submission
+from autograder.language.program import Program
+
+FOUND: GpuFinding = find_gpu()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not FOUND.usable, reason=f"no GPU: {FOUND.reason}")]
+
+VECTORS = """
+from numba import cuda
+import numpy as np
+
+@cuda.jit(device=True)
+def twice(x):
+    return 2 * x
+
+@cuda.jit
+def double(a, b):
+    i = cuda.grid(1)
+    if i < a.size:
+        b[i] = twice(a[i])
+
+@cuda.jit
+def unguarded(a, b):
+    i = cuda.grid(1)
+    b[i] = a[min(i, a.size - 1)]
+
+@cuda.jit
+def half(a, b):
+    i = cuda.grid(1)
+    if i < a.size and i % 2 == 0:
+        b[i] = a[i]
+
+@cuda.jit
+def spoils_input(a, b):
+    i = cuda.grid(1)
+    if i < a.size:
+        b[i] = a[i]
+        a[i] = 0
+
+@cuda.jit
+def far_outside(a, b):
+    i = cuda.grid(1)
+    b[i + 10**12] = a[0]
+
+@cuda.jit
+def mistyped(a, b):
+    i = cuda.grid(1)
+    b[i] = "text"
+
+def on_the_host(a, b):
+    middle = cuda.device_array(a.shape, np.float32)
+    blocks = (a.size + 127) // 128
+    double[blocks, 128](a, middle)
+    double[blocks, 128](middle, b)
+"""
+
+SLOW_AND_FAST = """
+from numba import cuda
+
+@cuda.jit
+def add(a, b, c):
+    i = cuda.grid(1)
+    for j in range(REPEATS):
+        if i < a.size:
+            c[i] = a[i] + b[i]
+
+REPEATS = {repeats}
+
+def run(a, b, c):
+    add[(a.size + 255) // 256, 256](a, b, c)
+"""
+
+
+@pytest.fixture(scope="module")
+def device():
+    from autograder.cudagpu import GpuDevice
+
+    return GpuDevice()
+
+
+def program(folder: Path, text: str) -> Program:
+    path = folder / "submission.py"
+    path.write_text(text, encoding="utf-8")
+    return parse_program(read_submission(path))
+
+
+@pytest.fixture
+def vectors(tmp_path: Path) -> Program:
+    return program(tmp_path, VECTORS)
+
+
+def request(function: str, n: int = 1000, dtype: type = np.float32, blocks: int | None = 8) -> RunRequest:
+    a = np.random.default_rng(n).integers(0, 100, n).astype(dtype)
+    launch = {"grid": blocks, "block": 128} if blocks else {}
+    return RunRequest(function, {"a": a, "b": Uninitialised((n,), dtype)}, **launch)
+
+
+def test_a_kernel_and_its_device_function_run(device, vectors: Program) -> None:
+    asked = request("double")
+    run = device.run(vectors, asked)
+    assert run.fault is None and run.hazards == () and run.source == "measured"
+    assert np.array_equal(run.outputs["b"], 2 * asked.arguments["a"])
+    assert np.array_equal(run.outputs["a"], asked.arguments["a"])
+    assert run.written["b"].all()
+    assert run.launches[0].grid == (8, 1, 1) and run.launches[0].measured_ns > 0
+
+
+def test_a_host_function_is_interpreted_and_its_launches_recorded(device, vectors: Program) -> None:
+    asked = request("on_the_host", blocks=None)
+    run = device.run(vectors, asked)
+    assert run.fault is None
+    assert np.array_equal(run.outputs["b"], 4 * asked.arguments["a"])
+    assert [launch.kernel for launch in run.launches] == ["double", "double"]
+
+
+def test_writes_behind_an_array_land_in_its_guard_zone(device, vectors: Program) -> None:
+    run = device.run(vectors, request("unguarded"))
+    assert [hazard.kind for hazard in run.hazards] == ["out_of_bounds"]
+    assert run.hazards[0].array == "b" and "behind its last element" in run.hazards[0].message
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.uint8, np.int16])
+def test_elements_left_out_are_known(device, vectors: Program, dtype: type) -> None:
+    run = device.run(vectors, request("half", dtype=dtype))
+    assert np.array_equal(run.written["b"], np.arange(1000) % 2 == 0)
+
+
+def test_a_byte_that_happens_to_be_the_poison_still_counts_as_written(device, vectors: Program) -> None:
+    a = np.arange(256, dtype=np.uint8)
+    run = device.run(vectors, RunRequest("double", {"a": a, "b": Uninitialised((256,), np.uint8)}, grid=2, block=128))
+    assert run.written["b"].all()
+
+
+def test_a_changed_input_comes_back_changed(device, vectors: Program) -> None:
+    assert not device.run(vectors, request("spoils_input")).outputs["a"].any()
+
+
+@pytest.mark.parametrize(
+    ("function", "word"), [("mistyped", "compiler does not accept"), ("absent", "does not define")]
+)
+def test_what_the_compiler_refuses_is_the_submission_s_fault(device, vectors, function: str, word: str) -> None:
+    fault = device.run(vectors, request(function)).fault
+    assert fault is not None and word in str(fault)
+
+
+@pytest.mark.parametrize(("grid", "block"), [(0, 128), (8, 2048), (8, 1.5)])
+def test_a_launch_that_no_gpu_accepts_is_refused(device, vectors: Program, grid: int, block: float) -> None:
+    asked = request("double")
+    run = device.run(vectors, RunRequest("double", asked.arguments, grid=grid, block=block))
+    assert isinstance(run.fault, KernelFault)
+
+
+def test_an_index_far_outside_is_told_in_words_and_costs_this_process_only(tmp_path: Path) -> None:
+    path = tmp_path / "submission.py"
+    path.write_text(VECTORS, encoding="utf-8")
+    script = (
+        "import sys, numpy as np\n"
+        "from autograder.cudagpu import GpuDevice\n"
+        "from autograder.devices import RunRequest, Uninitialised\n"
+        "from autograder.language import parse_program, read_submission\n"
+        "program = parse_program(read_submission(sys.argv[1]))\n"
+        "arguments = {'a': np.ones(10, np.float32), 'b': Uninitialised((10,), np.float32)}\n"
+        "run = GpuDevice().run(program, RunRequest('far_outside', arguments, grid=1, block=32))\n"
+        "print(type(run.fault).__name__, run.fault)\n"
+    )
+    command = [sys.executable, "-c", script, str(path)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
+    assert told.startswith("KernelFault") and "belongs to no array" in told
+
+
+def vector_sums(count: int = 3, n: int = 1 << 20) -> list[RunRequest]:
+    rng = np.random.default_rng(5)
+    return [
+        RunRequest(
+            "run",
+            {
+                "a": rng.random(n, dtype=np.float32),
+                "b": rng.random(n, dtype=np.float32),
+                "c": Uninitialised((n,), np.float32),
+            },
+        )
+        for _ in range(count)
+    ]
+
+
+def test_a_program_is_as_fast_as_itself(device, tmp_path: Path) -> None:
+    text = SLOW_AND_FAST.format(repeats=50)
+    found = device.compare(program(tmp_path, text), program(tmp_path, text), vector_sums())
+    assert 0.95 < found.low <= found.ratio <= found.high < 1.05
+    assert found.source == "measured" and "faster than the roofline floor" not in found.flags
+
+
+def test_a_program_that_does_a_quarter_of_the_work_is_that_much_faster_and_every_output_is_kept(
+    device, tmp_path: Path
+) -> None:
+    slow = program(tmp_path, SLOW_AND_FAST.format(repeats=400))
+    fast = program(tmp_path, SLOW_AND_FAST.format(repeats=100))
+    requests = vector_sums()
+    found = device.compare(slow, fast, requests, threshold=2.0)
+    assert 3 < found.ratio < 5 and found.low > 2.0
+    assert len(found.outputs) == len(found.request_of_output) == 2 * found.notes["rounds"]
+    assert len(set(found.request_of_output)) > 1
+    for which, outputs in zip(found.request_of_output, found.outputs, strict=True):
+        inputs = requests[which].arguments
+        assert np.array_equal(outputs["c"], inputs["a"] + inputs["b"])
+
+
+def test_a_submission_that_fails_ends_the_comparison_with_its_fault(device, tmp_path: Path) -> None:
+    slow = program(tmp_path, SLOW_AND_FAST.format(repeats=4))
+    broken = program(tmp_path, "def run(a, b, c):\n    return 1 / 0\n")
+    assert device.compare(slow, broken, vector_sums(1)).fault is not None
