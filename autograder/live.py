@@ -15,11 +15,10 @@ MODEL = "H200"
 
 
 def devices() -> list[str]:
-    """The devices that kernels can run on here, best first, as people know them."""
+    """The devices that kernels can run on here, as people know them: first the one that live kernels run on."""
     from autograder.cudagpu import find_gpu
 
-    found = find_gpu()
-    return ([found.name] if found.usable else []) + [f"simulated GPU (times estimated for an NVIDIA {MODEL})"]
+    return ([find_gpu().name] if wants_gpu() else []) + [f"simulated GPU (times estimated for an NVIDIA {MODEL})"]
 
 
 def wants_gpu() -> bool:

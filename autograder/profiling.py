@@ -22,7 +22,7 @@ from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.launch import LaunchRecord
 from autograder.simgpu.primitives import WARP
 
-TRACE_LIMIT = 64  # accesses kept for each source line
+TRACE_LIMIT = 64  # accesses kept for each source line, array and kind
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Trace:
         addresses: np.ndarray,
     ) -> None:  # fmt: skip
         kept = self.accesses.setdefault(line, [])
-        if len(kept) < self.limit:
+        if sum(1 for a in kept if (a.array, a.kind) == (array, kind)) < self.limit:
             step = sum(1 for a in kept if (a.block, a.warp, a.array, a.kind) == (block, warp, array, kind))
             kept.append(Access(kind, space, array, itemsize, shape, block, warp, addresses, step))
 
@@ -236,6 +236,6 @@ def profile(
     """Profiles one launch on the simulated GPU: `profile(kernel)[grid, block](a, b, c)` runs it and returns a `Profile`.
 
     `sample_blocks` simulates only so many blocks, spread over the grid, and scales the counts (outputs are then partial).
-    `trace=True` keeps the first `trace_limit` accesses and branches of each line, for pictures.
+    `trace=True` keeps the first `trace_limit` accesses of each line to each array, and its branches, for pictures.
     """
     return Profiler(kernel, sample_blocks, trace, trace_limit)

@@ -87,8 +87,20 @@ def as_constant(value: Any) -> object:
     return value
 
 
+_parsed: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}
+
+
 def from_python(function: types.FunctionType, kind: Kind, max_registers: int | None = None) -> Function:
     """The `Function` of a live Python function; raises `KernelFault` where its source cannot be had."""
+    code = function.__code__
+    if code not in _parsed:
+        _parsed[code] = _parse(function)
+    node, file, text = _parsed[code]
+    return Function(function.__name__, kind, node, file, text, LiveNames(function), max_registers)
+
+
+def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
+    """(syntax tree with the line numbers of its file or cell, that file as people know it, its whole text)."""
     filename = function.__code__.co_filename
     first = function.__code__.co_firstlineno
     lines = linecache.getlines(filename)
@@ -114,7 +126,7 @@ def from_python(function: types.FunctionType, kind: Kind, max_registers: int | N
         )
     ast.increment_lineno(tree, first - 1)
     whole = "".join(lines) or "\n" * (first - 1) + text
-    return Function(function.__name__, kind, node, display_name(filename), whole, LiveNames(function), max_registers)
+    return node, display_name(filename), whole
 
 
 def display_name(filename: str) -> str:

@@ -63,6 +63,9 @@ class Expressions:
     """The expression half of the interpreter; `Interpreter` adds statements, memory and bookkeeping."""
 
     def __init__(self) -> None:
+        # by node: the last operands and result of integer arithmetic; results stay alive there, so their ids stay theirs
+        self._integers: dict[ast.AST, tuple] = {}
+        self._origins: dict[int, tuple[np.ndarray, int]] = {}
         self._expressions = {
             ast.Constant: self.constant,
             ast.Name: self.name,
@@ -154,17 +157,45 @@ class Expressions:
         self.count_arithmetic(row, node, kind, compute, mask)
         if compute.kind == "f" and compute.itemsize == 8:
             self.notice_float64(node, left, right, mask)
+        if compute.kind in "iu":
+            if kind in (ast.FloorDiv, ast.Mod) and not np.all(right):
+                self.notice_division(node, right, mask)
+            if kind is not ast.Pow and (isinstance(left, np.ndarray) or isinstance(right, np.ndarray)):
+                return self.integer_vector(node, kind, compute, left, right)
         if left.dtype != compute:
             left = left.astype(compute)
         if right.dtype != compute:
             right = right.astype(compute)
-        if compute.kind in "iu":
-            if kind is ast.Pow:
-                return _integer_power(left, right)
-            if kind in (ast.FloorDiv, ast.Mod) and not np.all(right):
-                self.notice_division(node, right, mask)
+        if compute.kind in "iu" and kind is ast.Pow:
+            return _integer_power(left, right)
         value = OPERATORS[kind](left, right)
         return value if value.dtype == result else value.astype(result)
+
+    def integer_vector(self: Interpreter, node: ast.AST, kind: type, dtype: np.dtype, left: Any, right: Any) -> Any:
+        """Integer arithmetic on lane vectors, which is mostly the making of indices, and in loops the same ones again.
+
+        Operands that are the very objects of the last time give the very result of the last time. Where only a scalar
+        is added, `origin_of` remembers the vector it was added to: memory can then see an access that moves along.
+        """
+        known = self._integers.get(node)
+        if known is not None and _same_operand(known[0], left) and _same_operand(known[1], right):
+            return known[2]
+        result = OPERATORS[kind](left.astype(dtype, copy=False), right.astype(dtype, copy=False))
+        if known is not None:
+            self._origins.pop(id(known[2]), None)
+        self._integers[node] = (left, right, result)
+        if kind in (ast.Add, ast.Sub) and dtype.kind == "i":
+            if isinstance(right, np.generic):
+                vector, shift = self.origin_of(left)
+                self._origins[id(result)] = (vector, shift + int(right) * (1 if kind is ast.Add else -1))
+            elif isinstance(left, np.generic) and kind is ast.Add:
+                vector, shift = self.origin_of(right)
+                self._origins[id(result)] = (vector, shift + int(left))
+        return result
+
+    def origin_of(self: Interpreter, index: np.ndarray) -> tuple[np.ndarray, int]:
+        """(vector, scalar) that an index is the sum of; itself and 0 where it was not made by adding a scalar."""
+        return self._origins.get(id(index), (index, 0))
 
     def count_arithmetic(
         self: Interpreter, row: list[int], node: ast.AST, kind: type, dtype: np.dtype, mask: Mask
@@ -636,6 +667,12 @@ def _poison(data: np.ndarray) -> None:
         data[:] = np.array(0x5A5A5A5A5A5A5A5A, np.uint64).astype(data.dtype)
     else:
         data.view(np.uint8)[:] = 0x5A
+
+
+def _same_operand(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    return isinstance(one, np.generic) and isinstance(other, np.generic) and one.dtype == other.dtype and one == other
 
 
 def _multiplies(node: ast.AST) -> bool:

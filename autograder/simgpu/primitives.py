@@ -430,4 +430,37 @@ def check_order(
                 shadow[e, 6] = site
 
 
+@njit(
+    "boolean(int64[::1], int64, int64[::1], int32[::1], int64, int64, int64, int32, int32[::1], int32[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def check_reads_by_element(
+    elements, base, lanes, breadths, first_thread, threads_padded, now, site, block_sync, shadow
+):  # fmt: skip
+    """Records reads of shared memory element by element; False as soon as one needs the closer look of `check_order`."""
+    for i in range(elements.shape[0]):
+        e = elements[i] + base
+        lane = lanes[i]
+        me = first_thread + lane
+        breadth = breadths[i]
+        block_base = block_sync[lane // threads_padded]
+        wrote_at = shadow[e, 0]
+        if wrote_at == 0:
+            return False
+        if wrote_at >= block_base and (breadth > 0 or shadow[e, 1] != me):
+            return False
+        read_at = shadow[e, 2]
+        if read_at >= block_base:
+            reader = np.int64(shadow[e, 3])
+            if reader != me or shadow[e, 4] > 0:
+                relation = 1 if reader >> WARP_SHIFT == me >> WARP_SHIFT else 2
+                breadth = max(breadth, relation, shadow[e, 4])
+        shadow[e, 2] = now
+        shadow[e, 3] = me
+        shadow[e, 4] = breadth
+        shadow[e, 6] = site
+    return True
+
+
 SHADOW_COLUMNS = 7

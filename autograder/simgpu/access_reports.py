@@ -1,0 +1,159 @@
+"""The sentences about an access that went wrong: which thread, which element, what else touched it, and the remedy."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.simgpu import primitives as prim
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import View
+
+if TYPE_CHECKING:
+    from autograder.simgpu.access import Memory
+    from autograder.simgpu.addressing import Place
+
+READ, WRITE, ATOMIC = prim.READ, prim.WRITE, prim.ATOMIC
+VERB = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}
+
+
+class AccessReports:
+    """The reporting half of `Memory`."""
+
+    def index_at(self: Memory, indices: tuple, lane: int) -> tuple[int, ...]:
+        return tuple(int(i[lane]) if isinstance(i, np.ndarray) else int(i) for i in indices)
+
+    def report_outside(
+        self: Memory, view: View, indices: tuple, mask: Mask, bad: np.ndarray, node: ast.AST, kind: int
+    ) -> None:
+        if not len(bad):
+            return
+        index = self.index_at(indices, int(bad[0]))
+        limits = [f"{axis} must be below {size}" for axis, size in zip(_axes(view.ndim), view.shape, strict=True)]
+        self.interpreter.report(
+            "out_of_bounds",
+            node,
+            lane=int(bad[0]),
+            array=view.name,
+            index=index,
+            occurrences=len(bad),
+            message=f"{VERB[kind].capitalize()} `{view.name}{list(index)}`, outside its shape {view.shape}.",
+            remedy=f"Let only threads inside the array get here, for example with a guard ({' and '.join(limits)}).",
+        )
+
+    def report_negative(
+        self: Memory, view: View, indices: tuple, mask: Mask, lanes: np.ndarray, node: ast.AST, kind: int
+    ) -> None:
+        if not len(lanes):
+            return
+        index = self.index_at(indices, int(lanes[0]))
+        if any(i + size < 0 for i, size in zip(index, view.shape, strict=True)):
+            return  # outside either way: reported as that
+        self.interpreter.report(
+            "negative_index",
+            node,
+            lane=int(lanes[0]),
+            array=view.name,
+            index=index,
+            severity="warning",
+            message=f"{VERB[kind].capitalize()} `{view.name}{list(index)}`: a negative index counts from the end.",
+            remedy="On the GPU it wraps silently to the end of the array; guard the index if that is not meant.",
+        )
+
+    def report_overflow(
+        self: Memory, view: View, active: np.ndarray, dtype: np.dtype, where: np.ndarray, node: ast.AST
+    ) -> None:
+        limits = np.iinfo(dtype)
+        outside = np.flatnonzero((active < limits.min) | (active > limits.max)) if np.ndim(active) else [0]
+        shown = active[outside[0]] if np.ndim(active) else active
+        self.interpreter.report(
+            "overflow_on_store",
+            node,
+            lane=int(where[outside[0]]),
+            array=view.name,
+            severity="warning",
+            occurrences=len(outside),
+            message=f"Stores {int(shown)} in `{view.name}`, whose {dtype} holds {limits.min} to {limits.max}: it wraps.",
+            remedy="Use a wider dtype for the array, or reduce the value before you store it.",
+        )
+
+    def report_unset(self: Memory, view: View, place: Place, findings: np.ndarray, node: ast.AST) -> None:
+        lane = int(findings[prim.UNSET_LANE])
+        index = self.element(view, place, lane)
+        self.interpreter.report(
+            "uninitialised_read",
+            node,
+            lane=lane,
+            array=view.name,
+            index=index,
+            occurrences=int(findings[prim.UNSET_COUNT]),
+            message=f"Reads `{view.name}{list(index)}` before anything was written there.",
+            remedy=(
+                "Shared memory starts with whatever was there before: write it first, then wait at a barrier."
+                if view.buffer.space == "shared"
+                else "Memory from cuda.device_array starts with whatever was there before: write it first."
+            ),
+        )
+
+    def report_race(
+        self: Memory, view: View, place: Place, findings: np.ndarray, node: ast.AST, kind: int, value: Any
+    ) -> None:
+        interpreter = self.interpreter
+        lane = int(findings[prim.RACE_LANE])
+        other = int(findings[prim.RACE_OTHER])
+        wrote = bool(findings[prim.RACE_OTHER_WROTE])
+        other_line = interpreter.line_of_site(int(findings[prim.RACE_OTHER_SITE]))
+        index = self.element(view, place, lane)
+        same_line = other_line == interpreter.line(node)
+        geometry = interpreter.batch.geometry
+        me = interpreter.batch.first_thread + lane
+        if me // geometry.padded != other // geometry.padded:
+            remedy = "Blocks run in any order and cannot wait for each other here: use an atomic, or a second launch."
+            if same_line and kind == WRITE and wrote:
+                remedy = "Give each thread an element of its own, or use an atomic."
+        elif same_line and kind == WRITE and wrote:
+            remedy = "Give each thread an element of its own, or use an atomic."
+        elif me // prim.WARP == other // prim.WARP:
+            remedy = "Threads of one warp need cuda.syncwarp() or cuda.syncthreads() between the two accesses."
+        else:
+            remedy = "Put cuda.syncthreads() between the two accesses, where every thread of the block reaches it."
+        severity = "error"
+        if kind == WRITE and wrote and isinstance(value, np.generic):
+            linear = place.linear if isinstance(place.linear, int) else int(place.linear[lane])
+            if same_line or self.data_of(view)[linear] == value:
+                severity = "warning"  # every thread writes the same value: untidy, but the result is known
+        other_block, other_thread = interpreter.who(other)
+        elsewhere = "the same line" if same_line else f"line {other_line.number}" if other_line else "another line"
+        whose = "" if other_block == interpreter.batch.who(lane)[0] else f" of block {other_block}"
+        interpreter.report(
+            "race",
+            node,
+            lane=lane,
+            array=view.name,
+            index=index,
+            occurrences=int(findings[prim.RACE_COUNT]),
+            other_line=other_line,
+            other_thread=other_thread,
+            severity=severity,
+            message=(
+                f"Race on `{view.name}{list(index)}`: this thread {VERB[kind]} it while thread {other_thread}{whose} "
+                f"{'writes' if wrote else 'reads'} it at {elsewhere}, with nothing in between to order them."
+            ),
+            remedy=remedy,
+        )
+
+    def element(self: Memory, view: View, place: Place, lane: int) -> tuple[int, ...]:
+        """The index, within the view, of the element that a lane accesses."""
+        linear = place.linear if isinstance(place.linear, int) else int(place.linear[lane])
+        offset = int(view.offset[lane]) if isinstance(view.offset, np.ndarray) else view.offset
+        rest, index = linear - offset, []
+        for stride in view.strides:
+            step, rest = divmod(rest, stride) if stride else (0, rest)
+            index.append(int(step))
+        return tuple(index)
+
+
+def _axes(ndim: int) -> tuple[str, ...]:
+    return ("the index",) if ndim == 1 else tuple(f"index {axis}" for axis in range(ndim))

@@ -1,0 +1,184 @@
+"""From indices to element offsets: bounds, negative indices, and patterns of access that repeat.
+
+In a loop like `for k: total += a[row, k] * b[k, column]` each access repeats itself: the index vectors stay the very same
+objects and only a scalar moves on. Such an access is recognised (`Pattern`), and what was worked out for it once (offsets,
+bounds, sectors by alignment, readers of each element) serves every later round.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.errors import KernelFault
+from autograder.simgpu import primitives as prim
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import View
+
+if TYPE_CHECKING:
+    from autograder.simgpu.access import Memory
+
+NO_INDEX = np.zeros(1, np.int64)
+
+
+@dataclass
+class Pattern:
+    """An access whose index vectors repeat: its offsets, but for the part that all lanes share."""
+
+    mask: Mask
+    view: View
+    vectors: tuple[np.ndarray, ...]
+    offsets: np.ndarray  # int64 by lane; the element is at offsets + base
+    lowest: tuple[int, ...]  # of each index vector, over the active lanes
+    highest: tuple[int, ...]
+    counts: dict[Any, Any] = field(default_factory=dict)  # by alignment, kept by the counting half of `Memory`
+    readers: Any = None  # kept by the ordering half
+
+    def matches(self, mask: Mask, view: View, vectors: tuple[np.ndarray, ...]) -> bool:
+        return (
+            self.mask is mask
+            and self.view is view
+            and len(vectors) == len(self.vectors)
+            and all(mine is theirs for mine, theirs in zip(self.vectors, vectors, strict=True))
+        )
+
+
+class Place:
+    """Where an access lands: one element for all lanes (`linear` an int) or one for each, and the lanes inside the array."""
+
+    __slots__ = ("mask", "pattern", "base", "_linear")
+
+    def __init__(
+        self, linear: np.ndarray | int | None, mask: Mask, pattern: Pattern | None = None, base: int = 0
+    ) -> None:
+        self._linear = linear
+        self.mask = mask
+        self.pattern = pattern
+        self.base = base
+
+    @property
+    def linear(self) -> np.ndarray | int:
+        """Element offsets by lane, or the one that all lanes share; 0 where a lane has no access."""
+        if self._linear is None:
+            self._linear = self.pattern.offsets + self.base
+            if self.mask.active < len(self._linear):
+                self._linear *= self.mask.lanes
+        return self._linear
+
+    @property
+    def is_shared_by_all(self) -> bool:
+        return isinstance(self._linear, int)
+
+
+class Addressing:
+    """The locating half of `Memory`."""
+
+    def __init__(self) -> None:
+        self._inside = np.empty(self.interpreter.batch.size, np.bool_)
+        self._patterns: dict[ast.AST, Pattern] = {}
+        self._seen: dict[ast.AST, tuple] = {}
+
+    def locate(self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int) -> Place:
+        """Checks indices against the shape and turns them into element offsets; what is outside is reported."""
+        base, axes, vectors, shifts = 0, [], [], []
+        for axis, index in enumerate(indices):
+            if isinstance(index, np.ndarray):
+                vector, shift = self.interpreter.origin_of(index)
+                axes.append(axis)
+                vectors.append(vector)
+                shifts.append(shift)
+                base += shift * view.strides[axis]
+                continue
+            i = int(index)
+            if i < 0:
+                i += view.shape[axis]
+                self.report_negative(view, indices, mask, mask.where[:1], node, kind)
+            if not 0 <= i < view.shape[axis]:
+                self.report_outside(view, indices, mask, mask.where, node, kind)
+                return Place(0, Mask(np.zeros_like(mask.lanes), mask, 0, 0))
+            base += i * view.strides[axis]
+        by_lane = isinstance(view.offset, np.ndarray)
+        if not by_lane:
+            base += view.offset
+            if not vectors:
+                return Place(base, mask)
+        vectors = tuple(vectors)
+        pattern = self._patterns.get(node)
+        if pattern is not None and pattern.matches(mask, view, vectors):
+            if all(
+                low + shift >= 0 and high + shift < view.shape[axis]
+                for low, high, shift, axis in zip(pattern.lowest, pattern.highest, shifts, axes, strict=True)
+            ):
+                return Place(None, mask, pattern, base)
+        return self._locate_each(view, indices, mask, node, kind, vectors, base)
+
+    def _locate_each(
+        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int, vectors: tuple, base: int
+    ) -> Place:
+        """The long way, lane by lane; the second time that the same vectors come by, they become a pattern."""
+        linear, inside = self._offsets(view, indices, mask, node, kind)
+        if isinstance(view.offset, np.ndarray):
+            linear += view.offset
+        if inside is not mask:
+            linear[~inside.lanes] = 0
+            return Place(linear, inside)
+        seen = self._seen.get(node)
+        if seen is not None and seen[0] is mask and seen[1] is view and _same(seen[2], vectors):
+            where = mask.where
+            lowest = tuple(int(vector[where].min()) for vector in vectors)
+            highest = tuple(int(vector[where].max()) for vector in vectors)
+            offsets = np.where(mask.lanes, linear - base, 0)
+            self._patterns[node] = Pattern(mask, view, vectors, offsets, lowest, highest)
+        else:
+            self._seen[node] = (mask, view, vectors)
+        return Place(linear, mask)
+
+    def _offsets(
+        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int
+    ) -> tuple[np.ndarray, Mask]:
+        """Element offsets within the view, and the mask of the lanes that stay inside it."""
+        linear = np.zeros(self.interpreter.batch.size, np.int64)
+        varying = [(axis, index) for axis, index in enumerate(indices) if isinstance(index, np.ndarray)]
+        shared = sum(
+            (int(i) + (view.shape[axis] if i < 0 else 0)) * view.strides[axis]
+            for axis, i in enumerate(indices)
+            if not isinstance(i, np.ndarray)
+        )
+        if not isinstance(view.offset, np.ndarray):
+            shared += view.offset
+        if not varying:
+            linear += shared
+            return linear, mask
+        totals = np.zeros(prim.TOTALS, np.int64)
+        lanes = mask.lanes
+        for pair in range(0, len(varying), 2):
+            (axis0, index0), *second = varying[pair : pair + 2]
+            axis1, index1 = second[0] if second else (0, NO_INDEX)
+            part = linear if pair == 0 else np.empty_like(linear)
+            prim.locate(
+                lanes, _int64(index0), view.shape[axis0], view.strides[axis0], bool(second), _int64(index1),
+                view.shape[axis1], view.strides[axis1], shared if pair == 0 else 0, part, self._inside, totals,
+            )  # fmt: skip
+            if pair:
+                linear += part
+            if totals[prim.BAD_COUNT] or len(varying) > 2:
+                lanes = lanes & self._inside
+        if totals[prim.WRAPPED_COUNT]:
+            self.report_negative(view, indices, mask, totals[prim.WRAPPED_LANE : prim.WRAPPED_LANE + 1], node, kind)
+        if totals[prim.BAD_COUNT]:
+            self.report_outside(view, indices, mask, np.flatnonzero(mask.lanes & ~lanes), node, kind)
+            mask = mask.only(lanes)
+        return linear, mask
+
+
+def _same(one: tuple, other: tuple) -> bool:
+    return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
+
+
+def _int64(index: np.ndarray) -> np.ndarray:
+    if index.dtype.kind not in "iub":
+        raise KernelFault(f"An index must be an integer; here it is {index.dtype}.", remedy="Use // or int().")
+    return np.ascontiguousarray(index, dtype=np.int64)

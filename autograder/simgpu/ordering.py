@@ -1,0 +1,80 @@
+"""Races and uninitialised reads: each access is held against the shadow of earlier ones, and then recorded there."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.simgpu import primitives as prim
+from autograder.simgpu.addressing import Pattern, Place
+from autograder.simgpu.memory import View
+
+if TYPE_CHECKING:
+    from autograder.simgpu.access import Memory
+
+READ = prim.READ
+
+
+@dataclass(frozen=True)
+class Readers:
+    """Who reads each element of a repeated access to shared memory: one lane for all, and how far the others are."""
+
+    elements: np.ndarray  # int64, each once
+    lanes: np.ndarray  # int64: the first lane that reads it
+    breadth: np.ndarray  # int32: 0 that lane alone, 1 others of its warp, 2 others of its block
+
+
+class Ordering:
+    """The order-checking half of `Memory`."""
+
+    def check(self: Memory, view: View, place: Place, node: ast.AST, kind: int, value: Any = None) -> None:
+        """Looks for races and uninitialised reads by the shadow of earlier accesses, and records this one."""
+        buffer = view.buffer
+        if buffer.space in ("constant", "local") or not place.mask.active:
+            return
+        if buffer.shadow is None:
+            if kind == READ and not self.interpreter.is_written(buffer):
+                return
+            buffer.need_shadow()
+        interpreter = self.interpreter
+        order, site = interpreter.order, interpreter.site(node)
+        if kind == READ and buffer.space == "shared" and place.pattern is not None:
+            if self._check_by_element(place, site, buffer.shadow):
+                return
+        findings = np.zeros(prim.FINDINGS, np.int64)
+        prim.check_order(
+            place.mask.lanes, self.as_vector(place), kind, interpreter.batch.first_thread,
+            interpreter.batch.geometry.padded, order.now, buffer.space == "shared" or not buffer.all_set,
+            site, order.grid_sync, order.block_sync, order.warp_sync, buffer.shadow, findings,
+        )  # fmt: skip
+        if findings[prim.UNSET_COUNT]:
+            self.report_unset(view, place, findings, node)
+        if findings[prim.RACE_COUNT]:
+            self.report_race(view, place, findings, node, kind, value)
+
+    def _check_by_element(self: Memory, place: Place, site: int, shadow: np.ndarray) -> bool:
+        """The same check over the elements instead of the lanes; False where it takes a closer look."""
+        pattern = place.pattern
+        if pattern.readers is None:
+            pattern.readers = _readers(pattern, self.interpreter.batch.geometry.padded)
+        readers = pattern.readers
+        batch, order = self.interpreter.batch, self.interpreter.order
+        return prim.check_reads_by_element(
+            readers.elements, place.base, readers.lanes, readers.breadth, batch.first_thread, batch.geometry.padded,
+            order.now, site, order.block_sync, shadow,
+        )  # fmt: skip
+
+
+def _readers(pattern: Pattern, padded: int) -> Readers:
+    where = pattern.mask.where
+    offsets = pattern.offsets[where]
+    by_element = np.lexsort((where, offsets))
+    sorted_offsets, sorted_lanes = offsets[by_element], where[by_element]
+    first = np.flatnonzero(np.r_[True, sorted_offsets[1:] != sorted_offsets[:-1]])
+    last = np.r_[first[1:], len(sorted_offsets)] - 1
+    lanes, last_lanes = sorted_lanes[first], sorted_lanes[last]
+    breadth = np.where(last == first, 0, np.where(lanes // prim.WARP == last_lanes // prim.WARP, 1, 2))
+    return Readers(sorted_offsets[first], lanes.astype(np.int64), breadth.astype(np.int32))
