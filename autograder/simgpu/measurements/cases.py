@@ -1,0 +1,305 @@
+"""The launches that were measured: each is a kernel, its grid and block, and how to make its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import float32, float64, int8
+
+from autograder.simgpu.measurements import cooperation_kernels as together
+from autograder.simgpu.measurements import lesson_kernels as lesson
+from autograder.simgpu.measurements import probe_kernels as probe
+
+SEED = 2026
+
+
+@dataclass(frozen=True)
+class Case:
+    """One launch; `arguments` takes a seeded generator, so that it makes the same ones each time, on every machine."""
+
+    name: str
+    kernel: Any
+    grid: int | tuple[int, ...]
+    block: int | tuple[int, ...]
+    arguments: Callable[[np.random.Generator], tuple]
+
+    def make_arguments(self) -> tuple:
+        return self.arguments(np.random.default_rng(SEED))
+
+
+def matrices(m: int, k: int, n: int) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        return rng.random((m, k), np.float32), rng.random((k, n), np.float32), np.zeros((m, n), np.float32)
+
+    return make
+
+
+def transposed_matrices(m: int, k: int, n: int) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        return rng.random((k, m), np.float32), rng.random((k, n), np.float32), np.zeros((m, n), np.float32)
+
+    return make
+
+
+def picture_and_room(rows: int, columns: int, swap: bool = False) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        shape = (columns, rows) if swap else (rows, columns)
+        return rng.random((rows, columns), np.float32), np.zeros(shape, np.float32)
+
+    return make
+
+
+def vector_and_room(
+    size: int, dtype: Any = np.float32, room: int | None = None, *more: Any
+) -> Callable[[np.random.Generator], tuple]:
+    """A random vector, an empty one, and `more` scalars."""
+
+    def make(rng: np.random.Generator) -> tuple:
+        return (rng.integers(1, 100, size).astype(dtype), np.zeros(room or size, dtype), *more)
+
+    return make
+
+
+def items_and_bins(size: int, one_value: bool = False) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        items = np.full(size, 7, np.int32) if one_value else rng.integers(0, 256, size).astype(np.int32)
+        return items, np.zeros(256, np.int32)
+
+    return make
+
+
+def linked_list(size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The successor of each node of one random list (the last points to itself), and the nodes in list order."""
+    order = rng.permutation(size).astype(np.int32)
+    following = np.empty(size, np.int32)
+    following[order[:-1]] = order[1:]
+    following[order[-1]] = order[-1]
+    return following, order
+
+
+def list_to_jump(size: int) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        following, order = linked_list(size, rng)
+        rank = np.ones(size, np.int32)
+        rank[order[-1]] = 0
+        return following, rank, np.zeros(size, np.int32), np.zeros(size, np.int32)
+
+    return make
+
+
+def list_to_walk(size: int, splitters: int) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        following, order = linked_list(size, rng)
+        heads = rng.choice(order[1:], splitters, replace=False)
+        heads[0] = order[0]
+        is_head = np.zeros(size, np.bool_)
+        is_head[heads] = True
+        empty = (np.zeros(size, np.int32) for _ in range(2))
+        return (following, heads, is_head, *empty, np.zeros(splitters, np.int32))
+
+    return make
+
+
+def ranks_to_finish(size: int, splitters: int) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        owner = rng.integers(0, splitters, size).astype(np.int32)
+        rank, offset = (rng.integers(0, size, n).astype(np.int32) for n in (size, splitters))
+        return rank, owner, offset, np.zeros(size, np.int32)
+
+    return make
+
+
+def particles(dtype: np.dtype, values_first: bool = False) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        each = np.zeros(1024, dtype)
+        for name in dtype.names:
+            each[name] = rng.random(1024, np.float32)
+        values = rng.random(1024, np.float32)
+        return (values, each) if values_first else (each, values)
+
+    return make
+
+
+def moved(size: int, limit: int | None = None, dtype: Any = np.int32) -> Callable[[np.random.Generator], tuple]:
+    """A vector, random indices into it (a permutation without `limit`), and room for the result."""
+
+    def make(rng: np.random.Generator) -> tuple:
+        index = rng.permutation(size) if limit is None else rng.integers(0, limit, size)
+        return rng.random(size, np.float32), index.astype(dtype), np.zeros(size, np.float32)
+
+    return make
+
+
+def updates(bins: int, dtype: Any, size: int = 4096) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        index = rng.integers(0, bins, size).astype(np.int32)
+        return rng.integers(0, 1000, size).astype(dtype), index, np.zeros(bins, dtype)
+
+    return make
+
+
+def index_and_totals(bins: int, used: bool = False, size: int = 4096) -> Callable[[np.random.Generator], tuple]:
+    def make(rng: np.random.Generator) -> tuple:
+        index = rng.integers(0, bins, size).astype(np.int32)
+        return (index, np.zeros(bins, np.int32)) + ((np.zeros(size, np.int32),) if used else ())
+
+    return make
+
+
+def _lesson_cases() -> list[Case]:
+    cases = []
+    for kernel in (lesson.matmul_columns, lesson.matmul_rows):
+        name = kernel.__name__
+        cases += [
+            Case(f"{name} 16x16", kernel, (4, 4), (16, 16), matrices(64, 64, 64)),
+            Case(f"{name} 32x32", kernel, (2, 2), (32, 32), matrices(64, 64, 64)),
+            Case(f"{name} 16x16 ragged", kernel, (5, 5), (16, 16), matrices(70, 50, 67)),
+        ]
+    square, items = matrices(64, 64, 64), 65_536
+    return cases + [
+        Case("matmul_columns 16x16 of 256", lesson.matmul_columns, (16, 16), (16, 16), matrices(256, 256, 256)),
+        Case("matmul_columns 16x16, 37 deep", lesson.matmul_columns, (4, 4), (16, 16), matrices(64, 37, 64)),
+        Case("matmul_float64_total 16x16", lesson.matmul_float64_total, (4, 4), (16, 16), square),
+        Case("matmul_total_in_global 16x16", lesson.matmul_total_in_global, (4, 4), (16, 16), square),
+        Case("matmul_tiles_16", lesson.matmul_tiles_16, (4, 4), (16, 16), square),
+        Case("matmul_tiles_32", lesson.matmul_tiles_32, (2, 2), (32, 32), square),
+        Case("matmul_tiles_16_guarded", lesson.matmul_tiles_16_guarded, (4, 4), (16, 16), square),
+        Case("matmul_tiles_16_guarded ragged", lesson.matmul_tiles_16_guarded, (5, 5), (16, 16), matrices(70, 50, 67)),
+        Case("matmul_register_tile", lesson.matmul_register_tile, (4, 1), 64, transposed_matrices(64, 64, 64)),
+        Case("copy_rows 32x8", lesson.copy_rows, (4, 16), (32, 8), picture_and_room(128, 128)),
+        Case("transpose_naive 32x8", lesson.transpose_naive, (4, 16), (32, 8), picture_and_room(128, 128)),
+        Case("transpose_naive 16x16", lesson.transpose_naive, (8, 8), (16, 16), picture_and_room(128, 128)),
+        Case("transpose_naive ragged", lesson.transpose_naive, (4, 13), (32, 8), picture_and_room(100, 117, True)),
+        Case("transpose_32_columns", lesson.transpose_32_columns, (4, 4), (32, 8), picture_and_room(128, 128)),
+        Case("transpose_33_columns", lesson.transpose_33_columns, (4, 4), (32, 8), picture_and_room(128, 128)),
+        Case("stencil_1d", lesson.stencil_1d, 8, 128, vector_and_room(1000)),
+        Case("stencil_1d_shared", lesson.stencil_1d_shared, 8, 128, vector_and_room(1000)),
+        Case("stencil_2d 16x16", lesson.stencil_2d, (5, 4), (16, 16), picture_and_room(62, 76)),
+        Case("stencil_2d 32x8", lesson.stencil_2d, (3, 8), (32, 8), picture_and_room(62, 76)),
+        Case("histogram_global uniform", lesson.histogram_global, 64, 256, items_and_bins(items)),
+        Case("histogram_global one value", lesson.histogram_global, 64, 256, items_and_bins(items, True)),
+        Case("histogram_private uniform", lesson.histogram_private, 64, 256, items_and_bins(items)),
+        Case("histogram_private one value", lesson.histogram_private, 64, 256, items_and_bins(items, True)),
+        Case("reduce_divergent", together.reduce_divergent, 8, 256, vector_and_room(2048, room=8)),
+        Case("reduce_strided", together.reduce_strided, 8, 256, vector_and_room(2048, room=8)),
+        Case("reduce_convergent", together.reduce_convergent, 8, 256, vector_and_room(2048, room=8)),
+        Case("reduce_shuffle", together.reduce_shuffle, 8, 256, vector_and_room(2048, room=8)),
+        Case("scan_doubling", together.scan_doubling, 8, 256, vector_and_room(2048, np.int32)),
+        Case("scan_exclusive_tree", together.scan_exclusive_tree, 4, 256, vector_and_room(2048, np.int32)),
+        Case("pointer_jump", together.pointer_jump, 16, 256, list_to_jump(4096)),
+        Case("walk_sublists", together.walk_sublists, 4, 64, list_to_walk(4096, 256)),
+        Case("finish_ranks", together.finish_ranks, 16, 256, ranks_to_finish(4096, 64)),
+    ]
+
+
+def _access_cases() -> list[Case]:
+    n, cases = 1024, []
+    for dtype in (np.int8, np.int16, np.int32, np.float32, np.float64, np.complex64, np.complex128):
+        cases.append(Case(f"copy {np.dtype(dtype)}", probe.copy, 8, 128, vector_and_room(n, dtype)))
+    for stride in (2, 3, 4, 8, 16, 32, 33):
+        strided = vector_and_room(n * stride, np.float32, n, np.int64(stride))
+        cases.append(Case(f"load_strided {stride}", probe.load_strided, 8, 128, strided))
+    for stride in (2, 8, 33):
+        strided = vector_and_room(n, np.float32, n * stride, np.int64(stride))
+        cases.append(Case(f"store_strided {stride}", probe.store_strided, 8, 128, strided))
+    for offset in (1, 7, 8, 31):
+        shifted = vector_and_room(n + 32, np.float32, n, np.int64(offset))
+        cases.append(Case(f"load_offset {offset}", probe.load_offset, 8, 128, shifted))
+    for offset in (1, 8):
+        shifted = vector_and_room(n, np.float32, n + 32, np.int64(offset))
+        cases.append(Case(f"store_offset {offset}", probe.store_offset, 8, 128, shifted))
+    cases.append(
+        Case("load_strided 2 of float64", probe.load_strided, 8, 128,
+             vector_and_room(2 * n, np.float64, n, np.int64(2))),
+    )  # fmt: skip
+    for block in ((8, 4), (32, 4), (4, 8), (16, 16), (64, 2)):
+        grid = (64 // block[0], 64 // block[1])
+        for kernel, shape in ((probe.copy_2d, grid), (probe.copy_2d_swapped, (64 // block[0], 64 // block[1]))):
+            name = f"{kernel.__name__} {block[0]}x{block[1]}"
+            cases.append(Case(name, kernel, shape, block, picture_and_room(64, 64)))
+    rows = lambda rng: (rng.random((n, 4), np.float32), np.zeros(n, np.float32))  # noqa: E731
+    columns = lambda rng: (rng.random((4, n), np.float32), np.zeros(n, np.float32))  # noqa: E731
+    return cases + [
+        Case("copy_guarded ragged", probe.copy_guarded, 8, 128, vector_and_room(1000)),
+        Case("copy_grid_stride", probe.copy_grid_stride, 4, 128, vector_and_room(4000)),
+        Case("axpy", probe.axpy, 8, 128, lambda rng: (np.float32(2), *vector_and_room(n)(rng))),
+        Case("kinetic_energy_structures packed", probe.kinetic_energy_structures, 8, 128, particles(probe.PACKED)),
+        Case("kinetic_energy_structures aligned", probe.kinetic_energy_structures, 8, 128, particles(probe.ALIGNED)),
+        Case("one_field_of_structures packed", probe.one_field_of_structures, 8, 128, particles(probe.PACKED)),
+        Case("one_field_of_structures aligned", probe.one_field_of_structures, 8, 128, particles(probe.ALIGNED)),
+        Case("set_field_of_structures packed", probe.set_field_of_structures, 8, 128, particles(probe.PACKED, True)),
+        Case("set_field_of_structures aligned", probe.set_field_of_structures, 8, 128, particles(probe.ALIGNED, True)),
+        Case("one_column_of_rows", probe.one_column_of_rows, 8, 128, rows),
+        Case("one_row_of_columns", probe.one_row_of_columns, 8, 128, columns),
+        Case("gather random", probe.gather, 16, 256, moved(4096)),
+        Case("gather from 64", probe.gather, 16, 256, moved(4096, 64)),
+        Case("gather one value", probe.gather, 16, 256, moved(4096, 1)),
+        Case("gather int64 indices", probe.gather, 16, 256, moved(4096, dtype=np.int64)),
+        Case("scatter random", probe.scatter, 16, 256, moved(4096)),
+    ]
+
+
+def _shared_cases() -> list[Case]:
+    cases, threads = [], 64
+    for dtype, name, strides in (
+        (float32, "float32", (0, 1, 2, 3, 4, 8, 16, 32, 33)),
+        (float64, "float64", (0, 1, 2, 3, 4, 16, 32, 33)),
+        (int8, "int8", (1, 4, 32, 128)),
+    ):
+        size = 32 * 65 if name != "int8" else 64 * 128
+        for stride in strides:
+            read = probe.read_banks(dtype, size)
+            room = lambda rng, s=stride, d=name: (np.zeros(4 * threads, d), np.int64(s))  # noqa: E731
+            cases.append(Case(f"read_shared_strided {stride} of {name}", read, 4, threads, room))
+    for dtype, name in ((float32, "float32"), (float64, "float64")):
+        picked = lambda rng, d=name: (rng.integers(0, 2048, 4096).astype(np.int32), np.zeros(4096, d))  # noqa: E731
+        read = probe.read_anywhere(dtype, 2048)
+        cases.append(Case(f"read_shared_gather of {name}", read, 16, 256, picked))
+    for kernel, dtype in ((probe.write_shared_strided, np.float32), (probe.write_shared_strided_64, np.float64)):
+        for stride in (1, 2, 32, 33):
+            room = lambda rng, s=stride, d=dtype: (np.zeros(128, d), np.int64(s))  # noqa: E731
+            cases.append(Case(f"{kernel.__name__} {stride}", kernel, 4, 32, room))
+    return cases
+
+
+def _warp_cases() -> list[Case]:
+    def values(rng: np.random.Generator) -> tuple:
+        return (rng.random(1024, np.float32),)
+
+    def values_and_rounds(rng: np.random.Generator) -> tuple:
+        return rng.random(1024, np.float32), np.int64(64)
+
+    def into_shared(rng: np.random.Generator) -> tuple:
+        return rng.random(4096, np.float32), rng.integers(0, 64, 4096).astype(np.int32), np.zeros((16, 64), np.float32)
+
+    whole = lambda rng: (rng.integers(-9, 9, 1024).astype(np.int32), np.zeros(1024, np.int32))  # noqa: E731
+    starts = lambda rng: (rng.integers(1, 10_000, 1024), np.zeros(1024, np.int64))  # noqa: E731
+    return [
+        Case("odd_lanes_work", probe.odd_lanes_work, 8, 128, values_and_rounds),
+        Case("odd_and_even_lanes_work", probe.odd_and_even_lanes_work, 8, 128, values_and_rounds),
+        Case("odd_warps_work", probe.odd_warps_work, 8, 128, values_and_rounds),
+        Case("rounds_by_lane", probe.rounds_by_lane, 8, 128, values),
+        Case("collatz", probe.collatz, 8, 128, starts),
+        Case("mandelbrot", probe.mandelbrot, (6, 12), (16, 8), lambda rng: (np.zeros((90, 90), np.int32), np.int64(100))),
+        Case("picture 62x76", probe.picture, (5, 4), (16, 16), lambda rng: (np.zeros((62, 76), np.int32),)),
+        Case("shuffles", probe.shuffles, 8, 128, values),
+        Case("votes", probe.votes, 8, 128, whole),
+        Case("atomic_add_unused to 1024", probe.atomic_add_unused, 16, 256, index_and_totals(1024)),
+        Case("atomic_add_unused to 8", probe.atomic_add_unused, 16, 256, index_and_totals(8)),
+        Case("atomic_add_unused to 1", probe.atomic_add_unused, 16, 256, index_and_totals(1)),
+        Case("atomic_add_used to 1024", probe.atomic_add_used, 16, 256, index_and_totals(1024, True)),
+        Case("atomic_add_used to 8", probe.atomic_add_used, 16, 256, index_and_totals(8, True)),
+        Case("atomic_add_used to 1", probe.atomic_add_used, 16, 256, index_and_totals(1, True)),
+        Case("atomic_add_float float32", probe.atomic_add_float, 16, 256, updates(256, np.float32)),
+        Case("atomic_add_float float64", probe.atomic_add_float, 16, 256, updates(256, np.float64)),
+        Case("atomic_max_int", probe.atomic_max_int, 16, 256, updates(256, np.int32)),
+        Case("atomic_add_shared_float", probe.atomic_add_shared_float, 16, 256, into_shared),
+        Case("block_counter", probe.block_counter, 8, 128,
+             lambda rng: (np.zeros(1024, np.int32), np.zeros(1, np.int32))),
+    ]  # fmt: skip
+
+
+CASES: tuple[Case, ...] = (*_lesson_cases(), *_access_cases(), *_shared_cases(), *_warp_cases())

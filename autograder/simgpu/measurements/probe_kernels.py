@@ -1,0 +1,306 @@
+"""Small probes: kernels that do one thing to one counter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import cuda, float32, float64, int32
+
+FIELDS = [("x", np.float32), ("y", np.float32), ("z", np.float32), ("mass", np.float32)]
+PACKED = np.dtype(FIELDS)  # Numba cannot count on its alignment
+ALIGNED = np.dtype(FIELDS, align=True)
+
+
+@cuda.jit
+def copy(source, target):
+    i = cuda.grid(1)
+    target[i] = source[i]
+
+
+@cuda.jit
+def copy_guarded(source, target):
+    i = cuda.grid(1)
+    if i < source.size:
+        target[i] = source[i]
+
+
+@cuda.jit
+def copy_grid_stride(source, target):
+    for i in range(cuda.grid(1), source.size, cuda.gridsize(1)):
+        target[i] = source[i]
+
+
+@cuda.jit
+def load_strided(source, target, stride):
+    i = cuda.grid(1)
+    target[i] = source[i * stride]
+
+
+@cuda.jit
+def store_strided(source, target, stride):
+    i = cuda.grid(1)
+    target[i * stride] = source[i]
+
+
+@cuda.jit
+def load_offset(source, target, offset):
+    i = cuda.grid(1)
+    target[i] = source[i + offset]
+
+
+@cuda.jit
+def store_offset(source, target, offset):
+    i = cuda.grid(1)
+    target[i + offset] = source[i]
+
+
+@cuda.jit
+def axpy(factor, x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = factor * x[i] + y[i]
+
+
+@cuda.jit
+def kinetic_energy_structures(particles, energy):
+    i = cuda.grid(1)
+    p = particles[i]
+    x, y, z = p.x, p.y, p.z
+    energy[i] = p.mass * (x * x + y * y + z * z)
+
+
+@cuda.jit
+def one_field_of_structures(particles, target):
+    i = cuda.grid(1)
+    target[i] = particles[i].mass
+
+
+@cuda.jit
+def set_field_of_structures(values, particles):
+    i = cuda.grid(1)
+    particles[i].mass = values[i]
+
+
+@cuda.jit
+def one_column_of_rows(rows, target):
+    i = cuda.grid(1)
+    target[i] = rows[i, 3]
+
+
+@cuda.jit
+def one_row_of_columns(columns, target):
+    i = cuda.grid(1)
+    target[i] = columns[3, i]
+
+
+@cuda.jit
+def gather(source, index, target):
+    i = cuda.grid(1)
+    target[i] = source[index[i]]
+
+
+@cuda.jit
+def scatter(source, index, target):
+    i = cuda.grid(1)
+    target[index[i]] = source[i]
+
+
+@cuda.jit
+def copy_2d(source, target):
+    x, y = cuda.grid(2)
+    target[y, x] = source[y, x]
+
+
+@cuda.jit
+def copy_2d_swapped(source, target):
+    y, x = cuda.grid(2)
+    target[y, x] = source[y, x]
+
+
+def read_banks(dtype: Any, size: int) -> Any:
+    """A kernel whose warp reads shared elements `stride` apart (0: all lanes the same one)."""
+
+    @cuda.jit
+    def read_shared_strided(target, stride):
+        data = cuda.shared.array(size, dtype)
+        t = cuda.threadIdx.x
+        for j in range(t, size, cuda.blockDim.x):
+            data[j] = j
+        cuda.syncthreads()
+        target[cuda.grid(1)] = data[t * stride]
+
+    return read_shared_strided
+
+
+def read_anywhere(dtype: Any, size: int) -> Any:
+    """A kernel whose lanes read shared elements that an array picks."""
+
+    @cuda.jit
+    def read_shared_gather(index, target):
+        data = cuda.shared.array(size, dtype)
+        t = cuda.threadIdx.x
+        for j in range(t, size, cuda.blockDim.x):
+            data[j] = j
+        cuda.syncthreads()
+        target[cuda.grid(1)] = data[index[cuda.grid(1)]]
+
+    return read_shared_gather
+
+
+@cuda.jit
+def write_shared_strided(target, stride):
+    data = cuda.shared.array(1056, float32)
+    t = cuda.threadIdx.x
+    data[t * stride] = t
+    cuda.syncthreads()
+    target[cuda.grid(1)] = data[t * stride]
+
+
+@cuda.jit
+def write_shared_strided_64(target, stride):
+    data = cuda.shared.array(1056, float64)
+    t = cuda.threadIdx.x
+    data[t * stride] = t
+    cuda.syncthreads()
+    target[cuda.grid(1)] = data[t * stride]
+
+
+@cuda.jit
+def odd_lanes_work(values, rounds):
+    i = cuda.grid(1)
+    if i % 2 == 1:
+        value = values[i]
+        for _ in range(rounds):
+            value = value * float32(1.5) + float32(1)
+        values[i] = value
+
+
+@cuda.jit
+def odd_and_even_lanes_work(values, rounds):
+    i = cuda.grid(1)
+    value = values[i]
+    if i % 2 == 1:
+        for _ in range(rounds):
+            value = value * float32(1.5) + float32(1)
+    else:
+        for _ in range(rounds):
+            value = value * float32(0.5) - float32(1)
+    values[i] = value
+
+
+@cuda.jit
+def odd_warps_work(values, rounds):
+    i = cuda.grid(1)
+    if (i // 32) % 2 == 1:
+        value = values[i]
+        for _ in range(rounds):
+            value = value * float32(1.5) + float32(1)
+        values[i] = value
+
+
+@cuda.jit
+def rounds_by_lane(values):
+    i = cuda.grid(1)
+    value = values[i]
+    for _ in range(i % 32):
+        value = value * float32(1.5) + float32(1)
+    values[i] = value
+
+
+@cuda.jit
+def collatz(starts, steps):
+    i = cuda.grid(1)
+    value = starts[i]
+    count = 0
+    while value > 1:
+        if value % 2 == 0:
+            value = value // 2
+        else:
+            value = 3 * value + 1
+        count += 1
+    steps[i] = count
+
+
+@cuda.jit
+def mandelbrot(image, most):
+    x, y = cuda.grid(2)
+    if y < image.shape[0] and x < image.shape[1]:
+        cr = float32(-2) + float32(3) * float32(x) / float32(image.shape[1])
+        ci = float32(-1) + float32(2) * float32(y) / float32(image.shape[0])
+        zr = zi = float32(0)
+        n = 0
+        while n < most and zr * zr + zi * zi < float32(4):
+            zr, zi = zr * zr - zi * zi + cr, float32(2) * zr * zi + ci
+            n += 1
+        image[y, x] = n
+
+
+@cuda.jit
+def picture(out):
+    x, y = cuda.grid(2)
+    if x < out.shape[1] and y < out.shape[0]:
+        out[y, x] = x + y
+
+
+@cuda.jit
+def shuffles(values):
+    i = cuda.grid(1)
+    value = values[i]
+    for step in (1, 2, 4, 8, 16):
+        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, step)
+    values[i] = value
+
+
+@cuda.jit
+def votes(values, target):
+    i = cuda.grid(1)
+    ballot = cuda.ballot_sync(0xFFFFFFFF, values[i] > 0)
+    target[i] = cuda.popc(ballot)
+
+
+@cuda.jit
+def atomic_add_unused(index, totals):
+    cuda.atomic.add(totals, index[cuda.grid(1)], 1)
+
+
+@cuda.jit
+def atomic_add_used(index, totals, old):
+    i = cuda.grid(1)
+    old[i] = cuda.atomic.add(totals, index[i], 1)
+
+
+@cuda.jit
+def atomic_add_float(values, index, totals):
+    i = cuda.grid(1)
+    cuda.atomic.add(totals, index[i], values[i])
+
+
+@cuda.jit
+def atomic_max_int(values, index, totals):
+    i = cuda.grid(1)
+    cuda.atomic.max(totals, index[i], values[i])
+
+
+@cuda.jit
+def atomic_add_shared_float(values, index, totals):
+    part = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    if t < 64:
+        part[t] = 0
+    cuda.syncthreads()
+    i = cuda.grid(1)
+    cuda.atomic.add(part, index[i], values[i])
+    cuda.syncthreads()
+    if t < 64:
+        totals[cuda.blockIdx.x, t] = part[t]
+
+
+@cuda.jit
+def block_counter(flags, ticket):
+    """One atomic a block with its result used, by thread 0 alone."""
+    mine = cuda.shared.array(1, int32)
+    if cuda.threadIdx.x == 0:
+        mine[0] = cuda.atomic.add(ticket, 0, 1)
+    cuda.syncthreads()
+    flags[cuda.grid(1)] = mine[0]
