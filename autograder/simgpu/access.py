@@ -55,13 +55,18 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
         self.count(view, place, node, READ)
         self.check(view, place, node, READ)
         data = self.data_of(view)
+        garbage = np.full((), np.nan if data.dtype.kind in "fc" else 0, data.dtype)[()]
         if place.is_shared_by_all:
-            return data[place.linear] if place.mask.active else data.dtype.type(0)
+            return data[place.linear] if place.mask.active else garbage
         if not len(data):
-            return np.zeros(self.interpreter.batch.size, data.dtype)
+            return np.full(self.interpreter.batch.size, garbage, data.dtype)
         if place.pattern is not None and place.base >= 0:
-            return data[place.base :].take(place.pattern.offsets, mode="clip")
-        return data.take(place.linear, mode="clip")
+            value = data[place.base :].take(place.pattern.offsets, mode="clip")
+        else:
+            value = data.take(place.linear, mode="clip")
+        if place.mask is not mask:  # outside its array a lane reads what a sum must not survive unnoticed
+            value[mask.lanes & ~place.mask.lanes] = garbage
+        return value
 
     def store(self, view: View, indices: tuple, value: Any, mask: Mask, node: ast.AST) -> None:
         """Writes `value` (cast to the array's dtype, as Numba does); where lanes collide the last one wins."""

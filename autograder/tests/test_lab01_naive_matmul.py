@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ SOLUTIONS = ROOT / "solutions" / "lab01_naive_matmul"
 WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
 RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
 LAB = load_lab("lab01_naive_matmul")
+SPEC = runpy.run_path(str(LAB.folder / "spec.py"))
 PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
 
 # What the example class shows: who earns all, who fails a check, and whose submission cannot be graded at all and why.
@@ -104,6 +106,17 @@ def test_every_check_is_failed_by_some_wrong_answer() -> None:
 
 def test_every_hint_is_given_to_some_wrong_answer() -> None:
     assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
+
+
+def test_the_threshold_lies_between_the_right_and_the_wrong_mappings_that_were_measured() -> None:
+    measured = json.loads((SOLUTIONS / "calibration" / "h200.json").read_text(encoding="utf-8"))
+    ratios = {name: each["ratio"] for name, each in measured["ratios"][str(SPEC["SPEED_SIDE"])].items()}
+    threads_along_x = {name: int(re.split("[ x]", name)[-2]) for name in ratios if name.startswith("x along")}
+    right = [ratio for name, ratio in ratios.items() if name.startswith("right/")]
+    right += [ratios[name] for name, x in threads_along_x.items() if "columns" in name and x >= 4]
+    wrong = [ratio for name, ratio in ratios.items() if name.startswith("wrong/")]
+    wrong += [ratios[name] for name, x in threads_along_x.items() if "rows" in name and x >= 16]
+    assert max(wrong) * 1.05 < SPEC["SPEEDUP"] < min(right) / 1.05
 
 
 def test_the_example_class_holds_exactly_the_students_of_the_table() -> None:

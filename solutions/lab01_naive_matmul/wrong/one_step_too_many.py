@@ -1,4 +1,4 @@
-# fails: stays_inside_its_arrays; hint: reads_past_the_end
+# fails: right_on_square_matrices; hint: off_by_one_loop
 import numpy as np
 from numba import cuda
 
