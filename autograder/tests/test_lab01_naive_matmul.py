@@ -41,6 +41,10 @@ EXAMPLE_CLASS = {
     "liam_murphy": "never_launched",
     "mei_chen": "passed",
     "noor_ahmed": "low_precision",
+    "olga_petrova": "passed",
+    "pedro_silva": "passed",
+    "quynh_tran": "skips_the_remainder",
+    "rosa_ferrari": "one_thread_a_block",
 }
 
 

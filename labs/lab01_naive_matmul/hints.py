@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.devices import Launch, Run
+from autograder.devices import Launch, Run, Uninitialised
 from autograder.grading import Attempt, hint
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.interpreter import WorkLimit
@@ -106,6 +106,9 @@ def misconception(*checks: str) -> Callable[[Callable[[Evidence], bool]], Callab
         text = " ".join((inspect.getdoc(fits) or "").split())
 
         def recognise(attempt: Attempt) -> str | None:
+            if attempt.comparison is not None and not attempt.trials:  # a comparison does not show how it launched
+                a, b = attempt.uniform((64, 64)), attempt.uniform((64, 64))
+                attempt.simulate("matmul", a=a, b=b, c=Uninitialised((64, 64), np.float32), may_fault=True)
             seen = Evidence(attempt) if attempt.trials else None
             return text.format(seen=seen) if seen and fits(seen) else None
 
