@@ -96,6 +96,11 @@ class Device(Protocol):
         """Carries out one request; the submission's own faults come back in `Run.fault`, never as an exception."""
         ...
 
-    def compare(self, baseline: Program, submission: Program, requests: Sequence[RunRequest]) -> Comparison:
-        """Times both on the same requests (distinct inputs of one shape): estimated here, measured on a GPU."""
+    def compare(
+        self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
+    ) -> Comparison:
+        """Times both on the same requests (distinct inputs of one shape): estimated here, measured on a GPU.
+
+        A GPU measures until the interval lies on one side of `threshold`, where one is given.
+        """
         ...

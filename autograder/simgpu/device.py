@@ -151,8 +151,10 @@ class SimulatedDevice:
             fault = error
         return self._gather(session, request, handles, returned, fault)
 
-    def compare(self, baseline: Program, submission: Program, requests: Sequence[RunRequest]) -> Comparison:
-        """Estimates both on the first request: deterministic, so there is no interval."""
+    def compare(
+        self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
+    ) -> Comparison:
+        """Estimates both on the first request: deterministic, so there is no interval and no threshold to clear."""
         times, fault, outputs, launches = [], None, (), ()
         for program in (baseline, submission):
             run = self.run(program, requests[0])

@@ -21,12 +21,12 @@ from autograder.simgpu.access import Memory
 from autograder.simgpu.expressions import Expressions
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.lanes import Batch, Mask
+from autograder.simgpu.loops import cheap_loops
 from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally
 from autograder.simgpu.variables import Unmergeable, Variable
 
-STATEMENT_COST = 64  # work units of stepping one statement, besides one for each warp instruction
-UNROLLED_ROUNDS = 32  # constant loops up to this long are unrolled whole (seen in machine code for 16 and 32 rounds)
+STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
 MOST_CALLS = 64  # device functions calling each other, deepest
 
@@ -238,7 +238,6 @@ class Interpreter(Expressions):
             running, _ = self.split(node, condition, running)
             if running is None:
                 break
-            self.count_round(node, running)
             running = self.one_round(node.body, running, broken)
             rounds += 1
             if rounds % STUCK_AFTER == 0 and running is not None:
@@ -252,14 +251,14 @@ class Interpreter(Expressions):
         frame.loops.append(broken)
         returned_before = len(frame.returned)
         running: Mask | None = mask
-        unrolled = self.is_unrolled(node)
+        is_cheap = id(node) in cheap_loops(frame.function)
         for value, still in self.iterate(node, mask):
             if still is not None:  # lanes that have rounds left
                 running = self.narrowed(node, running, still)
             if running is None:
                 break
             self.count_instruction(node, running)
-            if not unrolled:
+            if not is_cheap:
                 self.count_round(node, running)
             self.assign(node.target, value, running)
             running = self.one_round(node.body, running, broken)
@@ -270,22 +269,6 @@ class Interpreter(Expressions):
 
     def count_round(self, node: ast.AST, running: Mask) -> None:
         self.tally.row(self.line(node))[SLOT["loop_rounds"]] += running.warps
-
-    def is_unrolled(self, node: ast.For) -> bool:
-        """Whether the compiler knows the bounds, and they are close enough for it to write the rounds out."""
-        call = node.iter
-        if not isinstance(call, ast.Call):
-            return True
-        names = self.frame.function.names
-        bounds = []
-        for each in call.args:
-            bound = each.value if isinstance(each, ast.Constant) else None
-            if isinstance(each, ast.Name) and each.id not in self.frame.variables and each.id in names:
-                bound = names[each.id]
-            if not isinstance(bound, int):
-                return False
-            bounds.append(bound)
-        return 1 <= len(bounds) <= 3 and 0 not in bounds[2:] and len(range(*bounds)) <= UNROLLED_ROUNDS
 
     def one_round(self, body: list[ast.stmt], running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through a loop's body; the lanes that go on to the next (those at `continue` among them)."""

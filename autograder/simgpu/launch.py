@@ -28,7 +28,7 @@ MOST_GRID = (2**31 - 1, 65535, 65535)
 MOST_STATIC_SHARED_BYTES = 48 * 1024
 MOST_DYNAMIC_SHARED_BYTES = 227 * 1024  # compute capability 9.0
 
-DEFAULT_WORK_LIMIT = 2_000_000_000
+DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
 
 
 @dataclass(frozen=True)

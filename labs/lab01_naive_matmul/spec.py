@@ -31,8 +31,8 @@ SPEED_SIDE = 1024  # rows and columns of the matrices whose products are timed
 SPEED_BLOCKS_SIMULATED = 16
 
 # Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
-WORK_LIMIT = 12_000_000
-SPEED_WORK_LIMIT = 40_000_000
+WORK_LIMIT = 20_000_000
+SPEED_WORK_LIMIT = 120_000_000
 MOST_ELEMENTS_A_THREAD = 32
 MOST_EXTRA_WORK = 10.0  # operations counted over the 2 m k n that the product takes; a tile's edge may be wasted
 

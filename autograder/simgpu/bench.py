@@ -1,0 +1,105 @@
+"""`autograder bench simgpu`: the simulated GPU against Numba's own simulator, in one go, as ratios."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from autograder.errors import GraderFault
+
+TARGET_RATIO, LEAST_RATIO = 500, 50
+TARGET_ROUNDS_PER_SECOND = 100e6
+
+
+def figures() -> dict[str, str]:
+    """What was measured, as lines to print: ratios by kernel, their geometric mean, throughput and memory."""
+    script = Path(__file__).with_name("bench_kernels.py")
+    ours = _times([str(script), "5", "--simulated-gpu"], {})
+    theirs = _times([str(script), "1"], {"NUMBA_ENABLE_CUDASIM": "1"})
+    ratios = {name: theirs[name] / ours[name] for name in ours}
+    lines = {
+        name: f"{ratios[name]:.0f} times Numba's simulator ({ours[name] * 1e3:.1f} ms against {theirs[name]:.2f} s)"
+        for name in ours
+    }
+    mean = math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
+    lines["geometric mean"] = f"{mean:.0f} times (target {TARGET_RATIO}; least {min(ratios.values()):.0f} of {LEAST_RATIO})"
+    lines |= _throughput()
+    return lines
+
+
+def _times(arguments: list[str], environment: dict[str, str]) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, *arguments], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise GraderFault(f"The benchmark stopped: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def _throughput() -> dict[str, str]:
+    """Large runs on the simulated GPU alone: inner-loop rounds a second, a histogram and a list-ranking step of 2^20."""
+    from autograder.profiling import profile
+    from autograder.simgpu import cuda_module
+
+    cuda = cuda_module.build_module()
+    rng = np.random.default_rng(0)
+
+    @cuda.jit
+    def naive(a, b, c):
+        column, row = cuda.grid(2)
+        if row < c.shape[0] and column < c.shape[1]:
+            total = np.float32(0)
+            for k in range(a.shape[1]):
+                total += a[row, k] * b[k, column]
+            c[row, column] = total
+
+    @cuda.jit
+    def histogram(items, bins):
+        i = cuda.grid(1)
+        if i < items.size:
+            cuda.atomic.add(bins, items[i], 1)
+
+    @cuda.jit
+    def jump(successor, rank, next_successor, next_rank):
+        i = cuda.grid(1)
+        if i < successor.size:
+            s = successor[i]
+            next_rank[i] = rank[i] + rank[s]
+            next_successor[i] = successor[s]
+
+    a = rng.random((512, 512), dtype=np.float32)
+    n = 2**20
+    items = rng.integers(0, 256, n).astype(np.int32)
+    successor = rng.permutation(n).astype(np.int32)
+    rank = np.ones(n, np.int32)
+    matmul = _seconds(lambda: profile(naive)[(32, 32), (16, 16)](a, a, np.zeros_like(a)))
+    counted = _seconds(lambda: profile(histogram)[n // 256, 256](items, np.zeros(256, np.int32)))
+    jumped = _seconds(
+        lambda: profile(jump)[n // 256, 256](successor, rank, np.empty_like(successor), np.empty_like(rank))
+    )
+    lines = {
+        "naive matmul 512": f"{512**3 / matmul / 1e6:.0f} million inner-loop rounds a second "
+        f"(target {TARGET_ROUNDS_PER_SECOND / 1e6:.0f})",
+        "histogram of 2^20 items": f"{counted:.2f} s (target 1)",
+        "list-ranking step of 2^20 nodes": f"{jumped:.2f} s (target 1)",
+    }
+    if sys.platform != "win32":
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        lines["peak memory"] = f"{peak / 1024**2:,.0f} MiB (target 2,048)"
+    return lines
+
+
+def _seconds(run) -> float:
+    run()
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
