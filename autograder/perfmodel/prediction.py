@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
-from autograder.perfmodel.instructions import global_requests, warp_instructions
+from autograder.perfmodel.instructions import CYCLES_PER_SLOT_ALONE, global_requests, issue_slots
 from autograder.perfmodel.occupancy import Occupancy, occupancy
 from autograder.perfmodel.specification import Specification
 from autograder.simgpu.counters import Counters
@@ -17,19 +17,21 @@ from autograder.simgpu.counters import Counters
 SECTOR_BYTES = 32
 WARP = 32
 ASSUMED_REGISTERS = 32
-LOADS_IN_FLIGHT = 2.0  # independent loads that one warp keeps outstanding: two operands of one expression
+MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
 ADVICE = {
     "DRAM": "Move fewer bytes through DRAM: reuse what was read, and use every byte of each sector.",
     "L2": "Send fewer sectors to L2: keep reused data in shared memory or registers, and coalesce.",
     "L1": "Let the lanes of a warp touch fewer lines per access: neighbours should read neighbours.",
     "shared memory": "Take fewer passes through shared memory: avoid bank conflicts, and keep values in registers.",
+    "block launch": "Start fewer, larger blocks: give each thread several elements.",
     "issue": "Execute fewer instructions for each result: hoist index arithmetic, reuse what was loaded.",
     "float32": "The float32 units are busy all the time: only fewer operations, or a lower precision, would help.",
     "float64": "Use float32 where it is accurate enough: float64 runs at a fraction of its rate.",
     "integer": "Do less index arithmetic: and move out of the loop what does not change in it.",
     "special": "Divide, take roots and call functions less often: those units are few.",
     "atomics": "Let fewer atomics meet at one address: give each block its own copy and merge at the end.",
+    "shared atomics": "Add to shared memory less often: let each thread gather several items first.",
     "latency": "Keep more warps in flight, or give each thread independent loads: the warps wait for memory.",
     "launch overhead": "The launch costs more than the work: give it more work, or launch less often.",
 }
@@ -77,7 +79,7 @@ def estimate(
     breakdown = _multiprocessor_times(counters, specification)
     breakdown |= _memory_times(counters, specification, traffic)
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
-    breakdown["launch overhead"] = max(1, counters.launches) * specification.launch_overhead_ns
+    breakdown["launch overhead"] = _overhead_ns(counters, specification)
     binding = max(breakdown, key=breakdown.__getitem__)
     work = max(ns for name, ns in breakdown.items() if name != "launch overhead")
     return Estimate(
@@ -94,49 +96,53 @@ def estimate(
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes below L1 and where loads are served from, as far as counts without addresses can tell."""
+    """Sectors below L1, as far as counts without addresses tell."""
 
-    l2_bytes: float
-    dram_bytes: float
-    l1_share: float  # of load sectors served by L1
-    dram_share: float  # of load sectors served by DRAM
+    l2_load_sectors: float
+    dram_load_sectors: float
+    dram_store_sectors: float
+    is_scattered: bool  # loads fetch single sectors, not whole lines
     assumption: str
 
     @classmethod
     def of(cls, counters: Counters, specification: Specification, array_bytes: int | None) -> Traffic:
-        loads = counters.global_load_sectors
-        unique = min(loads, counters.unique_load_sectors) if counters.unique_load_sectors else loads
-        stores = counters.global_store_sectors
-        unique_stores = min(stores, counters.unique_store_sectors) if counters.unique_store_sectors else stores
-        cached = specification.l2_bytes > 0
-        fetched = unique if cached else loads
-        dram = (fetched + (unique_stores if cached else stores)) * SECTOR_BYTES
+        """L1 serves what a block has read before; L2 serves the rest as far as the arrays fit into it."""
+        loads, stores = counters.global_load_sectors, counters.global_store_sectors
+        if not specification.l2_bytes:
+            return cls(loads, loads, stores, False, "no cache: every sector comes from DRAM")
+        unique = min(loads, counters.unique_load_sectors or loads)
+        fetched = max(unique, min(loads, counters.block_load_sectors or unique))
+        footprint = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
+        missing = max(0.0, 1.0 - specification.l2_bytes / footprint) if footprint else 0.0
+        scattered = counters.global_load_lines > 0 and loads < 2 * counters.global_load_lines
         return cls(
-            l2_bytes=float((fetched + stores + counters.global_atomic_sectors) * SECTOR_BYTES),
-            dram_bytes=float(dram),
-            l1_share=1.0 - fetched / loads if loads else 0.0,
-            dram_share=fetched / loads if loads else 0.0,
-            assumption="every sector is fetched once and then served by L1" if cached else "no cache",
+            l2_load_sectors=float(fetched),
+            dram_load_sectors=unique + (fetched - unique) * missing,
+            dram_store_sectors=float(min(stores, counters.unique_store_sectors or stores)),
+            is_scattered=scattered and fetched > 2 * unique,
+            assumption="a block's repeated reads hit L1; other repeated reads hit L2 as far as the arrays fit into it",
         )
 
 
 def _multiprocessor_times(counters: Counters, specification: Specification) -> dict[str, float]:
     """Resources that every multiprocessor has for itself; the fullest multiprocessor sets the time."""
-    lines = counters.global_load_lines + counters.global_store_lines + counters.global_atomic_sectors
-    wavefronts = counters.shared_load_wavefronts + counters.shared_store_wavefronts
+    loads = counters.global_load_wavefronts or counters.global_load_lines
+    passes = loads + counters.global_store_lines + counters.global_atomic_requests
+    shared = counters.shared_load_wavefronts + counters.shared_store_wavefronts
     cycles = {
-        "issue": warp_instructions(counters) / specification.warp_instructions_per_cycle,
+        "issue": issue_slots(counters) / specification.warp_instructions_per_cycle,
         "L1": max(
             global_requests(counters) / specification.load_store_requests_per_cycle,
-            lines / specification.l1_lines_per_cycle,
+            passes / specification.l1_wavefronts_per_cycle,
         ),
-        "shared memory": wavefronts / specification.shared_wavefronts_per_cycle
-        + WARP * counters.shared_atomic_requests / specification.shared_atomic_lanes_per_cycle,
+        # L1 and shared memory are one array: what passes through as global data holds up shared data
+        "shared memory": (shared + passes) / specification.l1_wavefronts_per_cycle if shared else 0.0,
         "float32": counters.float32_operations / 2 / specification.float32_lanes_per_cycle,
         "float64": counters.float64_operations / 2 / specification.float64_lanes_per_cycle,
         "integer": counters.integer_operations / specification.integer_lanes_per_cycle,
         "special": counters.special_operations / specification.special_lanes_per_cycle
         + counters.conversions / specification.conversion_lanes_per_cycle,
+        "shared atomics": WARP * counters.shared_atomic_requests / specification.shared_atomic_lanes_per_cycle,
     }
     scale = _imbalance(counters, specification) / specification.multiprocessors / specification.cycles_per_ns
     return {name: value * scale for name, value in cycles.items()}
@@ -151,29 +157,53 @@ def _imbalance(counters: Counters, specification: Specification) -> float:
 
 def _memory_times(counters: Counters, specification: Specification, traffic: Traffic) -> dict[str, float]:
     """Resources that all multiprocessors share."""
-    store_cycles = counters.global_store_sectors / specification.l2_store_sectors_per_cycle
-    atomic_cycles = counters.global_atomic_sectors / specification.gpu_atomic_sectors_per_cycle
+    dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
+    per_load = 1.0 / specification.dram_scattered_gsectors_per_s if traffic.is_scattered else dram
+    stores = counters.global_store_sectors * SECTOR_BYTES / specification.l2_store_gb_per_s
     return {
-        "DRAM": traffic.dram_bytes / specification.dram_achievable_gb_per_s,
-        "L2": max(
-            traffic.l2_bytes / specification.l2_gb_per_s,
-            store_cycles / specification.multiprocessors / specification.cycles_per_ns,
-        ),
-        "atomics": atomic_cycles / specification.cycles_per_ns,
+        "DRAM": traffic.dram_load_sectors * per_load + traffic.dram_store_sectors * dram,
+        "L2": traffic.l2_load_sectors * SECTOR_BYTES / specification.l2_load_gb_per_s + stores,
+        "atomics": _atomics_ns(counters, specification),
+        "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
 
 
+def _atomics_ns(counters: Counters, specification: Specification) -> float:
+    """Few distinct sectors lie in few slices of L2, which then work alone."""
+    spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_store_sectors
+    least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
+    return counters.global_atomic_sectors / min(most, max(least, spread)) / specification.cycles_per_ns
+
+
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
-    """Time that the resident warps spend waiting, all others of the multiprocessor waiting at the same time."""
-    l2_share = max(0.0, 1.0 - traffic.l1_share - traffic.dram_share)
-    load = (
-        traffic.l1_share * specification.l1_latency_cycles
-        + l2_share * specification.l2_latency_cycles
-        + traffic.dram_share * specification.dram_latency_cycles
+    """The life of a warp that never waits for others, times the turns in which the blocks come."""
+    warps, blocks = max(1, counters.warps), max(1, counters.blocks)
+    loads = counters.global_load_requests / warps
+    cycles = CYCLES_PER_SLOT_ALONE * issue_slots(counters) / warps + counters.global_load_wavefronts / warps
+    cycles += counters.barriers / warps * specification.barrier_cycles
+    if counters.global_load_sectors:
+        per_request = counters.global_load_sectors / counters.global_load_requests
+        misses = min(loads, traffic.l2_load_sectors / blocks / per_request)
+        from_dram = traffic.dram_load_sectors / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
+        wait = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles
+        cycles += misses / _loads_in_flight(counters) * wait
+    at_once = fit.blocks * specification.multiprocessors
+    turns = max(1.0, blocks / max(1, counters.launches) / at_once)
+    return cycles * turns * max(1, counters.launches) / specification.cycles_per_ns
+
+
+def _loads_in_flight(counters: Counters) -> float:
+    """Loads that the compiler can send off before it needs the first: those between two stores, atomics or barriers."""
+    fences = (
+        counters.global_store_requests
+        + counters.global_atomic_requests
+        + counters.shared_atomic_requests
+        + counters.barriers
     )
-    waits = counters.global_load_requests * load / LOADS_IN_FLIGHT
-    waits += counters.shared_load_requests * specification.shared_latency_cycles / LOADS_IN_FLIGHT
-    waits += counters.barriers * specification.barrier_cycles
-    warps = counters.warps / max(1, counters.launches)
-    resident = min(fit.warps, max(1.0, warps / specification.multiprocessors)) * specification.multiprocessors
-    return waits / min(resident, max(warps, 1.0)) / specification.cycles_per_ns
+    return min(MOST_LOADS_IN_FLIGHT, max(1.0, counters.global_load_requests / max(1, fences)))
+
+
+def _overhead_ns(counters: Counters, specification: Specification) -> float:
+    """What a launch costs when it does nothing, and the first load that nobody hides."""
+    first_load = specification.dram_latency_cycles / specification.cycles_per_ns if counters.global_load_requests else 0
+    return max(1, counters.launches) * (specification.launch_overhead_ns + first_load)

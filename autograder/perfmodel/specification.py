@@ -35,11 +35,11 @@ class Specification:
     dram_gb_per_s: float  # the data sheet's
     dram_achievable_gb_per_s: float  # reading and writing, as a copy does
     l2_bytes: int  # 0: no cache between the multiprocessors and DRAM
-    l2_gb_per_s: float
-    l2_store_sectors_per_cycle: float  # scattered stores: sectors that leave one multiprocessor
+    dram_scattered_gsectors_per_s: float  # single 32-byte sectors at random addresses, read
+    l2_load_gb_per_s: float
+    l2_store_gb_per_s: float
     load_store_requests_per_cycle: float
-    l1_lines_per_cycle: float  # 128-byte lines of one request looked up per cycle
-    shared_wavefronts_per_cycle: float
+    l1_wavefronts_per_cycle: float  # passes through the data array that L1 and shared memory have in common
     # latencies
     l1_latency_cycles: float
     l2_latency_cycles: float
@@ -47,11 +47,15 @@ class Specification:
     shared_latency_cycles: float
     barrier_cycles: float
     # atomics
-    gpu_atomic_sectors_per_cycle: float  # red operations spread over many addresses, whole GPU
-    gpu_atomic_same_address_per_cycle: float  # lanes that hit one address, whole GPU
+    gpu_atomic_sectors_per_cycle: float  # spread over many addresses, whole GPU
+    gpu_atomic_sectors_per_cycle_and_sector: (
+        float  # for each distinct sector that the atomics go to, while they are few
+    )
+    gpu_atomic_least_sectors_per_cycle: float  # all at one address
     shared_atomic_lanes_per_cycle: float
     # launches
     launch_overhead_ns: float
+    gpu_blocks_per_cycle: float  # blocks that the whole GPU can start
     sources: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -28,7 +28,8 @@ class Counters:
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
-    global_index_terms: int = 0  # indices of global accesses (two for a[i, j]), once per warp
+    global_addresses: int = 0  # global accesses whose address is worked out anew, once per warp
+    global_index_terms: int = 0  # their indices: two for a[i, j]
     shared_load_requests: int = 0
     shared_load_wavefronts: int = 0
     shared_load_bank_conflicts: int = 0
@@ -45,7 +46,7 @@ class Counters:
     warp_instructions: int = 0  # source-level operations, once per warp with an active lane
     thread_instructions: int = 0  # the same, once per active lane
     branches: int = 0  # conditions evaluated, once per warp
-    loop_rounds: int = 0  # rounds of loops that the compiler does not unroll whole, once per warp
+    loop_rounds: int = 0  # rounds of range() loops that are not unrolled and use their variable, once per warp
     divergent_branches: int = 0  # those whose active lanes disagree
     barriers: int = 0  # once per warp
     shuffles: int = 0  # warp shuffle, vote and match instructions, once per warp

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autograder.simgpu import primitives as prim
+from autograder.simgpu.loops import cheap_addresses
 from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.tally import SLOT
 
@@ -59,7 +60,9 @@ class Counting:
             self.trace(view, place, node, kind)
         space = view.buffer.space
         if space == "global":
-            row[SLOT["global_index_terms"]] += view.ndim * place.mask.warps
+            if id(node) not in cheap_addresses(self.interpreter.frame.function):
+                row[SLOT["global_addresses"]] += place.mask.warps
+                row[SLOT["global_index_terms"]] += view.ndim * place.mask.warps
             if kind == ATOMIC:
                 self._count_global_atomic(row, view, place)
             else:

@@ -35,6 +35,28 @@ def matmul_rows(a, b, c):
 
 
 @cuda.jit
+def matmul_columns_while(a, b, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total, i = float32(0), 0
+        while i < a.shape[1]:
+            total += a[row, i] * b[i, column]
+            i += 1
+        c[row, column] = total
+
+
+@cuda.jit
+def matmul_rows_while(a, b, c):
+    row, column = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total, i = float32(0), 0
+        while i < a.shape[1]:
+            total += a[row, i] * b[i, column]
+            i += 1
+        c[row, column] = total
+
+
+@cuda.jit
 def matmul_float64_total(a, b, c):
     column, row = cuda.grid(2)
     if row < c.shape[0] and column < c.shape[1]:
@@ -170,6 +192,9 @@ MATMULS = {
     "matmul, x along columns, 256x1": (matmul_columns, (256, 1)),
     "matmul, x along rows, 16x16": (matmul_rows, (16, 16)),
     "matmul, x along rows, 32x32": (matmul_rows, (32, 32)),
+    "matmul, x along columns, while, 16x16": (matmul_columns_while, (16, 16)),
+    "matmul, x along columns, while, 32x32": (matmul_columns_while, (32, 32)),
+    "matmul, x along rows, while, 32x32": (matmul_rows_while, (32, 32)),
     "matmul, float64 total, 16x16": (matmul_float64_total, (16, 16)),
     "matmul, total in global memory, 16x16": (matmul_global_total, (16, 16)),
     "matmul, tiles of 16": (matmul_tiled, (16, 16)),
@@ -223,7 +248,7 @@ def cases() -> Iterator[Case]:
         for name, (kernel, block) in MATMULS.items():
             across, down = (n + block[0] - 1) // block[0], (n + block[1] - 1) // block[1]
             yield Case(name, n, kernel, (across, down), block, _matrices(n))
-        if n <= 1024:
+        if n <= 512:  # 4 s a case on the simulated GPU at 256, eight times that at each doubling
             yield Case("matmul, a row a thread", n, matmul_row_a_thread, ((n + 63) // 64,), (64,), _matrices(n))
     for n in VECTOR_SIZES:
         yield from _vectors(n)

@@ -1,0 +1,60 @@
+"""Counts the work of `course_kernels.py` on the simulated GPU and writes counted.json, next to what was measured.
+
+    python -m autograder.perfmodel.measurements.counting [FILE]
+
+Large launches are sampled: their counts are scaled up from a few blocks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder import profile
+from autograder.perfmodel.measurements.course_kernels import Case, cases
+
+WHOLE = 1 << 20  # threads up to which a launch is simulated whole
+WHOLE_MATMUL = 256
+SAMPLE_BLOCKS = {"matmul": 8}
+SAMPLE_ELSE = 2048
+
+
+def counted(case: Case) -> dict[str, Any]:
+    """Counters, footprint and shared memory of one case, as plain data (zero counters left out)."""
+    is_matmul = case.name.startswith("matmul")
+    whole = case.size <= (WHOLE_MATMUL if is_matmul else WHOLE) or "row a thread" in case.name
+    sample = None if whole else SAMPLE_BLOCKS["matmul"] if is_matmul else SAMPLE_ELSE
+    if "histogram" in case.name:  # where atomics meet cannot be scaled up from a few blocks
+        sample = None
+    record = profile(case.kernel, sample_blocks=sample)[case.grid, case.block](
+        *case.arguments(np.random.default_rng(case.size))
+    ).record
+    counters = {name: value for name, value in dataclasses.asdict(record.counters).items() if value}
+    return {
+        "case": case.name,
+        "size": case.size,
+        "threads_per_block": int(np.prod(case.block)),
+        "shared_bytes_per_block": record.shared_bytes,
+        "array_bytes": record.array_bytes,
+        "counters": counters,
+    }
+
+
+def main(target: Path) -> None:
+    """Counts every case."""
+    rows = []
+    for case in cases():
+        began = time.perf_counter()
+        rows.append(counted(case))
+        print(case.name, case.size, f"{time.perf_counter() - began:.1f} s", sep="\t", flush=True)
+    target.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "counted.json")

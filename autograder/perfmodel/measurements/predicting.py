@@ -1,0 +1,80 @@
+"""Holds predictions against measured times: counted.json and validation.json in, the README's table out.
+
+python -m autograder.perfmodel.measurements.predicting
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate, roofline
+from autograder.simgpu.counters import Counters
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """One case: measured, predicted, and what the plain roofline would say."""
+
+    case: str
+    size: int
+    measured_ns: float
+    estimate: Estimate
+    roofline_ns: float
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less one."""
+        return self.estimate.ns / self.measured_ns - 1
+
+
+def predictions() -> list[Prediction]:
+    """Every counted case that was measured."""
+    measured = {(row["case"], row["size"]): row for row in json.loads((HERE / "validation.json").read_text())["cases"]}
+    h200, found = SPECIFICATIONS["H200"], []
+    for row in json.loads((HERE / "counted.json").read_text()):
+        key = row["case"], row["size"]
+        counters = Counters(**row["counters"])
+        predicted = estimate(
+            counters,
+            h200,
+            threads_per_block=row["threads_per_block"],
+            shared_bytes_per_block=row["shared_bytes_per_block"],
+            registers_per_thread=measured[key]["registers_per_thread"],
+            array_bytes=row["array_bytes"],
+        )
+        moved = 32 * (counters.unique_load_sectors + counters.unique_store_sectors)
+        floor = roofline(h200).floor_ns(counters.operations, moved)
+        found.append(Prediction(*key, measured[key]["measured_ns"], predicted, floor))
+    return found
+
+
+def summary(found: list[Prediction]) -> dict[str, float]:
+    """Median and 90th percentile of the error's size."""
+    sizes = np.abs([each.error for each in found])
+    return {"median": float(np.median(sizes)), "90th percentile": float(np.percentile(sizes, 90))}
+
+
+def table(found: list[Prediction]) -> str:
+    """The README's table, in microseconds."""
+    lines = [
+        "| case | size | measured us | predicted us | error | binds | roofline us |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for each in sorted(found, key=lambda one: (one.case, one.size)):
+        lines.append(
+            f"| {each.case} | {each.size} | {each.measured_ns / 1e3:.1f} | {each.estimate.ns / 1e3:.1f} "
+            f"| {each.error:+.0%} | {each.estimate.binding} | {each.roofline_ns / 1e3:.1f} |"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    everything = predictions()
+    print(table(everything))
+    print({name: f"{share:.1%}" for name, share in summary(everything).items()})

@@ -1,0 +1,94 @@
+"""What Numba's compiler makes of loops, as far as the source shows: rounds written out, addresses worked out once.
+
+Seen in machine code for compute capability 9.0 (numba-cuda 0.30): `for i in range(n)` keeps Numba's 64-bit iterator,
+whose sign the compiler cannot know, so every index made of `i` is wrapped and multiplied anew (36 instructions a round
+in a naive matrix multiply). `while i < n: ... i += 1` is an ordinary counter: addresses advance by one addition
+(8 instructions a round). Constant bounds up to 32 rounds are written out whole.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from autograder.language.program import Function
+
+UNROLLED_ROUNDS = 32
+
+
+@lru_cache(maxsize=256)
+def cheap_loops(function: Function) -> frozenset[int]:
+    """ids of the `for` nodes whose rounds cost next to nothing beside their bodies: written out, or counting unseen."""
+    loops = [node for node in ast.walk(function.node) if isinstance(node, ast.For)]
+    local = _assigned(function.node) | set(function.parameters)
+    return frozenset(id(loop) for loop in loops if _is_unrolled(loop, function, local) or not _uses_target(loop))
+
+
+@lru_cache(maxsize=256)
+def cheap_addresses(function: Function) -> frozenset[int]:
+    """ids of the subscripts in loops whose address the compiler keeps, or advances by one addition."""
+    cheap: list[int] = []
+    unrolled = cheap_loops(function)
+
+    def visit(node: ast.AST, varying: set[str] | None) -> None:
+        """`varying`: names that the innermost loop gives new values other than by steps; None outside loops."""
+        if isinstance(node, ast.While) or (isinstance(node, ast.For) and id(node) not in unrolled):
+            varying = _assigned(node)
+        elif isinstance(node, ast.Subscript) and varying is not None and not _is_computed(node.slice, varying):
+            cheap.append(id(node))
+        for child in ast.iter_child_nodes(node):
+            visit(child, varying)
+
+    visit(function.node, None)
+    return frozenset(cheap)
+
+
+def _is_computed(index: ast.expr, varying: set[str]) -> bool:
+    parts = list(ast.walk(index))
+    return any(isinstance(part, (ast.Subscript, ast.Call)) or _name(part) in varying for part in parts)
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _assigned(tree: ast.AST) -> set[str]:
+    """Names that a loop or function assigns by `=` or as a loop variable; `+=` and `-=` are steps."""
+    return {name for node in ast.walk(tree) for name in _targets(node)}
+
+
+def _targets(node: ast.AST) -> Iterator[str]:
+    targets: list[ast.AST] = []
+    if isinstance(node, ast.Assign):
+        targets = list(node.targets)
+    elif isinstance(node, (ast.For, ast.AnnAssign)):
+        targets = [node.target]
+    elif isinstance(node, ast.AugAssign) and not isinstance(node.op, (ast.Add, ast.Sub)):
+        targets = [node.target]
+    for target in targets:
+        yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name) and _is_stored(part))
+
+
+def _is_stored(name: ast.Name) -> bool:
+    return isinstance(name.ctx, ast.Store)
+
+
+def _uses_target(loop: ast.For) -> bool:
+    names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
+    return any(_name(part) in names for statement in loop.body for part in ast.walk(statement))
+
+
+def _is_unrolled(loop: ast.For, function: Function, local: set[str]) -> bool:
+    call = loop.iter
+    if not isinstance(call, ast.Call):
+        return True  # over a tuple: always written out
+    bounds = []
+    for each in call.args:
+        bound = each.value if isinstance(each, ast.Constant) else None
+        if isinstance(each, ast.Name) and each.id not in local and each.id in function.names:
+            bound = function.names[each.id]
+        if isinstance(bound, bool) or not isinstance(bound, int):
+            return False
+        bounds.append(bound)
+    return 1 <= len(bounds) <= 3 and 0 not in bounds[2:] and len(range(*bounds)) <= UNROLLED_ROUNDS
