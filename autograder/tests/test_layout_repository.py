@@ -64,7 +64,9 @@ def test_the_layout_in_the_readme_is_the_layout_on_the_disk() -> None:
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda each: str(each.relative_to(ROOT)))
 def test_links_in_a_readme_lead_somewhere(readme: Path) -> None:
-    prose = re.sub(r"```.*?```", "", readme.read_text(encoding="utf-8"), flags=re.DOTALL)
+    prose = re.sub(
+        r"```.*?```|^    [^\n]*|`[^`\n]*`", "", readme.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
     for target in re.findall(r"\]\(([^)#]+)\)", prose):
         if not target.startswith("http"):
             assert (readme.parent / target).exists(), f"{readme.name}: {target}"
