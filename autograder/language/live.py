@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
 import inspect
 import linecache
 import os
 import re
+import sys
 import textwrap
 import types
 from collections.abc import Iterator, Mapping
@@ -21,22 +23,34 @@ from autograder.language.program import Function, Kind, Reference
 _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
 
 
+_sources: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}  # each live function's source is parsed once
+
+
 class LiveNames(Mapping[str, object]):
-    """What a live function's free names stand for at the moment they are asked for: closure first, then globals."""
+    """What a live function's free names stand for: closure first, then globals, each fixed when it is first asked for.
+
+    Numba does the same: a kernel's globals are constants from its first launch on.
+    """
 
     def __init__(self, function: types.FunctionType) -> None:
         self._globals = function.__globals__
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         self._closure = dict(cells)
+        self._known: dict[str, object] = {}
 
     def __getitem__(self, name: str) -> object:
+        if name not in self._known:
+            self._known[name] = as_constant(self._look_up(name))
+        return self._known[name]
+
+    def _look_up(self, name: str) -> object:
         if name in self._closure:
             try:
-                return as_constant(self._closure[name].cell_contents)
+                return self._closure[name].cell_contents
             except ValueError:
                 raise KeyError(name) from None
         if name in self._globals:
-            return as_constant(self._globals[name])
+            return self._globals[name]
         raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
@@ -52,6 +66,14 @@ class LiveNames(Mapping[str, object]):
 
 def as_constant(value: Any) -> object:
     """A live object as the kernel language knows it: a `Reference` for library names, a `Function` for kernels."""
+    if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)) or value is None:
+        return value.value if isinstance(value, enum.Enum) else value
+    if isinstance(value, enum.Enum):
+        return as_constant(value.value)
+    if isinstance(value, np.ndarray):
+        return value.copy()  # a constant from here on
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(as_constant(each) for each in value)
     function = getattr(value, "__autograder_function__", None)
     if isinstance(function, Function):
         return function
@@ -60,26 +82,28 @@ def as_constant(value: Any) -> object:
     path = getattr(value, "__autograder_path__", None)
     if isinstance(path, str):
         return Reference(path)
+    view = getattr(value, "_view", None)
+    if view is not None and hasattr(value, "copy_to_host"):  # a device array of the simulated GPU: by reference
+        return view()
     if isinstance(value, types.ModuleType):
-        return Reference("numba.cuda" if value.__name__.startswith("numba.cuda") else value.__name__)
-    if isinstance(value, type) and value.__module__ == "numpy":
-        from autograder.simgpu.intrinsics import type_of
-
-        return type_of(f"numpy.{value.__name__}") or Reference(f"numpy.{value.__name__}")
+        return Reference(_module_path(value.__name__))
+    found = _as_type(value)
+    if found is not None:
+        return found
     if isinstance(value, np.ufunc):
         return Reference(f"numpy.{value.__name__}")
-    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("math", "builtins"):
-        return Reference(f"{value.__module__}.{value.__name__}")
+    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("math", "builtins", "_operator"):
+        return Reference(f"{value.__module__.lstrip('_')}.{value.__name__}")
     if isinstance(value, type) and value.__module__ == "builtins" and hasattr(builtins, value.__name__):
         return Reference(f"builtins.{value.__name__}")
-    if type(value).__module__.startswith("numba.core.types"):
-        from autograder.simgpu.intrinsics import type_of
-
-        return type_of(f"numba.{value}") or Reference(f"numba.{value}")
+    if isinstance(value, enum.EnumMeta):
+        return EnumNames(value)
     if isinstance(value, types.FunctionType):
         module = value.__module__ or ""
-        if module.startswith("numba.cuda"):
+        if module.startswith("numba.cuda") and ".tests." not in module:
             return Reference(f"numba.cuda.{value.__name__}")
+        if module.startswith("numpy"):
+            return Reference(f"numpy.{value.__name__}")
         return from_python(value, "host")
     py_func = getattr(value, "py_func", None)
     if isinstance(py_func, types.FunctionType):  # numba.jit or a real numba.cuda dispatcher
@@ -87,15 +111,55 @@ def as_constant(value: Any) -> object:
     return value
 
 
-_parsed: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}
+def _module_path(name: str) -> str:
+    if name in ("numba.cuda.types", "numba.core.types"):
+        return "numba.types"
+    if name == "numba.cuda.libdevice":
+        return name
+    return "numba.cuda" if name.startswith("numba.cuda") else name.lstrip("_")
+
+
+def _as_type(value: Any) -> object:
+    """A NumPy or Numba type, or a dtype, as a `TypeReference`; None for anything else."""
+    from autograder.simgpu.intrinsics import TypeReference, type_of
+
+    if isinstance(value, np.dtype):
+        return TypeReference(f"numpy.{value.name}", value)
+    if isinstance(value, type) and issubclass(value, np.generic):
+        return type_of(f"numpy.{value.__name__}") or Reference(f"numpy.{value.__name__}")
+    if type(value).__module__.startswith(("numba.core.types", "numba.cuda.types")):
+        try:
+            return TypeReference(f"numba.{value}", as_dtype(value))
+        except (NotImplementedError, TypeError):
+            return Reference(f"numba.{value}")
+    return None
+
+
+def as_dtype(numba_type: Any) -> np.dtype:
+    """The NumPy dtype of a Numba type (numba-cuda has types of its own); raises NotImplementedError where it has none."""
+    from numba.np import numpy_support
+
+    if type(numba_type).__module__.startswith("numba.cuda"):
+        from numba.core import types as numba_types
+
+        numba_type = getattr(numba_types, str(numba_type), numba_type)
+    return np.dtype(numpy_support.as_dtype(numba_type))
+
+
+class EnumNames:
+    """An enumeration that a kernel reads members of: each stands for its value."""
+
+    def __init__(self, enumeration: type[enum.Enum]) -> None:
+        self.members = {name: member.value for name, member in enumeration.__members__.items()}
+        self.name = enumeration.__name__
 
 
 def from_python(function: types.FunctionType, kind: Kind, max_registers: int | None = None) -> Function:
     """The `Function` of a live Python function; raises `KernelFault` where its source cannot be had."""
     code = function.__code__
-    if code not in _parsed:
-        _parsed[code] = _parse(function)
-    node, file, text = _parsed[code]
+    if code not in _sources:
+        _sources[code] = _parse(function)
+    node, file, text = _sources[code]
     return Function(function.__name__, kind, node, file, text, LiveNames(function), max_registers)
 
 
@@ -113,13 +177,13 @@ def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
         ) from None
     text = textwrap.dedent("".join(source_lines))
     try:
-        tree = ast.parse(text)
+        tree = _tree_of(text, function.__name__ == "<lambda>")
     except SyntaxError:
         raise KernelFault(
             f"The source of `{function.__name__}` cannot be read on its own.",
             remedy="Define it with `def` at the start of a line.",
         ) from None
-    node = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__), None)
+    node = _definition(tree, function)
     if node is None:
         raise KernelFault(
             f"`{function.__name__}` is not defined with `def`.", remedy="Kernels must be functions defined with `def`."
@@ -127,6 +191,38 @@ def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
     ast.increment_lineno(tree, first - 1)
     whole = "".join(lines) or "\n" * (first - 1) + text
     return node, display_name(filename), whole
+
+
+def _tree_of(text: str, is_lambda: bool) -> ast.Module:
+    """The source as a tree; a lambda's lines may be a piece of a statement, which is cut until it can be read."""
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        if not is_lambda:
+            raise
+    text = text[text.index("lambda") :].rstrip()
+    for end in range(len(text), 0, -1):
+        try:
+            return ast.parse(text[:end])
+        except SyntaxError:
+            continue
+    raise SyntaxError("no lambda")
+
+
+def _definition(tree: ast.Module, function: types.FunctionType) -> ast.FunctionDef | None:
+    """The function's `def` in its source; a lambda is written as one."""
+    if function.__name__ != "<lambda>":
+        named = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__)
+        return next(named, None)
+    wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and tuple(a.arg for a in n.args.args) == wanted]
+    if len(found) != 1:  # several on one line cannot be told apart
+        return None
+    body = ast.copy_location(ast.Return(found[0].body), found[0].body)
+    made = ast.FunctionDef("lambda_", found[0].args, [body], [], None)
+    if sys.version_info >= (3, 12):
+        made.type_params = []
+    return ast.copy_location(made, found[0])
 
 
 def display_name(filename: str) -> str:

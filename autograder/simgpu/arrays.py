@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,37 @@ class DeviceArray:
 
     @property
     def T(self) -> DeviceArray:  # noqa: N802 (NumPy's name)
-        return DeviceArray(self._buffer, self.shape[::-1], self._element_strides[::-1], self._offset)
+        return self.transpose()
 
-    def transpose(self) -> DeviceArray:
-        return self.T
+    def transpose(self, axes: Any = None) -> DeviceArray:
+        """A view with its dimensions in another order."""
+        order = tuple(reversed(range(self.ndim))) if axes is None else tuple(int(axis) for axis in axes)
+        shape, strides = (tuple(each[axis] for axis in order) for each in (self.shape, self._element_strides))
+        return DeviceArray(self._buffer, shape, strides, self._offset)
+
+    @classmethod
+    def contiguous(cls, buffer: Buffer, shape: tuple[int, ...], offset: int = 0) -> DeviceArray:
+        return cls(buffer, shape, contiguous_strides(shape), offset)
+
+    @property
+    def flags(self) -> Any:
+        """NumPy's flags of the same layout."""
+        return self._host_view().flags
+
+    @property
+    def alloc_size(self) -> int:
+        return self._buffer.data.nbytes
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "strides": None if self.is_c_contiguous() else self.strides,
+            "data": (self._buffer.address + self._offset * self.dtype.itemsize if self.size else 0, False),
+            "typestr": self.dtype.str,
+            "stream": None,
+            "version": 3,
+        }
 
     def __len__(self) -> int:
         if not self.shape:
@@ -65,6 +93,9 @@ class DeviceArray:
     def is_c_contiguous(self) -> bool:
         return self._element_strides == contiguous_strides(self.shape)
 
+    def is_f_contiguous(self) -> bool:
+        return self._element_strides[::-1] == contiguous_strides(self.shape[::-1])
+
     # -- parts and other shapes -----------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
@@ -73,6 +104,10 @@ class DeviceArray:
         part = host[key]
         if not isinstance(part, np.ndarray):
             return part
+        return self._part(part)
+
+    def _part(self, part: np.ndarray) -> DeviceArray:
+        """The device's view of a view of the host's copy."""
         start = (
             (part.__array_interface__["data"][0] - self._buffer.data.__array_interface__["data"][0]) if part.size else 0
         )
@@ -87,19 +122,46 @@ class DeviceArray:
         self._host_view()[key] = value
         self._note_host_write(target)
 
-    def reshape(self, *shape: Any) -> DeviceArray:
+    def reshape(self, *shape: Any, order: str = "C") -> DeviceArray:
+        """The same elements in another shape; one extent may be -1."""
         if len(shape) == 1 and isinstance(shape[0], tuple):
             shape = shape[0]
+        if order == "F":
+            return self.T.reshape(*reversed(shape)).T
         if not self.is_c_contiguous():
             raise KernelFault("Only a contiguous device array can be reshaped.", remedy="Copy it first.")
         try:
             new = np.empty(self.shape, np.bool_).reshape(shape).shape
         except ValueError:
             raise KernelFault(f"An array of shape {self.shape} cannot be reshaped to {shape}.") from None
-        return DeviceArray(self._buffer, new, contiguous_strides(new), self._offset)
+        return DeviceArray.contiguous(self._buffer, new, self._offset)
 
-    def ravel(self) -> DeviceArray:
-        return self.reshape(self.size)
+    def ravel(self, order: str = "C", stream: Any = 0) -> DeviceArray:
+        return self.reshape(self.size, order=order)
+
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
+        """A view without the dimensions of extent 1."""
+        part = self._host_view().squeeze(axis)
+        return self._part(part)
+
+    def view(self, dtype: Any) -> DeviceArray:
+        """The same memory as elements of another dtype."""
+        wanted = check_dtype(dtype)
+        if wanted.itemsize == self.dtype.itemsize:
+            shape, steps = self.shape, self._element_strides
+        else:
+            shape = self._host_view().view(wanted).shape  # raises where NumPy would
+            steps = contiguous_strides(shape)
+        start = self._offset * self.dtype.itemsize // wanted.itemsize
+        return DeviceArray(self._buffer.reinterpreted(wanted), shape, steps, start)
+
+    def split(self, section: int, stream: Any = 0) -> Iterator[DeviceArray]:
+        """Views of `section` elements each, of a one-dimensional array."""
+        for start in range(0, self.size, section):
+            yield self[start : start + section]
+
+    def bind(self, stream: Any = 0) -> DeviceArray:
+        return self
 
     # -- copies ---------------------------------------------------------------------------------------------------
 
@@ -112,6 +174,9 @@ class DeviceArray:
             raise KernelFault(f"copy_to_host needs an array of shape {self.shape}; this one has {ary.shape}.")
         ary[...] = host
         return ary
+
+    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
+        self[key] = value
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copies a host or device array of the same shape into this one."""
@@ -196,7 +261,8 @@ def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:
     fortran = host.ndim > 1 and host.flags.f_contiguous and not host.flags.c_contiguous
     data = np.array(host.T if fortran else host, order="C", copy=True).reshape(-1)
     strides = contiguous_strides(host.shape[::-1])[::-1] if fortran else contiguous_strides(host.shape)
-    return DeviceArray(Buffer(data, addresses.reserve(data.nbytes), "global"), host.shape, strides)
+    buffer = addresses.register(Buffer(data, addresses.reserve(data.nbytes), "global"))
+    return DeviceArray(buffer, host.shape, strides)
 
 
 def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray:
@@ -208,4 +274,38 @@ def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray
     data = np.empty(int(np.prod(shape, dtype=np.int64)), dtype)
     _poison(data)
     buffer = Buffer(data, addresses.reserve(data.nbytes), "global", initialised=False)
-    return DeviceArray(buffer, shape, contiguous_strides(shape))
+    return DeviceArray.contiguous(addresses.register(buffer), shape)
+
+
+class InOut:
+    """`cuda.InOut(array)`: a host array as an argument, copied to the device and back."""
+
+    copies_in, copies_out = True, True
+
+    def __init__(self, value: np.ndarray) -> None:
+        self.value = value
+        self.device: DeviceArray | None = None
+
+    def to_device(self, session: Any) -> DeviceArray:
+        """The argument in device memory, for one launch."""
+        if self.copies_in:
+            self.device = session.to_device(np.asarray(self.value))
+        else:
+            self.device = session.device_array(self.value.shape, self.value.dtype)
+        return self.device
+
+    def copy_back(self) -> None:
+        if self.copies_out and self.device is not None:
+            self.device.copy_to_host(self.value)
+
+
+class In(InOut):
+    """`cuda.In(array)`: what the kernel writes to it stays on the device."""
+
+    copies_out = False
+
+
+class Out(InOut):
+    """`cuda.Out(array)`: the kernel sees uninitialised memory."""
+
+    copies_in = False

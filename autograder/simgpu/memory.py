@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from autograder.errors import KernelFault
 from autograder.simgpu.primitives import SECTOR_BYTES, SHADOW_COLUMNS
 
 Space = Literal["global", "shared", "local", "constant"]
@@ -19,11 +21,30 @@ class AddressSpace:
 
     def __init__(self) -> None:
         self._next = ALIGNMENT_BYTES
+        self._buffers: weakref.WeakValueDictionary[int, Buffer] = weakref.WeakValueDictionary()
 
     def reserve(self, size_bytes: int) -> int:
         address = self._next
         self._next += -(-max(size_bytes, 1) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         return address
+
+    def register(self, buffer: Buffer) -> Buffer:
+        """Remembers who lives at an address, for kernels that are given a bare pointer."""
+        self._buffers[buffer.address] = buffer
+        return buffer
+
+    def view_at(self, address: int, dtype: np.dtype) -> View:
+        """What a pointer points to: from there to the end of its allocation, as one dimension."""
+        for start, buffer in self._buffers.items():
+            if start <= address < start + max(1, buffer.data.nbytes):
+                if buffer.data.dtype != dtype:
+                    buffer = buffer.reinterpreted(dtype)
+                offset = (address - start) // dtype.itemsize
+                return View(buffer, offset, (len(buffer.data) - offset,), (1,), dtype, "")
+        raise KernelFault(
+            f"There is no device array at the address {address:#x}.",
+            remedy="Take pointers from a device array's __cuda_array_interface__, and keep the array alive.",
+        )
 
 
 class Buffer:
@@ -51,6 +72,13 @@ class Buffer:
     @property
     def itemsize(self) -> int:
         return self.data.itemsize
+
+    def reinterpreted(self, dtype: np.dtype) -> Buffer:
+        """The same memory seen as elements of another dtype (its accesses are then checked on their own)."""
+        whole = self.data.nbytes // dtype.itemsize * dtype.itemsize
+        other = Buffer(self.data.view(np.uint8)[:whole].view(dtype), self.address, self.space, self.name)
+        other._owner = self  # keeps the registered buffer alive
+        return other
 
     @property
     def touched(self) -> np.ndarray:

@@ -1,0 +1,191 @@
+"""Runs one of Numba's test modules in this process, on the simulated GPU or on Numba's simulator, a line of JSON per test.
+
+Started by run_numba_tests.py, a process for each module: Numba's tests are free to break what they share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import json
+import os
+import signal
+import sys
+import time
+import types
+import unittest
+from collections.abc import Iterator
+from typing import IO, Any
+
+DEVICES = ("simulated_gpu", "numba_simulator")
+MOST_MESSAGE = 400  # characters kept of what a failed test says
+
+
+class TooLong(BaseException):
+    """A test used up its time (no `Exception`: a test that expects one must not swallow it)."""
+
+
+def install_simulated_gpu() -> types.ModuleType:
+    """Our `cuda` module in place of Numba's, with the parts that only the tests need still reachable beneath it.
+
+    The tests import `numba.cuda.testing` and look into the compiler (`numba.cuda.core`, ...). Those modules stay the
+    real ones; whatever launches, allocates or is used inside a kernel is ours.
+    """
+    import numba.cuda as real
+
+    testing = importlib.import_module("numba.cuda.testing")
+    support = "numba.cuda.tests.support" if _exists("numba.cuda.tests.support") else "numba.tests.support"
+    importlib.import_module(support)
+    testing.cc_X_or_above = lambda major, minor: (9, 0) >= (major, minor)  # asks the driver otherwise
+    testing.cudadevrt_missing = lambda: False
+    beneath = {name: module for name, module in sys.modules.items() if name.startswith("numba.cuda.")}
+    beneath_names = {name: value for name, value in vars(real).items() if not name.startswith("__")}
+
+    from autograder.simgpu import cuda_module
+
+    ours = cuda_module.install()
+    ours.__path__ = list(real.__path__)
+    ours.__file__ = real.__file__
+    for name, module in beneath.items():
+        if name not in sys.modules:
+            sys.modules[name] = module
+    for name in ("config", "HAS_NUMBA", "testing", "tests", "core", "cudadrv", "utils", "compiler", "descriptor"):
+        if name in beneath_names:
+            ours.__dict__.setdefault(name, beneath_names[name])
+    cuda_module.device.tell = lambda hazards: None
+    return ours
+
+
+def _exists(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+class Results(unittest.TestResult):
+    """Writes what became of each test as a line of JSON, as soon as it is known."""
+
+    def __init__(self, out: IO[str], seconds: int) -> None:
+        super().__init__()
+        self.out, self.seconds = out, seconds
+        self.began = 0.0
+        self.told = False
+
+    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802 (unittest's name)
+        super().startTest(test)
+        self.began, self.told = time.perf_counter(), False
+        self.write(test, "started")
+        signal.signal(signal.SIGALRM, _stop)
+        signal.alarm(self.seconds)
+
+    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+        signal.alarm(0)
+        super().stopTest(test)
+
+    def write(self, test: Any, outcome: str, message: str = "") -> None:
+        if outcome != "started" and self.told and not message:
+            return
+        self.told = outcome != "started"
+        row = {"test": test.id(), "outcome": outcome, "seconds": round(time.perf_counter() - self.began, 2)}
+        if message:
+            row["message"] = message[:MOST_MESSAGE]
+        self.out.write(json.dumps(row) + "\n")
+        self.out.flush()
+
+    def addSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+        self.write(test, "passed")
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
+        self.write(test, "skipped", reason)
+
+    def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        self.write(test, "failed", _told(err))
+
+    addError = addFailure  # noqa: N815
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
+        self.write(test, "passed")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+        self.write(test, "failed", "passed, though Numba expects a failure")
+
+    def addSubTest(self, test: unittest.TestCase, subtest: Any, err: Any) -> None:  # noqa: N802
+        if err is not None:
+            self.write(test, "failed", _told(err))
+
+
+def _stop(signum: int, frame: Any) -> None:
+    raise TooLong
+
+
+def _told(err: tuple) -> str:
+    kind, value, trace = err
+    if kind is TooLong:
+        return "stopped: took too long"
+    text = f"{kind.__name__}: {value}"
+    if os.environ.get("CONFORMANCE_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(kind, value, trace, file=sys.__stderr__)
+    return " ".join(text.split())
+
+
+def tests_in(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    for each in suite:
+        if isinstance(each, unittest.TestSuite):
+            yield from tests_in(each)
+        else:
+            yield each
+
+
+class Guarded(unittest.TestSuite):
+    """A suite that ends the test, and not the run, when its time is up."""
+
+    def run(self, result: Results, debug: bool = False) -> Results:
+        for test in tests_in(self):
+            try:
+                super_run(test, result)
+            except TooLong:
+                result.write(test, "failed", "stopped: took too long")
+        return result
+
+
+def super_run(test: unittest.TestCase, result: Results) -> None:
+    signal.alarm(0)
+    test(result)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("module")
+    parser.add_argument("device", choices=DEVICES)
+    parser.add_argument("out")
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--after", default="", help="go on after this test")
+    parser.add_argument("--only", default="", help="only tests whose name contains this")
+    given = parser.parse_args()
+    with open(given.out, "a", encoding="utf-8") as out:
+        results = Results(out, given.seconds)
+        try:
+            if given.device == "simulated_gpu":
+                install_simulated_gpu()
+            suite = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(given.module))
+        except BaseException as error:  # pytest's Skipped is a BaseException
+            kind = "skipped" if type(error).__name__ in ("Skipped", "SkipTest") else "failed"
+            out.write(json.dumps({"test": given.module, "outcome": kind, "seconds": 0, "message":
+                                  f"import: {type(error).__name__}: {error}"[:MOST_MESSAGE]}) + "\n")  # fmt: skip
+            if os.environ.get("CONFORMANCE_TRACEBACK"):
+                raise
+            return
+        chosen = [test for test in tests_in(suite) if given.only in test.id()]
+        names = [test.id() for test in chosen]
+        if given.after in names:
+            chosen = chosen[names.index(given.after) + 1 :]
+        with contextlib.redirect_stdout(sys.stderr):
+            Guarded(chosen).run(results)
+
+
+if __name__ == "__main__":
+    main()

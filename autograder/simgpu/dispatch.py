@@ -1,0 +1,280 @@
+"""`@cuda.jit` on the simulated GPU: what it makes of a function, signatures, and launches."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault
+from autograder.language.live import as_dtype, from_python
+from autograder.language.program import Function, reachable
+from autograder.language.validate import validate_kernel
+from autograder.simgpu.arrays import DeviceArray, InOut
+from autograder.simgpu.device import Session, estimate_launch
+from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.launch import LaunchRecord
+
+MODEL = "H200"  # whose times events report
+FORALL_THREADS = 256
+LIVE_WORK_LIMIT = 50_000_000_000  # of one launch: a notebook can be interrupted, a graded run cannot
+
+
+class LiveDevice:
+    """The simulated GPU as a notebook or script sees it: one memory, launches in order, hazards told after each."""
+
+    def __init__(self) -> None:
+        self.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+        self.listeners: list[Callable[[LaunchRecord, Function, tuple], None]] = []
+        self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
+        self.estimated_ns = 0.0  # of everything launched so far: the device's clock
+
+    def launch(self, kernel: Function, configuration: tuple, arguments: tuple) -> LaunchRecord:
+        grid, block, *rest = configuration
+        shared = int(rest[1]) if len(rest) > 1 else 0
+        for function in reachable(kernel):
+            if function.kind != "host":
+                validate_kernel(function)
+        self.session.work = 0
+        record = self.session.launch(kernel, grid, block, arguments, shared)
+        self.estimated_ns += estimate_launch(record, MODEL).ns
+        for listener in self.listeners:
+            listener(record, kernel, arguments)
+        serious = [hazard for hazard in record.hazards if hazard.severity == "error"]
+        if serious:
+            self.tell(serious)
+        return record
+
+
+def tell_on_stderr(hazards: Sequence[Hazard]) -> None:
+    for hazard in hazards:
+        print(f"simulated GPU: {hazard.kind.replace('_', ' ')}: {hazard}", file=sys.stderr)
+
+
+device = LiveDevice()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of an explicit signature: a scalar's dtype, an array's dtype and dimensions, or a pointer's dtype."""
+
+    kind: str  # scalar, array, pointer or other
+    dtype: np.dtype | None = None
+    ndim: int = 0
+
+    def takes(self, value: Any) -> bool:
+        """Whether a launch may give `value` here (arrays must match, scalars are converted)."""
+        if self.kind == "array":
+            found = getattr(value, "dtype", None)
+            return found is not None and np.dtype(found) == self.dtype and getattr(value, "ndim", 0) == self.ndim
+        if self.kind == "scalar":
+            return np.ndim(value) == 0 and not isinstance(value, (tuple, DeviceArray)) and value is not None
+        return True
+
+    def cost(self, value: Any) -> int:
+        """How far a scalar is from this type; the signature with the smallest sum is taken."""
+        if self.kind != "scalar":
+            return 0
+        given = np.asarray(value).dtype
+        if given == self.dtype:
+            return 0
+        return 1 if np.can_cast(given, self.dtype) else 2 if given.kind == self.dtype.kind else 3
+
+    def convert(self, value: Any) -> Any:
+        if self.kind == "scalar" and not isinstance(value, (DeviceArray, np.ndarray, tuple)):
+            return self.dtype.type(value)
+        if self.kind == "pointer" and isinstance(value, (int, np.integer)):
+            return device.session.addresses.view_at(int(value), self.dtype)
+        return value
+
+
+class Kernel:
+    """What `@cuda.jit` makes of a function here: `kernel[grid, block](...)` runs it on the simulated GPU.
+
+    Like Numba's it is fixed when it is first launched with arguments of some types: what its global names stand for
+    then, they stand for in every later launch with such arguments.
+    """
+
+    def __init__(
+        self, py_func: Callable, *, is_device: bool, options: dict[str, Any], signatures: list[tuple] | None
+    ) -> None:
+        functools.update_wrapper(self, py_func)
+        self.py_func = py_func
+        self.is_device = is_device
+        self.options = options
+        self.signatures = signatures
+        self._compiled: dict[Any, Function] = {}
+
+    def function_for(self, types_given: Any = None) -> Function:
+        """The kernel as it was when it was first wanted for arguments of these types."""
+        if types_given not in self._compiled:
+            kind = "device" if self.is_device else "kernel"
+            self._compiled[types_given] = from_python(self.py_func, kind, self.options.get("max_registers"))
+        return self._compiled[types_given]
+
+    @property
+    def __autograder_function__(self) -> Function:
+        known = next(iter(self._compiled.values()), None)
+        return known or self.function_for()
+
+    def __getitem__(self, configuration: Any) -> Configured:
+        if self.is_device:
+            raise KernelFault(f"`{self.__name__}` is a device function: kernels call it, the host cannot launch it.")
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise KernelFault("A launch needs a grid and a block.", remedy=f"Write {self.__name__}[grid, block](...).")
+        return Configured(self, configuration)
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Configured:
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def __call__(self, *arguments: Any) -> None:
+        if self.is_device:
+            raise KernelFault(f"`{self.__name__}` is a device function: only kernels can call it.")
+        raise KernelFault(
+            f"`{self.__name__}` is a kernel: it needs a grid and a block.",
+            remedy=f"Write {self.__name__}[grid, block](...).",
+        )
+
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
+        """A one-dimensional launch with at least `ntasks` threads (none at all for 0)."""
+        if ntasks < 0:
+            raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        threads = tpb or FORALL_THREADS
+        return Configured(self, (-(-int(ntasks) // threads), threads, stream, sharedmem), may_be_empty=True)
+
+    def converted(self, arguments: tuple) -> tuple:
+        """Scalars in the types of the explicit signature that fits best."""
+        if not self.signatures:
+            return arguments
+        right_length = [each for each in self.signatures if len(each) == len(arguments)]
+        if not right_length:
+            raise KernelFault(
+                f"`{self.__name__}` was compiled for {len(self.signatures[0])} arguments, but {len(arguments)} are given."
+            )
+        fitting = [each for each in right_length if all(p.takes(a) for p, a in zip(each, arguments, strict=True))]
+        if not fitting:
+            shown = ", ".join(_shown(a) for a in arguments)
+            raise TypeError(f"No matching definition of `{self.__name__}` for argument types {shown}")
+        best = min(fitting, key=lambda each: sum(p.cost(a) for p, a in zip(each, arguments, strict=True)))
+        return tuple(p.convert(a) for p, a in zip(best, arguments, strict=True))
+
+    def compile(self, signature: Any = None) -> Kernel:
+        self.signatures = [*(self.signatures or []), *(_signatures(signature) or [])] or None
+        return self
+
+    @property
+    def overloads(self) -> Any:
+        return _Compiled(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("inspect_", "get_regs", "get_shared_mem", "get_const_mem", "get_local_mem", "get_max_")):
+            raise KernelFault(
+                f"`{name}` asks for compiled code, and the simulated GPU interprets kernels.",
+                remedy="Use autograder.profile(kernel) to see what a kernel does, or a real GPU for its code.",
+            )
+        raise AttributeError(f"a kernel on the simulated GPU has no attribute {name!r}")
+
+    def __reduce__(self) -> tuple:
+        return _again, (self.py_func, self.is_device, self.options, self.signatures)
+
+
+def _again(py_func: Callable, is_device: bool, options: dict, signatures: list | None) -> Kernel:
+    return Kernel(py_func, is_device=is_device, options=options, signatures=signatures)
+
+
+class _Compiled:
+    """`kernel.overloads[signature]`: the simulated GPU has one form of a kernel for all signatures."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+
+    def __getitem__(self, signature: Any) -> _Compiled:
+        return self
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """The simulated GPU steps all blocks of a cooperative grid together, as many as there are."""
+        return 2**31 - 1
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.kernel, name)
+
+
+class Configured:
+    """A kernel with its grid and block, ready to be called."""
+
+    def __init__(self, kernel: Kernel, configuration: tuple, may_be_empty: bool = False) -> None:
+        self.kernel, self.configuration, self.may_be_empty = kernel, configuration, may_be_empty
+
+    def __call__(self, *arguments: Any) -> None:
+        if self.may_be_empty and self.configuration[0] == 0:
+            return
+        given = tuple(a.to_device(device.session) if isinstance(a, InOut) else a for a in arguments)
+        given = self.kernel.converted(given)
+        function = self.kernel.function_for(tuple(map(_shown, given)))
+        try:
+            device.launch(function, self.configuration, given)
+        finally:
+            for argument in arguments:
+                if isinstance(argument, InOut):
+                    argument.copy_back()
+
+
+def _shown(value: Any) -> str:
+    """An argument's type, as the key of what it is compiled for."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None:
+        return f"{dtype}[{getattr(value, 'ndim', 0)}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_shown, value))})"
+    return type(value).__name__
+
+
+def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  # noqa: A002 (Numba's own name)
+    """Numba's decorator: bare, with options, or with one or several signatures."""
+    if isinstance(func_or_sig, Kernel):
+        return func_or_sig
+    if isinstance(func_or_sig, types.FunctionType):
+        return Kernel(func_or_sig, is_device=device, options=options, signatures=None)
+    signatures = _signatures(func_or_sig) if func_or_sig is not None and not device else None
+
+    def decorate(function: Callable) -> Kernel:
+        if isinstance(function, Kernel):
+            function = function.py_func
+        return Kernel(function, is_device=device, options=options, signatures=signatures)
+
+    return decorate
+
+
+def _signatures(given: Any) -> list[tuple] | None:
+    """The parameters of each explicit signature."""
+    return [_parameters(each) for each in (given if isinstance(given, list) else [given])]
+
+
+def _parameters(signature: Any) -> tuple[Parameter, ...]:
+    from numba.core import sigutils
+
+    try:
+        arguments, returned = sigutils.normalize_signature(signature)
+    except Exception as error:
+        raise KernelFault(f"The signature {signature!r:.80} cannot be read: {error}.") from None
+    if returned is not None and str(returned) not in ("none", "void"):
+        raise KernelFault("A kernel returns nothing: its signature must be void(...).")
+    return tuple(map(_parameter, arguments))
+
+
+def _parameter(numba_type: Any) -> Parameter:
+    kind = type(numba_type).__name__
+    try:
+        if kind == "Array":
+            return Parameter("array", as_dtype(numba_type.dtype), numba_type.ndim)
+        if kind == "CPointer":
+            return Parameter("pointer", as_dtype(numba_type.dtype))
+        dtype = as_dtype(numba_type)
+    except (NotImplementedError, TypeError):
+        return Parameter("other")
+    return Parameter("scalar", dtype) if dtype.kind in "biufc" else Parameter("other", dtype)

@@ -1,0 +1,20 @@
+"""The names of Numba's types as `numba.cuda` and `numba.cuda.types` offer them."""
+
+from __future__ import annotations
+
+import types
+
+TYPE_NAMES = (
+    "void boolean bool_ byte char int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp uintp intc uintc int_ uint "
+    "short ushort long_ ulong longlong ulonglong double float16 float32 float64 complex64 complex128 "
+    "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 none"
+).split()
+
+
+def types_module(name: str) -> types.ModuleType:
+    """A module with everything of `numba.types`, under another name."""
+    from numba.core import types as numba_types
+
+    module = types.ModuleType(name, "Numba's types")
+    module.__dict__.update({key: value for key, value in vars(numba_types).items() if not key.startswith("__")})
+    return module

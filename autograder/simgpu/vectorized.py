@@ -1,0 +1,268 @@
+"""`vectorize(target="cuda")` and `guvectorize(target="cuda")`: a function of elements, launched over whole arrays.
+
+Each becomes a kernel with one thread for each element (or, for guvectorize, each core of the outer dimensions).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.language.live import as_dtype
+from autograder.language.program import Function, Reference
+from autograder.simgpu.arrays import DeviceArray
+from autograder.simgpu.dispatch import Kernel, device
+from autograder.simgpu.reduction import reduce_array
+
+THREADS = 256
+
+
+def _kernel(text: str, names: dict[str, Any]) -> Function:
+    node = ast.parse(text).body[0]
+    return Function(node.name, "kernel", node, "vectorize", text, {"cuda": Reference("numba.cuda"), **names})
+
+
+class VectorizedFunction:
+    """What `@vectorize(..., target="cuda")` makes: called with arrays, it launches one thread for each element."""
+
+    def __init__(self, function: Callable, identity: Any = None, cache: bool = False, targetoptions: Any = None) -> None:
+        self.py_func = getattr(function, "py_func", function)
+        self.__name__ = self.py_func.__name__
+        self.core = Kernel(self.py_func, is_device=True, options={}, signatures=None)
+        self.signatures: list[tuple[tuple[np.dtype, ...], np.dtype | None]] = []
+
+    def add(self, signature: Any) -> None:
+        self.signatures.append(_dtypes(signature))
+
+    def disable_compile(self) -> None:
+        """Numba fixes the list of types here; the simulated GPU has nothing to compile."""
+
+    def build_ufunc(self) -> VectorizedFunction:
+        return self
+
+    @property
+    def __autograder_function__(self) -> Function:
+        return self.core.__autograder_function__
+
+    @property
+    def nin(self) -> int:
+        return len(self.__autograder_function__.parameters)
+
+    def __call__(self, *arguments: Any, out: Any = None, stream: Any = 0) -> Any:
+        if len(arguments) == self.nin + 1 and out is None:
+            *arguments, out = arguments
+        if len(arguments) != self.nin:
+            raise TypeError(f"{self.__name__} takes {self.nin} arrays, not {len(arguments)}")
+        on_device = any(isinstance(a, DeviceArray) for a in (*arguments, out))
+        given = [np.asarray(a) for a in arguments]
+        wanted, result = self._types(given)
+        shape = np.broadcast_shapes(*(a.shape for a in given))
+        columns = [np.ascontiguousarray(np.broadcast_to(a, shape), d).ravel() for a, d in zip(given, wanted, strict=True)]
+        target = device.session.device_array((int(np.prod(shape)),), result)
+        self._launch(columns, target)
+        answer = target.reshape(shape)
+        if out is not None:
+            out.copy_to_device(answer) if isinstance(out, DeviceArray) else answer.copy_to_host(out)
+            return out
+        host = answer.copy_to_host()
+        return answer if on_device else host if shape else host[()]
+
+    def _launch(self, columns: Sequence[np.ndarray], target: DeviceArray) -> None:
+        if not target.size:
+            return
+        names = [f"x{i}" for i in range(len(columns))]
+        text = (
+            f"def {self.__name__}({', '.join(names)}, out):\n    i = cuda.grid(1)\n    if i < out.size:\n"
+            f"        out[i] = core({', '.join(name + '[i]' for name in names)})\n"
+        )
+        kernel = _kernel(text, {"core": self.__autograder_function__})
+        device.launch(kernel, (-(-target.size // THREADS), THREADS), (*columns, target))
+
+    def _types(self, given: Sequence[np.ndarray]) -> tuple[tuple[np.dtype, ...], np.dtype]:
+        """The first signature that takes the arguments without loss, as NumPy's ufuncs choose."""
+        for casting in ("safe", "same_kind"):
+            for wanted, result in self.signatures:
+                if len(wanted) == len(given) and all(
+                    np.can_cast(a.dtype, d, casting) for a, d in zip(given, wanted, strict=True)
+                ):
+                    return wanted, result or self._result(wanted)
+        if self.signatures:
+            raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")
+        wanted = tuple(a.dtype for a in given)
+        return wanted, self._result(wanted)
+
+    def _result(self, wanted: tuple[np.dtype, ...]) -> np.dtype:
+        """The dtype that the function returns for these arguments, by Numba's own type inference on the CPU."""
+        import numba
+
+        dispatcher = numba.njit(self.py_func)
+        signature = tuple(numba.from_dtype(d) for d in wanted)
+        dispatcher.compile(signature)
+        return as_dtype(dispatcher.overloads[signature].signature.return_type)
+
+    def reduce(self, array: Any, stream: Any = 0) -> Any:
+        """The reduction of a one-dimensional array with this function of two arguments."""
+        return reduce_array(device, self.__autograder_function__, _on_device(array), None, 0)
+
+
+class GeneralizedFunction:
+    """What `@guvectorize(..., target="cuda")` makes: one thread for each core over the outer dimensions."""
+
+    def __init__(
+        self, function: Callable, signature: str, identity: Any = None, cache: bool = False, targetoptions: Any = None,
+        writable_args: Sequence = (),
+    ) -> None:  # fmt: skip
+        self.py_func = function
+        self.__name__ = function.__name__
+        if writable_args:
+            raise TypeError("writable_args are not supported on the simulated GPU")
+        self.core = Kernel(function, is_device=True, options={}, signatures=None)
+        inputs, outputs = signature.replace(" ", "").split("->")
+        self.inputs, self.outputs = (re.findall(r"\(([^)]*)\)", side) for side in (inputs, outputs))
+        self.dtypes: list[tuple[np.dtype, ...]] = []
+
+    def add(self, signature: Any) -> None:
+        self.dtypes.append(_dtypes(signature)[0])
+
+    def disable_compile(self) -> None:
+        """There is nothing to compile."""
+
+    def build_ufunc(self) -> GeneralizedFunction:
+        return self
+
+    def __call__(self, *arguments: Any, out: Any = None, stream: Any = 0) -> Any:
+        inputs, outputs = self.inputs, self.outputs
+        given_out = list(arguments[len(inputs) :]) or ([out] if out is not None else [])
+        on_device = any(isinstance(a, DeviceArray) for a in (*arguments, out))
+        if len(arguments) < len(inputs):
+            raise TypeError(f"{self.__name__} takes {len(inputs)} arrays, not {len(arguments)}")
+        given = [np.asarray(a) for a in arguments[: len(inputs)]]
+        dtypes = self._chosen(given)
+        sizes: dict[str, int] = {}
+        outer = [self._match(a, core, sizes) for a, core in zip(given, inputs, strict=True)]
+        shape = np.broadcast_shapes(*outer)
+        count = int(np.prod(shape))
+        cores = [_core_shape(core, sizes) for core in (*inputs, *outputs)]
+        flat = [
+            np.ascontiguousarray(np.broadcast_to(a, (*shape, *core)), d).reshape(count, *core)
+            for a, core, d in zip(given, cores, dtypes, strict=False)
+        ]
+        results = [
+            device.session.device_array((count, *(core or (1,))), d)
+            for core, d in zip(cores[len(inputs) :], dtypes[len(inputs) :], strict=True)
+        ]
+        for given_one, result, core in zip(given_out, results, cores[len(inputs) :], strict=False):
+            result.copy_to_device(np.asarray(given_one).reshape(count, *(core or (1,))))
+        self._launch(flat, results, cores, count)
+        answers = [r.reshape((*shape, *core)) for r, core in zip(results, cores[len(inputs) :], strict=True)]
+        for given_one, answer in zip(given_out, answers, strict=False):
+            given_one.copy_to_device(answer) if isinstance(given_one, DeviceArray) else answer.copy_to_host(given_one)
+        final = given_out or (answers if on_device else [a.copy_to_host() for a in answers])
+        return final[0] if len(final) == 1 else tuple(final)
+
+    def _launch(self, flat: list, results: list, cores: list, count: int) -> None:
+        if not count:
+            return
+        names = [f"x{i}" for i in range(len(cores))]
+        text = (
+            f"def {self.__name__}({', '.join(names)}):\n    i = cuda.grid(1)\n    if i < {names[-1]}.shape[0]:\n"
+            f"        core({', '.join(name + '[i]' for name in names)})\n"
+        )
+        kernel = _kernel(text, {"core": self.core.__autograder_function__})
+        device.launch(kernel, (-(-count // THREADS), THREADS), (*flat, *results))
+
+    def _chosen(self, given: Sequence[np.ndarray]) -> tuple[np.dtype, ...]:
+        for casting in ("safe", "same_kind"):
+            for dtypes in self.dtypes:
+                if all(np.can_cast(a.dtype, d, casting) for a, d in zip(given, dtypes, strict=False)):
+                    return dtypes
+        raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")
+
+    def _match(self, array: np.ndarray, core: str, sizes: dict[str, int]) -> tuple[int, ...]:
+        """Notes the extents of one input's core dimensions; what is left of its shape."""
+        names = core.split(",") if core else []
+        if array.ndim < len(names):
+            raise ValueError(f"an input of {self.__name__} needs at least {len(names)} dimensions")
+        for name, extent in zip(names, array.shape[array.ndim - len(names) :], strict=True):
+            if sizes.setdefault(name, extent) != extent:
+                raise ValueError(f"{self.__name__}: the dimension {name} is {sizes[name]} here and {extent} there")
+        return array.shape[: array.ndim - len(names)]
+
+
+def _core_shape(core: str, sizes: dict[str, int]) -> tuple[int, ...]:
+    return tuple(sizes[name] for name in core.split(",")) if core else ()
+
+
+def _on_device(array: Any) -> DeviceArray:
+    return array if isinstance(array, DeviceArray) else device.session.to_device(np.asarray(array))
+
+
+def _dtypes(signature: Any) -> tuple[tuple[np.dtype, ...], np.dtype | None]:
+    from numba.core import sigutils
+
+    arguments, returned = sigutils.normalize_signature(signature)
+    dtypes = tuple(as_dtype(getattr(each, "dtype", each)) for each in arguments)
+    return dtypes, None if returned is None or str(returned) == "none" else as_dtype(returned)
+
+
+# -- the decorators -----------------------------------------------------------------------------------------------
+
+
+def vectorize(ftylist_or_function: Any = (), target: str = "cuda", identity: Any = None, **options: Any) -> Any:
+    """`cuda.vectorize`: bare, or with a list of signatures."""
+    if callable(ftylist_or_function):
+        return VectorizedFunction(ftylist_or_function)
+
+    def decorate(function: Callable) -> VectorizedFunction:
+        made = VectorizedFunction(function)
+        for each in [ftylist_or_function] if isinstance(ftylist_or_function, str) else ftylist_or_function:
+            made.add(each)
+        return made
+
+    return decorate
+
+
+def guvectorize(ftylist: Any, signature: str, target: str = "cuda", **options: Any) -> Any:
+    """`cuda.guvectorize`: with a list of types and the layout of the cores, such as "(m,n),(n)->(m)"."""
+
+    def decorate(function: Callable) -> GeneralizedFunction:
+        made = GeneralizedFunction(function, signature, writable_args=options.get("writable_args", ()))
+        for each in [ftylist] if isinstance(ftylist, str) else ftylist:
+            made.add(each)
+        return made
+
+    return decorate
+
+
+_before: dict[str, tuple[Any, Any]] = {}
+
+
+def _registries() -> list[tuple[str, Any, type]]:
+    from numba.np.ufunc.decorators import GUVectorize, Vectorize
+
+    return [
+        ("vectorize", Vectorize.target_registry, VectorizedFunction),
+        ("guvectorize", GUVectorize.target_registry, GeneralizedFunction),
+    ]
+
+
+def install() -> None:
+    """Makes `numba.vectorize(target="cuda")` and `numba.guvectorize(target="cuda")` ours."""
+    for name, registry, ours in _registries():
+        _before[name] = dict.pop(registry, "cuda", None), registry.ondemand.pop("cuda", None)
+        dict.__setitem__(registry, "cuda", ours)
+
+
+def uninstall() -> None:
+    """Brings back Numba's own."""
+    for name, registry, _ in _registries():
+        made, on_demand = _before.pop(name, (None, None))
+        dict.pop(registry, "cuda", None)
+        if made is not None:
+            dict.__setitem__(registry, "cuda", made)
+        if on_demand is not None:
+            registry.ondemand["cuda"] = on_demand
