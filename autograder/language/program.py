@@ -40,15 +40,8 @@ class Function:
     def parameters(self) -> tuple[str, ...]:
         return tuple(argument.arg for argument in self.node.args.args)
 
-    @property
-    def local_names(self) -> frozenset[str]:
-        """Parameters and what the body assigns: these hide module-level names of the same spelling."""
-        nodes = ast.walk(self.node)
-        stored = (each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
-        return frozenset((*self.parameters, *stored))
-
     @cached_property
-    def locals(self) -> frozenset[str]:
+    def local_names(self) -> frozenset[str]:
         """Names that the function itself binds: its parameters, and whatever it assigns anywhere (Python's rule)."""
         bound = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         return frozenset(bound | set(self.parameters))
@@ -57,14 +50,17 @@ class Function:
     def free_names(self) -> tuple[str, ...]:
         """Names that the body takes from outside, each once, in order."""
         used = [n.id for statement in self.node.body for n in ast.walk(statement) if isinstance(n, ast.Name)]
-        return tuple(dict.fromkeys(name for name in used if name not in self.locals and name in self.names))
+        return tuple(dict.fromkeys(name for name in used if name not in self.local_names and name in self.names))
 
     def line(self, node: ast.AST) -> Line:
         return Line(self.file, node.lineno)
 
     def line_text(self, number: int) -> str:
-        lines = self.text.splitlines()
-        return lines[number - 1] if 0 < number <= len(lines) else ""
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
 
 
 @dataclass(frozen=True)
@@ -100,10 +96,8 @@ def reachable(function: Function, seen: dict[int, Function] | None = None) -> li
     seen = {} if seen is None else seen
     if id(function) not in seen:
         seen[id(function)] = function
-        local = function.local_names
-        for node in ast.walk(function.node):
-            if isinstance(node, ast.Name) and node.id not in local and node.id in function.names:
-                value = function.names[node.id]
-                if isinstance(value, Function):
-                    reachable(value, seen)
+        for name in function.free_names:
+            value = function.names[name]
+            if isinstance(value, Function):
+                reachable(value, seen)
     return list(seen.values())

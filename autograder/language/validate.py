@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import weakref
 
 from autograder.errors import Line, SubmissionError
 from autograder.language.program import Function, Kind, Reference
@@ -78,8 +79,17 @@ def dotted(node: ast.expr, names: object) -> str:
     return ""
 
 
+_valid: weakref.WeakSet[Function] = weakref.WeakSet()
+
+
 def validate_kernel(function: Function) -> None:
     """Holds a kernel or device function to the closed language; raises `SubmissionError` at the offending line."""
+    if function not in _valid:
+        _validate(function)
+        _valid.add(function)
+
+
+def _validate(function: Function) -> None:
     node = function.node
     arguments = node.args
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:

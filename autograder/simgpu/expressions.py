@@ -106,7 +106,7 @@ class Expressions:
         function = self.frame.function
         if node.id in function.free_names:
             return self.freeze(function.names[node.id], node)
-        if node.id in BUILTINS and node.id not in function.locals:
+        if node.id in BUILTINS and node.id not in function.local_names:
             return Reference(f"builtins.{node.id}")
         raise self.fault(
             node, f"`{node.id}` is not defined here.", "Assign it before this line, or check how it is spelled."

@@ -102,6 +102,7 @@ class Launch:
         output: Callable[[str], None] | None = None,
     ) -> None:
         self.kernel = kernel
+        self.functions = reachable(kernel)
         self.geometry = check_geometry(grid, block)
         if dynamic_shared_bytes > MOST_DYNAMIC_SHARED_BYTES:
             raise KernelFault(
@@ -179,7 +180,7 @@ class Launch:
             )
 
     def blocks_per_batch(self, blocks: int) -> int:
-        if _syncs_grid(self.kernel):
+        if any("this_grid" in function.text for function in self.functions):
             return max(1, blocks)  # every block must be there at the same time
         return max(1, LANES_PER_BATCH // self.geometry.padded)
 
@@ -270,7 +271,7 @@ class Launch:
         (self.output or (lambda line: print(line, file=sys.stdout)))(text)
 
     def text_of(self, line: Line) -> str:
-        for function in reachable(self.kernel):
+        for function in self.functions:
             if function.file == line.file:
                 return function.line_text(line.number)
         return ""
@@ -362,7 +363,3 @@ def _only_reads(call: ast.Call, kernel: Function) -> bool:
     if isinstance(call.func, ast.Name):
         return not isinstance(kernel.names.get(call.func.id), Function) and call.func.id not in ("enumerate", "zip")
     return "atomic" not in ast.unparse(call.func)
-
-
-def _syncs_grid(kernel: Function) -> bool:
-    return any("this_grid" in function.text for function in reachable(kernel))
