@@ -124,7 +124,7 @@ def locate(lanes, index0, size0, stride0, two, index1, size1, stride1, base, lin
     totals[WRAPPED_COUNT] = wrapped
 
 
-@njit("boolean(int64, int64, int64[::1], int64[::1])", cache=True, nogil=True, inline="always")
+@njit("boolean(int64, int64, int64[::1], int64[::1])", cache=True, nogil=True)
 def is_new(key, tag, keys, tags):
     """Adds `key` to a small hash set; a slot belongs to the set only while its tag is `tag`, so nothing is cleared."""
     slot = (key * -7046029254386353131) >> 57 & SET_MASK  # Fibonacci hashing: 2^64 divided by the golden ratio
@@ -217,20 +217,40 @@ def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
     return new
 
 
+@njit("boolean(boolean[::1], int64[::1], int64)", cache=True, nogil=True)
+def halves_go_together(lanes, linear, first):
+    """Whether a warp's 8-byte access to shared memory is one group of lanes instead of two half warps.
+
+    It is where every active lane wants what its neighbour wants, or every one what the lane two away wants (or that
+    lane is inactive): so 81 patterns behaved on an H200, see measurements/h200_patterns.json.
+    """
+    for distance in (1, 2):
+        agree = True
+        for lane in range(WARP):
+            one, other = first + lane, first + (lane ^ distance)
+            if lanes[one] and lanes[other] and linear[one] != linear[other]:
+                agree = False
+                break
+        if agree:
+            return True
+    return False
+
+
 @njit("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64)", cache=True, nogil=True)
 def count_wavefronts(lanes, linear, address, itemsize):
     """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
 
     A wavefront serves each bank one 4-byte word (every lane that wants that word). 8-byte accesses go by half warps
-    and 16-byte ones by quarter warps, so their least number of wavefronts is 2 and 4.
+    and 16-byte ones by quarter warps, so their least number of wavefronts is 2 and 4; but see `halves_go_together`.
     """
-    group = WARP if itemsize <= 4 else max(1, WARP * 4 // itemsize)
+    usual_group = WARP if itemsize <= 4 else max(1, WARP * 4 // itemsize)
     words_each = max(1, itemsize // 4)
     words = np.empty(WARP * 4, np.int64)
     depth = np.empty(BANKS, np.int64)
     requests = wavefronts = conflicts = 0
     for first in range(0, lanes.shape[0], WARP):
         any_here = False
+        group = WARP if itemsize == 8 and halves_go_together(lanes, linear, first) else usual_group
         for start in range(first, first + WARP, group):
             lowest = np.int64(1) << 62
             highest = np.int64(-1)

@@ -130,7 +130,7 @@ def copy_with_stride(source, target, stride, offset):
 STRIDES = {
     ("float32", 1, 0): 4, ("float32", 2, 0): 8, ("float32", 8, 0): 32, ("float32", 33, 0): 32, ("float32", 1, 1): 5,
     ("float32", 0, 7): 1, ("float64", 1, 0): 8, ("float64", 2, 0): 16, ("int8", 1, 0): 1, ("int8", 1, 31): 2,
-    ("int16", 1, 0): 2, ("complex128", 1, 0): 16,
+    ("int16", 1, 0): 2, ("complex128", 1, 0): 32,
 }  # fmt: skip
 
 
@@ -138,7 +138,7 @@ STRIDES = {
 def test_sectors_of_strides_offsets_and_element_sizes(dtype, stride, offset):
     source = np.ones(32 * max(1, stride) + offset + 1, dtype)
     p = profile(copy_with_stride)[1, 32](source, np.zeros(32, dtype), np.int64(stride), np.int64(offset))
-    assert p.counters.global_load_requests == 1
+    assert p.counters.global_load_requests == (2 if source.dtype.kind == "c" else 1)  # real and imaginary one by one
     assert p.counters.global_load_sectors == STRIDES[dtype, stride, offset]
     assert p.counters.global_load_useful_bytes == source.itemsize * (32 if stride else 1)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numba import float32, float64, int8
 
 from autograder.simgpu.measurements import cooperation_kernels as together
+from autograder.simgpu.measurements import divergence_kernels as warps
 from autograder.simgpu.measurements import lesson_kernels as lesson
 from autograder.simgpu.measurements import probe_kernels as probe
 
@@ -258,6 +259,12 @@ def _shared_cases() -> list[Case]:
         picked = lambda rng, d=name: (rng.integers(0, 2048, 4096).astype(np.int32), np.zeros(4096, d))  # noqa: E731
         read = probe.read_anywhere(dtype, 2048)
         cases.append(Case(f"read_shared_gather of {name}", read, 16, 256, picked))
+    lane = np.arange(64)
+    for name, index in (("by pairs", lane // 2 * 16), ("by alternate pairs", (lane & ~2) * 16), ("by fours", lane // 4),
+                        ("by half warps", lane % 16), ("in eight", lane % 8 * 5), ("reversed", 63 - lane)):  # fmt: skip
+        room = lambda rng, i=index: (np.tile(i, 4).astype(np.int32), np.zeros(256, np.float64))  # noqa: E731
+        cases.append(Case(f"read_shared_gather of float64 {name}", probe.read_anywhere(float64, 2048), 4, 64, room))
+    cases.append(Case("reverse_complex", probe.reverse_complex, 8, 128, vector_and_room(1024, np.complex64)))
     for kernel, dtype in ((probe.write_shared_strided, np.float32), (probe.write_shared_strided_64, np.float64)):
         for stride in (1, 2, 32, 33):
             room = lambda rng, s=stride, d=dtype: (np.zeros(128, d), np.int64(s))  # noqa: E731
@@ -275,18 +282,39 @@ def _warp_cases() -> list[Case]:
     def into_shared(rng: np.random.Generator) -> tuple:
         return rng.random(4096, np.float32), rng.integers(0, 64, 4096).astype(np.int32), np.zeros((16, 64), np.float32)
 
+    def table_to_search(rng: np.random.Generator) -> tuple:
+        return np.sort(rng.random(1000, np.float32)), rng.random(1000, np.float32), np.zeros(1000, np.int32)
+
+    def sparse_matrix(rng: np.random.Generator) -> tuple:
+        lengths = rng.integers(0, 40, 1000)
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        columns = rng.integers(0, 1000, starts[-1]).astype(np.int32)
+        values = rng.random(starts[-1], np.float32)
+        return starts, columns, values, rng.random(1000, np.float32), np.zeros(1000, np.float32)
+
+    def local_values(rng: np.random.Generator) -> tuple:
+        order = rng.integers(0, 64, 1024).astype(np.int32)
+        return rng.random((64, 1024), np.float32), order, np.zeros(1024, np.float32)
+
     whole = lambda rng: (rng.integers(-9, 9, 1024).astype(np.int32), np.zeros(1024, np.int32))  # noqa: E731
     starts = lambda rng: (rng.integers(1, 10_000, 1024), np.zeros(1024, np.int64))  # noqa: E731
     return [
-        Case("odd_lanes_work", probe.odd_lanes_work, 8, 128, values_and_rounds),
-        Case("odd_and_even_lanes_work", probe.odd_and_even_lanes_work, 8, 128, values_and_rounds),
-        Case("odd_warps_work", probe.odd_warps_work, 8, 128, values_and_rounds),
-        Case("rounds_by_lane", probe.rounds_by_lane, 8, 128, values),
-        Case("collatz", probe.collatz, 8, 128, starts),
-        Case("mandelbrot", probe.mandelbrot, (6, 12), (16, 8), lambda rng: (np.zeros((90, 90), np.int32), np.int64(100))),
-        Case("picture 62x76", probe.picture, (5, 4), (16, 16), lambda rng: (np.zeros((62, 76), np.int32),)),
-        Case("shuffles", probe.shuffles, 8, 128, values),
-        Case("votes", probe.votes, 8, 128, whole),
+        Case("odd_lanes_work", warps.odd_lanes_work, 8, 128, values_and_rounds),
+        Case("odd_and_even_lanes_work", warps.odd_and_even_lanes_work, 8, 128, values_and_rounds),
+        Case("odd_warps_work", warps.odd_warps_work, 8, 128, values_and_rounds),
+        Case("rounds_by_lane", warps.rounds_by_lane, 8, 128, values),
+        Case("collatz", warps.collatz, 8, 128, starts),
+        Case("mandelbrot", warps.mandelbrot, (6, 12), (16, 8), lambda rng: (np.zeros((90, 90), np.int32), np.int64(100))),
+        Case("early_return", warps.early_return, 8, 128, values_and_rounds),
+        Case("nested_branches", warps.nested_branches, 8, 128, vector_and_room(1024)),
+        Case("binary_search", warps.binary_search, 8, 128, table_to_search),
+        Case("smallest_factor", warps.smallest_factor, 8, 128, lambda rng: (starts(rng)[0], np.zeros(1024, np.int64))),
+        Case("sparse_rows", warps.sparse_rows, 8, 128, sparse_matrix),
+        Case("bits_set", warps.bits_set, 8, 128, starts),
+        Case("local_array_by_index", warps.local_array_by_index, 8, 128, local_values),
+        Case("picture 62x76", warps.picture, (5, 4), (16, 16), lambda rng: (np.zeros((62, 76), np.int32),)),
+        Case("shuffles", warps.shuffles, 8, 128, values),
+        Case("votes", warps.votes, 8, 128, whole),
         Case("atomic_add_unused to 1024", probe.atomic_add_unused, 16, 256, index_and_totals(1024)),
         Case("atomic_add_unused to 8", probe.atomic_add_unused, 16, 256, index_and_totals(8)),
         Case("atomic_add_unused to 1", probe.atomic_add_unused, 16, 256, index_and_totals(1)),
@@ -297,6 +325,7 @@ def _warp_cases() -> list[Case]:
         Case("atomic_add_float float64", probe.atomic_add_float, 16, 256, updates(256, np.float64)),
         Case("atomic_max_int", probe.atomic_max_int, 16, 256, updates(256, np.int32)),
         Case("atomic_add_shared_float", probe.atomic_add_shared_float, 16, 256, into_shared),
+        Case("atomic_exchange", probe.atomic_exchange, 16, 256, index_and_totals(1024, True)),
         Case("block_counter", probe.block_counter, 8, 128,
              lambda rng: (np.zeros(1024, np.int32), np.zeros(1, np.int32))),
     ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import cuda, float32, float64, int32
+from numba import complex64, cuda, float32, float64, int32
 
 FIELDS = [("x", np.float32), ("y", np.float32), ("z", np.float32), ("mass", np.float32)]
 PACKED = np.dtype(FIELDS)  # Numba cannot count on its alignment
@@ -167,96 +167,12 @@ def write_shared_strided_64(target, stride):
 
 
 @cuda.jit
-def odd_lanes_work(values, rounds):
-    i = cuda.grid(1)
-    if i % 2 == 1:
-        value = values[i]
-        for _ in range(rounds):
-            value = value * float32(1.5) + float32(1)
-        values[i] = value
-
-
-@cuda.jit
-def odd_and_even_lanes_work(values, rounds):
-    i = cuda.grid(1)
-    value = values[i]
-    if i % 2 == 1:
-        for _ in range(rounds):
-            value = value * float32(1.5) + float32(1)
-    else:
-        for _ in range(rounds):
-            value = value * float32(0.5) - float32(1)
-    values[i] = value
-
-
-@cuda.jit
-def odd_warps_work(values, rounds):
-    i = cuda.grid(1)
-    if (i // 32) % 2 == 1:
-        value = values[i]
-        for _ in range(rounds):
-            value = value * float32(1.5) + float32(1)
-        values[i] = value
-
-
-@cuda.jit
-def rounds_by_lane(values):
-    i = cuda.grid(1)
-    value = values[i]
-    for _ in range(i % 32):
-        value = value * float32(1.5) + float32(1)
-    values[i] = value
-
-
-@cuda.jit
-def collatz(starts, steps):
-    i = cuda.grid(1)
-    value = starts[i]
-    count = 0
-    while value > 1:
-        if value % 2 == 0:
-            value = value // 2
-        else:
-            value = 3 * value + 1
-        count += 1
-    steps[i] = count
-
-
-@cuda.jit
-def mandelbrot(image, most):
-    x, y = cuda.grid(2)
-    if y < image.shape[0] and x < image.shape[1]:
-        cr = float32(-2) + float32(3) * float32(x) / float32(image.shape[1])
-        ci = float32(-1) + float32(2) * float32(y) / float32(image.shape[0])
-        zr = zi = float32(0)
-        n = 0
-        while n < most and zr * zr + zi * zi < float32(4):
-            zr, zi = zr * zr - zi * zi + cr, float32(2) * zr * zi + ci
-            n += 1
-        image[y, x] = n
-
-
-@cuda.jit
-def picture(out):
-    x, y = cuda.grid(2)
-    if x < out.shape[1] and y < out.shape[0]:
-        out[y, x] = x + y
-
-
-@cuda.jit
-def shuffles(values):
-    i = cuda.grid(1)
-    value = values[i]
-    for step in (1, 2, 4, 8, 16):
-        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, step)
-    values[i] = value
-
-
-@cuda.jit
-def votes(values, target):
-    i = cuda.grid(1)
-    ballot = cuda.ballot_sync(0xFFFFFFFF, values[i] > 0)
-    target[i] = cuda.popc(ballot)
+def reverse_complex(source, target):
+    tile = cuda.shared.array(128, complex64)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    tile[t] = source[i]
+    cuda.syncthreads()
+    target[i] = tile[127 - t]
 
 
 @cuda.jit
@@ -304,3 +220,9 @@ def block_counter(flags, ticket):
         mine[0] = cuda.atomic.add(ticket, 0, 1)
     cuda.syncthreads()
     flags[cuda.grid(1)] = mine[0]
+
+
+@cuda.jit
+def atomic_exchange(index, flags, old):
+    i = cuda.grid(1)
+    old[i] = cuda.atomic.exch(flags, index[i], 1)
