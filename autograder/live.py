@@ -58,9 +58,17 @@ class simulate:  # noqa: N801 (used like a function)
         return "from numba import cuda now gives the simulated GPU"
 
 
+run_cells: list[str] = []  # since the extension was loaded: nbval and some front ends keep no history
+
+
+def _remember(info: Any) -> None:
+    run_cells.append(info.raw_cell)
+
+
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext autograder`: picks the device, says which, and shows errors for people without tracebacks."""
     shell.set_custom_exc((KitError,), _show_error)
+    shell.events.register("pre_run_cell", _remember)
     try:
         on_gpu = wants_gpu()
     except UsageError as error:
@@ -79,6 +87,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 def unload_ipython_extension(shell: Any) -> None:
     """`%unload_ext autograder`: brings back the `numba.cuda` that was there before."""
+    shell.events.unregister("pre_run_cell", _remember)
     from autograder.simgpu import cuda_module
 
     cuda_module.uninstall()

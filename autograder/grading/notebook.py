@@ -21,6 +21,7 @@ from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
+from autograder.live import run_cells
 
 _workers: dict[str, Worker] = {}
 
@@ -103,7 +104,8 @@ def _live_submission(lab: Lab, notebook: Path | None) -> Any:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None:
         return None
-    history = [(f"In [{number}]", text) for number, text in enumerate(shell.history_manager.input_hist_raw) if number]
+    texts = shell.history_manager.input_hist_raw[1:] or run_cells
+    history = [(f"In [{number}]", text) for number, text in enumerate(texts, start=1)]
     cells, defined = defining_cells(history, shell.input_transformer_manager.transform_cell)
     if not {required.name for required in lab.required} <= defined:
         return None

@@ -33,7 +33,7 @@ EXAMPLE_CLASS = {
     "dmitri_volkov": "transposed_mapping",
     "elif_yilmaz": "swapped_grid_axes",
     "fatima_haddad": "off_by_one_loop",
-    "george_papadakis": "code cell 4, line 3",
+    "george_papadakis": "code cell 5, line 3",
     "hana_novak": "empty",
     "ines_garcia": "UTF-8",
     "jonas_lindqvist": "a function called `matmul`",
