@@ -58,7 +58,7 @@ class simulate:  # noqa: N801 (used like a function)
         return "from numba import cuda now gives the simulated GPU"
 
 
-run_cells: list[str] = []  # since the extension was loaded: nbval and some front ends keep no history
+run_cells = [""]  # the cell that loaded the extension, unseen, and those since: nbval keeps no history
 
 
 def _remember(info: Any) -> None:
