@@ -81,7 +81,6 @@ def subjects() -> dict[str, Product]:
         found[f"x along columns, {block[0]}x{block[1]}"] = launched(x_along_columns, block, x_is_row=False)
         found[f"x along rows, {block[0]}x{block[1]}"] = launched(x_along_rows, block, x_is_row=True)
     files = [*sorted(LAB.glob("right/*.py")), *(LAB / "wrong" / f"{name}.py" for name in SLOW)]
-    files.append(LAB / "calibration" / "sums_in_c.py")
     return found | {f"{path.parent.name}/{path.stem}": loaded(path).matmul for path in files}
 
 

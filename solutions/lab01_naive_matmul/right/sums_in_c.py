@@ -1,4 +1,4 @@
-# Sums up in C itself: right, quick on an H200, and predicted slow (labs/README.md, "Set points and thresholds").
+# Sums up in C itself, after setting it to zero.
 from numba import cuda
 
 
