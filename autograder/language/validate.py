@@ -10,7 +10,7 @@ from autograder.language.program import Function, Kind, Reference
 
 ALLOWED_NODES = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While,
-    ast.If, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.Assert, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp,
+    ast.If, ast.Expr, ast.Pass, ast.Break, ast.Raise, ast.Continue, ast.Assert, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp,
     ast.IfExp, ast.Compare, ast.Call, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List,
     ast.Tuple, ast.Slice, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
@@ -18,7 +18,6 @@ _ADVICE = {
     ast.Import: "Import at the top of the notebook, not inside a kernel.",
     ast.ImportFrom: "Import at the top of the notebook, not inside a kernel.",
     ast.Try: "Kernels cannot catch exceptions.",
-    ast.Raise: "Kernels cannot raise exceptions here.",
     ast.With: "Kernels have no `with`.",
     ast.Lambda: "Write a device function with @cuda.jit(device=True).",
     ast.ListComp: "Kernels have no lists; use cuda.local.array and a loop.",
@@ -92,17 +91,17 @@ def validate_kernel(function: Function) -> None:
 def _validate(function: Function) -> None:
     node = function.node
     arguments = node.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs or arguments.defaults:
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
         raise SubmissionError(
-            f"`{function.name}` must take plain parameters: no defaults, *args or **kwargs.", line=function.line(node)
+            f"`{function.name}` must take plain parameters: no *args or **kwargs.", line=function.line(node)
         )
     _check_size(node, function)
     local = function.local_names
     for inner in _body_nodes(node):
-        if isinstance(inner, ast.FunctionDef):
+        if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
             raise SubmissionError(
-                f"`{inner.name}` is defined inside the kernel `{function.name}`.", line=function.line(inner),
-                remedy="Define it outside, with @cuda.jit(device=True).",
+                f"`{inner.name}` is decorated inside the kernel `{function.name}`.", line=function.line(inner),
+                remedy="A function inside a kernel takes no decorator.",
             )  # fmt: skip
         if not isinstance(inner, ALLOWED_NODES):
             where = function.line(inner) if hasattr(inner, "lineno") else function.line(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord
 from autograder.simgpu.launch import Launch as RunningLaunch
 from autograder.simgpu.memory import AddressSpace, View
 from autograder.simgpu.numba_types import scalar
+from autograder.simgpu.variables import Named
 
 
 class Session:
@@ -80,7 +82,7 @@ class Session:
         if self.keep_records:
             self.records.append(record)
         for host, device in copied_back:
-            device.copy_to_host(host)
+            _copy_back(host, device)
         if record.fault is not None:
             raise record.fault
         return record
@@ -91,7 +93,14 @@ class Session:
         if isinstance(value, View) or value is None:
             return value
         if isinstance(value, tuple):
-            return tuple(self._argument(each, kernel, copied_back) for each in value)
+            items = [self._argument(each, kernel, copied_back) for each in value]
+            return Named(items, value._fields) if hasattr(value, "_fields") else tuple(items)
+        if isinstance(value, (np.void, np.ndarray)) and value.dtype.fields and not value.shape:  # one record
+            device = self.to_device(np.asarray(value))
+            copied_back.append((value, device))
+            return device._view()
+        if isinstance(value, enum.Enum):
+            return self._argument(value.value, kernel, copied_back)
         if isinstance(value, np.ndarray) and value.ndim:  # Numba copies host arrays to the device and back
             device = self.to_device(value)
             if value.flags.writeable:
@@ -104,6 +113,14 @@ class Session:
                 f"`{kernel.name}` is given a {type(value).__name__}, which a kernel cannot take.",
                 remedy="Pass device arrays, NumPy arrays or numbers.",
             ) from None
+
+
+def _copy_back(host: Any, device: DeviceArray) -> None:
+    if isinstance(host, np.void):
+        for name in host.dtype.names:
+            host[name] = device.copy_to_host()[name]
+    else:
+        device.copy_to_host(host)
 
 
 def estimate_launch(record: LaunchRecord, model: str) -> Any:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.language.live import EnumNames
 from autograder.language.program import Function, Reference
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.intrinsics import CALLS, VALUES, TypeReference, type_of
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
-from autograder.simgpu.variables import Unmergeable, merge
+from autograder.simgpu.variables import Named, Unmergeable, merge
 
 if TYPE_CHECKING:
     from autograder.simgpu.interpreter import Interpreter
@@ -57,6 +58,29 @@ SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in sof
 OPERATION_SLOT = {2: SLOT["float16_operations"], 4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
 INTEGER_SLOT = SLOT["integer_operations"]
 SPECIAL_SLOT = SLOT["special_operations"]
+
+
+@dataclass(frozen=True)
+class Closure:
+    """A function defined inside a kernel, with the frame whose variables it sees."""
+
+    function: Function
+    frame: Any
+
+
+@dataclass(frozen=True)
+class Method:
+    """An array's method, before it is called."""
+
+    view: View
+    name: str
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range() that is kept before it is looped over."""
+
+    bounds: tuple
 
 
 class Expressions:
@@ -114,7 +138,7 @@ class Expressions:
 
     def freeze(self: Interpreter, value: Any, node: ast.AST) -> Any:
         """A module-level value as the kernel sees it: numbers and arrays are constants at compile time."""
-        if isinstance(value, (Reference, Function, View)) or value is None or isinstance(value, str):
+        if isinstance(value, (Reference, Function, View, EnumNames)) or value is None or isinstance(value, str):
             return value
         if isinstance(value, (tuple, list)):
             return tuple(self.freeze(each, node) for each in value)
@@ -372,9 +396,12 @@ class Expressions:
     # -- arrays ---------------------------------------------------------------------------------------------------
 
     def subscript(self: Interpreter, node: ast.Subscript, mask: Mask) -> Any:
-        value = self.evaluate(node.value, mask)
+        value = as_record(self.evaluate(node.value, mask))
         if isinstance(value, tuple):
             return self.tuple_item(node, value, mask)
+        if isinstance(value, Record):
+            field = value.name_of(self.evaluate(node.slice, mask))
+            return self.field_value(value, field, mask, node)
         view, indices = self.element_of(node, mask, value)
         if len(indices) == view.ndim and not any(isinstance(i, slice) for i in indices):
             if view.dtype.fields and view.field is None:
@@ -403,9 +430,9 @@ class Expressions:
         """The array and the indices (lane vectors, scalars or slices) of `array[...]`."""
         if value is None:
             value = self.evaluate(node.value, mask)
+        value = as_record(value)
         if isinstance(value, Record):
-            field = self.evaluate(node.slice, mask)
-            return value.field(field, self, node)
+            return value.field(value.name_of(self.evaluate(node.slice, mask)), self, node)
         if not isinstance(value, View):
             what = ast.unparse(node.value)
             raise self.fault(node, f"`{what}` is not an array, so it cannot be indexed.")
@@ -415,7 +442,8 @@ class Expressions:
             index = self.index(part, mask)
             indices.extend(index if isinstance(index, tuple) else [index])
         if any(index is Ellipsis for index in indices):
-            raise self.fault(node, "`...` cannot be used in a kernel.", "Write out every index.")
+            at = next(i for i, index in enumerate(indices) if index is Ellipsis)
+            indices[at : at + 1] = [slice(None)] * (value.ndim - len(indices) + 1)
         if len(indices) > value.ndim:
             dimensions = "1 dimension" if value.ndim == 1 else f"{value.ndim} dimensions"
             raise self.fault(node, f"`{value.name}` has {dimensions}, but {len(indices)} indices are given.")
@@ -425,6 +453,8 @@ class Expressions:
         if isinstance(node, ast.Slice):
             parts = [self.evaluate(p, mask) if p is not None else None for p in (node.lower, node.upper, node.step)]
             return slice(*parts)
+        if isinstance(node, ast.Constant) and node.value is Ellipsis:
+            return Ellipsis
         value = self.evaluate(node, mask)
         if isinstance(value, tuple):
             return tuple(self.as_index(v, node) for v in value)
@@ -468,22 +498,75 @@ class Expressions:
             offset = int(offset)
         return replace(view, offset=offset, shape=tuple(shape), strides=tuple(strides))
 
+    def store_into(self: Interpreter, view: View, indices: tuple, value: Any, mask: Mask, node: ast.AST) -> None:
+        """Assigns to an element, a record, or element by element to a slice."""
+        value = as_record(value)
+        whole = len(indices) == view.ndim and not any(isinstance(i, slice) for i in indices)
+        if whole and view.dtype.fields and view.field is None:
+            self.copy_record(Record(view, indices), value, mask, node)
+        elif whole:
+            if isinstance(value, (View, tuple)) or value is None:
+                raise self.fault(node, f"Only one number can be stored in an element of `{view.name}`.")
+            self.memory.store(view, indices, value, mask, node)
+        else:
+            part = self.part_of(view, indices, mask, node)
+            for position in np.ndindex(part.shape):
+                where = tuple(np.int64(i) for i in position)
+                self.store_into(part, where, self.item_for(part, position, value, mask, node), mask, node)
+
+    def item_for(self: Interpreter, part: View, position: tuple, value: Any, mask: Mask, node: ast.AST) -> Any:
+        """What an assignment to a slice puts at one position: the same number everywhere, or an array's element."""
+        if isinstance(value, tuple) and part.ndim == 1 and len(value) == part.shape[0]:
+            return value[position[0]]
+        if not isinstance(value, View):
+            return value
+        own = position[len(position) - value.ndim :]
+        if value.ndim > part.ndim or any(
+            have not in (1, want) for have, want in zip(value.shape, part.shape[part.ndim - value.ndim :], strict=True)
+        ):
+            raise self.fault(node, f"An array of shape {value.shape} cannot be assigned to a part of shape {part.shape}.")
+        index = tuple(np.int64(0 if extent == 1 else i) for i, extent in zip(own, value.shape, strict=True))
+        if value.dtype.fields and value.field is None:
+            return Record(value, index)
+        return self.memory.load(value, index, mask, node)
+
+    def copy_record(self: Interpreter, target: Record, value: Any, mask: Mask, node: ast.AST) -> None:
+        if not isinstance(value, Record):
+            raise self.fault(node, f"Only a record can be stored in an element of `{target.view.name}`.")
+        for name in target.view.dtype.fields:
+            view, indices = target.field(name, self, node)
+            self.store_into(view, indices, self.field_value(value, name, mask, node), mask, node)
+
     def attribute(self: Interpreter, node: ast.Attribute, mask: Mask) -> Any:
-        value = self.evaluate(node.value, mask)
+        value = as_record(self.evaluate(node.value, mask))
         name = node.attr
+        if isinstance(value, Named) and name in value.names:
+            return value[value.names.index(name)]
+        if isinstance(value, EnumNames):
+            if name not in value.members:
+                raise self.fault(node, f"`{value.name}` has no member `{name}`.")
+            return self.freeze(value.members[name], node)
         if isinstance(value, Reference):
             path = f"{value.path}.{name}"
             if path in VALUES:
                 return VALUES[path](self)
             return type_of(path) or Reference(path)
         if isinstance(value, Record):
-            view, indices = value.field(name, self, node)
-            return self.memory.load(view, indices, mask, node)
+            return self.field_value(value, name, mask, node)
         if isinstance(value, View):
             return self.array_attribute(node, value, name)
         if isinstance(value, (np.ndarray, np.generic)) and name in ("real", "imag"):
             return getattr(value, name)
+        if isinstance(value, (np.ndarray, np.generic)) and name == "conjugate":
+            return Method(value, name)
         raise self.fault(node, f"`{ast.unparse(node)}` has no meaning in a kernel.")
+
+    def field_value(self: Interpreter, record: Record, name: str, mask: Mask, node: ast.AST) -> Any:
+        """A record's field: a number, or the array or record that lies within it."""
+        view, indices = record.field(name, self, node)
+        if view.ndim > len(indices) or view.field is None:
+            return as_record(self.part_of(view, indices, mask, node))
+        return self.memory.load(view, indices, mask, node)
 
     def array_attribute(self: Interpreter, node: ast.Attribute, view: View, name: str) -> Any:
         if name == "shape":
@@ -502,12 +585,14 @@ class Expressions:
             return TypeReference(f"numpy.{view.dtype.name}", view.dtype)
         if name == "T":
             return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
+        if name in METHODS:
+            return Method(view, name)
         raise self.fault(
             node, f"Arrays in a kernel have no `.{name}`.", "Available: shape, size, ndim, dtype, strides, T."
         )
 
     def field_of(self: Interpreter, node: ast.Attribute, mask: Mask) -> tuple[View, tuple]:
-        value = self.evaluate(node.value, mask)
+        value = as_record(self.evaluate(node.value, mask))
         if isinstance(value, Record):
             return value.field(node.attr, self, node)
         raise self.fault(node, f"`{ast.unparse(node)}` cannot be assigned to in a kernel.")
@@ -538,13 +623,18 @@ class Expressions:
                 arguments.append(self.evaluate(argument, mask))
         keywords = {k.arg: self.evaluate(k.value, mask) for k in node.keywords}
         if isinstance(function, Function):
-            ordered = arguments + [keywords[p] for p in function.parameters[len(arguments) :] if p in keywords]
+            ordered = self.in_order(function, arguments, keywords, mask)
             if function.kind == "host":
                 raise self.fault(
                     node, f"`{function.name}` is an ordinary Python function; a kernel can only call device functions.",
                     "Decorate it with @cuda.jit(device=True).",
                 )  # fmt: skip
             return self.call_function(function, ordered, mask, node)
+        if isinstance(function, Closure):
+            ordered = self.in_order(function.function, arguments, keywords, mask)
+            return self.call_function(function.function, ordered, mask, node, around=function.frame)
+        if isinstance(function, Method):
+            return METHODS[function.name](self, node, mask, [function.view, *arguments], keywords)
         if isinstance(function, TypeReference):
             return CALLS["builtins.convert"](
                 self, node, mask, [arguments[0] if arguments else np.int64(0), function], {}
@@ -560,6 +650,18 @@ class Expressions:
                 keywords["_discard"] = True
             return handler(self, node, mask, arguments, keywords)
         raise self.fault(node, f"`{ast.unparse(node.func)}` is not a function.")
+
+    def in_order(self: Interpreter, function: Function, arguments: list, keywords: dict, mask: Mask) -> list:
+        """Arguments in the order of the parameters: by position, then by name, then the defaults."""
+        defaults = function.node.args.defaults
+        by_default = dict(zip(function.parameters[len(function.parameters) - len(defaults) :], defaults, strict=True))
+        ordered = list(arguments)
+        for parameter in function.parameters[len(arguments) :]:
+            if parameter in keywords:
+                ordered.append(keywords[parameter])
+            elif parameter in by_default:
+                ordered.append(self.evaluate(by_default[parameter], mask))
+        return ordered
 
     def unpacked_argument(self: Interpreter, node: ast.Starred, mask: Mask) -> tuple:
         value = self.evaluate(node.value, mask)
@@ -582,7 +684,11 @@ class Expressions:
                 for items in zip(*several, strict=False):
                     yield tuple(each() if callable(each) else each for each in items), None
                 return
-        for each in self.items(node, self.evaluate(node.iter, mask), mask):
+        kept = self.evaluate(node.iter, mask)
+        if isinstance(kept, Range):
+            yield from self.rounds(node, list(kept.bounds), mask)
+            return
+        for each in self.items(node, kept, mask):
             yield (each() if callable(each) else each), None
 
     def items(self: Interpreter, node: ast.For, value: Any, mask: Mask) -> list:
@@ -645,6 +751,9 @@ class Expressions:
         return view
 
 
+METHODS: dict[str, Any] = {}  # methods of arrays; see array_methods.py
+
+
 class Record:
     """One element of a structured array; its fields are read and written one by one."""
 
@@ -652,11 +761,42 @@ class Record:
         self.view = view
         self.indices = indices
 
+    def name_of(self, key: Any) -> str:
+        """The field that `record[key]` means: by name, or by number."""
+        return key if isinstance(key, str) else self.view.dtype.names[int(key)]
+
     def field(self, name: str, interpreter: Interpreter, node: ast.AST) -> tuple[View, tuple]:
+        """Where a field lies: the array of that field over all records, and this record's indices."""
         fields = self.view.dtype.fields
         if name not in fields:
             raise interpreter.fault(node, f"`{self.view.name}` has no field `{name}`; it has {', '.join(fields)}.")
-        return replace(self.view, field=name, dtype=fields[name][0]), self.indices
+        dtype, start = fields[name][:2]
+        if dtype.subdtype is None and dtype.fields is None and self.view.buffer.data.dtype.fields:
+            return replace(self.view, field=name, dtype=dtype), self.indices
+        return self.within(dtype, start, interpreter, node), self.indices
+
+    def within(self, dtype: np.dtype, start: int, interpreter: Interpreter, node: ast.AST) -> View:
+        """The arrays or records that lie inside the records, as a view with more dimensions over the same memory."""
+        unit, inner = dtype.subdtype or (dtype, ())
+        size, view = self.view.buffer.data.dtype.itemsize, self.view
+        if size % unit.itemsize or start % unit.itemsize:
+            raise interpreter.fault(
+                node, f"A field of {unit} that does not lie at a multiple of its size cannot be simulated.",
+                "Use np.dtype(..., align=True).",
+            )  # fmt: skip
+        step = size // unit.itemsize
+        return replace(
+            view, buffer=view.buffer.seen_as(unit), offset=view.offset * step + start // unit.itemsize,
+            shape=view.shape + inner, strides=tuple(s * step for s in view.strides) + contiguous_strides(inner),
+            dtype=unit, field=None,
+        )  # fmt: skip
+
+
+def as_record(value: Any) -> Any:
+    """A single record that came as an array without dimensions, as a record."""
+    if isinstance(value, View) and not value.shape and value.dtype.fields and value.field is None:
+        return Record(value, ())
+    return value
 
 
 def _poison(data: np.ndarray) -> None:
@@ -692,3 +832,6 @@ def _integer_power(base: Any, exponent: Any) -> Any:
         exponent = np.where(negative, 0, exponent)
         return np.where(negative, 0, np.power(base, exponent))
     return np.power(base, exponent)
+
+
+from autograder.simgpu import array_methods  # noqa: E402, F401  (fills METHODS)

@@ -43,9 +43,7 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
     return array.transpose(np.argsort(slowest_first)) if len(shape) > 1 else array
 
 
-def _host_array(
-    shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", **_: Any
-) -> np.ndarray:
+def _host_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", **_: Any) -> np.ndarray:
     """Pinned, mapped and managed memory are ordinary host arrays here: the device reads and writes through them."""
     return np.empty(shape, getattr(dtype, "dtype", dtype), order=order)
 

@@ -18,7 +18,7 @@ from autograder.errors import KernelFault, Line
 from autograder.language.program import Function
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.access import Memory
-from autograder.simgpu.expressions import Expressions
+from autograder.simgpu.expressions import Closure, Expressions
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.loops import cheap_loops
@@ -89,6 +89,8 @@ class Interpreter(Expressions):
             ast.Break: self.do_break,
             ast.Continue: self.do_continue,
             ast.Pass: lambda node, mask: mask,
+            ast.FunctionDef: self.do_function,
+            ast.Raise: self.do_raise,
             ast.Assert: lambda node, mask: mask,  # Numba drops assertions in kernels unless debug=True
         }
         super().__init__()
@@ -104,8 +106,13 @@ class Interpreter(Expressions):
         self.do_body(kernel.node.body, everyone)
         self.launch.clock = self.order.now + 1
 
-    def call_function(self, function: Function, arguments: list, mask: Mask, node: ast.AST) -> Any:
-        """Carries out a device function for the lanes of `mask`; what it returns, lane by lane."""
+    def call_function(
+        self, function: Function, arguments: list, mask: Mask, node: ast.AST, around: Frame | None = None
+    ) -> Any:
+        """Carries out a device function for the lanes of `mask`; what it returns, lane by lane.
+
+        `around` is the frame in which a nested function was defined: it reads that frame's variables.
+        """
         caller = self.frame
         if caller.depth >= MOST_CALLS:
             raise self.fault(node, f"`{function.name}` calls itself too deeply.", "Write it as a loop.")
@@ -114,6 +121,8 @@ class Interpreter(Expressions):
                 node, f"`{function.name}` takes {len(function.parameters)} arguments, but {len(arguments)} are given."
             )
         self.frame = Frame(function, depth=caller.depth + 1)
+        if around is not None:
+            self.frame.variables.update({k: v for k, v in around.variables.items() if k not in function.local_names})
         for name, value in zip(function.parameters, arguments, strict=True):
             self.write_variable(name, value, mask)
         self.do_body(function.node.body, mask)
@@ -151,11 +160,11 @@ class Interpreter(Expressions):
         if isinstance(target, ast.Name):
             new = self.binary(node, node.op, self.read_variable(target, mask), self.evaluate(node.value, mask), mask)
             self.write_variable(target.id, new, mask)
-        elif isinstance(target, ast.Subscript):
-            view, indices = self.element_of(target, mask)
-            old = self.memory.load(view, indices, mask, target)
+        elif isinstance(target, (ast.Subscript, ast.Attribute)):
+            at = self.element_of(target, mask) if isinstance(target, ast.Subscript) else self.field_of(target, mask)
+            old = self.memory.load(*at, mask, target)
             new = self.binary(node, node.op, old, self.evaluate(node.value, mask), mask)
-            self.memory.store(view, indices, new, mask, target)
+            self.memory.store(*at, new, mask, target)
         else:
             raise self.fault(node, "Only variables and array elements can be updated like this.")
         return mask
@@ -167,18 +176,14 @@ class Interpreter(Expressions):
             self.write_variable(target.id, value, mask)
         elif isinstance(target, ast.Subscript):
             view, indices = self.element_of(target, mask)
-            if len(indices) < view.ndim:
-                raise self.fault(target, f"`{view.name}` needs {view.ndim} indices to be assigned; slices cannot be.")
-            if isinstance(value, (View, tuple)) or value is None:
-                raise self.fault(target, f"Only one number can be stored in an element of `{view.name}`.")
-            self.memory.store(view, indices, value, mask, target)
+            self.store_into(view, indices, value, mask, target)
         elif isinstance(target, (ast.Tuple, ast.List)):
             parts = self.unpack(value, target, mask)
             for each, part in zip(target.elts, parts, strict=True):
                 self.assign(each, part, mask)
         elif isinstance(target, ast.Attribute):
             view, indices = self.field_of(target, mask)
-            self.memory.store(view, indices, value, mask, target)
+            self.store_into(view, indices, value, mask, target)
         else:
             raise self.fault(target, "This cannot be assigned to in a kernel.")
 
@@ -324,6 +329,24 @@ class Interpreter(Expressions):
         frame.returned.append(mask)
         if frame.depth == 0:
             self.exited |= mask.lanes
+
+    def do_function(self, node: ast.FunctionDef, mask: Mask) -> Mask:
+        """A function defined inside a kernel: called like a device function, it sees the variables around it."""
+        around = self.frame.function
+        inner = Function(node.name, "device", node, around.file, around.text, around.names)
+        self.write_variable(node.name, Closure(inner, self.frame), mask)
+        return mask
+
+    def do_raise(self, node: ast.Raise, mask: Mask) -> None:
+        """A thread that raises stops, silently: only kernels compiled with debug=True tell the host."""
+        self.launch.raised = self.launch.raised or (self.frame.function, node)
+        self.report(
+            "launch", node, lane=int(mask.where[0]), severity="warning", occurrences=mask.active,
+            message="An exception is raised here: on a GPU the thread just stops, and the host is not told.",
+            remedy="Write an error code into an array, or compile with @cuda.jit(debug=True, opt=False).",
+        )  # fmt: skip
+        self.frame.returned.append(mask)
+        self.exited |= mask.lanes
 
     def do_break(self, node: ast.Break, mask: Mask) -> None:
         self.frame.loops[-1].append(mask)

@@ -592,4 +592,4 @@ def cube_root(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: li
     return np.cbrt(value)
 
 
-from autograder.simgpu import warp_intrinsics  # noqa: E402, F401  (registers shuffles and votes)
+from autograder.simgpu import library_functions, vector_types, warp_intrinsics  # noqa: E402, F401  (they register)

@@ -18,6 +18,7 @@ from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
 from autograder.simgpu.tally import Tally
+from autograder.simgpu.variables import Named
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 
@@ -119,6 +120,7 @@ class Launch:
         self.output = output
         self.shared_bytes = self.dynamic_shared_bytes
         self.written: set[int] = set()
+        self.raised: tuple[Function, ast.Raise] | None = None  # the first exception that a kernel raised
         self._sites: dict[Line, int] = {}
         self._lines: list[Line] = []
         self._hazards: dict[tuple, Hazard] = {}
@@ -288,7 +290,8 @@ def _named(value: Any, name: str) -> Any:
             value.buffer.name = name
         return value.renamed(name)
     if isinstance(value, tuple):
-        return tuple(_named(each, f"{name}[{i}]") for i, each in enumerate(value))
+        items = [_named(each, f"{name}[{i}]") for i, each in enumerate(value)]
+        return Named(items, value.names) if isinstance(value, Named) else tuple(items)
     return value
 
 

@@ -65,6 +65,7 @@ class Buffer:
         self.shadow: np.ndarray | None = None
         self.all_set = initialised
         self._touched: np.ndarray | None = None
+        self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
         if not initialised:
             self.need_shadow()
@@ -72,6 +73,12 @@ class Buffer:
     @property
     def itemsize(self) -> int:
         return self.data.itemsize
+
+    def seen_as(self, dtype: np.dtype) -> Buffer:
+        """This memory as elements of another dtype, the same buffer each time (so that its accesses are followed)."""
+        if dtype not in self._seen_as:
+            self._seen_as[dtype] = self.reinterpreted(dtype)
+        return self._seen_as[dtype]
 
     def reinterpreted(self, dtype: np.dtype) -> Buffer:
         """The same memory seen as elements of another dtype (its accesses are then checked on their own)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,17 @@ MOST_LAYERS = 3
 
 class Unmergeable(Exception):
     """Two paths left different kinds of thing in one variable."""
+
+
+class Named(tuple):
+    """A tuple whose items also have names: a named tuple, or a vector type's x, y, z and w."""
+
+    names: tuple[str, ...]
+
+    def __new__(cls, items: Iterable[Any], names: tuple[str, ...]) -> Named:
+        made = super().__new__(cls, items)
+        made.names = names
+        return made
 
 
 class Variable:
@@ -65,7 +77,8 @@ def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
     if new is old:
         return old
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
-        return tuple(merge(choose, n, o) for n, o in zip(new, old, strict=True))
+        items = [merge(choose, n, o) for n, o in zip(new, old, strict=True)]
+        return Named(items, new.names) if isinstance(new, Named) else tuple(items)
     if isinstance(new, View) and isinstance(old, View):
         alike = new.buffer is old.buffer and (new.shape, new.strides, new.field) == (old.shape, old.strides, old.field)
         if alike:

@@ -29,7 +29,9 @@ def _kernel(text: str, names: dict[str, Any]) -> Function:
 class VectorizedFunction:
     """What `@vectorize(..., target="cuda")` makes: called with arrays, it launches one thread for each element."""
 
-    def __init__(self, function: Callable, identity: Any = None, cache: bool = False, targetoptions: Any = None) -> None:
+    def __init__(
+        self, function: Callable, identity: Any = None, cache: bool = False, targetoptions: Any = None
+    ) -> None:
         self.py_func = getattr(function, "py_func", function)
         self.__name__ = self.py_func.__name__
         self.core = Kernel(self.py_func, is_device=True, options={}, signatures=None)
@@ -61,7 +63,9 @@ class VectorizedFunction:
         given = [np.asarray(a) for a in arguments]
         wanted, result = self._types(given)
         shape = np.broadcast_shapes(*(a.shape for a in given))
-        columns = [np.ascontiguousarray(np.broadcast_to(a, shape), d).ravel() for a, d in zip(given, wanted, strict=True)]
+        columns = [
+            np.ascontiguousarray(np.broadcast_to(a, shape), d).ravel() for a, d in zip(given, wanted, strict=True)
+        ]
         target = device.session.device_array((int(np.prod(shape)),), result)
         self._launch(columns, target)
         answer = target.reshape(shape)

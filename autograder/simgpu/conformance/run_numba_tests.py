@@ -48,7 +48,9 @@ def test_modules() -> list[str]:
     root = Path(spec.submodule_search_locations[0])
     folder = root / "numba" / "cuda" / "tests" if package == "numba_cuda" else root / "cuda" / "tests"
     return [
-        f"numba.cuda.tests.{suite}.{file.stem}" for suite in SUITES for file in sorted((folder / suite).glob("test_*.py"))
+        f"numba.cuda.tests.{suite}.{file.stem}"
+        for suite in SUITES
+        for file in sorted((folder / suite).glob("test_*.py"))
     ]
 
 

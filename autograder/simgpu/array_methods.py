@@ -1,0 +1,162 @@
+"""Methods of arrays inside kernels: other shapes of the same memory, and reductions that each thread does for itself."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.simgpu import numba_types as nt
+from autograder.simgpu.expressions import METHODS, Range
+from autograder.simgpu.intrinsics import _BUILTIN_TYPES, CALLS, TypeReference, intrinsic
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import View, contiguous_strides
+from autograder.simgpu.numba_types import scalar
+
+if TYPE_CHECKING:
+    from autograder.simgpu.interpreter import Interpreter
+
+
+@intrinsic("builtins.range")
+def keep_range(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Range:
+    """A range() that is not looped over at once."""
+    return Range(tuple(arguments))
+
+
+def _reshape(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
+    view, *extents = arguments
+    if len(extents) == 1 and isinstance(extents[0], tuple):
+        extents = list(extents[0])
+    if view.strides != contiguous_strides(view.shape):
+        raise interpreter.fault(node, f"`{view.name}` is not contiguous, so it cannot be reshaped in a kernel.")
+    try:
+        shape = np.empty(view.shape, np.bool_).reshape([int(e) for e in extents]).shape
+    except ValueError:
+        shown = tuple(int(e) for e in extents)
+        raise interpreter.fault(node, f"`{view.name}` of shape {view.shape} has no shape {shown}.") from None
+    return replace(view, shape=shape, strides=contiguous_strides(shape))
+
+
+def _ravel(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
+    return _reshape(interpreter, node, mask, [arguments[0], np.int64(arguments[0].size)], {})
+
+
+def _transpose(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
+    view = arguments[0]
+    return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
+
+
+def _reinterpret(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
+    """The same memory as elements of another dtype; the last dimension grows or shrinks."""
+    view, wanted = arguments
+    dtype = wanted.dtype if isinstance(wanted, TypeReference) else _BUILTIN_TYPES[getattr(wanted, "path", "")]
+    old, new = view.dtype.itemsize, dtype.itemsize
+    if old == new:
+        strides, shape, offset = view.strides, view.shape, view.offset
+    else:
+        extent = view.shape[-1] * old
+        if view.strides[-1] != 1 or extent % new:
+            raise interpreter.fault(node, f"`{view.name}` cannot be seen as {dtype}: its rows do not divide evenly.")
+        shape = (*view.shape[:-1], extent // new)
+        strides = (*(s * old // new for s in view.strides[:-1]), 1)
+        offset = view.offset * old // new
+    return replace(view, buffer=view.buffer.seen_as(dtype), offset=offset, shape=shape, strides=strides, dtype=dtype)
+
+
+def _fold(name: str, combine: Callable, start: Any = None) -> Callable:
+    """A reduction over all elements, by each thread on its own."""
+
+    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+        view = arguments[0]
+        if not view.size and start is None:
+            raise interpreter.fault(node, f"`{view.name}` is empty, so it has no {name}.")
+        result = None if start is None else start(view.dtype)
+        for value in _elements(interpreter, view, mask, node):
+            interpreter.count_instruction(node, mask)
+            result = value if result is None else combine(result, value)
+        return result
+
+    return handler
+
+
+def _elements(interpreter: Interpreter, view: View, mask: Mask, node: ast.AST) -> Any:
+    for index in itertools.product(*(range(extent) for extent in view.shape)):
+        yield interpreter.memory.load(view, tuple(np.int64(i) for i in index), mask, node)
+
+
+def _wide(dtype: np.dtype) -> np.dtype:
+    """What Numba sums integers in: 64 bits."""
+    return dtype if dtype.kind in "fc" else nt.UINT64 if dtype.kind == "u" else nt.INT64
+
+
+_sum = _fold("sum", lambda a, b: (a + b).astype(a.dtype), lambda d: _wide(d).type(0))
+_smaller = _fold("minimum", lambda a, b: np.where((b < a) | (b != b), b, a)[()])
+_larger = _fold("maximum", lambda a, b: np.where((b > a) | (b != b), b, a)[()])
+
+
+def _mean(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    view = arguments[0]
+    total = _sum(interpreter, node, mask, [view], {})
+    total = total if total.dtype.kind in "fc" else total.astype(nt.FLOAT64)
+    return (total / total.dtype.type(view.size)).astype(total.dtype)
+
+
+def _variance(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    view = arguments[0]
+    mean = _mean(interpreter, node, mask, [view], {})
+    total = scalar(0.0)
+    for value in _elements(interpreter, view, mask, node):
+        interpreter.count_instruction(node, mask)
+        total = total + np.abs(value - mean) ** 2
+    return total / np.float64(view.size)
+
+
+def _deviation(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    return np.sqrt(_variance(interpreter, node, mask, arguments, keywords))
+
+
+def _where_best(better: Callable) -> Callable:
+    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+        best, at = None, np.int64(0)
+        for position, value in enumerate(_elements(interpreter, arguments[0], mask, node)):
+            interpreter.count_instruction(node, mask)
+            if best is None:
+                best = value
+                continue
+            change = better(value, best)
+            best, at = np.where(change, value, best)[()], np.where(change, np.int64(position), at)[()]
+        return at
+
+    return handler
+
+
+METHODS.update(
+    reshape=_reshape, ravel=_ravel, transpose=_transpose, view=_reinterpret, sum=_sum, min=_smaller,
+    max=_larger, mean=_mean, var=_variance, std=_deviation, argmin=_where_best(np.less), argmax=_where_best(np.greater),
+    prod=_fold("product", lambda a, b: (a * b).astype(a.dtype), lambda d: _wide(d).type(1)),
+    all=_fold("all", lambda a, b: a & (b != 0), lambda d: np.bool_(True)),
+    any=_fold("any", lambda a, b: a | (b != 0), lambda d: np.bool_(False)),
+    item=lambda interpreter, node, mask, arguments, keywords: next(_elements(interpreter, arguments[0], mask, node)),
+    conjugate=lambda interpreter, node, mask, arguments, keywords: np.conjugate(arguments[0]),
+)  # fmt: skip
+for _name in (
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "var",
+    "std",
+    "all",
+    "any",
+    "argmin",
+    "argmax",
+    "ravel",
+    "transpose",
+):
+    CALLS.setdefault(f"numpy.{_name}", METHODS[_name])
+CALLS["numpy.amin"], CALLS["numpy.amax"] = METHODS["min"], METHODS["max"]
