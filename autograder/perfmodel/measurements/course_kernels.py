@@ -166,6 +166,19 @@ def pointer_jump(following, rank, new_following, new_rank):
         new_following[i] = following[other]
 
 
+@cuda.jit
+def rank_sublists(following, heads, owner, rank):
+    """Each thread walks from its head to the next one: a successor below zero is another thread's head."""
+    index = cuda.grid(1)
+    if index < heads.size:
+        place, prefix = heads[index], 0
+        while place >= 0:
+            owner[place] = index
+            rank[place] = prefix
+            prefix += 1
+            place = following[place]
+
+
 @dataclass(frozen=True)
 class Case:
     """One launch: the kernel, its shape, and how to make its arguments."""
@@ -201,6 +214,7 @@ MATMULS = {
 }
 MATMUL_SIZES = (256, 512, 1000, 1024, 1100, 2048, 4096)
 VECTOR_SIZES = (1 << 16, 1 << 20, 1 << 24)
+LIST_SIZES = (1 << 16, 1 << 20, 1 << 22)
 
 
 def _vectors(n: int) -> Iterator[Case]:
@@ -217,6 +231,9 @@ def _vectors(n: int) -> Iterator[Case]:
 
     def one_value(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         return np.full(n, 7, np.int32), np.zeros(256, np.int32)
+
+    def zipf(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        return (rng.zipf(1.5, n) % 256).astype(np.int32), np.zeros(256, np.int32)
 
     def chain(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         order = rng.permutation(n).astype(np.int32)
@@ -239,7 +256,26 @@ def _vectors(n: int) -> Iterator[Case]:
     yield Case("histogram, global, one value", n, histogram_global, blocks, (256,), one_value)
     private = (min(blocks[0], 1056),)
     yield Case("histogram, privatized, uniform", n, histogram_private, private, (256,), items)
+    yield Case("histogram, global, zipf", n, histogram_global, blocks, (256,), zipf)
+    yield Case("histogram, privatized, zipf", n, histogram_private, private, (256,), zipf)
+    yield Case("histogram, privatized, one value", n, histogram_private, private, (256,), one_value)
     yield Case("pointer jump", n, pointer_jump, blocks, (256,), chain)
+
+
+def _sublists(n: int, even: bool) -> Case:
+    """A random list of n nodes cut into n / log2 n sublists, at random places or all of one length."""
+    count = int(n / math.log2(n))
+
+    def lists(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        order = rng.permutation(n).astype(np.int32)  # the nodes, in the order of the list
+        cuts = np.arange(count) * n // count if even else np.append(0, np.sort(rng.choice(n - 1, count - 1, False) + 1))
+        following = np.full(n, -1, np.int32)
+        following[order[:-1]] = order[1:]
+        following[order[cuts[1:] - 1]] = -2 - order[cuts[1:]]
+        return following, order[cuts], np.zeros(n, np.int32), np.zeros(n, np.int32)
+
+    how = "equal sublists" if even else "random sublists"
+    return Case(f"list ranking, {how}", n, rank_sublists, ((count + 511) // 512,), (512,), lists)
 
 
 def cases() -> Iterator[Case]:
@@ -252,3 +288,6 @@ def cases() -> Iterator[Case]:
             yield Case("matmul, a row a thread", n, matmul_row_a_thread, ((n + 63) // 64,), (64,), _matrices(n))
     for n in VECTOR_SIZES:
         yield from _vectors(n)
+    for n in LIST_SIZES:
+        yield _sublists(n, even=False)
+        yield _sublists(n, even=True)

@@ -1,7 +1,8 @@
 """Times `course_kernels.py` on the GPU at hand and writes validation.json: what predictions are held against.
 
-    python -m autograder.perfmodel.measurements.validation [FILE]
+    python -m autograder.perfmodel.measurements.validation [FILE [NAME...]]
 
+With names it measures the cases that these begin, and leaves what the file says of others as it is.
 Before every launch a 256 MiB array is written and then another one read, so that L2 holds nothing of the kernel's and
 no dirty line. Times are medians between CUDA events.
 """
@@ -59,10 +60,13 @@ def times_ms(case: Case, flush: Flush) -> list[float]:
     return times[WARM_UP:]
 
 
-def main(target: Path) -> None:
-    """Times every case and writes the table."""
-    flush, rows = Flush(), []
+def main(target: Path, names: tuple[str, ...] = ("",)) -> None:
+    """Times the cases whose names begin like one of `names` and writes the table."""
+    kept = json.loads(target.read_text())["cases"] if target.is_file() else []
+    flush, rows = Flush(), [row for row in kept if not row["case"].startswith(names)]
     for case in cases():
+        if not case.name.startswith(names):
+            continue
         times = times_ms(case, flush)
         row = {
             "case": case.name,
@@ -82,4 +86,5 @@ def _gpu_name() -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_suffix(".json"))
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_suffix(".json")
+    main(file, tuple(sys.argv[2:]) or ("",))
