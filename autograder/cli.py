@@ -19,6 +19,7 @@ from autograder.fault_report import unexpected, write_fault_report
 if TYPE_CHECKING:
     from autograder.grading.result import Result
     from autograder.grading.spec import Lab
+    from autograder.reports.handing_back import Wanted
 
 PASSED, FAILED, USAGE, FAULT = 0, 1, 2, 3
 DEVICES = ("auto", "gpu", "simulated")
@@ -89,10 +90,28 @@ def check(given: argparse.Namespace) -> int:
 
 def grade(given: argparse.Namespace) -> int:
     """Grades a class and prints its table."""
-    from autograder.grading.labs import load_lab
+    from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
 
     lab = load_lab(given.lab)
-    return exit_code(graded_class(given, lab, given.submissions, given.out))
+    lab = with_hidden_checks(lab, given.hidden) if given.hidden else lab
+    options = {"regrade": given.regrade, "only": given.only, "dask": given.dask}
+    if given.seed_file:
+        options["seed"] = read_seed(given.seed_file)
+    wanted = wanted_forms(given)
+    results = graded_class(given, lab, given.submissions, given.out, **options)
+    hand_back(results, given.out, wanted)
+    return exit_code(results)
+
+
+def export(given: argparse.Namespace) -> int:
+    """Makes what a learning platform takes from a class that has been graded: nothing is graded again."""
+    from autograder.grading.class_folder import read_class
+    from autograder.reports import json_form
+
+    results = read_class(given.out)
+    hand_back(results, given.out, wanted_forms(given))
+    write_json(given, [json_form.to_dict(result) for result in results])
+    return PASSED
 
 
 def demo(given: argparse.Namespace) -> int:
@@ -104,12 +123,32 @@ def demo(given: argparse.Namespace) -> int:
     return FAULT if any(check.fault for result in results for check in result.checks) else PASSED
 
 
-def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Path) -> list[Result]:
+def wanted_forms(given: argparse.Namespace) -> Wanted:
+    """The forms that a command line asks for; a file that is not there is found out before a class is graded."""
+    from autograder.reports.handing_back import Wanted
+
+    for path in (given.canvas, given.moodle):
+        if path is not None:
+            existing_file(path)
+    names = ("canvas", "canvas_column", "moodle", "moodle_column", "gradescope", "junit")
+    return Wanted(**{name: getattr(given, name) for name in names})
+
+
+def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> None:
+    from autograder.reports import handing_back
+
+    for line in handing_back.hand_back(results, out, wanted):
+        print(line)
+
+
+def graded_class(
+    given: argparse.Namespace, lab: Lab, submissions: Path, out: Path, **options: Any
+) -> list[Result]:
     from autograder.grading.batch import grade_class
     from autograder.reports import json_form, terminal
 
     progress = sys.stderr.isatty() or given.progress
-    results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress)
+    results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress, **options)
     print(terminal.render_class(results), end="")
     print(f"Written to {out}: gradebook.csv, index.html, reports/, results/")
     write_json(given, [json_form.to_dict(result) for result in results])
@@ -268,15 +307,31 @@ def build_parser() -> argparse.ArgumentParser:
         device,
         (("--html",), {"type": Path, "metavar": "FILE", "help": "write the report as a page, too"}),
     )
+    file = {"type": Path, "metavar": "FILE"}
+    forms = (
+        (("--canvas",), {**file, "help": "gradebook as exported from Canvas: a copy with the grades goes to OUT"}),
+        (("--canvas-column",), {"metavar": "TITLE", "help": "its assignment, where the lab's title does not tell"}),
+        (("--moodle",), {**file, "help": "grading worksheet from Moodle: a copy with the grades goes to OUT"}),
+        (("--moodle-column",), {"metavar": "TITLE", "help": "its column of grades, where that is not called Grade"}),
+        (("--gradescope",), {"action": "store_true", "help": "results.json for each student, in OUT/gradescope"}),
+        (("--junit",), {**file, "help": "write the checks as JUnit XML to FILE"}),
+    )
     add(
         grade,
         lab,
-        (("submissions",), {"type": Path, "help": "folder of notebooks and .py files, or of one folder a student"}),
+        (("submissions",), {"type": Path, "help": "folder of files or of one folder a student, or a platform's zip"}),
         (("--out",), {"type": Path, "required": True, "help": "folder for gradebook, reports and results"}),
         device,
         jobs,
         progress,
+        (("--regrade",), {"action": "store_true", "help": "grade again what has been graded already"}),
+        (("--only",), {"action": "append", "default": [], "metavar": "STUDENT", "help": "a name or ID; repeatable"}),
+        (("--seed-file",), {**file, "help": "a secret seed: other inputs than students have seen"}),
+        (("--hidden",), {"type": Path, "metavar": "SPEC.py", "help": "a second spec, whose checks students do not see"}),
+        (("--dask",), {"default": "", "metavar": "ADDRESS", "help": "grade on a Dask cluster: tcp://HOST:8786"}),
+        *forms,
     )
+    add(export, (("out",), {"type": Path, "help": "the folder that `grade` wrote with --out"}), *forms)
     add(demo, device, jobs, progress)
     add(profile, (("target",), {"metavar": "FILE.py:KERNEL"}))
     add(

@@ -6,21 +6,25 @@ later run takes over every result whose key still holds.
 
 from __future__ import annotations
 
+import difflib
 import os
 import queue
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 
-from autograder.errors import GraderFault, KitError
+from autograder.errors import KitError, UsageError
+from autograder.grading.class_folder import prepare, result_on_disk, write_reports
+from autograder.grading.exports import opened_class
 from autograder.grading.grade import PUBLIC_SEED, check_submission, not_run, unreadable
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import Limits
 from autograder.grading.result import Result
 from autograder.grading.spec import Lab
-from autograder.grading.submissions import Entry, find_submissions
+from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
 from autograder.reports.files import report_name, write_atomically
 from autograder.reports.json_form import from_text, write_result
@@ -43,10 +47,12 @@ class Batch:
         jobs: int | None = None,
         seed: str = PUBLIC_SEED,
         limits: Limits | None = None,
+        regrade: bool = False,
     ) -> None:
         self.lab = lab
         self.results_folder = out / "results"
         self.seed = seed
+        self.regrade = regrade  # take over nothing
         self.reused = 0  # results taken over from an earlier run
         self._device = device
         self._jobs = jobs
@@ -95,7 +101,7 @@ class Batch:
     def _result_with(self, worker: Worker, entry: Entry) -> Result:
         path = self.results_folder / f"{report_name(entry.student)}.json"
         if entry.problem:
-            result = unreadable(self.lab, entry.student, entry.shown_as, entry.problem, worker)
+            result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, entry.problem, worker))
         else:
             try:
                 key = result_key(self.lab, entry.path, self.seed, worker.greeting.device)
@@ -103,10 +109,10 @@ class Batch:
                 line = f"{entry.shown_as} cannot be read: {problem.strerror}."
                 result = unreadable(self.lab, entry.student, entry.shown_as, line, worker)
             else:
-                known = self._known(path, key, entry)
+                known = None if self.regrade else self._known(path, key, entry)
                 if known is not None:
                     return known
-                result = self._checked(entry, worker, key)
+                result = about(entry, self._checked(entry, worker, key))
                 if worker.last_details and any(check.fault for check in result.checks):
                     self.fault_details[entry.student] = worker.last_details
         if self._stopped.is_set():  # what ended meanwhile was ended by us: it says nothing about the submission
@@ -120,6 +126,7 @@ class Batch:
         except (OSError, KitError, ValueError):
             return None
         same = result.key == key and result.student == entry.student and result.submission == entry.shown_as
+        same = same and result == about(entry, result)
         if not same or any(check.fault for check in result.checks):  # our own failure is worth another try
             return None
         with self._lock:
@@ -168,6 +175,11 @@ class Batch:
         return len(self._graded)
 
 
+def about(entry: Entry, result: Result) -> Result:
+    """A result with what its entry knows of the student: IDs, and which of several files counts."""
+    return replace(result, ids=dict(entry.ids), note=entry.note)
+
+
 def _shown(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:
     """The same futures, with a progress bar on standard error: done of total, rate and time left."""
     if not progress:
@@ -179,7 +191,7 @@ def _shown(futures: Iterable[Future[Result]], total: int, progress: bool) -> Ite
 
 def grade_class(
     lab: Lab,
-    folder: Path,
+    handed_in: Path,
     out: Path,
     *,
     device: str = "auto",
@@ -187,33 +199,44 @@ def grade_class(
     seed: str = PUBLIC_SEED,
     limits: Limits | None = None,
     progress: bool = False,
+    regrade: bool = False,
+    only: Sequence[str] = (),
+    dask: str = "",
 ) -> list[Result]:
-    """Grades all that `folder` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html."""
-    entries = find_submissions(folder)
-    _prepare(out)
-    with Batch(lab, out, device=device, jobs=jobs, seed=seed, limits=limits) as batch:
-        results = batch.grade(entries, progress)
-        details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
+    """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
+
+    `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
+    others the results that are there already stay and go into the reports.
+    """
+    with opened_class(handed_in) as entries:
+        chosen = chosen_entries(entries, only)
+        prepare(out)
+        options = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
+        if dask:
+            from autograder.grading.dask_batch import DaskBatch
+
+            batch: Batch = DaskBatch(lab, out, address=dask, **options)
+        else:
+            batch = Batch(lab, out, jobs=jobs, **options)
+        with batch:
+            graded = {result.student: result for result in batch.grade(chosen, progress)}
+            details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
+    results = [result for entry in entries if (result := graded.get(entry.student) or result_on_disk(out, entry))]
     write_reports(results, lab, out)
     if details:
         write_atomically(out / "grader_faults.txt", details)
     return results
 
 
-def _prepare(out: Path) -> None:
-    try:
-        (out / "results").mkdir(parents=True, exist_ok=True)
-        for unfinished in (out / "results").glob(".*.tmp"):  # what a kill left behind
-            unfinished.unlink()
-    except OSError as problem:
-        raise GraderFault(f"{out} cannot be written to: {problem.strerror}.") from None
-
-
-def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
-    """The class's gradebook and pages, from its results alone."""
-    from autograder.reports import class_page, gradebook, html
-
-    for result in results:
-        write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(result))
-    gradebook.write(results, out / "gradebook.csv")
-    write_atomically(out / "index.html", class_page.render(results, lab.title))
+def chosen_entries(entries: list[Entry], only: Sequence[str]) -> list[Entry]:
+    """The entries of the students named, by name, file or ID; raises `UsageError` for one that fits none or several."""
+    chosen = []
+    for name in only:
+        fitting = [e for e in entries if name in (e.student, e.shown_as, *e.ids.values())]
+        if len(fitting) != 1:
+            near = difflib.get_close_matches(name, [each.student for each in fitting or entries], cutoff=0.4)
+            what = "fits more than one student" if fitting else "is no student's name, file or ID"
+            remedy = f"Perhaps one of: {', '.join(near)}." if near else ""
+            raise UsageError(f"--only {name}: {what}.", remedy=remedy)
+        chosen += fitting
+    return chosen if only else entries

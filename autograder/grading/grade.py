@@ -7,7 +7,7 @@ import math
 import time
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from autograder.errors import GraderFault, KitError, SubmissionError
 from autograder.grading.attempt import Attempt
 from autograder.grading.jobs import Summary
-from autograder.grading.result import CheckResult, Hint, Result
+from autograder.grading.result import CheckResult, Hint, Result, Secret
 from autograder.grading.spec import Check, CheckFailed, Lab
 from autograder.grading.worker import Worker
 
@@ -107,7 +107,8 @@ def unreadable(lab: Lab, student: str, shown_as: str, problem: str, worker: Work
 
 
 def not_run(check: Check, reason: str, *, fault: bool = False) -> CheckResult:
-    return CheckResult(check.name, check.title, "not run", 0, check.points, message=reason, fault=fault)
+    secret = "check" if check.hidden else ""
+    return CheckResult(check.name, check.title, "not run", 0, check.points, message=reason, fault=fault, secret=secret)
 
 
 # ---- what the lab requires -----------------------------------------------------------------------
@@ -162,11 +163,11 @@ def judge(grading: Grading, check: Check) -> CheckResult:
         attempt.failure = CheckFailed(str(fault))
     except KitError as fault:
         grading.flags.append(f"{check.name}: {fault}")
-        return not_run(check, str(fault), fault=True)
+        return replace(not_run(check, str(fault), fault=True), secret=secrecy(grading, check))
     except Exception as problem:
         message = f"The check itself failed: {type(problem).__name__}: {problem} ({_where(problem)})."
         grading.flags.append(f"{check.name}: {message}")
-        return not_run(check, message, fault=True)
+        return replace(not_run(check, message, fault=True), secret=secrecy(grading, check))
     grading.flags += attempt.flags
     return _verdict(grading, check, attempt, line)
 
@@ -192,7 +193,15 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         measured=plain(attempt.measured),
         source=attempt.comparison.source if attempt.comparison is not None else None,
         pictures=tuple(attempt.pictures),
+        secret=secrecy(grading, check),
     )
+
+
+def secrecy(grading: Grading, check: Check) -> Secret:
+    """What of a check's outcome its student must not see."""
+    if check.hidden:
+        return "check"
+    return "data" if grading.seed != PUBLIC_SEED else ""
 
 
 def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, ...]:
@@ -217,7 +226,7 @@ def profile_case(grading: Grading) -> tuple[tuple, Any]:
     if grading.lab.profile is None:
         return (), None
     try:
-        request = grading.lab.profile(generator(grading.lab, "profile", grading.seed))
+        request = grading.lab.profile(generator(grading.lab, "profile", PUBLIC_SEED))  # feedback, not a verdict
         run = grading.worker.run(request, "simulated")
     except GraderFault as fault:
         grading.flags.append(f"profile: {fault}")

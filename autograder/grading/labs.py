@@ -16,6 +16,7 @@ from autograder.errors import GraderFault, UsageError
 from autograder.grading.spec import Lab, marked
 
 LAB_FOLDER = re.compile(r"lab\d\d_\w+")
+SHORTEST_SEED = 8  # characters
 
 
 def labs_root() -> Path:
@@ -76,6 +77,44 @@ def load_lab(name: str) -> Lab:
     return lab
 
 
+def with_hidden_checks(lab: Lab, spec: Path) -> Lab:
+    """The lab with the checks of a second spec after its own; `after` may name checks of either.
+
+    Raises `UsageError` where there is no such file or check, `GraderFault` where the spec is broken.
+    """
+    if not spec.is_file():
+        raise UsageError(f"There is no file {spec}.")
+    module = _import_spec(spec)
+    checks = tuple(replace(each, hidden=True) for each in marked(vars(module), "as_check"))
+    checks = tuple(each for each in checks if each.judge.__module__ == module.__name__)  # not those that it imports
+    if not checks:
+        raise UsageError(f"{spec} holds no checks.", remedy="A hidden check is a function under @check(points=...).")
+    known = {each.name for each in lab.checks}
+    if again := [each.name for each in checks if each.name in known]:
+        raise UsageError(f"{spec}: the lab has a check called `{again[0]}` already.", remedy="Give it another name.")
+    lab = replace(lab, checks=(*lab.checks, *checks), hidden_spec=spec.resolve())
+    _validate(lab)
+    return lab
+
+
+def spec_of(name: str) -> ModuleType:
+    """A lab's spec as a module, for a hidden spec to use its functions: `product = spec_of("lab01").product`."""
+    return _import_spec(find_lab(name) / "spec.py")
+
+
+def read_seed(path: Path) -> str:
+    """The secret seed in a file: its text without blanks around it; raises `UsageError` where there is none."""
+    try:
+        seed = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
+        raise UsageError(f"The seed file {path} cannot be read: {reason}.") from None
+    if len(seed) < SHORTEST_SEED:
+        remedy = f"Write at least {SHORTEST_SEED} random characters into it, so that nobody can guess them."
+        raise UsageError(f"The seed in {path} is too short to be a secret.", remedy=remedy)
+    return seed
+
+
 def _import_spec(path: Path) -> ModuleType:
     """Runs a spec: the instructor's own code, never a submission."""
     spec = importlib.util.spec_from_file_location(f"autograder_{path.parent.name}_{path.stem}", path)
@@ -117,4 +156,6 @@ def lab_digest(lab: Lab) -> str:
     digest = hashlib.sha256()
     for path in sorted(lab.folder.glob("*.py")):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    if lab.hidden_spec is not None:
+        digest.update(b"hidden\0" + lab.hidden_spec.read_bytes())
     return digest.hexdigest()

@@ -11,6 +11,7 @@ from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 
 Outcome = Literal["passed", "failed", "not run"]
+Secret = Literal["", "data", "check"]  # nothing; inputs drawn from a secret seed; the check itself
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class CheckResult:
     source: Source | None = None  # for speed: measured or simulated
     pictures: tuple[Picture, ...] = ()
     fault: bool = False  # "not run" because the grader or the machine failed, not the student
+    secret: Secret = ""  # what of it students must not see: withheld.py takes that out of what they get
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Result:
     key: str = ""  # hash of submission, spec, seed, grader version and device
     graded_at: str = ""  # ISO 8601, UTC
     seconds: float = 0.0
+    ids: Mapping[str, str] = field(default_factory=dict)  # the student's, by kind: canvas, moodle, sid, email, ...
+    note: str = ""  # about what was handed in: which of several files counts, and the like
 
     @property
     def points(self) -> float:

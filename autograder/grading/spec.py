@@ -66,6 +66,7 @@ class Check:
     points: float
     after: tuple[str, ...]
     judge: Judge
+    hidden: bool = False  # from an instructor's second spec: students see its verdict and nothing else
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class Lab:
     folder: Path = Path()
     checks: tuple[Check, ...] = field(default=(), repr=False)
     hints: tuple[HintRule, ...] = field(default=(), repr=False)
+    hidden_spec: Path | None = None  # the file that the hidden checks come from
 
     @property
     def points(self) -> float:

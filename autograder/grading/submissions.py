@@ -6,8 +6,8 @@ Whatever cannot be graded is listed all the same, with the reason, and becomes a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.errors import UsageError
@@ -24,6 +24,8 @@ class Entry:
     path: Path
     shown_as: str  # relative to the class's folder
     problem: str = ""
+    ids: Mapping[str, str] = field(default_factory=dict)  # by kind: canvas, moodle, gradescope, sid, email
+    note: str = ""  # what a reader of the report should know: which of several files counts, and the like
 
 
 def find_submissions(folder: Path) -> list[Entry]:

@@ -27,12 +27,17 @@ def report_name(student: str) -> str:
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:
     """Writes UTF-8 `text` to `path` so that a reader, or a kill at any moment, finds the old file or the new one."""
+    write_bytes_atomically(path, text.encode("utf-8"))
+
+
+def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes `data` to `path` whole or not at all."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)  # mkstemp makes it private; a report is there to be read

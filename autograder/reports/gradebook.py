@@ -33,7 +33,7 @@ def text(results: Iterable[Result]) -> str:
     ordered = sorted(results, key=lambda result: (result.student, result.submission, result.lab))
     names = list(dict.fromkeys(check.name for result in ordered for check in result.checks))
     head = ["student", "lab", "submission", "points", "max_points", "outcome"]
-    tail = ["speedup", "device", "source", "needs_a_look", "error", "key"]
+    tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow([*head, *(neutral(f"check_{name}") for name in names), *tail])
@@ -65,6 +65,8 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         result.source,
         neutral(reasons_text(result)),
         neutral(result.error),
+        neutral("; ".join(f"{kind} {value}" for kind, value in sorted(result.ids.items()))),
+        neutral(result.note),
         neutral(result.key),
     ]
 

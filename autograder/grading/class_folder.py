@@ -1,0 +1,61 @@
+"""The folder that a class's grading leaves: results/*.json, reports/*.html, gradebook.csv, index.html and class.json.
+
+Everything in it follows from the results; class.json lists whose they are, so that other forms can be made later.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from autograder.errors import GraderFault, KitError, UsageError
+from autograder.grading.result import Result
+from autograder.grading.spec import Lab
+from autograder.grading.submissions import Entry
+from autograder.reports.files import report_name, write_atomically
+from autograder.reports.json_form import from_text
+
+CLASS_LIST = "class.json"
+
+
+def prepare(out: Path) -> None:
+    """Makes the folder and clears away what a kill left half written; raises `GraderFault` where it cannot."""
+    try:
+        (out / "results").mkdir(parents=True, exist_ok=True)
+        for unfinished in (out / "results").glob(".*.tmp"):  # what a kill left behind
+            unfinished.unlink()
+    except OSError as problem:
+        raise GraderFault(f"{out} cannot be written to: {problem.strerror}.") from None
+
+
+def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
+    """The class's gradebook and pages, from its results alone, and the list of whose results they are."""
+    from autograder.reports import class_page, gradebook, html
+    from autograder.reports.withheld import for_students
+
+    for result in results:
+        write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(for_students(result)))
+    gradebook.write(results, out / "gradebook.csv")
+    write_atomically(out / "index.html", class_page.render(results, lab.title))
+    listed = {"version": 1, "lab": lab.name, "results": [report_name(result.student) for result in results]}
+    write_atomically(out / CLASS_LIST, json.dumps(listed, indent=1) + "\n")
+
+
+def read_class(out: Path) -> list[Result]:
+    """The results of a finished run; raises `UsageError` where `out` is none."""
+    try:
+        listed = json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))
+        return [from_text((out / "results" / f"{name}.json").read_text(encoding="utf-8")) for name in listed["results"]]
+    except OSError as problem:
+        what = f"{out} is not the folder of a finished run: {problem.filename} cannot be read."
+        raise UsageError(what, remedy="Give the folder that `autograder grade` wrote with --out.") from None
+    except (ValueError, KeyError, TypeError) as problem:
+        raise UsageError(f"{out / CLASS_LIST} is damaged: {problem}.", remedy="Grade the class again.") from None
+
+
+def result_on_disk(out: Path, entry: Entry) -> Result | None:
+    """What an earlier run found of this student; None where there is nothing to be read."""
+    try:
+        return from_text((out / "results" / f"{report_name(entry.student)}.json").read_text(encoding="utf-8"))
+    except (OSError, KitError, ValueError):
+        return None

@@ -1,0 +1,269 @@
+"""A class's folder or zip to one `Entry` a student, with IDs where an export gives them: START HERE.
+
+Every file is somebody's: what cannot be graded becomes a row with its reason, and what was passed over for a later or
+better named file is said in the note of the student's row.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from autograder.errors import UsageError
+from autograder.grading.exports import names
+from autograder.grading.exports.archive import Item, unpacked
+from autograder.grading.exports.gradescope_metadata import Handed, read_metadata
+from autograder.grading.submissions import ENDINGS, LEFT_BY_SYSTEMS, Entry, file_problem, find_submissions
+
+SHOWN_NAMES = 6  # of files that were passed over
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One thing that a student handed in; `order` says which of several came last."""
+
+    owner: names.Owner
+    shown: str
+    path: Path
+    problem: str = ""
+    order: tuple[object, ...] = ()
+    notes: tuple[str, ...] = ()
+    typed: bool = False  # into the platform, not a file
+
+    @property
+    def file(self) -> str:
+        return PurePosixPath(self.shown).name
+
+
+@contextmanager
+def opened_class(handed_in: Path) -> Iterator[list[Entry]]:
+    """The entries of a class's folder or zip, as long as they are needed; raises `UsageError` where it is neither."""
+    if handed_in.is_dir():
+        try:
+            top = sorted(each.name for each in handed_in.iterdir())
+        except OSError as problem:
+            raise UsageError(f"{handed_in} cannot be read: {problem.strerror}.") from None
+        is_export = names.GRADESCOPE_METADATA in top or any(names.exported(name) for name in top)
+        yield entries_of(_walked(handed_in.resolve())) if is_export else find_submissions(handed_in)
+    elif handed_in.is_file() and (handed_in.suffix.lower() == ".zip" or zipfile.is_zipfile(handed_in)):
+        with tempfile.TemporaryDirectory(prefix="autograder-class-") as folder:
+            entries = entries_of(_without_root(unpacked(handed_in, Path(folder)), handed_in.stem))
+            if not entries:
+                raise UsageError(f"{handed_in} holds no submissions.")
+            yield entries
+    else:
+        yield find_submissions(handed_in)
+
+
+def entries_of(items: Iterable[Item]) -> list[Entry]:
+    """One entry a student, in the order of their names; two students of one name get their IDs behind it."""
+    by_student: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    for candidate in _candidates(list(items)):
+        by_student[_key(candidate.owner)].append(candidate)
+    entries = [(_chosen(found).owner, _entry(found)) for found in by_student.values()]
+    of_that_name = defaultdict(list)
+    for owner, entry in entries:
+        of_that_name[entry.student].append(owner)
+    unique = [
+        entry if len(of_that_name[entry.student]) == 1 else replace(entry, student=_with_id(owner))
+        for owner, entry in entries
+    ]
+    return sorted(unique, key=lambda entry: entry.student)
+
+
+def _key(owner: names.Owner) -> tuple[str, str]:
+    """What makes two submissions those of one student: a person's ID, else the name."""
+    kind = next((each for each in ("canvas", "moodle", "sid", "email", "gradescope") if each in owner.ids), "name")
+    return kind, owner.ids.get(kind, owner.name)
+
+
+def _with_id(owner: names.Owner) -> str:
+    kind, value = _key(owner)
+    return f"{owner.name} ({value})" if kind != "name" else owner.name
+
+
+# ---- what was handed in ----------------------------------------------------------------------------
+
+
+def _candidates(items: list[Item]) -> Iterator[Candidate]:
+    metadata_items = [each for each in items if each.parts == (names.GRADESCOPE_METADATA,)]
+    metadata = _metadata(metadata_items)
+    folders: dict[str, list[Item]] = defaultdict(list)
+    for item, repeated in _last_of_each_name(each for each in items if each not in metadata_items):
+        if item.is_astray:
+            yield Candidate(names.Owner(item.shown), item.shown, item.path, item.problem)
+        elif len(item.parts) > 1:
+            folders[item.parts[0]].append(item)
+        else:
+            yield _from_file(item, repeated)
+    for name, held in sorted(folders.items()):
+        yield from _from_folder(name, held, metadata)
+    for name in sorted(set(metadata) - set(folders)):
+        problem = f"{name} is named in {names.GRADESCOPE_METADATA}, but the export does not hold it."
+        yield from (Candidate(each, name, Path(name), problem) for each in metadata[name].owners)
+
+
+def _last_of_each_name(items: Iterable[Item]) -> Iterator[tuple[Item, int]]:
+    """Items without the earlier ones of the same name, which a zip may hold, and how often each name stood there."""
+    by_name: dict[tuple[str, ...], list[Item]] = defaultdict(list)
+    for item in items:
+        by_name[item.parts].append(item)
+    for found in by_name.values():
+        yield found[-1], len(found)
+
+
+def _metadata(items: list[Item]) -> dict[str, Handed]:
+    if not items:
+        return {}
+    if items[0].problem:
+        raise UsageError(items[0].problem)
+    return read_metadata(items[0].path.read_text(encoding="utf-8", errors="replace"))
+
+
+def _from_file(item: Item, repeated: int) -> Candidate:
+    """One file at the top: an export's name says whose it is, any other name is the student's."""
+    name = item.parts[0]
+    notes = (f"{name} stands in the zip {repeated} times; the last counts.",) if repeated > 1 else ()
+    named = names.moodle(name) or names.canvas(name)
+    if named is None:
+        stem = PurePosixPath(name).stem if PurePosixPath(name).suffix in ENDINGS else name
+        return Candidate(names.Owner(stem), item.shown, item.path, item.problem, item.when, notes)
+    notes += ("Late, says the platform.",) if named.late else ()
+    problem = f"Handed in as {named.typed}, not as a file." if named.typed else item.problem
+    return Candidate(named.owner, item.shown, item.path, problem, (named.order, item.when), notes, bool(named.typed))
+
+
+def _from_folder(name: str, held: list[Item], metadata: dict[str, Handed]) -> Iterator[Candidate]:
+    """One folder at the top, as one candidate for each of its students."""
+    named = names.exported(name)
+    handed = metadata.get(name)
+    owners = handed.owners if handed and handed.owners else (named.owner if named else names.Owner(name),)
+    item, notes = _one_of(held)
+    if metadata and handed is None:
+        notes += (f"{names.GRADESCOPE_METADATA} does not say whose it is.",)
+    if len(owners) > 1:
+        notes += (f"Handed in together by {', '.join(each.name for each in owners)}.",)
+    problem, shown, path = (item.problem, item.shown, item.path) if item else (_none_of(name, held), name, Path(name))
+    typed = bool(named and named.typed)
+    if named and typed:
+        problem = f"Handed in as {named.typed}, not as a file."
+    order = (handed.created_at if handed else "", named.order if named else 0, max(each.when for each in held))
+    for owner in owners:
+        yield Candidate(owner, shown, path, problem, order, notes, typed)
+
+
+def _one_of(held: list[Item]) -> tuple[Item | None, tuple[str, ...]]:
+    """The one file of a folder that counts, if it is clear which, and what to say about the others."""
+    files = [each for each in held if PurePosixPath(each.parts[-1]).suffix in ENDINGS]
+    if len(files) < 2:
+        return (files[0] if files else None), ()
+    shallow = min(len(each.parts) for each in files)
+    best = [each for each in files if names.is_called_lab(each.parts[-1]) and len(each.parts) == shallow]
+    best = best or [each for each in files if names.is_called_lab(each.parts[-1])]
+    if not best:
+        return None, ()
+    counts = max(best, key=lambda each: (each.when, each.parts))
+    return counts, (_passed_over(each.parts[-1] for each in files if each is not counts),)
+
+
+def _none_of(name: str, held: list[Item]) -> str:
+    """Why nothing in a folder can be graded."""
+    files = [each.parts[-1] for each in held if PurePosixPath(each.parts[-1]).suffix in ENDINGS]
+    if files:
+        what = f"it holds {len(files)} ({_listed(files)}) and none is called lab.ipynb"
+    elif len(held) == 1:
+        return held[0].problem
+    else:
+        what = f"it holds none, but {_listed(each.parts[-1] for each in held)}"
+    return f"One notebook or .py file is expected in the folder {name}; {what}."
+
+
+# ---- what counts -----------------------------------------------------------------------------------
+
+
+def _entry(found: list[Candidate]) -> Entry:
+    counts = _chosen(found)
+    others = [each for each in found if each is not counts]
+    notes = list(counts.notes)
+    if others and not counts.owner.ids:  # nothing tells which came last
+        shown = ", ".join(each.shown for each in found)
+        return Entry(counts.owner.name, counts.path, shown, f"Handed in more than once ({shown}): keep one.")
+    if others:
+        said = f"Handed in {len(found)} times or in {len(found)} files; the latest counts: {counts.file}."
+        notes = [said, _passed_over(each.shown for each in others), *notes]
+    name, ids = counts.owner.name, dict(counts.owner.ids)
+    return Entry(name, counts.path, counts.shown, counts.problem, ids, " ".join(dict.fromkeys(notes)))
+
+
+def _chosen(found: list[Candidate]) -> Candidate:
+    """The latest of a student's submissions, of those that are files, of those that could be one of ours."""
+    best = [each for each in found if not each.typed] or found
+    best = [each for each in best if PurePosixPath(each.shown).suffix in ENDINGS] or best
+    best = [each for each in best if _is_called_lab(each)] or best
+    return max(best, key=lambda each: (each.order, each.shown))
+
+
+def _is_called_lab(candidate: Candidate) -> bool:
+    named = names.moodle(candidate.file) or names.canvas(candidate.file)
+    return names.is_called_lab(named.file if named else candidate.file)
+
+
+def _passed_over(files: Iterable[str]) -> str:
+    return f"Passed over: {_listed(files)}."
+
+
+def _listed(files: Iterable[str]) -> str:
+    files = list(files)
+    more = f" and {len(files) - SHOWN_NAMES} more" if len(files) > SHOWN_NAMES else ""
+    return ", ".join(files[:SHOWN_NAMES]) + more
+
+
+# ---- where files come from -------------------------------------------------------------------------
+
+
+def _walked(root: Path) -> list[Item]:
+    """Every file under an export that somebody has unpacked already; links are listed and never followed."""
+    items = []
+    for folder, folders, files in os.walk(root):
+        here = Path(folder)
+        links = [each for each in folders if (here / each).is_symlink()]
+        folders[:] = sorted(each for each in folders if each not in LEFT_BY_SYSTEMS and each not in links)
+        for name in sorted([*files, *links]):
+            if name not in LEFT_BY_SYSTEMS and not name.startswith("._"):
+                items.append(_walked_item(root, here / name))
+        if not folders and not files and here != root:
+            shown = here.relative_to(root)
+            items.append(Item((*shown.parts, ""), here, f"The folder {shown.as_posix()} is empty."))
+    return items
+
+
+def _walked_item(root: Path, path: Path) -> Item:
+    parts = path.relative_to(root).parts
+    problem = "" if parts == (names.GRADESCOPE_METADATA,) else file_problem(root, path)
+    return Item(parts, path, problem, (int(path.lstat().st_mtime),))
+
+
+def _without_root(items: list[Item], stem: str) -> list[Item]:
+    """The same items without a single folder around them all, unless that folder is one student's."""
+    within = [each for each in items if not each.is_astray]
+    tops = {each.parts[0] for each in within}
+    if len(tops) != 1 or not all(len(each.parts) > 1 for each in within):
+        return items
+    top = tops.pop()
+    if names.exported(top):
+        return items
+    inner = [replace(each, parts=each.parts[1:]) for each in within]
+    names_within = {each.parts[0] for each in inner}
+    is_around_a_class = (
+        top == stem
+        or names.GRADESCOPE_METADATA in names_within
+        or any(names.exported(name) for name in names_within)
+        or any(len(each.parts) > 1 for each in inner)
+    )
+    return [*inner, *(each for each in items if each.is_astray)] if is_around_a_class else items

@@ -1,0 +1,67 @@
+"""Who is behind each submission of a Gradescope export, from its submission_metadata.yml.
+
+The file maps submission_NUMBER to `:submitters:` (each `:name:`, `:sid:`, `:email:`), `:created_at:` and a great deal
+more, all earlier results included; it is written by Ruby's Psych, keys in a fixed indentation. Only the few lines that
+are needed are read, so that its size and whatever students printed do not matter.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from autograder.grading.exports.names import Owner
+
+_SUBMISSION = re.compile(r"['\"]?(submission_\d+)['\"]?:\s*")
+_KEY = re.compile(r"  (?P<dash>- )?(?P<inner>  )?:(?P<key>\w+):(?:[ \t]+(?P<value>\S.*?))?[ \t]*")
+_FIELDS = ("name", "sid", "email")
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One submission's students, and when it was made (as written; later sorts last within an export)."""
+
+    owners: tuple[Owner, ...]
+    created_at: str = ""
+
+
+def read_metadata(text: str) -> dict[str, Handed]:
+    """submission_NUMBER -> who made it; what is not understood is left out, never guessed at."""
+    found: dict[str, Handed] = {}
+    current, people, created, within = "", [], "", ""
+    for line in [*text.splitlines(), "submission_0:"]:  # the last line closes the last record
+        if heading := _SUBMISSION.fullmatch(line):
+            if current:
+                found[current] = Handed(tuple(_owner(each, current) for each in people if each), created)
+            current, people, created, within = heading[1], [], "", ""
+        elif current and (key := _KEY.fullmatch(line)):
+            if not key["dash"] and not key["inner"]:
+                within = key["key"]
+                created = _scalar(key["value"]) if within == "created_at" else created
+            elif within == "submitters":
+                if key["dash"]:
+                    people.append({})
+                if people and key["key"] in _FIELDS:
+                    people[-1][key["key"]] = _scalar(key["value"])
+    return found
+
+
+def _owner(fields: dict[str, str], submission: str) -> Owner:
+    ids = {"gradescope": submission.removeprefix("submission_")}
+    ids |= {key: fields[key] for key in ("sid", "email") if fields.get(key)}
+    return Owner(fields.get("name") or fields.get("email") or submission, ids)
+
+
+def _scalar(value: str | None) -> str:
+    """A YAML scalar on one line as text: plain, or in either kind of quotes."""
+    if value is None or value in ("null", "~", "''", '""'):
+        return ""
+    if len(value) > 1 and value[0] == value[-1] == "'":
+        return value[1:-1].replace("''", "'")
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        try:
+            return str(json.loads(re.sub(r"\\x([0-9A-Fa-f]{2})", r"\\u00\1", value)))
+        except ValueError:
+            return value[1:-1]
+    return value

@@ -1,0 +1,72 @@
+"""The instructor's gradebook as Canvas exports it, with one lab's points in its assignment's column.
+
+Columns Student, ID, SIS User ID, SIS Login ID, Section, then "Title (assignment ID)"; below the header, rows without an
+ID: posting policies and Points Possible. https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_exporter.rb
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.errors import UsageError
+from autograder.grading.result import Result
+from autograder.reports.filled_csv import Filling, Row, Sheet, fill, number_text, read_sheet
+
+ID_COLUMNS = {"ID": "canvas", "SIS User ID": "sid", "SIS Login ID": "email"}
+ASSIGNMENT = re.compile(r"(?P<title>.*) \((?P<id>\d+)\)", re.DOTALL)
+KEPT = {"EX": "the student is excused", "N/A": "the assignment is not given to this student"}
+
+
+def filled(path: Path, results: Sequence[Result], column: str | None = None) -> tuple[bytes, Filling]:
+    """The file's bytes with the grades in, and what to report; raises `UsageError` where it is no Canvas gradebook.
+
+    `column`: the assignment's title, ID or whole heading; needed where the file has several and none is the lab's.
+    """
+    sheet = read_sheet(path)
+    header = sheet.header
+    if "ID" not in header or not {"Student", "LastName"} & set(header):
+        remedy = "Export it anew: Grades, Export, Export Entire Gradebook."
+        raise UsageError(f"{path} is not a gradebook of Canvas: it has no columns Student and ID.", remedy=remedy)
+    at, id_column = _assignment(header, results, column, path), header.index("ID")
+    outcome = fill(
+        sheet,
+        results,
+        id_columns={header.index(name): kind for name, kind in ID_COLUMNS.items() if name in header},
+        id_of_cell=lambda _, value: value,
+        grade_column=at,
+        is_student=lambda row: bool(row.cell(id_column).strip()),
+        refuses=lambda row: KEPT.get(row.cell(at).strip().upper(), ""),
+    )
+    outcome.lines = [*_about_points_possible(sheet, results, at), *outcome.lines]
+    return sheet.to_bytes(), outcome
+
+
+def _assignment(header: list[str], results: Sequence[Result], wanted: str | None, path: Path) -> int:
+    """The column to fill in: the one that was named, else the only assignment, else the one with the lab's title."""
+    found = {at: match for at, name in enumerate(header) if (match := ASSIGNMENT.fullmatch(name))}
+    if wanted is not None:
+        fitting = [at for at, match in found.items() if wanted.strip() in (match[0], match["title"], match["id"])]
+    else:
+        titles = {name.casefold() for result in results for name in (result.lab, result.lab_title)}
+        fitting = [at for at, match in found.items() if match["title"].strip().casefold() in titles]
+        fitting = fitting or list(found)
+    if len(fitting) == 1:
+        return fitting[0]
+    what = f"no assignment `{wanted}`" if wanted is not None and not fitting else f"{len(fitting)} assignments that fit"
+    choices = "; ".join(header[at] for at in found) or "none"
+    raise UsageError(f"{path} has {what}.", remedy=f"Name one with --canvas-column. There are: {choices}.")
+
+
+def _about_points_possible(sheet: Sheet, results: Sequence[Result], column: int) -> list[str]:
+    row: Row | None = next((row for row in sheet.rows if row.cell(0).strip() == "Points Possible"), None)
+    most = max((result.max_points for result in results), default=0.0)
+    if row is None or not row.cell(column).strip() or not results:
+        return []
+    possible = row.cell(column).strip()
+    try:
+        same = float(possible.replace(",", ".")) == round(most, 2)
+    except ValueError:
+        same = False
+    return [] if same else [f"Points Possible in Canvas is {possible}, the lab has {number_text(most)}: check which."]

@@ -1,0 +1,80 @@
+"""What a learning platform takes, made from a class's results: filled-in gradebooks, Gradescope's and JUnit's forms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.errors import GraderFault, UsageError
+from autograder.grading.result import Result
+from autograder.reports import canvas, gradescope, junit, moodle
+from autograder.reports.files import report_name, write_atomically, write_bytes_atomically
+from autograder.reports.filled_csv import Filling
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which forms are asked for: the instructor's own files for Canvas and Moodle, a file for JUnit."""
+
+    canvas: Path | None = None
+    canvas_column: str | None = None
+    moodle: Path | None = None
+    moodle_column: str | None = None
+    gradescope: bool = False
+    junit: Path | None = None
+
+
+def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> list[str]:
+    """Writes the forms that are wanted into `out` (JUnit where it is asked for); returns what to tell the instructor.
+
+    Raises `UsageError` where a platform's file is not what it should be; nothing of the instructor's is changed.
+    """
+    lines: list[str] = []
+    for name, given, column in (
+        ("canvas", wanted.canvas, wanted.canvas_column),
+        ("moodle", wanted.moodle, wanted.moodle_column),
+    ):
+        if given is not None:
+            target = out / f"{name}.csv"
+            if target.exists() and given.exists() and target.samefile(given):
+                raise UsageError(f"{given} is where the filled-in copy goes.", remedy="Keep the export elsewhere.")
+            platform = canvas if name == "canvas" else moodle
+            data, outcome = platform.filled(given, results, column)
+            write_bytes_atomically(target, data)
+            lines += _told(target, outcome)
+    if wanted.gradescope:
+        lines += _gradescope(results, out / "gradescope")
+    if wanted.junit is not None:
+        try:
+            write_atomically(wanted.junit, junit.text(results))
+        except OSError as problem:
+            raise UsageError(f"{wanted.junit} cannot be written: {problem.strerror}.") from None
+        lines.append(f"Written: {wanted.junit}")
+    return lines
+
+
+def _told(target: Path, outcome: Filling) -> list[str]:
+    rows = "1 grade" if outcome.filled == 1 else f"{outcome.filled} grades"
+    return [f"Written: {target}, {rows} filled in", *(f"  {line}" for line in outcome.lines)]
+
+
+def _gradescope(results: Sequence[Result], folder: Path) -> list[str]:
+    """One folder a student, called as in Gradescope's export where the submissions came from one."""
+    lines, written = [], 0
+    for result in results:
+        name = report_name(result.student)
+        if "gradescope" in result.ids:
+            name = f"submission_{result.ids['gradescope']}"
+        try:
+            text = gradescope.text(result)
+        except UsageError as problem:
+            lines.append(f"  Not written: {problem}")
+            (folder / name / "results.json").unlink(missing_ok=True)
+            continue
+        try:
+            write_atomically(folder / name / "results.json", text)
+        except OSError as problem:
+            raise GraderFault(f"{folder / name} cannot be written to: {problem.strerror}.") from None
+        written += 1
+    return [f"Written: {folder}, results.json for {written}", *lines]
