@@ -218,11 +218,11 @@ def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
 
 
 @njit("boolean(boolean[::1], int64[::1], int64)", cache=True, nogil=True)
-def halves_go_together(lanes, linear, first):
-    """Whether a warp's 8-byte access to shared memory is one group of lanes instead of two half warps.
+def lanes_go_in_pairs(lanes, linear, first):
+    """Whether every active lane wants what its neighbour wants, or every one what the lane two away wants.
 
-    It is where every active lane wants what its neighbour wants, or every one what the lane two away wants (or that
-    lane is inactive): so 81 patterns behaved on an H200, see measurements/h200_patterns.json.
+    (Or that lane is inactive.) Then a wide access to shared memory goes by groups of twice as many lanes: so 81 patterns
+    of 8-byte accesses behaved on an H200, see measurements/h200_patterns.json; of 16-byte ones only a broadcast was read.
     """
     for distance in (1, 2):
         agree = True
@@ -241,7 +241,7 @@ def count_wavefronts(lanes, linear, address, itemsize):
     """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
 
     A wavefront serves each bank one 4-byte word (every lane that wants that word). 8-byte accesses go by half warps
-    and 16-byte ones by quarter warps, so their least number of wavefronts is 2 and 4; but see `halves_go_together`.
+    and 16-byte ones by quarter warps, so their least number of wavefronts is 2 and 4; but see `lanes_go_in_pairs`.
     """
     usual_group = WARP if itemsize <= 4 else max(1, WARP * 4 // itemsize)
     words_each = max(1, itemsize // 4)
@@ -250,7 +250,7 @@ def count_wavefronts(lanes, linear, address, itemsize):
     requests = wavefronts = conflicts = 0
     for first in range(0, lanes.shape[0], WARP):
         any_here = False
-        group = WARP if itemsize == 8 and halves_go_together(lanes, linear, first) else usual_group
+        group = usual_group * 2 if itemsize >= 8 and lanes_go_in_pairs(lanes, linear, first) else usual_group
         for start in range(first, first + WARP, group):
             lowest = np.int64(1) << 62
             highest = np.int64(-1)

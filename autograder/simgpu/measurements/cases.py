@@ -7,12 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import float32, float64, int8
+from numba import complex64, complex128, float32, float64, int8, int16, int32
 
 from autograder.simgpu.measurements import cooperation_kernels as together
 from autograder.simgpu.measurements import divergence_kernels as warps
 from autograder.simgpu.measurements import lesson_kernels as lesson
 from autograder.simgpu.measurements import probe_kernels as probe
+from autograder.simgpu.measurements.arguments import (
+    index_and_totals,
+    items_and_bins,
+    list_to_jump,
+    list_to_walk,
+    matrices,
+    moved,
+    particles,
+    picture_and_room,
+    ranks_to_finish,
+    transposed_matrices,
+    updates,
+    vector_and_room,
+)
 
 SEED = 2026
 
@@ -29,125 +43,6 @@ class Case:
 
     def make_arguments(self) -> tuple:
         return self.arguments(np.random.default_rng(SEED))
-
-
-def matrices(m: int, k: int, n: int) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        return rng.random((m, k), np.float32), rng.random((k, n), np.float32), np.zeros((m, n), np.float32)
-
-    return make
-
-
-def transposed_matrices(m: int, k: int, n: int) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        return rng.random((k, m), np.float32), rng.random((k, n), np.float32), np.zeros((m, n), np.float32)
-
-    return make
-
-
-def picture_and_room(rows: int, columns: int, swap: bool = False) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        shape = (columns, rows) if swap else (rows, columns)
-        return rng.random((rows, columns), np.float32), np.zeros(shape, np.float32)
-
-    return make
-
-
-def vector_and_room(
-    size: int, dtype: Any = np.float32, room: int | None = None, *more: Any
-) -> Callable[[np.random.Generator], tuple]:
-    """A random vector, an empty one, and `more` scalars."""
-
-    def make(rng: np.random.Generator) -> tuple:
-        return (rng.integers(1, 100, size).astype(dtype), np.zeros(room or size, dtype), *more)
-
-    return make
-
-
-def items_and_bins(size: int, one_value: bool = False) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        items = np.full(size, 7, np.int32) if one_value else rng.integers(0, 256, size).astype(np.int32)
-        return items, np.zeros(256, np.int32)
-
-    return make
-
-
-def linked_list(size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The successor of each node of one random list (the last points to itself), and the nodes in list order."""
-    order = rng.permutation(size).astype(np.int32)
-    following = np.empty(size, np.int32)
-    following[order[:-1]] = order[1:]
-    following[order[-1]] = order[-1]
-    return following, order
-
-
-def list_to_jump(size: int) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        following, order = linked_list(size, rng)
-        rank = np.ones(size, np.int32)
-        rank[order[-1]] = 0
-        return following, rank, np.zeros(size, np.int32), np.zeros(size, np.int32)
-
-    return make
-
-
-def list_to_walk(size: int, splitters: int) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        following, order = linked_list(size, rng)
-        heads = rng.choice(order[1:], splitters, replace=False)
-        heads[0] = order[0]
-        is_head = np.zeros(size, np.bool_)
-        is_head[heads] = True
-        empty = (np.zeros(size, np.int32) for _ in range(2))
-        return (following, heads, is_head, *empty, np.zeros(splitters, np.int32))
-
-    return make
-
-
-def ranks_to_finish(size: int, splitters: int) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        owner = rng.integers(0, splitters, size).astype(np.int32)
-        rank, offset = (rng.integers(0, size, n).astype(np.int32) for n in (size, splitters))
-        return rank, owner, offset, np.zeros(size, np.int32)
-
-    return make
-
-
-def particles(dtype: np.dtype, values_first: bool = False) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        each = np.zeros(1024, dtype)
-        for name in dtype.names:
-            each[name] = rng.random(1024, np.float32)
-        values = rng.random(1024, np.float32)
-        return (values, each) if values_first else (each, values)
-
-    return make
-
-
-def moved(size: int, limit: int | None = None, dtype: Any = np.int32) -> Callable[[np.random.Generator], tuple]:
-    """A vector, random indices into it (a permutation without `limit`), and room for the result."""
-
-    def make(rng: np.random.Generator) -> tuple:
-        index = rng.permutation(size) if limit is None else rng.integers(0, limit, size)
-        return rng.random(size, np.float32), index.astype(dtype), np.zeros(size, np.float32)
-
-    return make
-
-
-def updates(bins: int, dtype: Any, size: int = 4096) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        index = rng.integers(0, bins, size).astype(np.int32)
-        return rng.integers(0, 1000, size).astype(dtype), index, np.zeros(bins, dtype)
-
-    return make
-
-
-def index_and_totals(bins: int, used: bool = False, size: int = 4096) -> Callable[[np.random.Generator], tuple]:
-    def make(rng: np.random.Generator) -> tuple:
-        index = rng.integers(0, bins, size).astype(np.int32)
-        return (index, np.zeros(bins, np.int32)) + ((np.zeros(size, np.int32),) if used else ())
-
-    return make
 
 
 def _lesson_cases() -> list[Case]:
@@ -249,8 +144,12 @@ def _shared_cases() -> list[Case]:
         (float32, "float32", (0, 1, 2, 3, 4, 8, 16, 32, 33)),
         (float64, "float64", (0, 1, 2, 3, 4, 16, 32, 33)),
         (int8, "int8", (1, 4, 32, 128)),
+        (int16, "int16", (1, 2, 3, 64)),
+        (int32, "int32", (2, 5)),
+        (complex64, "complex64", (0, 1, 2, 16)),
+        (complex128, "complex128", (0, 1, 2, 3, 4, 8)),
     ):
-        size = 32 * 65 if name != "int8" else 64 * 128
+        size = 32 * 65 if np.dtype(name).itemsize > 2 else 64 * 128
         for stride in strides:
             read = probe.read_banks(dtype, size)
             room = lambda rng, s=stride, d=name: (np.zeros(4 * threads, d), np.int64(s))  # noqa: E731
@@ -259,6 +158,13 @@ def _shared_cases() -> list[Case]:
         picked = lambda rng, d=name: (rng.integers(0, 2048, 4096).astype(np.int32), np.zeros(4096, d))  # noqa: E731
         read = probe.read_anywhere(dtype, 2048)
         cases.append(Case(f"read_shared_gather of {name}", read, 16, 256, picked))
+    for rows, columns in ((16, 16), (16, 17), (32, 32), (32, 33)):
+        squares = lambda rng, n=rows: (rng.random((4, n, n), np.float32), np.zeros((4, n, n), np.float32))  # noqa: E731
+        kernel = probe.transpose_block(rows, columns)
+        cases.append(Case(f"transpose_tile {rows}x{columns}", kernel, 4, (rows, rows), squares))
+    for dtype in (float32, float64, int32):
+        kernel, vectors = probe.sum_neighbours(dtype), vector_and_room(1024, np.dtype(dtype.name))
+        cases.append(Case(f"sum_shared_neighbours of {dtype}", kernel, 8, 128, vectors))
     lane = np.arange(64)
     for name, index in (("by pairs", lane // 2 * 16), ("by alternate pairs", (lane & ~2) * 16), ("by fours", lane // 4),
                         ("by half warps", lane % 16), ("in eight", lane % 8 * 5), ("reversed", 63 - lane)):  # fmt: skip

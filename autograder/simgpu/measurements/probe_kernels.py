@@ -148,6 +148,47 @@ def read_anywhere(dtype: Any, size: int) -> Any:
     return read_shared_gather
 
 
+def transpose_block(rows: int, columns: int) -> Any:
+    """A kernel whose block turns a square of `rows` round, through a tile of that many columns."""
+
+    @cuda.jit
+    def transpose_tile(source, target):
+        tile = cuda.shared.array((rows, columns), float32)
+        x, y = cuda.threadIdx.x, cuda.threadIdx.y
+        tile[y, x] = source[cuda.blockIdx.x, y, x]
+        cuda.syncthreads()
+        target[cuda.blockIdx.x, y, x] = tile[x, y]
+
+    return transpose_tile
+
+
+def sum_neighbours(dtype: Any) -> Any:
+    """A kernel that adds three neighbours from shared memory; the block's ends wrap round."""
+
+    @cuda.jit
+    def sum_shared_neighbours(source, target):
+        tile = cuda.shared.array(128, dtype)
+        t, i = cuda.threadIdx.x, cuda.grid(1)
+        tile[t] = source[i]
+        cuda.syncthreads()
+        target[i] = tile[(t + 127) % 128] + tile[t] + tile[(t + 1) % 128]
+
+    return sum_shared_neighbours
+
+
+@cuda.jit
+def read_shared_picked(index, target):
+    """Lanes with a negative index stay away; 8-byte elements."""
+    data = cuda.shared.array(2048, float64)
+    t = cuda.threadIdx.x
+    for j in range(t, 2048, 32):
+        data[j] = j
+    cuda.syncthreads()
+    k = index[t]
+    if k >= 0:
+        target[t] = data[k]
+
+
 @cuda.jit
 def write_shared_strided(target, stride):
     data = cuda.shared.array(1056, float32)

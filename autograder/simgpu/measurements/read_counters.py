@@ -1,7 +1,7 @@
 """Launches every case once under Nsight Compute and writes h200_counters.json: what the simulated GPU is held against.
 
     python -m autograder.simgpu.measurements.read_counters [--out FILE] [--keep FOLDER]     # needs a GPU and ncu
-    python -m autograder.simgpu.measurements.read_counters --raw RAW.csv --out FILE         # from a kept raw page
+    python -m autograder.simgpu.measurements.read_counters --only "matmul" ...              # those cases, kept with the rest
 
 Needs numba-cuda. The profiler saves and restores device memory between its passes, so each kernel is launched exactly
 once, and no other kernel runs: the profiler's n-th kernel is the n-th case. Clocks are left as they are: counts do not
@@ -22,7 +22,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from autograder.simgpu.measurements.cases import CASES
+from autograder.simgpu.measurements.cases import CASES, Case
 
 RESULT = Path(__file__).with_name("h200_counters.json")
 PACKAGES = ("numba", "numba-cuda", "numpy")
@@ -59,19 +59,24 @@ class ProfilerFailed(Exception):
     """The profiler is not there, or did not do what it was asked."""
 
 
-def launch_all() -> None:
+def chosen(only: str) -> list[Case]:
+    """The cases whose name contains `only`; an empty one chooses all."""
+    return [case for case in CASES if only in case.name]
+
+
+def launch(cases: list[Case]) -> None:
     """Launches each case once; what the profiler watches."""
     from numba import cuda
 
-    for case in CASES:
+    for case in cases:
         arguments = [cuda.to_device(each) if getattr(each, "ndim", 0) else each for each in case.make_arguments()]
         case.kernel[case.grid, case.block](*arguments)
         cuda.synchronize()
 
 
-def profile_all(folder: Path) -> Path:
-    """Runs `launch_all` under ncu; writes raw.csv and, where it can, source.csv to `folder` and returns the first."""
-    child = [sys.executable, "-m", "autograder.simgpu.measurements.read_counters", "--launch"]
+def profile_all(folder: Path, only: str) -> Path:
+    """Runs `launch` under ncu; writes raw.csv and, where it can, source.csv to `folder` and returns the first."""
+    child = [sys.executable, "-m", "autograder.simgpu.measurements.read_counters", "--launch", "--only", only]
     report = folder / "report.ncu-rep"
     attempts = ([*METRICS.values(), *EXTRA_METRICS.values()], list(METRICS.values()))
     for metrics in attempts:
@@ -100,28 +105,30 @@ def _output_of(*commands: list[str]) -> str:
     raise ProfilerFailed(f"{' '.join(commands[-1][:6])} ...: {done.stdout[-300:]} {done.stderr[-300:]}")
 
 
-def read_raw_page(lines: Iterable[str]) -> dict[str, dict[str, Any]]:
+def read_raw_page(lines: Iterable[str], cases: list[Case]) -> dict[str, dict[str, Any]]:
     """The raw page's rows as {case: {counter: value}}; raises `ProfilerFailed` where they are not the cases in order."""
+    result = {}
+    for case, row in zip(cases, launches_in(lines, [case.kernel for case in cases]), strict=True):
+        result[case.name] = {name: number(row[metric]) for name, metric in METRICS.items()} | {
+            name: instances(row[metric]) if name == "opcodes" else number(row[metric])
+            for name, metric in EXTRA_METRICS.items()
+            if row.get(metric, "n/a") not in ("", "n/a")
+        }
+    return result
+
+
+def launches_in(lines: Iterable[str], kernels: list[Any]) -> list[dict[str, str]]:
+    """The raw page's rows by column name; raises `ProfilerFailed` unless they are launches of `kernels`, in order."""
     rows = list(csv.reader(line for line in lines if line.startswith('"')))
     if not rows or "Kernel Name" not in rows[0]:
         raise ProfilerFailed("The raw page has no header row.")
-    header, launches = rows[0], rows[2:]  # the second row holds units
-    if len(launches) != len(CASES):
-        raise ProfilerFailed(f"The profiler saw {len(launches)} kernels; {len(CASES)} cases were launched.")
-    column = {name: position for position, name in enumerate(header)}
-    result = {}
-    for case, row in zip(CASES, launches, strict=True):
-        seen = row[column["Kernel Name"]]
-        if case.kernel.py_func.__name__ not in seen:
-            raise ProfilerFailed(f"Where {case.name} was launched, the profiler saw {seen}.")
-        result[case.name] = {
-            name: number(row[column[metric]]) for name, metric in METRICS.items() if column.get(metric) is not None
-        } | {
-            name: instances(row[column[metric]]) if name == "opcodes" else number(row[column[metric]])
-            for name, metric in EXTRA_METRICS.items()
-            if metric in column and row[column[metric]] not in ("", "n/a")
-        }
-    return result
+    launches = [dict(zip(rows[0], row, strict=True)) for row in rows[2:]]  # the second row holds units
+    if len(launches) != len(kernels):
+        raise ProfilerFailed(f"The profiler saw {len(launches)} kernels; {len(kernels)} were launched.")
+    for kernel, row in zip(kernels, launches, strict=True):
+        if kernel.py_func.__name__ not in row["Kernel Name"]:
+            raise ProfilerFailed(f"Where {kernel.py_func.__name__} was launched, the profiler saw {row['Kernel Name']}.")
+    return launches
 
 
 def number(text: str) -> int | float:
@@ -143,7 +150,7 @@ def description() -> dict[str, Any]:
     """The GPU, its driver and the versions that compiled the kernels."""
     asked = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
     name, driver = (part.strip() for part in _output_of(asked).splitlines()[0].split(","))
-    profiler = _output_of(["ncu", "--version"]).strip().splitlines()[-1]
+    profiler = _output_of(["ncu", "--version"]).strip().splitlines()[-1].split()[1]
     versions = {}
     for package in PACKAGES:
         try:
@@ -162,27 +169,25 @@ def description() -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--launch", action="store_true", help="only launch the cases (the profiler's child)")
-    parser.add_argument("--raw", type=Path, help="read this raw page instead of profiling")
+    parser.add_argument("--only", default="", help="only cases whose name contains this; others keep what was read before")
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--keep", type=Path, help="folder in which the profiler's pages are left")
     given = parser.parse_args(arguments)
     if given.launch:
-        launch_all()
+        launch(chosen(given.only))
         return 0
+    before = json.loads(given.out.read_text(encoding="utf-8"))["cases"] if given.only and given.out.exists() else {}
     with tempfile.TemporaryDirectory() as temporary:
         try:
-            if given.raw:
-                head = {k: v for k, v in json.loads(given.out.read_text()).items() if k != "cases"}
-                raw = given.raw
-            else:
-                head, raw = description(), profile_all(given.keep or Path(temporary))
-            cases = read_raw_page(raw.read_text(encoding="utf-8").splitlines(keepends=True))
+            head, raw = description(), profile_all(given.keep or Path(temporary), given.only)
+            read = read_raw_page(raw.read_text(encoding="utf-8").splitlines(keepends=True), chosen(given.only))
         except (ProfilerFailed, OSError) as error:
             print(error, file=sys.stderr)
             return 3
+    cases = {case.name: (before | read)[case.name] for case in CASES if case.name in before | read}
     result = {**head, "metrics": {**METRICS, **EXTRA_METRICS}, "cases": cases}
     given.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(f"{given.out.name}: {len(cases)} kernels")
+    print(f"{given.out.name}: {len(read)} kernels read, {len(cases)} in all")
     return 0
 
 
