@@ -6,77 +6,15 @@ the `Evidence` filled in; it returns whether the evidence fits. They stand in th
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import cached_property
-
 import numpy as np
 
-from autograder.devices import Launch, Run, Uninitialised
-from autograder.grading import Attempt, hint
-from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.interpreter import WorkLimit
+from autograder.grading.evidence import ProductEvidence, product, recogniser
 
 POORLY_COALESCED = 4.0  # sectors a load request beyond which the mapping is to blame
-Matrix = np.ndarray
 
 
-class Evidence:
-    """What the last run of a failed check showed, in terms of C = A @ B with A (m, k) and B (k, n)."""
-
-    def __init__(self, attempt: Attempt) -> None:
-        self.attempt = attempt
-        self.trials = attempt.trials
-        self.request, self.run = self.trials[-1].request, self.trials[-1].run
-        self.a, self.b = (self.request.arguments[name].astype(np.float64) for name in "ab")
-        (self.m, self.k), self.n = self.a.shape, self.b.shape[1]
-        self.launch: Launch | None = self.run.launches[0] if self.run.launches else None
-        self.grid, self.block = (self.launch.grid, self.launch.block) if self.launch else ((0, 0, 0), (0, 0, 0))
-        self.across, self.down = self.grid[0] * self.block[0], self.grid[1] * self.block[1]  # threads along x and y
-        self.threads = int(np.prod(self.grid) * np.prod(self.block))
-
-    @cached_property
-    def simulated(self) -> Run:
-        """The same call on the simulated GPU, for hazards and counts."""
-        measured = self.run.source == "measured"
-        return self.attempt.run(self.request, on="simulated", may_fault=True) if measured else self.run
-
-    @property
-    def sectors(self) -> float:
-        return self.simulated.counters.global_load_sectors_per_request if self.simulated.counters else 0.0
-
-    def gave(self, formula: Callable[[Matrix, Matrix], Matrix]) -> bool:
-        """Whether the wrong output is exactly this formula of the inputs (whole numbers: nothing is rounded)."""
-        wrong = self.attempt.wrong
-        if wrong is None or wrong.problem:
-            return False
-        try:
-            guess = formula(self.a, self.b)
-        except ValueError:  # shapes that do not go together
-            return False
-        return guess.shape == wrong.got.shape and bool(np.array_equal(guess, wrong.got))
-
-    def found(self, kind: str, array: str | None = None) -> tuple[Hazard, ...]:
-        """The hazards of this kind, on this array if one is named."""
-        return tuple(h for h in self.simulated.hazards if h.kind == kind and array in (None, h.array))
-
-    def outside(self, array: str, axis: int, size: int) -> bool:
-        """Whether some access to the array was beyond `size` along this axis."""
-        return any(h.index and h.index[axis] >= size for h in self.found("out_of_bounds", array))
-
-    @property
-    def past_k(self) -> bool:
-        """Whether a sum ran past the end of a row of A or of a column of B."""
-        return self.outside("a", 1, self.k) or self.outside("b", 0, self.k)
-
-    @property
-    def corner(self) -> tuple[int, int] | None:
-        """(rows, columns) where exactly the top left corner of that size was written, and not all of C."""
-        written = self.run.written.get("c")
-        if written is None or written.all():
-            return None
-        rows, columns = int(written.any(axis=1).sum()), int(written.any(axis=0).sum())
-        return (rows, columns) if written[:rows, :columns].all() and written.sum() == rows * columns else None
+class Evidence(ProductEvidence):
+    """What the last run showed, and the guard that it breaks."""
 
     @property
     def broken_guard(self) -> str:
@@ -99,22 +37,7 @@ class Evidence:
         return "missing_guard" if stray else ""
 
 
-def misconception(*checks: str) -> Callable[[Callable[[Evidence], bool]], Callable]:
-    """Makes a function like those below a hint of these checks (none named: of all)."""
-
-    def mark(fits: Callable[[Evidence], bool]) -> Callable:
-        text = " ".join((inspect.getdoc(fits) or "").split())
-
-        def recognise(attempt: Attempt) -> str | None:
-            if attempt.comparison is not None and not attempt.trials:  # a comparison does not show how it launched
-                a, b = attempt.uniform((64, 64)), attempt.uniform((64, 64))
-                attempt.simulate("matmul", a=a, b=b, c=Uninitialised((64, 64), np.float32), may_fault=True)
-            seen = Evidence(attempt) if attempt.trials else None
-            return text.format(seen=seen) if seen and fits(seen) else None
-
-        return hint(fits.__name__, checks=checks)(recognise)
-
-    return mark
+misconception = recogniser(Evidence, lambda attempt: product(attempt, "matmul", 64, 64, 64))
 
 
 # ---- the product itself: right_on_square_matrices --------------------------------------------------------------------
@@ -123,7 +46,7 @@ def misconception(*checks: str) -> Callable[[Callable[[Evidence], bool]], Callab
 @misconception("right_on_square_matrices")
 def never_launched(seen: Evidence) -> bool:
     """No kernel was launched: matmul_kernel[grid, block] starts when it is called with its arguments, (a, b, c)."""
-    return seen.launch is None and seen.run.fault is None
+    return seen.never_launched
 
 
 @misconception("right_on_square_matrices")
@@ -177,8 +100,7 @@ def writes_its_input(seen: Evidence) -> bool:
 @misconception()
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at?"""
-    fault = seen.run.fault
-    return isinstance(fault, WorkLimit) or (fault is not None and "took longer than" in fault.message)
+    return seen.never_ended
 
 
 @misconception("right_on_square_matrices")
@@ -199,7 +121,7 @@ def too_few_blocks(seen: Evidence) -> bool:
     """The launch has {seen.across} x {seen.down} threads for {seen.n} columns x {seen.m} rows. Divide each size by the
     block's and round up, not down."""
     covered = seen.corner in ((seen.down, seen.across), (seen.across, seen.down))
-    return seen.launch is not None and covered and not _grid_along_wrong_axes(seen)
+    return seen.launch is not None and covered and not seen.grid_along_wrong_axes
 
 
 @misconception("works_in_any_order")
@@ -259,17 +181,11 @@ def negative_index(seen: Evidence) -> bool:
 # ---- every element, every size ---------------------------------------------------------------------------------------
 
 
-def _grid_along_wrong_axes(seen: Evidence) -> bool:
-    across, down = seen.block[:2]
-    covers_transpose = across and (seen.across, seen.down) == (-(-seen.m // across) * across, -(-seen.n // down) * down)
-    return bool(covers_transpose) and (seen.across < seen.n or seen.down < seen.m)
-
-
 @misconception("writes_every_element")
 def swapped_grid_axes(seen: Evidence) -> bool:
     """There are enough blocks, but along the wrong axes: x counts columns in the kernel and rows in the launch. The
     first number of grid and of block belongs to x."""
-    return _grid_along_wrong_axes(seen)
+    return seen.grid_along_wrong_axes
 
 
 @misconception("right_on_ragged_matrices")
@@ -319,10 +235,7 @@ def integer_accumulator(seen: Evidence) -> bool:
 @misconception("right_on_a_larger_product")
 def low_precision(seen: Evidence) -> bool:
     """The elements are right to about three digits: add up in float32, which has 24 bits, not in float16 with 11."""
-    wrong = seen.attempt.wrong
-    if wrong is None or wrong.problem or (wrong.unwritten is not None and wrong.unwritten.any()):
-        return False
-    return 1e-6 < np.median(np.abs(wrong.got - wrong.expected) / (np.abs(seen.a) @ np.abs(seen.b))) < 1e-2
+    return seen.lost_precision
 
 
 # ---- speed: walks_along_the_rows_of_b, faster_than_the_baseline ------------------------------------------------------
