@@ -21,7 +21,7 @@ from autograder.simgpu.access import Memory
 from autograder.simgpu.expressions import Closure, Expressions
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.lanes import Batch, Mask
-from autograder.simgpu.loops import cheap_loops
+from autograder.simgpu.loops import cheap_loops, hopeless_loops
 from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally
 from autograder.simgpu.variables import Unmergeable, Variable
@@ -238,6 +238,7 @@ class Interpreter(Expressions):
         running: Mask | None = mask
         rounds = 0
         snapshot = None
+        hopeless = id(node) in hopeless_loops(frame.function)
         while running is not None:
             condition = self.truth(self.evaluate(node.test, running), node.test)
             running, _ = self.split(node, condition, running)
@@ -245,6 +246,8 @@ class Interpreter(Expressions):
                 break
             running = self.one_round(node.body, running, broken)
             rounds += 1
+            if hopeless and running is not None:
+                raise self.never_ends(node, running, "nothing in the loop changes its condition")
             if rounds % STUCK_AFTER == 0 and running is not None:
                 snapshot = self.check_progress(node, running, snapshot)
         frame.loops.pop()
@@ -458,14 +461,16 @@ class Interpreter(Expressions):
         state = {name: variable.layers[-1][1] for name, variable in self.frame.variables.items() if variable.layers}
         now = (running, self.changes, state)
         if before is not None and before[0] is running and before[1] == self.changes and _same(before[2], state):
-            lane = int(running.where[0])
-            block, thread = self.batch.who(lane)
-            raise WorkLimit(
-                f"This loop never ends: block {block}, thread {thread} goes round without anything changing.",
-                line=self.line(node),
-                remedy="Change what the condition tests inside the loop; do not wait for another thread in a loop.",
-            )
+            raise self.never_ends(node, running, "it goes round without anything changing")
         return now
+
+    def never_ends(self, node: ast.While, running: Mask, why: str) -> WorkLimit:
+        block, thread = self.batch.who(int(running.where[0]))
+        return WorkLimit(
+            f"This loop never ends for block {block}, thread {thread}: {why}.",
+            line=self.line(node),
+            remedy="Change what the condition tests inside the loop; do not wait for another thread in a loop.",
+        )
 
     def line(self, node: ast.AST) -> Line:
         return Line(self.frame.function.file, getattr(node, "lineno", self.frame.function.node.lineno))

@@ -1,4 +1,4 @@
-"""What Numba's compiler makes of loops, as far as the source shows: rounds written out, addresses worked out once.
+"""What Numba's compiler makes of loops, as far as the source shows: rounds written out, addresses worked out once, rounds without end.
 
 Seen in machine code for compute capability 9.0 (numba-cuda 0.30): `for i in range(n)` keeps Numba's 64-bit iterator,
 whose sign the compiler cannot know, so every index made of `i` is wrapped and multiplied anew (36 instructions a round
@@ -42,6 +42,23 @@ def cheap_addresses(function: Function) -> frozenset[int]:
 
     visit(function.node, None)
     return frozenset(cheap)
+
+
+@lru_cache(maxsize=256)
+def hopeless_loops(function: Function) -> frozenset[int]:
+    """ids of the `while` nodes that never end once begun: nothing in the body can change the condition or leave."""
+    return frozenset(id(node) for node in ast.walk(function.node) if isinstance(node, ast.While) and _is_hopeless(node))
+
+
+def _is_hopeless(loop: ast.While) -> bool:
+    tested = list(ast.walk(loop.test))
+    if any(isinstance(part, (ast.Subscript, ast.Call, ast.Attribute, ast.NamedExpr)) for part in tested):
+        return False  # the condition may look at memory, which other threads change
+    body = [node for statement in loop.body for node in ast.walk(statement)]
+    if any(isinstance(node, (ast.Break, ast.Return)) for node in body):
+        return False
+    bound = {node.id for node in body if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return not bound & {_name(part) for part in tested}
 
 
 def _is_computed(index: ast.expr, varying: set[str]) -> bool:
