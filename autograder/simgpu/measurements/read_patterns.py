@@ -2,6 +2,7 @@
 
     python -m autograder.simgpu.measurements.read_patterns [--out FILE]     # needs a GPU and ncu
 
+Readings are added to those that the file already holds, for some counts change from run to run.
 Two rules: how many wavefronts an 8-byte access to shared memory takes, and how many sectors an atomic sends.
 """
 
@@ -119,8 +120,8 @@ def launch_all() -> None:
         cuda.synchronize()
 
 
-def read_all() -> list[dict[str, Any]]:
-    """Each pattern with what the profiler counted for it."""
+def read_all() -> list[dict[str, int]]:
+    """What the profiler counted for each pattern."""
     asked = sorted({METRICS[name] for names in COUNTERS.values() for name in names.values()})
     child = [sys.executable, "-m", "autograder.simgpu.measurements.read_patterns", "--launch"]
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base", "--metrics"]
@@ -130,9 +131,18 @@ def read_all() -> list[dict[str, Any]]:
     all_patterns = patterns()
     rows = launches_in(done.stdout.splitlines(), [KERNELS[each.kind] for each in all_patterns])
     return [
-        {"kind": each.kind, "dtype": each.dtype, "name": each.name, "index": list(each.index)}
-        | {name: number(row[METRICS[counter]]) for name, counter in COUNTERS[each.kind].items()}
+        {name: number(row[METRICS[counter]]) for name, counter in COUNTERS[each.kind].items()}
         for each, row in zip(all_patterns, rows, strict=True)
+    ]
+
+
+def added_to(before: list[dict[str, Any]], readings: list[dict[str, int]]) -> list[dict[str, Any]]:
+    """Each pattern with all its readings, the earlier ones of the same indices first."""
+    earlier = {(each["kind"], each["dtype"], tuple(each["index"])): each["readings"] for each in before}
+    return [
+        {"kind": each.kind, "dtype": each.dtype, "name": each.name, "index": list(each.index)}
+        | {"readings": [*earlier.get((each.kind, each.dtype, each.index), []), reading]}
+        for each, reading in zip(patterns(), readings, strict=True)
     ]
 
 
@@ -144,15 +154,21 @@ def main(arguments: list[str] | None = None) -> int:
     if given.launch:
         launch_all()
         return 0
+    before = json.loads(given.out.read_text(encoding="utf-8"))["patterns"] if given.out.exists() else []
     try:
-        result = {**description(), "patterns": read_all()}
+        result = {**description(), "patterns": added_to(before, read_all())}
     except (ProfilerFailed, OSError) as error:
         print(error, file=sys.stderr)
         return 3
+    write(given.out, result)
+    return 0
+
+
+def write(path: Path, result: dict[str, Any]) -> None:
+    """JSON with one line for each pattern."""
     lines = ",\n  ".join(json.dumps(each) for each in result.pop("patterns"))
     head = json.dumps(result, indent=1)[:-2]
-    given.out.write_text(f'{head},\n "patterns": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
-    return 0
+    path.write_text(f'{head},\n "patterns": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
 
 
 if __name__ == "__main__":
