@@ -227,6 +227,30 @@ def starters(given: argparse.Namespace) -> int:
     return PASSED
 
 
+def calibrate(given: argparse.Namespace) -> int:
+    """Times a lab's known answers here and recommends thresholds, with how often they would be wrong."""
+    from autograder.grading import calibrate as calibrating
+    from autograder.grading.labs import load_lab
+
+    tell = (lambda line: print(f"  {line}", file=sys.stderr)) if given.progress or sys.stderr.isatty() else None
+    options = {"tell": tell} if tell else {}
+    found = calibrating.calibrate(load_lab(given.lab), device=given.device, sessions=given.sessions, **options)
+    print("\n\n".join(calibrating.told(each) for each in found))
+    write_json(given, [calibrating.to_dict(each) for each in found])
+    return PASSED
+
+
+def new_lab(given: argparse.Namespace) -> int:
+    """Makes a lab that grades at once, to be rewritten: spec, baseline, solution, starter and wrong answers."""
+    from autograder.grading.new_lab import write_new_lab
+
+    written = write_new_lab(given.name)
+    print("\n".join(f"Written: {path}" for path in written))
+    print(f"Try it: autograder check {given.name[:5]}")
+    write_json(given, {"written": [str(path) for path in written]})
+    return PASSED
+
+
 def bench(given: argparse.Namespace) -> int:
     """Runs the kit's own benchmarks."""
     from autograder.grading.bench import BENCHMARKS
@@ -288,7 +312,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     def add(function: Callable[[argparse.Namespace], int], *arguments: tuple[Any, dict[str, Any]]) -> None:
         summary = (function.__doc__ or "").splitlines()[0]
-        command = commands.add_parser(function.__name__, help=summary, description=summary)
+        command = commands.add_parser(function.__name__.replace("_", "-"), help=summary, description=summary)
         for names, options in arguments:
             command.add_argument(*names, **options)
         command.add_argument("--json", type=Path, metavar="FILE", help="write what was found to FILE as well")
@@ -340,6 +364,9 @@ def build_parser() -> argparse.ArgumentParser:
         (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
     )
     add(starters, (("--check",), {"action": "store_true", "help": "change nothing; fail where a starter has drifted"}))
+    sessions = (("--sessions",), {"type": positive, "metavar": "N", "help": "fresh processes an answer; default: 3"})
+    add(calibrate, lab, device, sessions, progress)
+    add(new_lab, (("name",), {"help": "labNN_topic"}))
     add(bench, (("names",), {"nargs": "*", "metavar": "NAME", "help": "which; default: all"}))
     return parser
 

@@ -84,6 +84,7 @@ class Comparison:
     fault: KitError | None = None
     flags: tuple[str, ...] = ()  # "faster than the roofline floor", "ambiguous", "throttled", ...
     notes: Mapping[str, Any] = field(default_factory=dict)  # clock, repeats, binding resource, ...
+    rounds: tuple[float, ...] = ()  # the ratio of each timed round; empty for an estimate
 
 
 class Device(Protocol):

@@ -142,6 +142,7 @@ class Contest:
             outputs=tuple(call.outputs for call in self.calls),
             request_of_output=tuple(call.request for call in self.calls),
             flags=found,
+            rounds=tuple(each.ratio for each in self.rounds),
             notes={"rounds": len(self.rounds), "floor_ns": floor_ns, "gpu": self.device.name} | self.clocks.notes(),
         )
 

@@ -79,7 +79,7 @@ class Batch:
         pool = ThreadPoolExecutor(workers, thread_name_prefix="grading")
         try:
             places = {pool.submit(self.result_of, entry): place for place, entry in enumerate(entries)}
-            for done in _shown(as_completed(places), len(entries), progress):
+            for done in shown(as_completed(places), len(entries), progress):
                 results[places[done]] = done.result()
         except BaseException:
             self.__exit__()  # workers end first, so that nobody is left to wait for
@@ -101,15 +101,15 @@ class Batch:
     def _result_with(self, worker: Worker, entry: Entry) -> Result:
         path = self.results_folder / f"{report_name(entry.student)}.json"
         if entry.problem:
-            result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, entry.problem, worker))
+            result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, entry.problem, worker.greeting))
         else:
             try:
                 key = result_key(self.lab, entry.path, self.seed, worker.greeting.device)
             except OSError as problem:
                 line = f"{entry.shown_as} cannot be read: {problem.strerror}."
-                result = unreadable(self.lab, entry.student, entry.shown_as, line, worker)
+                result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, line, worker.greeting))
             else:
-                known = None if self.regrade else self._known(path, key, entry)
+                known = None if self.regrade else self.known(path, key, entry)
                 if known is not None:
                     return known
                 result = about(entry, self._checked(entry, worker, key))
@@ -120,7 +120,8 @@ class Batch:
         write_result(result, path)
         return result
 
-    def _known(self, path: Path, key: str, entry: Entry) -> Result | None:
+    def known(self, path: Path, key: str, entry: Entry) -> Result | None:
+        """An earlier run's result, where its key still holds and no fault of ours is in it."""
         try:
             result = from_text(path.read_text(encoding="utf-8"))
         except (OSError, KitError, ValueError):
@@ -145,12 +146,15 @@ class Batch:
                 key=key,
             )
         except KitError as fault:
-            checks = tuple(not_run(each, str(fault), fault=True) for each in self.lab.checks)
-            source = "measured" if self._device == "gpu" else "simulated"
-            flags = (str(fault),)
-            return Result(
-                self.lab.name, self.lab.title, entry.student, entry.shown_as, checks, self._device, source, flags=flags
-            )
+            return self.faulted(entry, str(fault))
+
+    def faulted(self, entry: Entry, fault: str) -> Result:
+        """The result of a submission that we failed to grade at all."""
+        checks = tuple(not_run(each, fault, fault=True) for each in self.lab.checks)
+        source = "measured" if self._device == "gpu" else "simulated"
+        shown_as, flags = entry.shown_as, (fault,)
+        result = Result(self.lab.name, self.lab.title, entry.student, shown_as, checks, self._device, source, flags=flags)
+        return about(entry, result)
 
     def _borrowed(self) -> Worker:
         """A worker that nobody uses just now, renewed now and then."""
@@ -180,7 +184,7 @@ def about(entry: Entry, result: Result) -> Result:
     return replace(result, ids=dict(entry.ids), note=entry.note)
 
 
-def _shown(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:
+def shown(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:
     """The same futures, with a progress bar on standard error: done of total, rate and time left."""
     if not progress:
         return futures

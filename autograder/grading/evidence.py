@@ -14,8 +14,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from autograder.devices import Launch, Run, RunRequest, Uninitialised
+from autograder.devices import Launch, Run, RunRequest
 from autograder.grading.attempt import Attempt
+from autograder.grading.products import product
 from autograder.grading.spec import hint
 from autograder.simgpu.hazards import Hazard
 
@@ -129,12 +130,6 @@ class ProductEvidence(Evidence):
             return False
         size = np.abs(self.a) @ np.abs(self.b)
         return bool(1e-6 < np.median(np.abs(wrong.got - wrong.expected) / size) < 1e-2)
-
-
-def product(attempt: Attempt, function: str, m: int, k: int, n: int) -> RunRequest:
-    """A call of `function` on an (m, k) and a (k, n) matrix of small whole numbers, and an unwritten C."""
-    a, b = attempt.integers(1, 6, (m, k), np.float32), attempt.integers(1, 6, (k, n), np.float32)
-    return RunRequest(function, {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)})
 
 
 def recogniser(

@@ -16,7 +16,7 @@ import numpy as np
 
 from autograder.errors import GraderFault, KitError, SubmissionError
 from autograder.grading.attempt import Attempt
-from autograder.grading.jobs import Summary
+from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.result import CheckResult, Hint, Result, Secret
 from autograder.grading.spec import Check, CheckFailed, Lab
 from autograder.grading.worker import Worker
@@ -89,7 +89,7 @@ def check_submission(
     )
 
 
-def unreadable(lab: Lab, student: str, shown_as: str, problem: str, worker: Worker, key: str = "") -> Result:
+def unreadable(lab: Lab, student: str, shown_as: str, problem: str, greeting: Greeting, key: str = "") -> Result:
     """The result of something handed in that no submission can be read from."""
     return Result(
         lab=lab.name,
@@ -97,10 +97,10 @@ def unreadable(lab: Lab, student: str, shown_as: str, problem: str, worker: Work
         student=student,
         submission=shown_as,
         checks=tuple(not_run(each, "The submission cannot be graded as it stands.") for each in lab.checks),
-        device=worker.greeting.device,
-        source=worker.greeting.source,
+        device=greeting.device,
+        source=greeting.source,
         error=problem,
-        isolation=worker.greeting.isolation,
+        isolation=greeting.isolation,
         key=key,
         graded_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from autograder.devices import RunRequest, Source
-from autograder.errors import Line
+from autograder.errors import Line, _rebuild
 from autograder.grading.attempt import Place
 from autograder.language.program import Kind
 
 GIB = 1 << 30
+NUMPY_PARTS = {
+    (module, name)
+    for module in ("numpy.core.multiarray", "numpy._core.multiarray", "numpy.core.numeric", "numpy._core.numeric")
+    for name in ("_reconstruct", "scalar", "_frombuffer")
+} | {("numpy", "ndarray"), ("numpy", "dtype"), ("builtins", "slice"), ("builtins", "complex")}
 
 
 @dataclass(frozen=True)
@@ -106,13 +115,39 @@ def send(stream: BinaryIO, message: object) -> None:
     stream.flush()
 
 
+class _Records(pickle.Unpickler):
+    """Reads records of the kit's, arrays and numbers: an answer can name no other function for the grader to call."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in NUMPY_PARTS:
+            return getattr(importlib.import_module(module), name)
+        if module.startswith("autograder.") and "." not in name:
+            found = getattr(importlib.import_module(module), name)
+            if (isinstance(found, type) and found.__module__ == module) or found is _rebuild:
+                return found
+        if module == "numpy" or module.startswith("numpy.dtypes"):
+            found = getattr(importlib.import_module(module), name, None)
+            if isinstance(found, type) and issubclass(found, (np.generic, np.dtype)):
+                return found
+        raise pickle.UnpicklingError(f"the worker's answer names {module}.{name}")
+
+
+def receive_records(stream: BinaryIO, limit_bytes: int) -> Any:
+    """Like `receive`, from the worker: raises `pickle.UnpicklingError` for anything but records, arrays and numbers."""
+    return _Records(io.BytesIO(_message(stream, limit_bytes))).load()
+
+
 def receive(stream: BinaryIO, limit_bytes: int) -> Any:
     """Reads one message; raises `EOFError` where the other side has gone and `ValueError` where it is too long."""
+    return pickle.loads(_message(stream, limit_bytes))
+
+
+def _message(stream: BinaryIO, limit_bytes: int) -> bytes:
     header = _read_exactly(stream, 8)
     length = int.from_bytes(header, "little")
     if length > limit_bytes:
         raise ValueError(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
-    return pickle.loads(_read_exactly(stream, length))
+    return _read_exactly(stream, length)
 
 
 def _read_exactly(stream: BinaryIO, length: int) -> bytes:

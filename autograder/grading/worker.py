@@ -16,7 +16,18 @@ import autograder
 from autograder.devices import Comparison, Run, RunRequest, Source
 from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.grading.attempt import Place
-from autograder.grading.jobs import Begin, CompareJob, Greeting, Limits, Read, Reply, RunJob, Summary, receive, send
+from autograder.grading.jobs import (
+    Begin,
+    CompareJob,
+    Greeting,
+    Limits,
+    Read,
+    Reply,
+    RunJob,
+    Summary,
+    receive_records,
+    send,
+)
 
 START_SECONDS = 180  # a first start may compile and cache primitives, or wait for a driver
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE", "APPDATA")
@@ -204,7 +215,7 @@ class Worker:
         timer.daemon = True
         timer.start()
         try:
-            return receive(process.stdout, self.limits.message_bytes)
+            return receive_records(process.stdout, self.limits.message_bytes)
         except EOFError:
             if out_of_time.is_set():
                 self.close()

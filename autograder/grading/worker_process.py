@@ -5,7 +5,6 @@ It never executes a student's Python: the text is parsed into a `Program` and th
 
 from __future__ import annotations
 
-import ast
 import importlib
 import os
 import signal
@@ -64,6 +63,8 @@ def main() -> None:
             send(answers, reply)
         except MemoryError:
             send(answers, Reply(out_of_memory=True))
+        except Exception as problem:  # an answer that cannot be written down
+            send(answers, Reply(error=_as_fault(problem), details=traceback.format_exc()))
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -141,7 +142,8 @@ class Session:
         self.program = parse_program(submission)
         for name in job.required:
             self.program.function(name)
-        functions = {name: _summary(each) for name, each in self.program.functions.items()}
+        texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
+        functions = {name: _summary(each, texts) for name, each in self.program.functions.items()}
         return Summary(self.program.label, functions)
 
     def _program(self) -> Program:
@@ -150,9 +152,11 @@ class Session:
         return self.program
 
 
-def _summary(function: Function) -> FunctionSummary:
-    source = ast.get_source_segment(function.text, function.node) or ""
-    return FunctionSummary(function.kind, function.parameters, function.line(function.node), source)
+def _summary(function: Function, texts: dict[str, list[str]]) -> FunctionSummary:
+    node = function.node
+    lines = texts.setdefault(function.file, function.text.split("\n"))
+    source = "\n".join(lines[node.lineno - 1 : node.end_lineno])[node.col_offset :]
+    return FunctionSummary(function.kind, function.parameters, function.line(node), source)
 
 
 def open_device(name: str) -> Device:

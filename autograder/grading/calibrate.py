@@ -1,0 +1,295 @@
+"""Where to put a lab's threshold: baseline, solution and known answers graded here, and what that says about it.
+
+On a GPU every answer is timed in several sessions of a fresh process each, so that what changes from one run to the
+next counts as well. Without one the ratios are the model's estimates: the same every time, with no interval.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from autograder.devices import Comparison, RunRequest, Source
+from autograder.errors import GraderFault, UsageError
+from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge
+from autograder.grading.result import CheckResult, Result
+from autograder.grading.spec import Lab
+from autograder.grading.worker import Worker
+
+Kind = Literal["baseline", "solution", "right", "wrong"]
+SESSIONS = 3  # on a GPU
+GRADINGS = 2000  # drawn from the measured rounds for each statement
+RESAMPLES = 400  # for each drawn grading's own interval
+STEP = 0.05  # thresholds are recommended in steps of this
+PROMISE = re.compile(r"# fails: (?P<checks>[\w, ]+); hint: \w+")
+
+
+@dataclass
+class Answer:
+    """One known answer: `rounds` holds the measured ratios of each session (one number each without a GPU)."""
+
+    name: str
+    kind: Kind
+    must_fail: bool  # this speed check, by the first line of a wrong answer; always for the baseline
+    rounds: list[list[float]] = field(default_factory=list)
+    note: str = ""  # why it was not timed
+
+    @property
+    def ratio(self) -> float:
+        return float(np.median(np.concatenate(self.rounds))) if self.rounds else math.nan
+
+    def gradings(self, rng: np.random.Generator, rounds: int) -> np.ndarray:
+        """Ratios of `GRADINGS` gradings, (GRADINGS, rounds): a session each at random, then rounds of it."""
+        sessions = rng.integers(len(self.rounds), size=GRADINGS)
+        return np.stack([rng.choice(self.rounds[which], rounds) for which in sessions])
+
+    def interval(self, rounds: int) -> tuple[float, float]:
+        """Where 95 % of all gradings' ratios lie, by the bootstrap over sessions and rounds (Efron 1979)."""
+        ratios = np.median(self.gradings(np.random.default_rng(1), rounds), axis=1)
+        low, high = np.percentile(ratios, (2.5, 97.5))
+        return float(low), float(high)
+
+    def share_passed(self, threshold: float, rounds: int, most_rounds: int) -> float:
+        """How often it would reach the threshold, graded as a submission is.
+
+        An interval that straddles the threshold after the first rounds is measured again up to the cap; who then
+        straddles it still has the benefit of the doubt.
+        """
+        rng = np.random.default_rng(2)
+        lows, highs = _ends(self.gradings(rng, rounds), rng)
+        unsettled = (lows < threshold) & (highs >= threshold)
+        if unsettled.any() and most_rounds > rounds:
+            _, again = _ends(self.gradings(rng, most_rounds)[unsettled], rng)
+            highs[unsettled] = again
+        return float(np.mean(highs >= threshold))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One speed check's answers, and the threshold that they speak for (None where they overlap)."""
+
+    check: str
+    device: str
+    source: Source
+    sessions: int
+    threshold: float
+    recommended: float | None
+    reason: str
+    answers: tuple[Answer, ...]
+    rounds: int
+    most_rounds: int
+
+    def failing(self, threshold: float) -> dict[str, float]:
+        """How often the solution would fail at this threshold, and how often the baseline would pass."""
+        solution = next(each for each in self.answers if each.kind == "solution")
+        baseline = next(each for each in self.answers if each.kind == "baseline")
+        return {
+            "solution fails": 1 - solution.share_passed(threshold, self.rounds, self.most_rounds),
+            "baseline passes": baseline.share_passed(threshold, self.rounds, self.most_rounds),
+        }
+
+
+class RecordingWorker(Worker):
+    """A worker that keeps every comparison, each measured until its interval is narrow, whatever the threshold."""
+
+    comparisons: list[Comparison]
+
+    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
+        comparison = super().compare(requests, None)  # type: ignore[arg-type]
+        self.comparisons.append(comparison)
+        return comparison
+
+
+def calibrate(
+    lab: Lab, *, device: str = "auto", sessions: int | None = None, tell: Callable[[str], None] = lambda _: None
+) -> list[Calibration]:
+    """Grades every known answer and looks at each check that compares speed.
+
+    `sessions`: how often each answer that ought to reach the speed check is timed (default: 3 on a GPU, else 1). Raises
+    `UsageError` where the lab has no solution, no baseline or no speed check.
+    """
+    solution = lab.folder.parent.parent / "solutions" / lab.name
+    if not (solution / "lab.ipynb").is_file():
+        raise UsageError(f"{lab.name} has no solution to calibrate by.", remedy=f"It is to be {solution / 'lab.ipynb'}.")
+    if lab.baseline_path is None:
+        raise UsageError(f"{lab.name} names no baseline: there is no speed to compare.")
+    with RecordingWorker(device) as worker:
+        measured = worker.source == "measured"
+        sessions = (sessions or SESSIONS) if measured else 1
+        names = _speed_checks(lab, solution / "lab.ipynb", worker)
+        found: dict[str, list[Answer]] = {name: [] for name in names}
+        thresholds: dict[str, float] = {}
+        for kind, path in known_answers(lab, solution):
+            tell(f"{kind} {path.stem}")
+            answers = {name: Answer(path.stem, kind, _must_fail(kind, path, name)) for name in names}
+            for _ in range(sessions):
+                worker.close()  # a fresh process for each session
+                _time(lab, path, kind, worker, answers, thresholds)
+                if kind == "wrong" and not any(each.must_fail for each in answers.values()):
+                    break
+            for name, answer in answers.items():
+                found[name].append(answer)
+        greeting = worker.greeting
+    rounds, most = _rounds() if measured else (1, 1)
+    return [
+        Calibration(
+            name, greeting.device, greeting.source, sessions, thresholds[name], *recommend(answers, rounds),
+            tuple(answers), rounds, most,
+        )
+        for name, answers in found.items()
+    ]  # fmt: skip
+
+
+def known_answers(lab: Lab, solution: Path) -> Iterator[tuple[Kind, Path]]:
+    """The baseline, the solution, and the right and wrong answers that ship with a lab."""
+    assert lab.baseline_path is not None
+    yield "baseline", lab.baseline_path
+    yield "solution", solution / "lab.ipynb"
+    for path in sorted((solution / "right").glob("*.py")):
+        yield "right", path
+    for path in sorted((solution / "wrong").glob("*.py")):
+        yield "wrong", path
+
+
+def recommend(answers: Sequence[Answer], rounds: int) -> tuple[float | None, str]:
+    """A threshold halfway, as ratios go, between what must fail and what must pass, and a sentence about it."""
+    timed = [each for each in answers if each.rounds]
+    slow = [(each.interval(rounds)[1], each.name) for each in timed if each.must_fail]
+    fast = [(each.interval(rounds)[0], each.name) for each in timed if each.kind in ("solution", "right")]
+    if not slow or not fast:
+        return None, "Nothing to choose a threshold between: one side was not timed."
+    (highest, slow_name), (lowest, fast_name) = max(slow), min(fast)
+    between = f"between {slow_name} ({highest:.2f} at most) and {fast_name} ({lowest:.2f} at least)"
+    middle = math.floor(math.sqrt(highest * lowest) / STEP + 1e-9) * STEP
+    if highest >= lowest or not highest < middle < lowest:
+        return None, f"No threshold lies clearly {between}: let the check ask for less, or for something countable."
+    return round(middle, 2), f"halfway {between}"
+
+
+# ---- timing ----------------------------------------------------------------------------------------
+
+
+def _speed_checks(lab: Lab, solution: Path, worker: RecordingWorker) -> list[str]:
+    """The checks that compare speed, as grading the solution shows; it must pass all before them."""
+    result = _graded(lab, solution, worker)
+    names = [check.name for check in result.checks if _compared(check)]
+    if not names:
+        failed = next((check for check in result.checks if check.outcome != "passed"), None)
+        why = f" (the solution did not pass {failed.name}: {failed.message})" if failed else ""
+        raise UsageError(f"No check of {lab.name} compares speed{why}.", remedy="attempt.speedup(...) does.")
+    return names
+
+
+def _compared(check: CheckResult) -> bool:
+    return "ratio" in check.measured and "threshold" in check.measured
+
+
+def _graded(lab: Lab, path: Path, worker: RecordingWorker) -> Result:
+    worker.comparisons = []
+    result = check_submission(lab, path, worker=worker)
+    if fault := next((check for check in result.checks if check.fault), None):
+        raise GraderFault(f"{path.name}, {fault.name}: {fault.message}")
+    return result
+
+
+def _time(
+    lab: Lab, path: Path, kind: Kind, worker: RecordingWorker, answers: dict[str, Answer], thresholds: dict[str, float]
+) -> None:
+    """Grades one answer once and adds each speed check's rounds to its answer, or the reason why there are none."""
+    result = _graded(lab, path, worker)
+    checks = {check.name: check for check in result.checks}
+    for name, answer in answers.items():
+        check = checks[name]
+        if not _compared(check) and kind == "baseline":  # it may fail, on purpose, what the speed check waits for
+            check = _judged_alone(lab, path, name, worker)
+        if not _compared(check):
+            first = next(each for each in result.checks if each.outcome == "failed") if not result.error else check
+            answer.note = f"not timed: {result.error or 'fails ' + first.name}"
+            continue
+        thresholds[name] = float(check.measured["threshold"])
+        comparison = next(each for each in worker.comparisons if each.ratio == check.measured["ratio"])
+        answer.rounds.append(list(comparison.rounds or (comparison.ratio,)))
+
+
+def _judged_alone(lab: Lab, path: Path, name: str, worker: RecordingWorker) -> CheckResult:
+    required = [each.name for each in lab.required]
+    summary = worker.read(path, lab.baseline_path, required, lab.seconds_per_run)
+    return judge(Grading(lab, worker, PUBLIC_SEED, summary), next(each for each in lab.checks if each.name == name))
+
+
+def _must_fail(kind: Kind, path: Path, check: str) -> bool:
+    if kind != "wrong":
+        return kind == "baseline"
+    promise = PROMISE.match(path.read_text(encoding="utf-8"))
+    return promise is not None and check in promise["checks"].split(", ")
+
+
+def _rounds() -> tuple[int, int]:
+    """How many rounds a grading on a GPU has, at least and at most."""
+    from autograder.cudagpu.timing import LEAST_ROUNDS, MOST_ROUNDS
+
+    return LEAST_ROUNDS, MOST_ROUNDS
+
+
+def _ends(gradings: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Both ends of each grading's own 95 % interval: gradings (g, rounds) -> two arrays of g."""
+    count, rounds = gradings.shape
+    picks = rng.integers(rounds, size=(RESAMPLES, rounds))
+    medians = np.median(gradings[:, picks], axis=2)  # (g, RESAMPLES)
+    low, high = np.percentile(medians, (2.5, 97.5), axis=1)
+    return low, high
+
+
+# ---- telling ---------------------------------------------------------------------------------------
+
+
+def told(calibration: Calibration) -> str:
+    """A calibration as text: a table of answers, then what follows for the threshold."""
+    each_in = f", {calibration.sessions} sessions each" if calibration.source == "measured" else ""
+    lines = [f"{calibration.check}: {calibration.source} on {calibration.device}{each_in}"]
+    for answer in sorted(calibration.answers, key=lambda each: -each.ratio if each.rounds else math.inf):
+        if not answer.rounds:
+            continue
+        low, high = answer.interval(calibration.rounds)
+        wanted = "must fail" if answer.must_fail else ("must pass" if answer.kind != "wrong" else "")
+        interval = f"{low:6.2f} to {high:5.2f}" if calibration.source == "measured" else " " * 15
+        lines.append(f"  {answer.ratio:6.2f}  {interval}  {answer.kind:8}  {answer.name}  {wanted}".rstrip())
+    untimed = [each for each in calibration.answers if not each.rounds]
+    if untimed:
+        lines.append(f"  {len(untimed)} wrong answers fail an earlier check and are not timed.")
+    lines += _at(calibration, "The threshold is", calibration.threshold)
+    if calibration.recommended is None:
+        return "\n".join([*lines, calibration.reason])
+    return "\n".join(lines + _at(calibration, f"Recommended, {calibration.reason}:", calibration.recommended))
+
+
+def _at(calibration: Calibration, words: str, threshold: float) -> list[str]:
+    shares = calibration.failing(threshold)
+    if calibration.source == "simulated":
+        fails, passes = ("fails" if shares["solution fails"] else "passes"), (
+            "passes" if shares["baseline passes"] else "fails"
+        )
+        return [f"{words} {threshold:g}. The solution {fails} and the baseline {passes}, every time (simulated)."]
+    said = "; ".join(f"the {name} in {_percent(share)} of gradings" for name, share in shares.items())
+    return [f"{words} {threshold:g}. By the bootstrap, {said}."]
+
+
+def _percent(share: float) -> str:
+    return f"under {100 / GRADINGS:g} %" if share == 0 else f"{100 * share:.3g} %"
+
+
+def to_dict(calibration: Calibration) -> dict[str, Any]:
+    """A calibration as plain data for JSON, with the shares at both thresholds."""
+    form = asdict(calibration)
+    for answer, each in zip(form["answers"], calibration.answers, strict=True):
+        low, high = each.interval(calibration.rounds) if each.rounds else (None, None)
+        answer |= {"ratio": each.ratio if each.rounds else None, "low": low, "high": high}
+    form["at_threshold"] = calibration.failing(calibration.threshold)
+    form["at_recommended"] = calibration.failing(calibration.recommended) if calibration.recommended else None
+    return form

@@ -1,0 +1,171 @@
+"""A class graded on a Dask cluster: each submission travels to a cluster's worker as bytes and comes back as a result.
+
+Optional: needs `dask` and `distributed` here and on the cluster, and this package with the same labs on the cluster.
+https://distributed.dask.org/en/stable/client.html
+"""
+
+from __future__ import annotations
+
+import atexit
+import tempfile
+import threading
+from collections.abc import Iterable
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import GraderFault, KitError, UsageError
+from autograder.grading.batch import Batch, about, shown
+from autograder.grading.grade import PUBLIC_SEED, check_submission, unreadable
+from autograder.grading.identity import grader_version, result_key
+from autograder.grading.jobs import Greeting, Limits
+from autograder.grading.labs import lab_digest, load_lab, with_hidden_checks
+from autograder.grading.result import Result
+from autograder.grading.spec import Lab
+from autograder.grading.submissions import Entry
+from autograder.grading.worker import Worker
+from autograder.reports.files import report_name
+from autograder.reports.json_form import from_text, to_text, write_result
+
+CONNECT_SECONDS = 15
+INSTALL = "Install it with: python -m pip install dask distributed"
+
+
+class DaskBatch(Batch):
+    """Like `Batch`, with the workers of the cluster at `address` in place of processes here."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        out: Path,
+        *,
+        address: str,
+        device: str = "auto",
+        seed: str = PUBLIC_SEED,
+        limits: Limits | None = None,
+        regrade: bool = False,
+    ) -> None:
+        super().__init__(lab, out, device=device, seed=seed, limits=limits, regrade=regrade)
+        try:
+            from distributed import Client
+        except ImportError:
+            raise UsageError("--dask needs the package distributed, which is not installed.", remedy=INSTALL) from None
+        try:
+            self._client = Client(address, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError, TypeError) as problem:
+            raise UsageError(f"No Dask scheduler answers at {address}: {problem}.") from None
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self._client.close()
+
+    def grade(self, entries: Iterable[Entry], progress: bool = False) -> list[Result]:
+        """Results in the order of `entries`; on Ctrl-C those that are done stay on disk and the rest is cancelled."""
+        from distributed import as_completed
+
+        entries = list(entries)
+        greeting = self._greeting()
+        results: dict[int, Result] = {}
+        waiting: dict[Any, int] = {}
+        for place, entry in enumerate(entries):
+            found = self._at_once(entry, greeting)
+            if isinstance(found, Result):
+                results[place] = found
+            else:
+                waiting[self._sent(entry, found)] = place
+        try:
+            for future in shown(as_completed(waiting), len(waiting), progress):
+                place = waiting[future]
+                results[place] = self._received(entries[place], future)
+        except BaseException:
+            self._client.cancel(list(waiting))
+            raise
+        return [results[place] for place in range(len(entries))]
+
+    def _greeting(self) -> Greeting:
+        """What the cluster grades with; raises `GraderFault` where it has no worker or another version than ours."""
+        if not self._client.scheduler_info()["workers"]:
+            raise GraderFault("The Dask cluster has no workers.")
+        try:
+            greeting, version, digest = self._client.submit(introduce, self.lab.name, self._device, pure=False).result()
+        except KitError:
+            raise
+        except Exception as problem:  # the cluster's worker may lack anything, this package above all
+            raise GraderFault(f"The Dask cluster cannot grade: {type(problem).__name__}: {problem}") from None
+        if version != grader_version():
+            raise GraderFault("The Dask cluster has another version of the grader than this machine.")
+        if digest != lab_digest(load_lab(self.lab.name)):
+            raise GraderFault(f"The Dask cluster has another {self.lab.name} than this machine.")
+        return greeting
+
+    def _at_once(self, entry: Entry, greeting: Greeting) -> Result | str:
+        """A result that needs no grading, else the key to grade under."""
+        path = self.results_folder / f"{report_name(entry.student)}.json"
+        problem, key = entry.problem, ""
+        if not problem:
+            try:
+                key = result_key(self.lab, entry.path, self.seed, greeting.device)
+            except OSError as reason:
+                problem = f"{entry.shown_as} cannot be read: {reason.strerror}."
+        if problem:
+            result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, problem, greeting))
+            write_result(result, path)
+            return result
+        known = None if self.regrade else self.known(path, key, entry)
+        return known if known is not None else key
+
+    def _sent(self, entry: Entry, key: str) -> Any:
+        hidden = self.lab.hidden_spec.read_text(encoding="utf-8") if self.lab.hidden_spec else ""
+        about_it = {"student": entry.student, "shown_as": entry.shown_as, "seed": self.seed, "key": key}
+        return self._client.submit(
+            grade_bytes, self.lab.name, hidden, self._device, entry.path.name, entry.path.read_bytes(), about_it,
+            pure=False, retries=1,
+        )  # fmt: skip
+
+    def _received(self, entry: Entry, future: Any) -> Result:
+        try:
+            result = about(entry, from_text(future.result()))
+        except CancelledError:
+            raise
+        except Exception as problem:  # one submission's trouble on the cluster is one row, and tried again next time
+            result = self.faulted(entry, f"The Dask cluster failed: {type(problem).__name__}: {problem}")
+        write_result(result, self.results_folder / f"{report_name(entry.student)}.json")
+        return result
+
+
+# ---- on the cluster --------------------------------------------------------------------------------
+
+_workers: dict[tuple[int, str], Worker] = {}  # a process with submissions for each thread of the cluster's worker
+_hidden_specs: dict[str, Path] = {}
+
+
+def introduce(lab: str, device: str) -> tuple[Greeting, str, str]:
+    """What this machine grades with: its device, the grader's version and the lab's digest."""
+    return _worker(device).greeting, grader_version(), lab_digest(load_lab(lab))
+
+
+def grade_bytes(lab: str, hidden: str, device: str, name: str, data: bytes, about_it: dict[str, str]) -> str:
+    """One submission's result as JSON; its text is written to a file of its own for as long as it is graded."""
+    loaded = load_lab(lab)
+    loaded = with_hidden_checks(loaded, _hidden_spec(hidden)) if hidden else loaded
+    with tempfile.TemporaryDirectory(prefix="autograder-dask-") as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        return to_text(check_submission(loaded, path, worker=_worker(device), **about_it))
+
+
+def _worker(device: str) -> Worker:
+    mine = (threading.get_ident(), device)
+    if mine not in _workers:
+        _workers[mine] = Worker(device)
+        atexit.register(_workers[mine].close)
+    return _workers[mine]
+
+
+def _hidden_spec(text: str) -> Path:
+    """The hidden spec as a file here; raises `OSError` where it cannot be written."""
+    if text not in _hidden_specs:
+        folder = tempfile.mkdtemp(prefix="autograder-hidden-")
+        _hidden_specs[text] = Path(folder) / "hidden_spec.py"
+        _hidden_specs[text].write_text(text, encoding="utf-8")
+    return _hidden_specs[text]
