@@ -52,13 +52,20 @@ def hopeless_loops(function: Function) -> frozenset[int]:
 
 def _is_hopeless(loop: ast.While) -> bool:
     tested = list(ast.walk(loop.test))
-    if any(isinstance(part, (ast.Subscript, ast.Call, ast.Attribute, ast.NamedExpr)) for part in tested):
-        return False  # the condition may look at memory, which other threads change
+    if any(_may_change_by_itself(part) for part in tested):
+        return False
     body = [node for statement in loop.body for node in ast.walk(statement)]
     if any(isinstance(node, (ast.Break, ast.Return)) for node in body):
         return False
     bound = {node.id for node in body if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return not bound & {_name(part) for part in tested}
+
+
+def _may_change_by_itself(part: ast.AST) -> bool:
+    """Whether a part of a condition looks at memory, which other threads change, or calls something; shapes are fixed."""
+    if isinstance(part, ast.Subscript):
+        return not (isinstance(part.value, ast.Attribute) and part.value.attr == "shape")
+    return isinstance(part, (ast.Call, ast.NamedExpr))
 
 
 def _is_computed(index: ast.expr, varying: set[str]) -> bool:

@@ -234,6 +234,23 @@ def waits_for_another_thread(a):
         pass
 
 
+def condition_that_nothing_changes(a):
+    i = 0
+    total = 0
+    while i < a.shape[0]:
+        total += 1
+
+
+def test_a_hopeless_loop_is_told_in_its_first_round():
+    from autograder.language.live import from_python
+    from autograder.simgpu.device import Session
+
+    with pytest.raises(KernelFault, match="nothing in the loop changes its condition"):
+        Session(work_limit=10_000).launch(
+            from_python(condition_that_nothing_changes, "kernel"), 1, 32, (np.zeros(4, np.float32),)
+        )
+
+
 @pytest.mark.parametrize("function", [endless_while, waits_for_another_thread])
 def test_loops_that_cannot_end_are_told_at_their_line(function):
     from autograder.simgpu.device import Session
