@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.grading.evidence import ProductEvidence, product, recogniser
+from autograder.grading.evidence import ProductEvidence, recogniser
+from autograder.grading.products import product
 
 POORLY_COALESCED = 4.0  # sectors a load request beyond which the mapping is to blame
 

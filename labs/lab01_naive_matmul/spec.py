@@ -7,14 +7,12 @@ in `right_on_a_larger_product`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from autograder.devices import Run, RunRequest, Uninitialised
-from autograder.grading import Attempt, CheckFailed, Lab, Required, check
-from autograder.simgpu.hazards import Hazard
+from autograder.devices import RunRequest, Uninitialised
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
 
 # A warp that reads 32 neighbouring float32 moves 128 bytes: 4 sectors a request. The right mapping needs 2 to 2.5 with
 # blocks 8 to 32 threads wide (one of A's sectors a row, the rest of B's); x mapped to rows needs 4.5, 8.5 or 16.5 with
@@ -51,31 +49,13 @@ ALIGNED = (64, 64, 64)  # rows start at sectors, so that counts are those of the
 
 def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False) -> RunRequest:
     """A call of the submission's `matmul` on an (m, k) and a (k, n) matrix of whole or real numbers."""
-    if real:
-        a, b = attempt.uniform((m, k)), attempt.uniform((k, n))
-    else:
-        a, b = attempt.integers(1, 6, (m, k), np.float32), attempt.integers(1, 6, (k, n), np.float32)
-    arguments = {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)}
-    return RunRequest("matmul", arguments, work_limit=WORK_LIMIT)
-
-
-def expect_right(attempt: Attempt, request: RunRequest, run: Run) -> None:
-    """Fails the check unless `c` is the product, in float64, within the rounding of a float32 sum."""
-    a, b = (request.arguments[name].astype(np.float64) for name in "ab")
-    attempt.expect_close(run.outputs["c"], a @ b, "c", magnitude=np.abs(a) @ np.abs(b), terms=a.shape[1])
+    return products.product(attempt, "matmul", m, k, n, real=real, work_limit=WORK_LIMIT)
 
 
 def expect_right_products(attempt: Attempt, *shapes: tuple[int, int, int], real: bool = False) -> None:
     for shape in shapes:
         request = product(attempt, *shape, real=real)
-        expect_right(attempt, request, attempt.run(request))
-
-
-def expect_none(hazards: Iterable[Hazard]) -> None:
-    """Fails the check over any of these hazards; a fault that ended the run is for other checks to report."""
-    found = list(hazards)
-    if found:
-        raise CheckFailed(str(found[0]), hazards=found)
+        products.expect_product(attempt, request, attempt.run(request).outputs["c"])
 
 
 def profiled_product(rng: np.random.Generator) -> RunRequest:
@@ -106,7 +86,7 @@ def works_in_any_order(attempt: Attempt) -> None:
     """The result depends neither on which thread comes first nor on what memory held before."""
     for shape in (SMALL, LONG):
         run = attempt.simulate(product(attempt, *shape), may_fault=True)
-        expect_none(h for h in run.hazards if h.kind in ORDER_HAZARDS and h.severity == "error")
+        products.expect_none(h for h in run.hazards if h.kind in ORDER_HAZARDS and h.severity == "error")
 
 
 @check(points=1, after=("right_on_square_matrices",))
@@ -128,7 +108,7 @@ def stays_inside_its_arrays(attempt: Attempt) -> None:
     """No thread reads or writes outside its arrays, whatever their sizes."""
     for shape in RAGGED:
         run = attempt.simulate(product(attempt, *shape), may_fault=True)
-        expect_none(h for h in run.hazards if h.kind in OUTSIDE_HAZARDS)
+        products.expect_none(h for h in run.hazards if h.kind in OUTSIDE_HAZARDS)
 
 
 @check(points=2, after=("stays_inside_its_arrays",))
@@ -186,7 +166,6 @@ def faster_than_the_baseline(attempt: Attempt) -> str:
     requests = [replace(r, sample_blocks=SPEED_BLOCKS_SIMULATED, work_limit=SPEED_WORK_LIMIT) for r in requests]
 
     def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
-        a, b = (request.arguments[name].astype(np.float64) for name in "ab")
-        attempt.expect_close(outputs["c"], a @ b, "c", magnitude=np.abs(a) @ np.abs(b), terms=SPEED_SIDE)
+        products.expect_product(attempt, request, outputs["c"])
 
     return attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)

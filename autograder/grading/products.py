@@ -1,0 +1,40 @@
+"""What labs about the matrix product C = A @ B ask of a submission: calls with random matrices, and right results.
+
+Small whole numbers above zero have products and sums that are exact in float32: every missing or surplus term shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from autograder.devices import RunRequest, Uninitialised
+from autograder.grading.attempt import Attempt
+from autograder.grading.spec import CheckFailed
+from autograder.simgpu.hazards import Hazard
+
+
+def product(
+    attempt: Attempt, function: str, m: int, k: int, n: int, *, real: bool = False, work_limit: int | None = None
+) -> RunRequest:
+    """A call of `function` on an (m, k) and a (k, n) float32 matrix of whole or real numbers, and an unwritten C."""
+    if real:
+        a, b = attempt.uniform((m, k)), attempt.uniform((k, n))
+    else:
+        a, b = attempt.integers(1, 6, (m, k), np.float32), attempt.integers(1, 6, (k, n), np.float32)
+    arguments = {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)}
+    return RunRequest(function, arguments, work_limit=work_limit)
+
+
+def expect_product(attempt: Attempt, request: RunRequest, c: np.ndarray) -> None:
+    """Fails the check unless `c` is the product, in float64, within the rounding of a float32 sum."""
+    a, b = (request.arguments[name].astype(np.float64) for name in "ab")
+    attempt.expect_close(c, a @ b, "c", magnitude=np.abs(a) @ np.abs(b), terms=a.shape[1])
+
+
+def expect_none(hazards: Iterable[Hazard]) -> None:
+    """Fails the check over any of these hazards; a fault that ended the run is for other checks to report."""
+    found = list(hazards)
+    if found:
+        raise CheckFailed(str(found[0]), hazards=found)
