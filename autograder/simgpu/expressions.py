@@ -88,7 +88,7 @@ class Expressions:
 
     def __init__(self) -> None:
         # by node: the last operands and result of integer arithmetic; results stay alive there, so their ids stay theirs
-        self._integers: dict[ast.AST, tuple] = {}
+        self._integers: dict[tuple[ast.AST, type], tuple] = {}  # divmod does two operations at one node
         self._origins: dict[int, tuple[np.ndarray, int]] = {}
         self._expressions = {
             ast.Constant: self.constant,
@@ -201,13 +201,13 @@ class Expressions:
         Operands that are the very objects of the last time give the very result of the last time. Where only a scalar
         is added, `origin_of` remembers the vector it was added to: memory can then see an access that moves along.
         """
-        known = self._integers.get(node)
+        known = self._integers.get((node, kind))
         if known is not None and _same_operand(known[0], left) and _same_operand(known[1], right):
             return known[2]
         result = OPERATORS[kind](left.astype(dtype, copy=False), right.astype(dtype, copy=False))
         if known is not None:
             self._origins.pop(id(known[2]), None)
-        self._integers[node] = (left, right, result)
+        self._integers[node, kind] = (left, right, result)
         if kind in (ast.Add, ast.Sub) and dtype.kind == "i":
             if isinstance(right, np.generic):
                 vector, shift = self.origin_of(left)
