@@ -108,7 +108,10 @@ def unreadable(lab: Lab, student: str, shown_as: str, problem: str, greeting: Gr
 
 def not_run(check: Check, reason: str, *, fault: bool = False) -> CheckResult:
     secret = "check" if check.hidden else ""
-    return CheckResult(check.name, check.title, "not run", 0, check.points, message=reason, fault=fault, secret=secret)
+    return CheckResult(
+        check.name, check.title, "not run", 0, check.points,
+        message=reason, fault=fault, bonus=check.bonus, secret=secret,
+    )  # fmt: skip
 
 
 # ---- what the lab requires -----------------------------------------------------------------------
@@ -193,6 +196,7 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         measured=plain(attempt.measured),
         source=attempt.comparison.source if attempt.comparison is not None else None,
         pictures=tuple(attempt.pictures),
+        bonus=check.bonus,
         secret=secrecy(grading, check),
     )
 

@@ -58,6 +58,7 @@ class CheckResult:
     source: Source | None = None  # for speed: measured or simulated
     pictures: tuple[Picture, ...] = ()
     fault: bool = False  # "not run" because the grader or the machine failed, not the student
+    bonus: bool = False  # its points come on top of full marks, and the lab is passed without it
     secret: Secret = ""  # what of it students must not see: withheld.py takes that out of what they get
 
 
@@ -89,12 +90,13 @@ class Result:
 
     @property
     def max_points(self) -> float:
-        return sum(check.max_points for check in self.checks)
+        """Full marks; what a bonus earns comes on top."""
+        return sum(check.max_points for check in self.checks if not check.bonus)
 
     @property
     def outcome(self) -> Outcome:
-        """failed if any check failed; "not run" if none failed but some could not be run; else passed."""
-        outcomes = {check.outcome for check in self.checks}
+        """failed if any check failed; "not run" if none failed but some could not be run; else passed (bonus aside)."""
+        outcomes = {check.outcome for check in self.checks if not check.bonus or check.fault}
         if "failed" in outcomes or self.error:
             return "failed"
         return "not run" if "not run" in outcomes else "passed"

@@ -66,6 +66,7 @@ class Check:
     points: float
     after: tuple[str, ...]
     judge: Judge
+    bonus: bool = False  # its points come on top of the lab's, and failing it fails nothing
     hidden: bool = False  # from an instructor's second spec: students see its verdict and nothing else
 
 
@@ -100,7 +101,8 @@ class Lab:
 
     @property
     def points(self) -> float:
-        return sum(each.points for each in self.checks)
+        """What full marks are; a bonus comes on top."""
+        return sum(each.points for each in self.checks if not each.bonus)
 
     @property
     def notebook(self) -> Path:
@@ -112,15 +114,17 @@ class Lab:
         return self.folder / self.baseline if self.baseline else None
 
 
-def check(*, points: float, after: Sequence[str] = ()) -> Callable[[Judge], Judge]:
+def check(*, points: float, after: Sequence[str] = (), bonus: bool = False) -> Callable[[Judge], Judge]:
     """Marks a function of a spec as a check worth `points`; "not run" where a check named in `after` did not pass.
+
+    A `bonus` is for who wants to go on: its points come on top of full marks, and the lab is passed without it.
 
     The function may return a line to show when it passed ("2.8 times the baseline").
     """
 
     def mark(judge: Judge) -> Judge:
         title = " ".join((inspect.getdoc(judge) or "").split("\n\n")[0].split())
-        judge.as_check = Check(judge.__name__, title, points, tuple(after), judge)  # type: ignore[attr-defined]
+        judge.as_check = Check(judge.__name__, title, points, tuple(after), judge, bonus)  # type: ignore[attr-defined]
         return judge
 
     return mark

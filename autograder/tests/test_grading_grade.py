@@ -246,3 +246,15 @@ def test_the_key_holds_submission_spec_seed_and_device(tmp_path):
     (tmp_path / "spec.py").write_text("other")
     keys.add(result_key(lab, path, "s", "d"))
     assert len(keys) == 5 and result_key(lab, path, "s", "d") in keys
+
+
+@pytest.mark.parametrize(("threshold", "points"), [(2, 5), (4, 2)])
+def test_a_bonus_comes_on_top_of_full_marks_and_fails_nobody(threshold, points):
+    @check(points=3, bonus=True)
+    def is_very_fast(attempt):
+        """It is very fast."""
+        return attempt.speedup([], threshold=threshold, no_points_at=threshold - 0.5)
+
+    result = graded(double, doubles, is_very_fast)
+    assert (result.outcome, result.points, result.max_points) == ("passed", points, 2)
+    assert lab_with(doubles, is_very_fast).points == 2
