@@ -15,14 +15,26 @@ from typing import Any, Protocol
 import numpy as np
 
 from autograder.errors import KernelFault, Line, SubmissionError
-from autograder.language.host_names import ARRAY_ATTRIBUTES, METHODS, call_library, library_value
+from autograder.language.host_limits import (
+    ITERABLE,
+    MOST_ITEMS,
+    check_bits,
+    check_key,
+    check_magnitude,
+    contains,
+    fixed,
+    handed_back,
+    shown,
+    spread,
+    weigh,
+)
+from autograder.language.host_names import ARRAY_ATTRIBUTES, METHOD_KEYWORDS, METHODS, call_library, library_value
 from autograder.language.program import Function, Program, Reference, reachable
 from autograder.language.validate import validate_kernel
 
-MOST_STEPS = 200_000  # statements and expressions of host code
+MOST_STEPS = 50_000  # statements and expressions of host code: thousands of launches, but no product of matrices
 MOST_CALLS = 40  # host functions calling each other, deepest
-MOST_BITS = 4096  # of an integer
-MOST_ITEMS = 100_000  # of a list, tuple or string
+MOST_ARGUMENTS = 255  # of one call
 
 BUILTINS = frozenset(
     "abs bool divmod enumerate float int isinstance len list max min pow print range reversed round sorted str sum "
@@ -36,8 +48,14 @@ OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
 COMPARISONS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq,
     ast.NotEq: operator.ne, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.In: lambda a, b: contains(b, a), ast.NotIn: lambda a, b: not contains(b, a),
 }  # fmt: skip
+
+
+SIGNS: dict[type, Callable[[Any], Any]] = {
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
+}  # fmt: skip
+ITEMS_A_STEP = 16  # items that a library function works through in the time of one step
 
 
 class Backend(Protocol):
@@ -89,17 +107,20 @@ class Method:
 
 
 def call(program: Program, function: Function, arguments: Sequence, backend: Backend) -> Any:
-    """Interprets a host function; raises `SubmissionError` (with the line) for whatever goes wrong in it."""
-    return HostInterpreter(backend).call(function, list(arguments), {}, None)
+    """Interprets a host function; raises `SubmissionError` (with the line) for whatever goes wrong in it.
+
+    Returns what it returned where that is an array, a number, text or a tuple of such; None otherwise.
+    """
+    return handed_back(HostInterpreter(backend).call(function, list(arguments), {}, None))
 
 
 def evaluate_constant(node: ast.expr, file: str, names: Any) -> Any:
-    """The value of a module-level assignment, by the same closed vocabulary, without a device."""
+    """The value of a module-level assignment, by the same closed vocabulary, without a device; nothing can change it."""
     module = ast.FunctionDef(name="the module", args=ast.arguments([], [], None, [], [], None, []), body=[], lineno=1)
     frame = Function("the module", "host", module, file, "", names)
     interpreter = HostInterpreter(None)
     interpreter.frames.append((frame, {}))
-    return interpreter.evaluate(node)
+    return interpreter.guarded(node, fixed, interpreter.evaluate(node))
 
 
 class HostInterpreter:
@@ -209,8 +230,7 @@ class HostInterpreter:
 
     def do_for(self, node: ast.For) -> None:
         items = self.evaluate(node.iter)
-        if not isinstance(items, (range, list, tuple, str, enumerate, zip, reversed)):
-            raise self.fault(node, f"Host code cannot loop over a {type(items).__name__}.", "Loop over range(...).")
+        self.check_iterable(node, items)
         for item in items:
             self.step(node)
             self.assign(node.target, item)
@@ -222,12 +242,16 @@ class HostInterpreter:
                 continue
         self.body(node.orelse)
 
+    def check_iterable(self, node: ast.AST, items: Any) -> None:
+        if not isinstance(items, ITERABLE) or (isinstance(items, np.ndarray) and not items.ndim):
+            raise self.fault(node, f"Host code cannot loop over a {type(items).__name__}.", "Loop over range(...).")
+
     def do_assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test):
-            raise self.fault(node, f"The assertion `{ast.unparse(node.test)}` does not hold.")
+            raise self.fault(node, f"The assertion `{shown(node.test)}` does not hold.")
 
     def do_raise(self, node: ast.Raise) -> None:
-        raise self.fault(node, f"The submission itself raises {ast.unparse(node.exc) if node.exc else 'an error'}.")
+        raise self.fault(node, f"The submission itself raises {shown(node.exc) or 'an error'}.")
 
     def do_import(self, node: ast.Import | ast.ImportFrom) -> None:
         from autograder.language.modules import imported
@@ -243,13 +267,13 @@ class HostInterpreter:
         if isinstance(target, ast.Name):
             self.frames[-1][1][target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
-            if not isinstance(value, (tuple, list, range)) or len(value) != len(target.elts):
+            if not isinstance(value, (tuple, list, range)) or self.guarded(target, len, value) != len(target.elts):
                 raise self.fault(target, f"This cannot be unpacked into {len(target.elts)} variables.")
             for each, part in zip(target.elts, value, strict=True):
                 self.assign(each, part)
         elif isinstance(target, ast.Subscript):
             owner, key = self.evaluate(target.value), self.evaluate(target.slice)
-            self.guarded(target, operator.setitem, owner, key, value)
+            self.guarded(target, _set_item, owner, key, value)
         else:
             raise self.fault(target, "This cannot be assigned to in a submission.")
 
@@ -263,7 +287,7 @@ class HostInterpreter:
         return method(node)
 
     def on_constant(self, node: ast.Constant) -> Any:
-        return node.value
+        return self.guarded(node, check_bits, node.value)
 
     def on_name(self, node: ast.Name) -> Any:
         return self.name(node)
@@ -285,9 +309,17 @@ class HostInterpreter:
         return self.items(node)
 
     def items(self, node: ast.Tuple | ast.List) -> list:
+        return self.several(node.elts)
+
+    def several(self, nodes: Sequence[ast.expr]) -> list:
+        """The values of some expressions, those under a `*` spread out."""
         found: list = []
-        for each in node.elts:
-            found.extend(self.evaluate(each.value) if isinstance(each, ast.Starred) else [self.evaluate(each)])
+        for each in nodes:
+            if isinstance(each, ast.Starred):
+                found.extend(self.guarded(each, spread, self.evaluate(each.value)))
+                self.steps += len(found) // ITEMS_A_STEP
+            else:
+                found.append(self.evaluate(each))
         return found
 
     def on_slice(self, node: ast.Slice) -> slice:
@@ -298,7 +330,9 @@ class HostInterpreter:
 
     def on_formattedvalue(self, node: ast.FormattedValue) -> str:
         value = self.evaluate(node.value)
-        return str(value)[:200] if isinstance(value, (int, float, str, tuple, list, np.generic)) else "..."
+        self.weigh(node, value)
+        known = isinstance(value, (int, float, str, tuple, list, np.generic))
+        return self.guarded(node, str, value)[:200] if known else "..."
 
     def on_binop(self, node: ast.BinOp) -> Any:
         return self.operate(node, node.op, self.evaluate(node.left), self.evaluate(node.right))
@@ -307,41 +341,21 @@ class HostInterpreter:
         if type(op) not in OPERATORS:
             raise self.fault(node, "This operator cannot be used in host code.")
         for value in (left, right):
-            if not isinstance(value, (int, float, complex, np.generic, str, tuple, list)):
+            if not isinstance(value, (int, float, complex, np.number, np.bool_, str, tuple, list)):
                 raise self.fault(
                     node, f"Host code cannot compute with a {type(value).__name__}.",
                     "Arithmetic on arrays belongs in a kernel.",
                 )  # fmt: skip
-        self.check_magnitude(node, op, left, right)
+        self.guarded(node, check_magnitude, op, left, right)
         return self.guarded(node, OPERATORS[type(op)], left, right)
-
-    def check_magnitude(self, node: ast.AST, op: ast.operator, left: Any, right: Any) -> None:
-        """Refuses results that would fill the memory: huge powers, shifts and repeated sequences."""
-        whole = isinstance(left, int) and isinstance(right, int)
-        if isinstance(op, (ast.Pow, ast.LShift)) and whole:
-            bits = right if isinstance(op, ast.LShift) else max(1, left.bit_length()) * right
-            if bits > MOST_BITS:
-                raise self.fault(node, "This number is too large.")
-        if isinstance(op, ast.Mult):
-            if whole and left.bit_length() + right.bit_length() > MOST_BITS:
-                raise self.fault(node, "This number is too large.")
-            for sequence, times in ((left, right), (right, left)):
-                if isinstance(sequence, (str, tuple, list)) and isinstance(times, int):
-                    if len(sequence) * max(0, times) > MOST_ITEMS:
-                        raise self.fault(node, "This sequence is too long.")
-        if isinstance(op, ast.Add) and isinstance(left, (str, tuple, list)) and isinstance(right, (str, tuple, list)):
-            if len(left) + len(right) > MOST_ITEMS:
-                raise self.fault(node, "This sequence is too long.")
-        if isinstance(op, ast.Mod) and isinstance(left, str):
-            raise self.fault(node, "Host code cannot format strings with %.", "Use an f-string.")
 
     def on_unaryop(self, node: ast.UnaryOp) -> Any:
         value = self.evaluate(node.operand)
         if isinstance(node.op, ast.Not):
             return not self.as_truth(node, value)
-        if not isinstance(value, (int, float, complex, np.generic)):
+        if not isinstance(value, (int, float, complex, np.number, np.bool_)):
             raise self.fault(node, f"Host code cannot negate a {type(value).__name__}.")
-        return {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(node.op)](value)
+        return self.guarded(node, SIGNS[type(node.op)], value)
 
     def on_boolop(self, node: ast.BoolOp) -> Any:
         value: Any = None
@@ -355,6 +369,7 @@ class HostInterpreter:
         left = self.evaluate(node.left)
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(right_node)
+            self.weigh(node, left, right)
             if not self.as_truth(node, self.guarded(node, COMPARISONS[type(op)], left, right)):
                 return False
             left = right
@@ -367,7 +382,9 @@ class HostInterpreter:
         if len(node.generators) != 1 or node.generators[0].is_async:
             raise self.fault(node, "Host code may have one `for` in a comprehension.")
         generator, found = node.generators[0], []
-        for item in self.evaluate(generator.iter):
+        items = self.evaluate(generator.iter)
+        self.check_iterable(node, items)
+        for item in items:
             self.step(node)
             self.assign(generator.target, item)
             if all(self.truth(test) for test in generator.ifs):
@@ -381,8 +398,8 @@ class HostInterpreter:
         if isinstance(owner, Function):
             return self.configure(node, owner, key)
         if isinstance(owner, (int, float, Reference)) or owner is None:
-            raise self.fault(node, f"`{ast.unparse(node.value)}` cannot be indexed.")
-        return self.guarded(node, operator.getitem, owner, key)
+            raise self.fault(node, f"`{shown(node.value)}` cannot be indexed.")
+        return self.guarded(node, _item, owner, key)
 
     def configure(self, node: ast.AST, kernel: Function, key: Any) -> Configured:
         if kernel.kind != "kernel":
@@ -392,7 +409,10 @@ class HostInterpreter:
             )  # fmt: skip
         if not isinstance(key, tuple) or not 2 <= len(key) <= 4:
             raise self.fault(node, "A launch needs a grid and a block.", f"Write {kernel.name}[grid, block](...).")
-        return Configured(kernel, key[0], key[1], key[3] if len(key) == 4 else 0)
+        shared_bytes = key[3] if len(key) == 4 else 0
+        if not isinstance(shared_bytes, (int, np.integer)) or shared_bytes < 0:
+            raise self.fault(node, "The dynamic shared memory of a launch is a whole number of bytes, 0 or more.")
+        return Configured(kernel, key[0], key[1], int(shared_bytes))
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         owner, name = self.evaluate(node.value), node.attr
@@ -410,23 +430,27 @@ class HostInterpreter:
 
     def on_call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
-        arguments: list = []
-        for each in node.args:
-            arguments.extend(self.evaluate(each.value) if isinstance(each, ast.Starred) else [self.evaluate(each)])
+        arguments = self.several(node.args)
         keywords: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
                 raise self.fault(node, "`**` cannot be used in a call here.")
             keywords[keyword.arg] = self.evaluate(keyword.value)
+        if len(arguments) > MOST_ARGUMENTS:
+            raise self.fault(node, f"A call may have at most {MOST_ARGUMENTS} arguments here.")
+        self.weigh(node, *arguments, *keywords.values())
         if isinstance(function, (Configured, ForAll)):
+            if keywords:
+                raise self.fault(node, "A kernel takes no arguments by keyword.")
             return self.launch(node, function, arguments)
         if isinstance(function, Function):
             return self.call(function, arguments, keywords, node)
         if isinstance(function, Method):
             return self.method(node, function, arguments, keywords)
         if isinstance(function, Reference):
-            return self.guarded(node, call_library, function, self.backend, arguments, keywords)
-        raise self.fault(node, f"`{ast.unparse(node.func)}` is not a function.")
+            result = self.guarded(node, call_library, function, self.backend, arguments, keywords)
+            return self.guarded(node, check_bits, result)
+        raise self.fault(node, f"`{shown(node.func)}` is not a function.")
 
     def launch(self, node: ast.AST, configured: Configured | ForAll, arguments: list) -> None:
         if self.backend is None:
@@ -448,6 +472,9 @@ class HostInterpreter:
             if len(arguments) != 1 or not isinstance(arguments[0], (int, np.integer)):
                 raise self.fault(node, "forall takes the number of threads.")
             return ForAll(method.owner, int(arguments[0]))
+        unknown = set(keywords) - METHOD_KEYWORDS
+        if unknown:
+            raise self.fault(node, f"`.{method.name}` takes no `{sorted(unknown)[0]}` in a submission.")
         if method.name == "copy_to_host" and self.backend is not None and not arguments:
             return self.backend.copy_to_host(method.owner)
         return self.guarded(node, getattr(method.owner, method.name), *arguments, **keywords)
@@ -462,6 +489,12 @@ class HostInterpreter:
             raise self.fault(node, "An array is neither true nor false.")
         return bool(value)
 
+    def weigh(self, node: ast.AST, *values: Any) -> None:
+        """Counts the items of values that Python is about to walk through; a fault where they are too many."""
+        for value in values:
+            if isinstance(value, (list, tuple)):
+                self.steps += self.guarded(node, weigh, value) // ITEMS_A_STEP
+
     def guarded(self, node: ast.AST, function: Callable, *arguments: Any, **keywords: Any) -> Any:
         """Calls one of our functions on the submission's values; Python's complaint becomes a fault with the line."""
         try:
@@ -473,7 +506,7 @@ class HostInterpreter:
         except SubmissionError:
             raise
         except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
-            raise self.fault(node, f"`{ast.unparse(node)[:80]}` fails: {error}.") from None
+            raise self.fault(node, f"`{shown(node)}` fails: {error}.") from None
 
     def step(self, node: ast.AST) -> None:
         self.steps += 1
@@ -491,6 +524,19 @@ class HostInterpreter:
 
     def fault(self, node: ast.AST | None, message: str, remedy: str = "") -> KernelFault:
         return KernelFault(message, line=self.line(node), remedy=remedy)
+
+
+def _item(owner: Any, key: Any) -> Any:
+    if isinstance(owner, np.ndarray) or hasattr(type(owner), "copy_to_host"):
+        check_key(key)
+    return owner[key]
+
+
+def _set_item(owner: Any, key: Any, value: Any) -> None:
+    if isinstance(owner, np.ndarray) or hasattr(type(owner), "copy_to_host"):
+        check_key(key)
+        weigh(value)
+    owner[key] = value
 
 
 def is_array(value: Any) -> bool:

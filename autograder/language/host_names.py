@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
+from autograder.language.host_limits import MOST_BITS, listed, number, numbers
 from autograder.language.program import Reference
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "dtype", "size", "ndim", "nbytes", "strides", "T", "itemsize"})
@@ -16,10 +17,13 @@ METHODS: dict[str, frozenset[str]] = {
     "device array": frozenset({"copy_to_host", "copy_to_device", "reshape", "ravel", "transpose", "is_c_contiguous"}),
     "ndarray": frozenset({"copy", "reshape", "ravel", "astype", "item", "max", "min", "sum", "fill", "transpose"}),
     "list": frozenset({"append", "pop", "reverse", "copy", "index"}),
+    "FixedList": frozenset({"copy", "index"}),
     "int": frozenset({"bit_length"}),
     "NoStream": frozenset({"synchronize"}),
 }
+METHOD_KEYWORDS = frozenset({"axis", "dtype", "stream"})
 MOST_ELEMENTS = 2**28
+MOST_ROUNDED_DIGITS = 400
 
 
 class NoStream:
@@ -49,9 +53,10 @@ def call_library(function: Reference, backend: Any, arguments: list, keywords: d
     path = function.path
     dtype = getattr(function, "dtype", None)
     if dtype is not None:
-        return dtype.type(*arguments)
+        return dtype.type(*map(number, arguments))
     keywords = {name: _as_dtype(value) for name, value in keywords.items() if name != "stream"}
-    arguments = [_as_dtype(value) for value in arguments]
+    if path != "builtins.isinstance":  # which is asked about types of Python's, not of arrays
+        arguments = [_as_dtype(value) for value in arguments]
     if path in DEVICE_CALLS:
         if backend is None:
             raise KernelFault(f"`{path.removeprefix('numba.')}` cannot be used at module level of a submission.")
@@ -80,22 +85,44 @@ def _small(shape: Any) -> Any:
     size = 1
     for extent in extents:
         size *= int(extent)
-    if size > MOST_ELEMENTS:
-        raise KernelFault(f"An array of shape {shape} is too large.")
+        if size > MOST_ELEMENTS:
+            raise KernelFault(f"An array of shape {shape} is too large.")
     return shape
 
 
-def _limited_range(*bounds: int) -> range:
-    return range(*bounds)
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int):
+        if max(1, base.bit_length()) * exponent > MOST_BITS:
+            raise KernelFault("This number is too large.")
+        return base**exponent
+    return math.pow(base, exponent)
 
 
-def _listed(items: Any = ()) -> list:
-    found = []
-    for item in items:
-        found.append(item)
-        if len(found) > 100_000:
-            raise KernelFault("This list is too long for host code.")
-    return found
+def _product(items: Any) -> Any:
+    factors = numbers(items)
+    if sum(each.bit_length() for each in factors if isinstance(each, int)) > MOST_BITS:
+        raise KernelFault("This number is too large.")
+    return math.prod(factors)
+
+
+def _rounded(value: Any, digits: int | None = None) -> Any:
+    if digits is not None and abs(digits) > MOST_ROUNDED_DIGITS:
+        raise KernelFault(f"Host code rounds to at most {MOST_ROUNDED_DIGITS} digits.")
+    return round(number(value), digits)
+
+
+def _extreme(choose: Callable[[list], Any]) -> Callable[..., Any]:
+    def chosen(*values: Any) -> Any:
+        return choose(numbers(values[0] if len(values) == 1 else values))
+
+    return chosen
+
+
+def _on_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    def computed(*values: Any) -> Any:
+        return function(*map(number, values))
+
+    return computed
 
 
 def _array_like(backend: Any, array: Any, **options: Any) -> Any:
@@ -119,41 +146,41 @@ CALLS: dict[str, Callable[..., Any]] = {
     "numba.cuda.stream": lambda: NoStream(),
     "numba.cuda.default_stream": lambda: NoStream(),
     "numba.cuda.pinned_array": lambda shape, dtype=np.float64, **_: np.zeros(_small(shape), dtype),
-    "builtins.abs": abs,
-    "builtins.all": lambda items: all(_listed(items)),
-    "builtins.any": lambda items: any(_listed(items)),
+    "builtins.abs": _on_numbers(abs),
+    "builtins.all": lambda items: all(numbers(items)),
+    "builtins.any": lambda items: any(numbers(items)),
     "builtins.bool": bool,
-    "builtins.divmod": divmod,
+    "builtins.divmod": _on_numbers(divmod),
     "builtins.enumerate": enumerate,
     "builtins.float": float,
     "builtins.int": int,
     "builtins.isinstance": _is_instance,
     "builtins.len": len,
-    "builtins.list": _listed,
-    "builtins.max": max,
-    "builtins.min": min,
-    "builtins.pow": lambda a, b: math.pow(a, b) if isinstance(b, float) else a ** min(int(b), 1024),
+    "builtins.list": listed,
+    "builtins.max": _extreme(max),
+    "builtins.min": _extreme(min),
+    "builtins.pow": lambda a, b: _power(number(a), number(b)),
     "builtins.print": lambda *words, **_: None,  # nobody reads it while grading
-    "builtins.range": _limited_range,
-    "builtins.reversed": lambda items: list(reversed(_listed(items))),
-    "builtins.round": round,
-    "builtins.sorted": lambda items: sorted(_listed(items)),
+    "builtins.range": range,
+    "builtins.reversed": lambda items: list(reversed(listed(items))),
+    "builtins.round": _rounded,
+    "builtins.sorted": lambda items: sorted(numbers(items)),
     "builtins.str": lambda value="": str(value)[:200],
-    "builtins.sum": lambda items, start=0: sum(_listed(items), start),
-    "builtins.tuple": lambda items=(): tuple(_listed(items)),
+    "builtins.sum": lambda items, start=0: sum(numbers(items), number(start)),
+    "builtins.tuple": lambda items=(): tuple(listed(items)),
     "builtins.zip": zip,
     **{
-        f"math.{name}": getattr(math, name)
+        f"math.{name}": _on_numbers(getattr(math, name))
         for name in "ceil floor trunc sqrt log log2 log10 exp pow fabs gcd isqrt hypot fmod copysign".split()
     },
-    "math.prod": lambda items: math.prod(_listed(items)),
-    "numpy.ceil": np.ceil,
-    "numpy.floor": np.floor,
-    "numpy.sqrt": np.sqrt,
-    "numpy.log": np.log,
-    "numpy.log2": np.log2,
-    "numpy.maximum": np.maximum,
-    "numpy.minimum": np.minimum,
+    "math.prod": _product,
+    "numpy.ceil": _on_numbers(np.ceil),
+    "numpy.floor": _on_numbers(np.floor),
+    "numpy.sqrt": _on_numbers(np.sqrt),
+    "numpy.log": _on_numbers(np.log),
+    "numpy.log2": _on_numbers(np.log2),
+    "numpy.maximum": _on_numbers(np.maximum),
+    "numpy.minimum": _on_numbers(np.minimum),
     "numpy.zeros": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
     "numpy.ones": lambda shape, dtype=np.float64: np.ones(_small(shape), dtype),
     "numpy.empty": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
@@ -161,12 +188,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "numpy.zeros_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.empty_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.ones_like": lambda array, dtype=None: np.ones(array.shape, dtype or array.dtype),
-    "numpy.array": lambda items, dtype=None: np.array(
-        items if isinstance(items, np.ndarray) else _listed(items), dtype
-    ),
+    "numpy.array": lambda items, dtype=None: np.array(items if isinstance(items, np.ndarray) else listed(items), dtype),
     "numpy.asarray": lambda items, dtype=None: np.asarray(items, dtype),
     "numpy.ascontiguousarray": np.ascontiguousarray,
     "numpy.arange": lambda *bounds, dtype=None: np.arange(*(_small(b) for b in bounds), dtype=dtype),
-    "numpy.prod": lambda items: int(np.prod(_listed(items))),
+    "numpy.prod": lambda items: int(_product(items)),
     "numpy.dtype": np.dtype,
 }

@@ -50,8 +50,10 @@ class ModuleNames(Mapping[str, object]):
             if name in self._asked:
                 raise SubmissionError(f"`{name}` is defined by itself.", line=Line(found.file, found.node.lineno))
             self._asked.add(name)
-            found = self._evaluate(found)
-            self._asked.discard(name)
+            try:
+                found = self._evaluate(found)
+            finally:
+                self._asked.discard(name)
         self._values[name] = found
         return found
 

@@ -100,6 +100,9 @@ class DeviceArray:
 
     def __getitem__(self, key: Any) -> Any:
         """A view for slices; a single element is copied to the host, as Numba does."""
+        keys = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(each, (list, np.ndarray, bool, np.bool_)) for each in keys):  # NumPy would give a copy
+            raise KernelFault("A device array is indexed with integers and slices, as Numba's are.")
         host = self._host_view()
         part = host[key]
         if not isinstance(part, np.ndarray):

@@ -1,0 +1,169 @@
+"""What host code of a submission may hold: how large numbers and sequences grow, what indexes an array, what stays fixed.
+
+Host code is interpreted with Python's own numbers and lists, so each of these limits is asked before Python is: a
+single operation on a nested list, a long range or a huge integer could otherwise take hours or all memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault
+
+MOST_BITS = 4096  # of an integer
+MOST_ITEMS = 100_000  # of a list, tuple or string, nested ones counted through
+MOST_RETURNED = 64  # values in a tuple that a host function returns
+MOST_RETURNED_BYTES = 2**28
+ITERABLE = (range, list, tuple, str, enumerate, zip, reversed, np.ndarray)
+
+
+class FixedList(list):
+    """A list made at module level: it stays as it was made, so that no call can leave something for the next."""
+
+    def __setitem__(self, *_: Any) -> None:
+        raise TypeError("a list made at module level stays as it is")
+
+    __delitem__ = __setitem__
+
+
+def fixed(value: Any) -> Any:
+    """A module-level value that no function can change: iterators become tuples, arrays read-only."""
+    weigh(value)
+    if isinstance(value, list):
+        return FixedList(fixed(each) for each in value)
+    if isinstance(value, tuple):
+        return tuple(fixed(each) for each in value)
+    if isinstance(value, (zip, enumerate, reversed)):
+        return tuple(fixed(each) for each in listed(value))
+    if isinstance(value, np.ndarray):
+        value = value.copy()
+        value.flags.writeable = False
+    return value
+
+
+def weigh(value: Any) -> int:
+    """How many items a value holds, those of nested lists each time that they are met; a fault where it is too many."""
+    if not isinstance(value, (list, tuple)):
+        return 0
+    count, stack = 0, [value]
+    while stack:
+        current = stack.pop()
+        count += len(current)
+        if count > MOST_ITEMS:
+            raise KernelFault("This is too long for host code: work on many values belongs in a kernel.")
+        stack.extend(each for each in current if isinstance(each, (list, tuple)))
+    return count
+
+
+def listed(items: Iterable = ()) -> list:
+    """The items of whatever can be looped over; a fault where they are too many."""
+    found = list(itertools.islice(iter(items), MOST_ITEMS + 1))
+    if len(found) > MOST_ITEMS:
+        raise KernelFault("This is too long for host code: work on many values belongs in a kernel.")
+    return found
+
+
+def numbers(items: Iterable) -> list:
+    """The items, all of them numbers or text: sums and products of whole arrays are a kernel's work."""
+    found = listed(items)
+    for each in found:
+        number(each)
+    return found
+
+
+def number(value: Any) -> Any:
+    """The value, where it is a number, a truth value or text; a fault for arrays and lists."""
+    if isinstance(value, (bool, int, float, complex, str, np.number, np.bool_)):
+        return value
+    raise KernelFault(
+        f"Host code cannot compute with a {type(value).__name__}.", remedy="Arithmetic on arrays belongs in a kernel."
+    )
+
+
+def check_bits(value: Any) -> Any:
+    """The value, unless it is an integer of too many digits."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        raise KernelFault("This number is too large.")
+    return value
+
+
+def check_magnitude(op: ast.operator, left: Any, right: Any) -> None:
+    """Refuses results that would fill the memory: huge powers, shifts and repeated sequences."""
+    whole = isinstance(left, int) and isinstance(right, int)
+    if isinstance(op, (ast.Pow, ast.LShift, ast.Mult)) and whole:
+        bits = {
+            ast.LShift: lambda: left.bit_length() + right,
+            ast.Pow: lambda: max(1, left.bit_length()) * right,
+            ast.Mult: lambda: left.bit_length() + right.bit_length(),
+        }[type(op)]()
+        if bits > MOST_BITS:
+            raise KernelFault("This number is too large.")
+    sequences = [each for each in (left, right) if isinstance(each, (str, tuple, list))]
+    if not sequences:
+        return
+    if isinstance(op, ast.Mod):
+        raise KernelFault("Host code cannot format strings with %.", remedy="Use an f-string.")
+    if isinstance(op, ast.Mult):
+        times = next((int(each) for each in (left, right) if isinstance(each, (int, np.integer))), None)
+        if times is None:
+            raise KernelFault("A sequence can only be repeated a whole number of times.")
+        if len(sequences[0]) * max(0, times) > MOST_ITEMS:
+            raise KernelFault("This sequence is too long.")
+    elif len(sequences) < 2:
+        raise KernelFault(
+            f"Host code cannot compute with a {type(sequences[0]).__name__} and a number.",
+            remedy="Arithmetic on arrays belongs in a kernel.",
+        )
+    elif sum(map(len, sequences)) > MOST_ITEMS:
+        raise KernelFault("This sequence is too long.")
+
+
+def contains(container: Any, item: Any) -> bool:
+    """`item in container`, without walking through what is only a recipe for numbers."""
+    if isinstance(container, range):
+        return isinstance(item, (int, np.integer)) and int(item) in container
+    if isinstance(container, (str, list, tuple)):
+        return item in container
+    raise KernelFault(f"`in` cannot be used with a {type(container).__name__} here.")
+
+
+def check_key(key: Any) -> None:
+    """Refuses any index of an array but integers, slices, `...` and `None`: index arrays are a kernel's work."""
+    for each in key if isinstance(key, tuple) else (key,):
+        whole = isinstance(each, (int, np.integer)) and not isinstance(each, bool)
+        if not (whole or each is None or each is Ellipsis or isinstance(each, slice)):
+            raise KernelFault(f"Host code indexes arrays with integers and slices, not with a {type(each).__name__}.")
+
+
+def shown(node: ast.AST | None, most: int = 80) -> str:
+    """Source text of a node for a message, cut short; some trees hold numbers too long to be printed."""
+    try:
+        text = ast.unparse(node) if node is not None else ""
+    except (ValueError, RecursionError):
+        return "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def handed_back(value: Any) -> Any:
+    """What a host function returned, where that is numbers, text or arrays; None for anything else."""
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_single, value)) if len(value) <= MOST_RETURNED else None
+    return value if hasattr(type(value), "copy_to_host") else _single(value)
+
+
+def _single(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value if value.nbytes <= MOST_RETURNED_BYTES and not value.dtype.hasobject else None
+    return value if isinstance(value, (bool, int, float, complex, str, np.number, np.bool_)) else None
+
+
+def spread(value: Any) -> Iterator[Any]:
+    """What `*value` stands for."""
+    if not isinstance(value, ITERABLE):
+        raise KernelFault(f"A {type(value).__name__} cannot be spread out with `*`.")
+    return iter(listed(value))
