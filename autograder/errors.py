@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_CHARACTERS = 240  # of a message that may quote a submission
+MOST_FILE_CHARACTERS = 100
+
 
 @dataclass(frozen=True, order=True)
 class Line:
@@ -44,6 +47,13 @@ def _rebuild(kind: type[KitError], message: str, line: Line | None, remedy: str)
     return kind(message, line=line, remedy=remedy)
 
 
+def one_line(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Text as one line that can be shown anywhere: no line breaks, no control characters, not too long."""
+    plain = "".join(each if each.isprintable() else " " for each in text[: 4 * most])
+    plain = " ".join(plain.split())
+    return plain if len(plain) <= most else plain[: most - 4] + " ..."
+
+
 class UsageError(KitError):
     """The command or call cannot be carried out as given (no such lab, no such file): exit code 2."""
 
@@ -52,6 +62,11 @@ class SubmissionError(KitError):
     """The submitted text cannot be graded as it stands (syntax, a missing function, a forbidden import): exit code 1."""
 
     exit_code = 1
+
+    def __init__(self, message: str, *, line: Line | None = None, remedy: str = "") -> None:
+        if line is not None:
+            line = Line(one_line(line.file, MOST_FILE_CHARACTERS), line.number)
+        super().__init__(one_line(message), line=line, remedy=one_line(remedy))  # names and quoted text are a student's
 
 
 class KernelFault(SubmissionError):

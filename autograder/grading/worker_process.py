@@ -31,6 +31,7 @@ from autograder.grading.jobs import (
     send,
 )
 from autograder.language import parse_program, read_submission
+from autograder.language.modules import reference
 from autograder.language.program import Function, Program
 from autograder.live import wants_gpu
 
@@ -92,6 +93,7 @@ class Session:
     def __init__(self, begin: Begin) -> None:
         self.limits: Limits = begin.limits
         self.device = open_device(begin.device)
+        reference("numpy.float32")  # imports what reading needs now, outside every submission's time
         self.simulated: Device | None = self.device if self.device.source == "simulated" else None
         # Devices open first: a driver may need what the limits forbid.
         if self.device.source == "measured":

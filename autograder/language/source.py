@@ -12,10 +12,12 @@ from autograder.errors import Line, SubmissionError, UsageError
 
 MOST_BYTES = 5 * 1024 * 1024  # a notebook with its pictures; source alone is a few KiB
 MOST_SOURCE_CHARACTERS = 400_000
+MOST_CELLS = 2_000
 
 # cell magics that still run the cell's code as Python; any other one hands the cell to something else
 _TRANSPARENT = re.compile(r"^%%(time|timeit|capture|prun)\b")
-_MAGIC_LINE = re.compile(r"^\s*[%!?]|^\s*[\w.]+\?{1,2}\s*$|^\s*[\w, ]+=\s*[%!]")
+# held against a line without its indentation; no two parts that repeat can match the same characters
+_MAGIC_LINE = re.compile(r"[%!?]|[\w.]+\?{1,2}$|[\w, ]+=\s*[%!]")
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,15 @@ def submission_from_bytes(label: str, data: bytes) -> Submission:
 
 def submission_from_cells(label: str, cells: Iterable[tuple[str, str]], is_notebook: bool = True) -> Submission:
     """A submission made of (name shown to people, source text) pairs."""
-    kept = tuple(Cell(name, _without_magics(text) if is_notebook else text) for name, text in cells)
-    total = sum(len(cell.text) for cell in kept)
+    cells = list(cells)
+    total = sum(len(text) for _, text in cells)
     if total > MOST_SOURCE_CHARACTERS:
         raise SubmissionError(
             f"{label} holds {total:,} characters of code; a submission may hold {MOST_SOURCE_CHARACTERS:,}."
         )
+    if len(cells) > MOST_CELLS:
+        raise SubmissionError(f"{label} has {len(cells):,} code cells; a submission may have {MOST_CELLS:,}.")
+    kept = tuple(Cell(name, _without_magics(text) if is_notebook else text) for name, text in cells)
     return Submission(label, kept, is_notebook)
 
 
@@ -104,6 +109,8 @@ def _notebook(label: str, text: str) -> Submission:
             line=Line(label, error.lineno),
             remedy="Open it in JupyterLab and save it again.",
         ) from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise SubmissionError(f"{label} is not a notebook: {error}.") from None
     except RecursionError:
         raise SubmissionError(f"{label} is not a notebook: its JSON is nested too deeply.") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
@@ -131,15 +138,18 @@ def _without_magics(text: str) -> str:
         return ""
     inside_string = _string_lines(text)
     return "\n".join(
-        "" if number not in inside_string and _MAGIC_LINE.match(line) else line for number, line in enumerate(lines)
+        "" if number not in inside_string and _MAGIC_LINE.match(line.strip()) else line
+        for number, line in enumerate(lines)
     )
 
 
 def _string_lines(text: str) -> set[int]:
     """Lines (from 0) that lie inside a triple-quoted string, where a leading % is no magic."""
     inside: set[int] = set()
-    for match in re.finditer(r"('''|\"\"\")(?:.|\n)*?\1", text):
-        first = text.count("\n", 0, match.start())
-        last = text.count("\n", 0, match.end())
-        inside.update(range(first + 1, last + 1))
+    line = position = 0
+    for match in re.finditer(r"('''|\"\"\").*?\1", text, re.DOTALL):
+        first = line + text.count("\n", position, match.start())
+        position = match.end()
+        line = first + match[0].count("\n")
+        inside.update(range(first + 1, line + 1))
     return inside
