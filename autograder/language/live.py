@@ -130,7 +130,7 @@ def _as_type(value: Any) -> object:
     if type(value).__module__.startswith(("numba.core.types", "numba.cuda.types")):
         try:
             return TypeReference(f"numba.{value}", as_dtype(value))
-        except (NotImplementedError, TypeError):
+        except Exception:  # Numba raises a class of its own for each kind of type that has no dtype
             return Reference(f"numba.{value}")
     return None
 

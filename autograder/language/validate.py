@@ -10,7 +10,8 @@ from autograder.language.program import Function, Kind, Reference
 
 ALLOWED_NODES = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While,
-    ast.If, ast.Expr, ast.Pass, ast.Break, ast.Raise, ast.Continue, ast.Assert, ast.BoolOp, ast.NamedExpr, ast.BinOp, ast.UnaryOp,
+    ast.If, ast.Expr, ast.Pass, ast.Break, ast.Raise, ast.Continue, ast.Assert, ast.BoolOp, ast.NamedExpr, ast.BinOp,
+    ast.UnaryOp,
     ast.IfExp, ast.Compare, ast.Call, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List,
     ast.Tuple, ast.Slice, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip

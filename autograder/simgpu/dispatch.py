@@ -275,6 +275,6 @@ def _parameter(numba_type: Any) -> Parameter:
         if kind == "CPointer":
             return Parameter("pointer", as_dtype(numba_type.dtype))
         dtype = as_dtype(numba_type)
-    except (NotImplementedError, TypeError):
+    except Exception:  # a type without a dtype: a tuple, a record of Numba's own making
         return Parameter("other")
     return Parameter("scalar", dtype) if dtype.kind in "biufc" else Parameter("other", dtype)

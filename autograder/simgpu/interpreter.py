@@ -309,8 +309,10 @@ class Interpreter(Expressions):
                 finished = finished & ~each.lanes
             ends = after.only(finished)
             if ends.active:
-                self.do_body(node.orelse, ends)
-        return after
+                left = self.do_body(node.orelse, ends)
+                if left is not ends:
+                    after = after.only(~ends.lanes | left.lanes if left is not None else ~ends.lanes)
+        return after if after.active else None
 
     def narrowed(self, node: ast.AST, running: Mask | None, still: np.ndarray) -> Mask | None:
         if running is None:

@@ -180,10 +180,9 @@ def _array_arguments(interpreter: Interpreter, node: ast.Call, arguments: list, 
     dtype = arguments[1] if len(arguments) > 1 else keywords.get("dtype")
     constant_tuple = shape if isinstance(shape, tuple) else (shape,)
     shape_node = node.args[0] if node.args else next(k.value for k in node.keywords if k.arg == "shape")
-    local_names = interpreter.frame.variables
-    varying = [n.id for n in ast.walk(shape_node) if isinstance(n, ast.Name) and n.id in local_names]
+    varying = _varying(interpreter.frame, shape_node)
     if varying or not all(isinstance(extent, np.integer) for extent in constant_tuple):
-        what = f"`{varying[0]}` is a variable" if varying else "this is not"
+        what = f"`{varying}` is a variable" if varying else "this is not"
         raise interpreter.fault(
             node, f"The shape of a shared or local array must be a constant; {what}.",
             "Write a number, or a name defined outside the kernel.",
@@ -195,6 +194,28 @@ def _array_arguments(interpreter: Interpreter, node: ast.Call, arguments: list, 
     if isinstance(dtype, Reference) and dtype.path in _BUILTIN_TYPES:
         return shape, _BUILTIN_TYPES[dtype.path]
     raise interpreter.fault(node, "The dtype of a shared or local array must be a type such as numba.float32.")
+
+
+def _varying(frame: Any, shape: ast.AST) -> str:
+    """A name in a shape that is no constant to the compiler: a kernel's parameter, or a variable assigned anew.
+
+    A device function is compiled into its caller, so its parameters are as constant as what it is given.
+    """
+    function = frame.function
+    for name in (n.id for n in ast.walk(shape) if isinstance(n, ast.Name) and n.id in frame.variables):
+        if name in function.parameters:
+            if frame.depth == 0:
+                return name
+            continue
+        stores = [n for n in ast.walk(function.node) if isinstance(n, ast.Name) and n.id == name and _is_store(n)]
+        assigned = [n for n in ast.walk(function.node) if isinstance(n, ast.Assign) and stores[0] in n.targets]
+        if len(stores) != 1 or not assigned or _varying(frame, assigned[0].value):
+            return name
+    return ""
+
+
+def _is_store(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 @intrinsic(f"{CUDA}.shared.array")

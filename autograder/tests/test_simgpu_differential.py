@@ -1,0 +1,47 @@
+"""Random kernels on the simulated GPU against Numba on the CPU, and against Python thread by thread."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from autograder.simgpu import cuda_module
+from autograder.tests import random_kernels as kernels
+
+cuda = cuda_module.build_module()
+steady = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck), "database": None}
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    monkeypatch.setattr(cuda_module.device, "tell", lambda hazards: None)  # wrapping around is meant here
+
+
+def assert_same(body: str, ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> None:
+    for name in kernels.OUTPUTS:
+        equal = np.array_equal(ours[name], theirs[name], equal_nan=ours[name].dtype.kind == "f")
+        if not equal:
+            where = np.flatnonzero(ours[name] != theirs[name])[:5]
+            raise AssertionError(
+                f"{name}{where.tolist()}: simulated {ours[name][where]}, expected {theirs[name][where]}\n{body}"
+            )
+
+
+@settings(max_examples=120, **steady)
+@given(st.integers(0, 2**32))
+def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
+    choose = random.Random(seed)
+    body, arrays = kernels.random_body(choose, simple=True), kernels.inputs(choose)
+    assert_same(body, kernels.on_simulated_gpu(body, arrays, cuda), kernels.run_by_python(body, arrays))
+
+
+@settings(max_examples=6, **steady)
+@given(st.integers(0, 2**32))
+def test_random_kernels_of_all_types_compute_what_numba_computes_on_the_cpu(seed):
+    choose = random.Random(seed)
+    body, arrays = kernels.random_body(choose, simple=False), kernels.inputs(choose)
+    assert_same(body, kernels.on_simulated_gpu(body, arrays, cuda), kernels.compiled_by_numba(body, arrays))
