@@ -262,7 +262,7 @@ def told(calibration: Calibration) -> str:
         lines.append(f"  {answer.ratio:6.2f}  {interval}  {answer.kind:8}  {answer.name}  {wanted}".rstrip())
     untimed = [each for each in calibration.answers if not each.rounds]
     if untimed:
-        lines.append(f"  {len(untimed)} wrong answers fail an earlier check and are not timed.")
+        lines.append(f"  Not timed, for they fail an earlier check: {len(untimed)} of {len(calibration.answers)} answers.")
     lines += _at(calibration, "The threshold is", calibration.threshold)
     if calibration.recommended is None:
         return "\n".join([*lines, calibration.reason])
@@ -272,10 +272,9 @@ def told(calibration: Calibration) -> str:
 def _at(calibration: Calibration, words: str, threshold: float) -> list[str]:
     shares = calibration.failing(threshold)
     if calibration.source == "simulated":
-        fails, passes = ("fails" if shares["solution fails"] else "passes"), (
-            "passes" if shares["baseline passes"] else "fails"
-        )
-        return [f"{words} {threshold:g}. The solution {fails} and the baseline {passes}, every time (simulated)."]
+        solution = "fails" if shares["solution fails"] else "passes"
+        baseline = "passes" if shares["baseline passes"] else "fails"
+        return [f"{words} {threshold:g}. The solution {solution} and the baseline {baseline}, every time (simulated)."]
     said = "; ".join(f"the {name} in {_percent(share)} of gradings" for name, share in shares.items())
     return [f"{words} {threshold:g}. By the bootstrap, {said}."]
 

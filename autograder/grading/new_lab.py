@@ -1,0 +1,82 @@
+"""`autograder new-lab labNN_topic`: a small lab that grades at once, for its author to rewrite piece by piece.
+
+It comes with all that a lab needs: spec, baseline, solution, two wrong answers that each fail what their first line
+says, and the starter that is derived from the solution.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import GraderFault, UsageError
+from autograder.grading.labs import LAB_FOLDER, labs_root
+from autograder.grading.starters import derive
+
+IN_LABS = {"spec.py": "spec.py", "baseline.py": "baseline.py"}
+IN_SOLUTIONS = {
+    "wrong/rounds_the_size_down.py": "rounds_the_size_down.py",
+    "wrong/walks_in_pieces.py": "walks_in_pieces.py",
+}
+NAME = re.compile(r"lab(?P<number>\d\d)_(?P<topic>[a-z][a-z0-9_]*)")
+
+
+def write_new_lab(name: str) -> list[Path]:
+    """Writes labs/NAME and solutions/NAME; raises `UsageError` for a name that is none or taken."""
+    found = NAME.fullmatch(name)
+    if found is None or LAB_FOLDER.fullmatch(name) is None:
+        raise UsageError(f"`{name}` is no name for a lab.", remedy="Names are labNN_topic: lab07_prefix_sum.")
+    labs = labs_root()
+    if taken := sorted(path.name for path in labs.glob(f"lab{found['number']}_*")):
+        raise UsageError(f"There is a lab {found['number']} already: {taken[0]}.", remedy="Take another number.")
+    solutions = labs.parent / "solutions"
+    if (solutions / name).exists():
+        raise UsageError(f"{solutions / name} is there already.", remedy="Take another name, or move it away.")
+    files = {labs / name / path: _text(template, found) for path, template in IN_LABS.items()}
+    files |= {solutions / name / path: _text(template, found) for path, template in IN_SOLUTIONS.items()}
+    notebook = solutions / name / "lab.ipynb"
+    files[notebook] = notebook_text(_text("lab.py", found))
+    try:
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        starter = labs / name / "lab.ipynb"
+        starter.write_text(derive(notebook), encoding="utf-8", newline="\n")
+    except OSError as problem:
+        raise GraderFault(f"{problem.filename} cannot be written: {problem.strerror}.") from None
+    return [*files, starter]
+
+
+def _text(template: str, found: re.Match[str]) -> str:
+    text = resources.files("autograder.grading.scaffold").joinpath(f"{template}.j2").read_text(encoding="utf-8")
+    topic = found["topic"].replace("_", " ")
+    values = {"NAME": found[0], "TOPIC": topic.capitalize(), "LESSON": f"{found['number']}_{found['topic']}"}
+    for key, value in values.items():
+        text = text.replace(f"@{key}@", value)
+    return text
+
+
+def notebook_text(percent_script: str) -> str:
+    """A script in cells (`# %%` before code, `# %% [markdown]` before prose in comments) as a notebook without outputs."""
+    cells = []
+    for part in re.split(r"^# %%", percent_script, flags=re.MULTILINE)[1:]:
+        first, _, body = part.partition("\n")
+        body = body.strip("\n")
+        is_prose = "[markdown]" in first
+        if is_prose:
+            body = "\n".join(line.removeprefix("#").removeprefix(" ") for line in body.splitlines())
+        cells.append(_cell("markdown" if is_prose else "code", body, len(cells)))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    notebook = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _cell(kind: str, text: str, place: int) -> dict[str, Any]:
+    identity = hashlib.sha256(f"{place}/{text}".encode()).hexdigest()[:8]
+    cell = {"cell_type": kind, "id": identity, "metadata": {}, "source": text.splitlines(keepends=True)}
+    return cell | ({"execution_count": None, "outputs": []} if kind == "code" else {})

@@ -1,0 +1,346 @@
+"""What Canvas, Moodle and Gradescope export becomes one row a student, whatever strangers put into the zip."""
+
+from __future__ import annotations
+
+import stat
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import UsageError
+from autograder.grading.batch import chosen_entries
+from autograder.grading.exports import archive, names, opened_class
+from autograder.grading.exports.gradescope_metadata import read_metadata
+from autograder.grading.submissions import Entry
+
+SOURCE = "def double(values, out): ...\n"
+
+
+def zipped(path: Path, *members: tuple[str | zipfile.ZipInfo, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, text in members:
+            target.writestr(name, text)
+    return path
+
+
+def rows(path: Path) -> dict[str, Entry]:
+    with opened_class(path) as entries:
+        assert len({each.student for each in entries}) == len(entries)
+        for each in entries:
+            assert "\n" not in each.problem and (each.problem or each.path.read_text() is not None)
+        return {each.student: each for each in entries}
+
+
+def problems(path: Path) -> dict[str, str]:
+    return {student: each.problem for student, each in rows(path).items()}
+
+
+# ---- names -----------------------------------------------------------------------------------------
+
+CANVAS_NAMES = [
+    ("lovelaceada_1234_5678_lab.ipynb", ("lovelaceada", "1234", False, 5678, "lab.ipynb")),
+    ("lovelaceada_LATE_1234_5678_lab-1.ipynb", ("lovelaceada", "1234", True, 5678, "lab-1.ipynb")),
+    ("o_brienpat_1234_5678_my_lab_2_3.py", ("o_brienpat", "1234", False, 5678, "my_lab_2_3.py")),
+    ("größeö_7_8_Übung 1.ipynb", ("größeö", "7", False, 8, "Übung 1.ipynb")),
+    ("anon_ab1Cd_5678_lab.ipynb", ("anon_ab1Cd", "anon_ab1Cd", False, 5678, "lab.ipynb")),
+    ("LATE_anon_ab1Cd_5678_lab.ipynb", ("anon_ab1Cd", "anon_ab1Cd", True, 5678, "lab.ipynb")),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), CANVAS_NAMES)
+def test_a_name_of_canvas_says_who_which_and_whether_late(name, expected):
+    named = names.canvas(name)
+    assert (named.owner.name, named.owner.ids["canvas"], named.late, named.order, named.file) == expected
+
+
+@pytest.mark.parametrize("name", ["ada_lovelace.ipynb", "lab.py", "ada_1234_lab.ipynb", "lab_2024.ipynb"])
+def test_a_name_that_canvas_would_not_give_is_none_of_its(name):
+    assert names.exported(name) is None
+
+
+def test_names_of_moodle_hold_blanks_and_underscores():
+    assert names.moodle("Ada King_Byron_412_assignsubmission_file_").owner.ids == {"moodle": "412"}
+    flat = names.moodle("Zoë O'Hara_7_assignsubmission_file_lab.ipynb")
+    assert (flat.owner.name, flat.file) == ("Zoë O'Hara", "lab.ipynb")
+    assert names.moodle("Ada_7_assignsubmission_onlinetext_").typed
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [("lab.ipynb", True), ("Lab-2.ipynb", True), ("lab (1).py", True), ("label.py", False), ("mylab.ipynb", False)],
+)
+def test_a_lab_is_called_lab_the_number_of_another_try_aside(file, expected):
+    assert names.is_called_lab(file) is expected
+
+
+METADATA = """---
+submission_11:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '0042'
+    :email: ada@x.edu
+  :created_at: 2026-10-01 10:00:00.000000000 Z
+  :score: 1.0
+  :results:
+    tests:
+    - name: |-
+        submission_99:
+          :submitters:
+          - :name: Mallory
+submission_12:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '0042'
+    :email: ada@x.edu
+  :created_at: 2026-10-02 10:00:00.000000000 Z
+submission_13:
+  :submitters:
+  - :name: 'Pat O''Brien'
+    :sid:
+    :email: pat@x.edu
+  - :name: "Zo\\xEB: \\u4F60"
+    :sid: '7'
+    :email: zoe@x.edu
+  :created_at: 2026-10-02 11:00:00.000000000 Z
+submission_14:
+  :submitters:
+  - :name: Gone Away
+    :sid: '8'
+"""
+
+
+def test_gradescope_s_metadata_is_read_as_a_yaml_reader_reads_it():
+    yaml = pytest.importorskip("yaml", reason="PyYAML, the independent reader, is not installed")
+    read = yaml.safe_load(METADATA)
+    ours = read_metadata(METADATA)
+    assert set(ours) == set(read) == {"submission_11", "submission_12", "submission_13", "submission_14"}
+    for name, handed in ours.items():
+        people = [(each[":name"], each[":sid"] or None) for each in read[name][":submitters"]]
+        assert [(each.name, each.ids.get("sid")) for each in handed.owners] == people
+
+
+# ---- exports ---------------------------------------------------------------------------------------
+
+
+def test_a_canvas_zip(tmp_path):
+    found = rows(
+        zipped(
+            tmp_path / "submissions.zip",
+            ("lovelaceada_101_900_lab.ipynb", "{}"),
+            ("turingalan_LATE_102_901_lab.py", SOURCE),
+            ("hoppergrace_103_902_notes.pdf", "x"),
+            ("hoppergrace_103_903_lab-1.ipynb", "{}"),
+            ("hoppergrace_103_899_lab.ipynb", "{}"),
+            ("novakjan_104_904_lab.py", SOURCE),
+            ("novakjan_105_905_lab.py", SOURCE),
+            ("curiemarie_106_text.html", "<p>"),
+            ("noetheremmy_107_907_essay.docx", "x"),
+        )
+    )
+    assert {name: each.ids["canvas"] for name, each in found.items()} == {
+        "curiemarie": "106", "hoppergrace": "103", "lovelaceada": "101", "noetheremmy": "107",
+        "novakjan (104)": "104", "novakjan (105)": "105", "turingalan": "102",
+    }  # fmt: skip
+    assert found["turingalan"].note == "Late, says the platform."
+    grace = found["hoppergrace"]
+    assert grace.shown_as == "hoppergrace_103_903_lab-1.ipynb" and "the latest counts" in grace.note
+    assert "hoppergrace_103_899_lab.ipynb" in grace.note and "notes.pdf" in grace.note
+    assert found["curiemarie"].problem == "Handed in as a text typed into Canvas, not as a file."
+    assert "is neither a notebook" in found["noetheremmy"].problem
+
+
+def test_a_moodle_zip_with_folders_and_without(tmp_path):
+    found = rows(
+        zipped(
+            tmp_path / "m.zip",
+            ("Ada Lovelace_11_assignsubmission_file_/lab.ipynb", "{}"),
+            ("Ada Lovelace_11_assignsubmission_file_/data.py", SOURCE),
+            ("Alan Turing_12_assignsubmission_file_mine.py", SOURCE),
+            ("Alan Turing_12_assignsubmission_onlinetext_/onlinetext.html", "<p>"),
+            ("Emmy Noether_13_assignsubmission_file_/a.py", SOURCE),
+            ("Emmy Noether_13_assignsubmission_file_/b.py", SOURCE),
+            ("Grace Hopper_14_assignsubmission_file_/work.zip", "PK"),
+            ("Marie Curie_15_assignsubmission_onlinetext_/onlinetext.html", "<p>"),
+            ("Ada Lovelace_16_assignsubmission_file_/deep/er/lab.ipynb", "{}"),
+        )
+    )
+    assert found["Ada Lovelace (11)"].note == "Passed over: data.py."
+    assert found["Ada Lovelace (16)"].problem == "" and found["Ada Lovelace (16)"].ids == {"moodle": "16"}
+    assert found["Alan Turing"].problem == "" and "onlinetext" in found["Alan Turing"].note
+    assert "holds 2 (a.py, b.py) and none is called lab.ipynb" in found["Emmy Noether"].problem
+    assert found["Grace Hopper"].problem.endswith("is an archive within the zip: hand in the notebook itself.")
+    assert found["Marie Curie"].problem == "Handed in as a text typed into Moodle, not as a file."
+
+
+def gradescope(path: Path) -> Path:
+    root = "assignment_5_export/"
+    return zipped(
+        path,
+        (f"{root}submission_metadata.yml", METADATA),
+        (f"{root}submission_11/lab.ipynb", '{"first": 1}'),
+        (f"{root}submission_12/lab.ipynb", '{"second": 2}'),
+        (f"{root}submission_13/lab.py", SOURCE),
+        (f"{root}submission_15/lab.py", SOURCE),
+        ("__MACOSX/x", "y"),
+    )
+
+
+def test_a_gradescope_zip_has_names_groups_and_the_latest_of_two(tmp_path):
+    found = rows(gradescope(tmp_path / "g.zip"))
+    assert set(found) == {"Ada Lovelace", "Pat O'Brien", "Zoë: 你", "Gone Away", "submission_15"}
+    ada = found["Ada Lovelace"]
+    assert ada.shown_as == "submission_12/lab.ipynb" and ada.ids["sid"] == "0042" and "Handed in 2 times" in ada.note
+    assert "Handed in together by Pat O'Brien, Zoë: 你." in found["Pat O'Brien"].note
+    assert "does not hold it" in found["Gone Away"].problem
+    assert "does not say whose it is" in found["submission_15"].note
+
+
+def test_an_export_that_somebody_unpacked_is_read_the_same(tmp_path):
+    zip_path = gradescope(tmp_path / "g.zip")
+    with zipfile.ZipFile(zip_path) as opened:
+        opened.extractall(tmp_path / "unpacked")
+    folder = tmp_path / "unpacked" / "assignment_5_export"
+    (folder / "submission_15" / "lab.py").unlink()
+    (folder / "submission_16").mkdir()
+    (folder / "submission_16" / "lab.py").symlink_to(zip_path)
+    by_zip, by_folder = rows(zip_path), rows(folder)
+    assert set(by_zip) | {"submission_16"} == set(by_folder)
+    for student in ("Ada Lovelace", "Zoë: 你"):
+        assert by_zip[student].shown_as == by_folder[student].shown_as
+    assert "is empty" in by_folder["submission_15"].problem and "is a link" in by_folder["submission_16"].problem
+
+
+def test_a_zip_of_a_plain_class_with_a_folder_around_it_or_without(tmp_path):
+    plain = [("ann.py", SOURCE), ("bob/lab.ipynb", "{}"), ("bob/photo.png", "x")]
+    assert set(rows(zipped(tmp_path / "one.zip", *plain))) == {"ann", "bob"}
+    assert set(rows(zipped(tmp_path / "two.zip", *((f"class/{name}", text) for name, text in plain)))) == {"ann", "bob"}
+    alone = zipped(tmp_path / "three.zip", ("bob/lab.ipynb", "{}"), ("bob/data.py", SOURCE))
+    assert set(rows(alone)) == {"bob"}
+    twice = zipped(tmp_path / "four.zip", ("ann.py", SOURCE), ("ann/lab.ipynb", "{}"))
+    assert "Handed in more than once" in rows(twice)["ann"].problem
+
+
+# ---- strangers' zips -------------------------------------------------------------------------------
+
+
+def special(name: str, mode: int) -> zipfile.ZipInfo:
+    member = zipfile.ZipInfo(name)
+    member.external_attr = mode << 16
+    return member
+
+
+def test_nothing_is_written_outside_and_nothing_is_skipped_silently(tmp_path):
+    (tmp_path / "inner").mkdir()
+    evil = zipped(
+        tmp_path / "inner" / "evil.zip",
+        ("ann.py", SOURCE),
+        ("../../escaped.py", SOURCE),
+        ("/etc/absolute.py", SOURCE),
+        ("C:\\windows\\drive.py", SOURCE),
+        ("bob/../../cem.py", SOURCE),
+        (special("link.py", stat.S_IFLNK | 0o777), "/etc/passwd"),
+        (special("dan/lab.py", stat.S_IFLNK | 0o777), "../ann.py"),
+        (special("pipe.py", stat.S_IFIFO | 0o666), ""),
+        ("inner.zip", "PK"),
+        ("empty.py", ""),
+    )
+    before = sorted(tmp_path.rglob("*"))
+    found = problems(evil)
+    assert sorted(tmp_path.rglob("*")) == before
+    out = "has a name that leads out of the zip: it was not unpacked."
+    assert found == {
+        "ann": "",
+        "../../escaped.py": f"../../escaped.py {out}",
+        "etc/absolute.py": f"etc/absolute.py {out}",
+        "C:/windows/drive.py": f"C:/windows/drive.py {out}",
+        "bob/../../cem.py": f"bob/../../cem.py {out}",
+        "link": "link.py is a link: hand in the file itself.",
+        "dan": "dan/lab.py is a link: hand in the file itself.",
+        "pipe": "pipe.py is not an ordinary file: hand in the file itself.",
+        "inner.zip": "inner.zip is an archive within the zip: hand in the notebook itself.",
+        "empty": "empty.py is empty.",
+    }
+
+
+def test_a_bomb_costs_one_row_and_little_disk(tmp_path, monkeypatch):
+    bomb = zipped(tmp_path / "bomb.zip", ("ann.py", SOURCE), ("bomb.py", b"\0" * (archive.MOST_BYTES_A_FILE + 1)))
+    assert bomb.stat().st_size < 100_000
+    assert problems(bomb) == {"ann": "", "bomb": "bomb.py unpacks to more than 16 MiB: no submission is that large."}
+    monkeypatch.setattr(archive, "MOST_BYTES", 10 << 20)
+    many = zipped(tmp_path / "many.zip", *((f"s{n}.py", b"#" * (4 << 20)) for n in range(5)))
+    assert [bool(each) for each in problems(many).values()] == [False, False, True, True, True]
+
+
+def test_a_declared_size_is_not_believed(tmp_path, monkeypatch):
+    """The headers say one byte; the data unpack to more than is allowed."""
+    monkeypatch.setattr(archive, "MOST_BYTES_A_FILE", 1000)
+    path = zipped(tmp_path / "lies.zip", ("ann.py", SOURCE), ("liar.py", b"#" * 5000))
+    data = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        at = data.rfind(signature) + offset
+        data[at : at + 4] = struct.pack("<I", 1)
+    path.write_bytes(data)
+    found = problems(path)
+    assert found["ann"] == "" and found["liar"].startswith("liar.py ")
+
+
+def test_damaged_and_encrypted_members_cost_their_own_row(tmp_path):
+    path = zipped(tmp_path / "damaged.zip", ("ann.py", SOURCE), ("bob.py", "x = 1\n" * 500), ("cem.py", SOURCE))
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as opened:
+        at = opened.getinfo("bob.py").header_offset
+    data[at + 40] ^= 0xFF
+    flags = data.rfind(b"PK\x01\x02") + 8
+    data[flags] |= 0x1
+    path.write_bytes(data)
+    found = problems(path)
+    assert found["ann"] == "" and "damaged" in found["bob"] and found["cem"] == "cem.py is protected by a password."
+
+
+def test_names_in_utf_8_that_do_not_say_so_are_read_as_utf_8(tmp_path):
+    path = zipped(tmp_path / "names.zip", ("größe.py", SOURCE), ("你好.py", SOURCE), ("plain.py", SOURCE))
+    data = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(signature)
+        while at >= 0:
+            data[at + offset + 1] &= ~0x08
+            at = data.find(signature, at + 4)
+    path.write_bytes(data)
+    assert set(rows(path)) == {"größe", "你好", "plain"}
+
+
+def test_a_name_that_stands_twice_counts_once_and_says_so(tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = zipped(tmp_path / "twice.zip", ("ann.py", "first = 1\n"), ("ann.py", "second = 2\n"), ("bob.py", SOURCE))
+    with opened_class(path) as entries:
+        ann = next(each for each in entries if each.student == "ann")
+        assert ann.path.read_text() == "second = 2\n" and "stands in the zip 2 times; the last counts" in ann.note
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x05\x06", b"not a zip at all", b"PK\x03\x04" + b"\0" * 100])
+def test_what_is_no_zip_is_bad_usage(tmp_path, data):
+    path = tmp_path / "class.zip"
+    path.write_bytes(data)
+    with pytest.raises(UsageError, match="is not a zip|cannot be read|holds no submissions"):
+        rows(path)
+
+
+def test_an_empty_zip_is_bad_usage(tmp_path):
+    with pytest.raises(UsageError, match="holds no submissions"):
+        rows(zipped(tmp_path / "empty.zip"))
+
+
+# ---- choosing --------------------------------------------------------------------------------------
+
+
+def test_only_takes_a_name_a_file_or_an_id_and_nothing_near_it(tmp_path):
+    export = zipped(
+        tmp_path / "c.zip", *((f"{name}_{number}_9{number}_lab.py", SOURCE) for number, name in enumerate("abc", 101))
+    )
+    with opened_class(export) as entries:
+        assert [each.student for each in chosen_entries(entries, ["102", "a"])] == ["b", "a"]
+        assert chosen_entries(entries, []) == entries
+        with pytest.raises(UsageError, match="--only 10: is no student's name, file or ID"):
+            chosen_entries(entries, ["10"])

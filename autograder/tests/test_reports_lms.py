@@ -1,0 +1,416 @@
+"""Grades go back into the platforms' own files byte for byte, and nothing secret goes to a student."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder import cli
+from autograder.errors import UsageError
+from autograder.grading import batch as batch_module
+from autograder.grading import check
+from autograder.grading.batch import grade_class
+from autograder.grading.class_folder import read_class
+from autograder.grading.labs import read_seed, with_hidden_checks
+from autograder.grading.result import CheckResult, Hint, Mismatch, Result
+from autograder.reports import canvas, gradescope, html, junit, moodle
+from autograder.reports.filled_csv import number_text, read_sheet
+from autograder.reports.withheld import for_students
+from autograder.tests.grading_fakes import FakeWorker, lab_with
+from autograder.tests.sample_results import KINDS, hostile
+
+CLASS = [*(make() for make in KINDS), hostile()]
+
+
+def result(student="ada", points=12.5, ids=None, fault=False, most=20.0):
+    checks = (CheckResult("c", "It is right.", "passed", points, most, fault=fault),)
+    return Result("lab01_x", "Lab 1", student, f"{student}.py", checks, "d", "simulated", ids=ids or {})
+
+
+# ---- Canvas ----------------------------------------------------------------------------------------
+
+HEADER = "Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (501),Lab 2 (502),Current Score"
+CANVAS = "\r\n".join(
+    [
+        HEADER,
+        ",,,,,Manual Posting,,",
+        "    Points Possible,,,,,20.00,10.00,(read only)",
+        '"Lovelace, Ada",101,S1,ada,"Section ""A""",,7,"1,234.5"',
+        '"=Turing, Alan",102,S2,alan,A,3.00,,=1+1',
+        '"Hopper, Grace",103,S3,grace,A,EX,,',
+        '"Noether, Emmy",104,S4,emmy,"two\r\nlines",N/A,,',
+        '"Student, Test",999,,test,A,,,',
+    ]
+)
+
+
+def canvas_file(tmp_path, text=CANVAS, encoding="utf-8"):
+    path = tmp_path / "export.csv"
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def canvas_results(**more):
+    return [result(str(number), 12.5, {"canvas": str(number)}) for number in (101, 102, 103, 104)]
+
+
+def test_a_canvas_gradebook_is_filled_in_and_otherwise_the_same_bytes(tmp_path):
+    path = canvas_file(tmp_path)
+    data, outcome = canvas.filled(path, canvas_results())
+    expected = CANVAS.replace('"Section ""A""",,7', '"Section ""A""",12.5,7').replace("A,3.00,", "A,12.5,")
+    assert data.decode() == expected and outcome.filled == 2
+    assert path.read_bytes() == CANVAS.encode()  # the instructor's own file is not touched
+    assert outcome.lines == [
+        "Left as it is: Hopper, Grace 103; the student is excused.",
+        "Left as it is: Noether, Emmy 104; the assignment is not given to this student.",
+        "No submission: Student, Test 999; its grade was left as it is.",
+    ]
+
+
+def test_byte_order_mark_line_ends_separators_and_odd_bytes_stay(tmp_path):
+    for newline in ("\n", "\r\n", "\r"):
+        for separator in (",", ";", "\t"):
+            for end in ("", newline):
+                text = newline.join([HEADER, "x,102,S,=é,\udcff,, ,", "y,101,,,,,,"]).replace(",", separator) + end
+                data = b"\xef\xbb\xbf" + text.encode("utf-8", "surrogateescape")
+                path = tmp_path / "odd.csv"
+                path.write_bytes(data)
+                assert read_sheet(path).to_bytes() == data
+                got, outcome = canvas.filled(path, [result(points=0, ids={"canvas": "102"})])
+                before = separator.join(["\udcff", "", " "]).encode("utf-8", "surrogateescape")
+                after = separator.join(["\udcff", "0", " "]).encode("utf-8", "surrogateescape")
+                assert got == data.replace(before, after) and outcome.filled == 1
+
+
+def test_nobody_is_matched_by_name_or_by_half_an_id(tmp_path):
+    strangers = [
+        result("Lovelace, Ada", ids={"canvas": "10"}),
+        result("Turing, Alan"),  # of a plain folder: only a name, and it is nobody's ID
+        result("ghost", ids={"moodle": "101"}),
+        result("emmy"),  # of a plain folder whose files are called by login
+    ]
+    data, outcome = canvas.filled(canvas_file(tmp_path), strangers)
+    assert outcome.filled == 0 and data.decode() == CANVAS
+    assert [line for line in outcome.lines if line.startswith("No row")] == [
+        "No row: Lovelace, Ada (canvas 10) handed in, but no row has that ID.",
+        "No row: Turing, Alan (named Turing, Alan) handed in, but no row has that ID.",
+        "No row: ghost (moodle 101) handed in, but no row has that ID.",
+    ]
+    assert "Left as it is: Noether, Emmy 104; the assignment is not given to this student." in outcome.lines
+
+
+def test_ids_that_fit_twice_fill_nothing_in(tmp_path):
+    both = [result("one", ids={"canvas": "101"}), result("two", ids={"sid": "S1"})]
+    torn = [result("torn", ids={"sid": "S1", "email": "alan"})]
+    for results, words in ((both, "More than one submission: Lovelace"), (torn, "More than one row: torn")):
+        data, outcome = canvas.filled(canvas_file(tmp_path), results)
+        assert outcome.filled == 0 and data.decode() == CANVAS and any(words in line for line in outcome.lines)
+
+
+def test_a_grade_that_we_failed_to_find_is_left_as_it_is(tmp_path):
+    data, outcome = canvas.filled(canvas_file(tmp_path), [result(ids={"canvas": "102"}, fault=True)])
+    assert outcome.filled == 0 and data.decode() == CANVAS
+    assert any(line.startswith("Not graded: =Turing, Alan 102") for line in outcome.lines)
+
+
+def test_the_assignment_is_the_lab_s_or_named_and_never_guessed(tmp_path):
+    path = canvas_file(tmp_path, CANVAS.replace("Lab 1 (501)", "Homework (501)"))
+    with pytest.raises(UsageError, match="2 assignments that fit.*--canvas-column.*Homework \\(501\\); Lab 2"):
+        canvas.filled(path, canvas_results())
+    for column in ("Homework", "501", "Homework (501)"):
+        assert canvas.filled(path, canvas_results(), column)[1].filled == 2
+    with pytest.raises(UsageError, match="no assignment `Hom`"):
+        canvas.filled(path, canvas_results(), "Hom")
+
+
+def test_points_possible_of_another_size_are_mentioned(tmp_path):
+    lines = canvas.filled(canvas_file(tmp_path), canvas_results(), "Lab 2")[1].lines
+    assert lines[0] == "Points Possible in Canvas is 10.00, the lab has 20: check which."
+
+
+NO_CANVAS = ["", "a,b\n1,2\n", HEADER + '\n"never closed,1\n', "PK\x03\x04", "Student;ID\n"]
+
+
+@pytest.mark.parametrize("text", NO_CANVAS)
+def test_what_is_no_gradebook_is_one_line(tmp_path, text):
+    with pytest.raises(UsageError) as caught:
+        canvas.filled(canvas_file(tmp_path, text), canvas_results())
+    assert "\n" not in str(caught.value)
+    with pytest.raises(UsageError, match="UTF-16"):
+        canvas.filled(canvas_file(tmp_path, HEADER, "utf-16"), canvas_results())
+
+
+@pytest.mark.parametrize(
+    ("points", "text"), [(0, "0"), (12.5, "12.5"), (1234567, "1234567"), (3.14159, "3.14"), (20.0, "20")]
+)
+def test_grades_are_plain_numbers(points, text):
+    assert number_text(points) == text
+    assert re.fullmatch(r"\d+(\.\d+)?", text)
+
+
+@pytest.mark.parametrize("points", [float("nan"), float("inf"), -1])
+def test_what_is_no_grade_is_refused(points):
+    with pytest.raises(ValueError, match="no grade"):
+        number_text(points)
+
+
+# ---- Moodle ----------------------------------------------------------------------------------------
+
+MOODLE_HEADER = (
+    'Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",'
+    '"Last modified (grade)","Feedback comments"\n'
+)
+MOODLE = (
+    MOODLE_HEADER
+    + 'Participant 11,"Ada Lovelace",ada@x.edu,"Submitted for grading",,20.00,Yes,-,""\n'
+    + 'Participant 111,"Alan Turing",alan@x.edu,"Submitted for grading","5.00",20.00,Yes,-,"=HYPERLINK(""x"")"\n'
+    + 'Participant 12,"Grace Hopper",grace@x.edu,"Submitted for grading",9,20.00,No,-,\n'
+)
+
+
+def test_a_moodle_worksheet_is_filled_in_and_otherwise_the_same_bytes(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + MOODLE.encode())
+    results = [result(str(number), 17.25, {"moodle": str(number)}) for number in (11, 111, 12, 1)]
+    data, outcome = moodle.filled(path, results)
+    expected = MOODLE.replace("grading\",,20", 'grading",17.25,20').replace('"5.00"', '"17.25"')
+    assert data == b"\xef\xbb\xbf" + expected.encode() and outcome.filled == 2
+    assert outcome.lines == [
+        "No row: 1 (moodle 1) handed in, but no row has that ID.",
+        "Left as it is: Participant 12 Grace Hopper; Moodle says that this grade cannot be changed.",
+    ]
+
+
+def test_a_worksheet_in_another_language_needs_the_name_of_its_grades(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text(MOODLE.replace("Grade,", "Bewertung,", 1).replace("Participant ", "Teilnehmer/in"))
+    results = [result(ids={"moodle": "11"})]
+    with pytest.raises(UsageError, match="has no column `Grade`.*--moodle-column.*Bewertung"):
+        moodle.filled(path, results)
+    assert moodle.filled(path, results, "Bewertung")[1].filled == 1
+    path.write_text(CANVAS)
+    with pytest.raises(UsageError, match="is not a grading worksheet"):
+        moodle.filled(path, results)
+
+
+# ---- Gradescope, JUnit -----------------------------------------------------------------------------
+
+
+def test_results_json_has_the_fields_of_gradescope_s_specification():
+    allowed = {"score", "execution_time", "output", "output_format", "visibility", "stdout_visibility", "tests"}
+    of_a_test = {"score", "max_score", "status", "name", "output", "output_format", "visibility"}
+    for each in CLASS:
+        if any(check.fault for check in each.checks):
+            with pytest.raises(UsageError, match="could not run every check"):
+                gradescope.text(each)
+            continue
+        form = json.loads(gradescope.text(each))
+        assert set(form) <= allowed and form["stdout_visibility"] == "hidden"
+        assert form["score"] == pytest.approx(each.points, abs=0.01)
+        assert [test["max_score"] for test in form["tests"]] == [check.max_points for check in each.checks]
+        for test, checked in zip(form["tests"], each.checks, strict=True):
+            assert set(test) <= of_a_test and test["output"] and test.get("status") in (None, "passed", "failed")
+            assert (test.get("status") or "not run") == checked.outcome
+
+
+def test_junit_counts_what_it_holds_and_survives_any_text():
+    nasty = replace(result("\x00<&\ud800\uffff"), error="no\x1bway")
+    root = ElementTree.fromstring(junit.text([*CLASS, nasty]).encode())
+    assert len(root.findall("testsuite")) == len(CLASS) + 1
+    for suite in [root, *root]:
+        for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            assert int(suite.get(name)) == len(list(suite.iter(tag)))
+    faults = sum(check.fault for each in CLASS for check in each.checks)
+    assert int(root.get("errors")) == faults > 0 and int(root.get("failures")) > 0
+
+
+# ---- secrets ---------------------------------------------------------------------------------------
+
+SEED = "correct-horse-battery"
+
+
+@check(points=2)
+def doubles(attempt):
+    """Every element is doubled."""
+    a = attempt.uniform((8,))
+    run = attempt.run("double", a=a, out=np.full(8, 7.0, np.float32))
+    attempt.expect_close(run.outputs["out"], 2 * a.astype(np.float64), "out")
+
+
+HIDDEN = '''
+from autograder.grading import CheckFailed, check
+
+@check(points=3, after=("doubles",))
+def survives_the_31415_case(attempt):
+    """Sizes around 31415 work."""
+    raise CheckFailed("failed at 31415", mismatches=())
+
+@check(points=1, after=("survives_the_31415_case",))
+def waits(attempt):
+    """The 27182 case."""
+'''
+
+
+class ClassWorker(FakeWorker):
+    def __init__(self, *_):
+        super().__init__(lambda a, out: None)
+
+    def start(self):
+        pass
+
+    retire = close = start
+
+    def read(self, submission, *_):
+        right = "right" in Path(submission).read_text()
+        self.function = (lambda a, out: np.multiply(a, 2, out=out)) if right else (lambda a, out: None)
+        return self.summary
+
+
+@pytest.fixture
+def secret_class(tmp_path, monkeypatch):
+    monkeypatch.setattr(batch_module, "Worker", ClassWorker)
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "spec.py").write_text("s")
+    (tmp_path / "hidden.py").write_text(HIDDEN)
+    (tmp_path / "class").mkdir()
+    for name in ("right", "wrong"):
+        (tmp_path / "class" / f"{name}.py").write_text(name)
+    lab = with_hidden_checks(lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "hidden.py")
+    results = grade_class(lab, tmp_path / "class", tmp_path / "out", seed=SEED)
+    return results, tmp_path / "out"
+
+
+def secrets_of(results):
+    """Every text that would give something away: the seed, what was drawn from it, and the hidden checks."""
+    found = {SEED, "survives_the_31415_case", "31415", "27182", "default_rng", "waits"}
+    for each in results:
+        found.add(each.key)
+        for checked in each.checks:
+            found |= set(re.findall(r"default_rng\((\d+)\)", checked.reproduce))
+            found |= {f"{value:.6g}" for m in checked.mismatches for value in (m.expected,)}
+            found |= {line for line in checked.reproduce.splitlines() if "rng" in line}
+    return {each for each in found if each}
+
+
+def test_nothing_secret_is_in_anything_that_a_student_gets(secret_class):
+    results, out = secret_class
+    wrong = next(each for each in results if each.student == "wrong")
+    assert wrong.checks[0].reproduce and wrong.checks[0].mismatches  # the instructor's result has it all
+    assert wrong.checks[0].secret == "data" and wrong.checks[1].secret == "check"
+    secrets = secrets_of(results)
+    assert len(secrets) > 12
+    pages = [path.read_text() for path in (out / "reports").glob("*.html")]
+    forms = [gradescope.text(each) for each in results] + [junit.text(results)]
+    forms += [html.fragment(for_students(each)) for each in results]
+    assert len(pages) == 2
+    for text in pages + forms:
+        assert not [each for each in secrets if each in text]
+        assert "Hidden check 1" in text or "hidden_1" in text
+    assert all(secret not in (out / "class.json").read_text() for secret in secrets)
+
+
+def test_without_secrets_reports_are_what_they_were():
+    for each in CLASS:
+        assert for_students(each) is each
+
+
+def test_verdicts_and_points_are_the_same_for_students():
+    checks = (
+        CheckResult("a", "A.", "failed", 1, 2, "c[3] is 4.25", (Hint("h", "Look at 4.25."), Hint("g", "Mind the end.")),
+                    (Mismatch("c", (3,), 5.5, 4.25),), secret="data"),
+        CheckResult("b", "B.", "passed", 2, 2, measured={"ratio": 2.0, "threshold": 1.5, "x": 3}, secret="data"),
+        CheckResult("d", "D.", "not run", 0, 2, "First to pass: A.", secret="check"),
+        CheckResult("e", "E.", "not run", 0, 2, "First to pass: D."),
+    )  # fmt: skip
+    full = Result("lab", "Lab", "ann", "ann.py", checks, "d", "simulated", flags=("a: 4.25",), key="k")
+    shown = for_students(full)
+    assert (shown.points, shown.max_points, shown.outcome) == (full.points, full.max_points, full.outcome)
+    assert [hint.name for hint in shown.checks[0].hints] == ["g"]
+    assert dict(shown.checks[1].measured) == {"ratio": 2.0, "threshold": 1.5}
+    assert shown.checks[3].message == "First to pass: Hidden check 1: a case of your instructor's own."
+    assert shown.flags == () and shown.key == "" and "4.25" not in repr(shown)
+
+
+def test_a_seed_that_could_be_guessed_or_read_by_nobody_is_bad_usage(tmp_path):
+    seed = tmp_path / "seed"
+    for text in (b"", b"  \n", b"1234567", b"\xff\xfe\xff\xfe"):
+        seed.write_bytes(text)
+        with pytest.raises(UsageError):
+            read_seed(seed)
+    with pytest.raises(UsageError, match="No such file"):
+        read_seed(tmp_path / "none")
+    seed.write_text(f"{SEED}\n")
+    assert read_seed(seed) == SEED
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "holds no checks"),
+        ("def f(:\n", "cannot be loaded"),
+        (HIDDEN.replace("survives_the_31415_case(", "doubles("), "has a check called `doubles` already"),
+        (HIDDEN.replace('("doubles",)', '("nothing",)'), "is to come after `nothing`"),
+    ],
+)
+def test_a_hidden_spec_that_is_none_is_one_line(tmp_path, text, message):
+    (tmp_path / "hidden.py").write_text(text)
+    with pytest.raises(Exception, match=message) as caught:
+        with_hidden_checks(lab_with(doubles, folder=tmp_path), tmp_path / "hidden.py")
+    assert caught.value.exit_code in (2, 3)
+
+
+# ---- a finished run --------------------------------------------------------------------------------
+
+
+def test_forms_come_from_a_finished_run_too(secret_class, tmp_path, capsys):
+    results, out = secret_class
+    assert read_class(out) == results
+    sheet = tmp_path / "canvas.csv"
+    sheet.write_text("Student,ID,Doubling (7)\nx,right,\ny,wrong,\nz,none,\n")
+    (tmp_path / "moodle.csv").write_text("Identifier,Grade\nParticipant 1,\n")
+    forms = ["--canvas", sheet, "--moodle", tmp_path / "moodle.csv", "--gradescope", "--junit", tmp_path / "j.xml"]
+    assert cli.main(["export", str(out), *map(str, forms)]) == 0
+    assert (out / "canvas.csv").read_text() == "Student,ID,Doubling (7)\nx,right,2\ny,wrong,0\nz,none,\n"
+    printed = capsys.readouterr().out
+    assert "2 grades filled in" in printed and "No submission: z none" in printed and "No row: right" in printed
+    assert sorted(path.parent.name for path in out.glob("gradescope/*/results.json")) == ["right", "wrong"]
+    assert int(ElementTree.parse(tmp_path / "j.xml").getroot().get("tests")) == 6
+    assert cli.main(["export", str(out), "--canvas", str(out / "canvas.csv")]) == 2
+    assert cli.main(["export", str(tmp_path)]) == 2 and "not the folder of a finished run" in capsys.readouterr().err
+
+
+def test_regrade_and_only_touch_what_they_name(secret_class, tmp_path, monkeypatch):
+    results, out = secret_class
+    lab = with_hidden_checks(lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "hidden.py")
+    reads = []
+    read = ClassWorker.read
+    monkeypatch.setattr(ClassWorker, "read", lambda self, path, *_: (reads.append(Path(path).stem), read(self, path))[1])
+    again = grade_class(lab, tmp_path / "class", out, seed=SEED)
+    assert reads == [] and again == results
+    grade_class(lab, tmp_path / "class", out, seed=SEED, only=["wrong"], regrade=True)
+    assert reads == ["wrong"] and len(read_class(out)) == 2
+    grade_class(lab, tmp_path / "class", out, seed=SEED, regrade=True)
+    assert sorted(reads) == ["right", "wrong", "wrong"]
+    fresh = grade_class(lab, tmp_path / "class", tmp_path / "fresh", seed=SEED, only=["right"])
+    assert [each.student for each in fresh] == ["right"] and len(read_class(tmp_path / "fresh")) == 1
+
+
+def test_notes_and_ids_reach_the_gradebook_and_the_pages(tmp_path, monkeypatch):
+    monkeypatch.setattr(batch_module, "Worker", ClassWorker)
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "spec.py").write_text("s")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "lovelaceada_LATE_101_900_lab.py").write_text("right")
+    (tmp_path / "class" / "=evil_102_901_lab.pdf").write_text("right")
+    grade_class(lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "class", tmp_path / "out")
+    gradebook = (tmp_path / "out" / "gradebook.csv").read_text(encoding="utf-8-sig")
+    assert "canvas 101" in gradebook and "'=evil" in gradebook
+    page = (tmp_path / "out" / "index.html").read_text()
+    assert page.count("Late, says the platform.") == 1 and "neither a notebook" in page
+    assert "Late, says the platform." in (tmp_path / "out" / "reports" / "lovelaceada.html").read_text()
