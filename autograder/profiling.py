@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.cudagpu.registers import stand_in
 from autograder.errors import KernelFault, Line, UsageError
 from autograder.language.live import as_constant, from_python
 from autograder.language.program import Function, reachable
@@ -21,6 +22,9 @@ from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.launch import LaunchRecord
 from autograder.simgpu.primitives import WARP
+
+if TYPE_CHECKING:
+    from autograder.figures.estimates import PicturedEstimate
 
 TRACE_LIMIT = 64  # accesses kept for each source line, array and kind
 
@@ -71,10 +75,13 @@ class Trace:
 class Profile:
     """One launch: `counters`, `lines`, `hazards`, `estimate(model)`, and with trace=True `trace(line)`, `divergence()`."""
 
-    def __init__(self, record: LaunchRecord, functions: list[Function], trace: Trace | None) -> None:
+    def __init__(
+        self, record: LaunchRecord, functions: list[Function], trace: Trace | None, arguments: tuple = ()
+    ) -> None:
         self.record = record
         self._functions = functions
         self._trace = trace
+        self._arguments = arguments  # stand-ins of the launch's arguments, for the compiler
 
     @property
     def counters(self) -> Counters:
@@ -94,13 +101,27 @@ class Profile:
                 counted.setdefault(line, LineProfile(line, function.line_text(number), Counters()))
         return tuple(counted[line] for line in sorted(counted))
 
-    def estimate(self, model: str = "H200") -> Any:
-        """The performance model's estimate for a GPU by name ("H200", "T4", ...); see `autograder.perfmodel`."""
+    def estimate(self, model: str = "H200") -> PicturedEstimate:
+        """The performance model's estimate for a GPU by name ("H200", "T4", ...); see `autograder.perfmodel`.
+
+        Registers are the compiler's where numba-cuda and ptxas are installed, and an assumption that says so elsewhere.
+        """
+        from autograder.cudagpu.registers import registers_per_thread
         from autograder.perfmodel import SPECIFICATIONS
 
         if model not in SPECIFICATIONS:
             raise UsageError(f"No GPU is called {model!r}.", remedy=f"Known: {', '.join(SPECIFICATIONS)}.")
-        return estimate_launch(self.record, model)
+        capability = SPECIFICATIONS[model].compute_capability
+        return self._estimate(model, registers_per_thread(self._functions[0], self._arguments, capability))
+
+    def _estimate(self, model: str, registers: int | None = None) -> PicturedEstimate:
+        from autograder.figures.estimates import PicturedEstimate
+
+        kept = registers or self.record.registers_per_thread
+        found = estimate_launch(replace(self.record, registers_per_thread=kept), model)
+        if registers:
+            found = replace(found, assumptions=(*found.assumptions, f"{registers} registers a thread, from ptxas"))
+        return PicturedEstimate.of(found, self.record.kernel)
 
     def trace(self, line: int | str | Line) -> list[Access]:
         """The accesses kept for a source line, given as its number, a piece of its text, or a `Line`."""
@@ -181,7 +202,17 @@ class Profile:
         found = "".join(
             f"<li>{escape(hazard.kind.replace('_', ' '))}: {escape(str(hazard))}</li>" for hazard in self.hazards
         )
-        return annotated(self.lines, caption=caption) + (f"<ul>{found}</ul>" if found else "")
+        return annotated(self.lines, caption=caption) + (f"<ul>{found}</ul>" if found else "") + self._estimated()
+
+    def _estimated(self) -> str:
+        """The estimate for the default GPU, folded away under its first line; the same on every machine."""
+        from html import escape
+
+        try:
+            found = self._estimate("H200")
+        except ValueError:  # not one block fits on a multiprocessor
+            return ""
+        return f"<details><summary>{escape(str(found).splitlines()[0])}</summary>{found._repr_html_()}</details>"
 
 
 class Profiler:
@@ -213,7 +244,7 @@ class Profiler:
         record = session.launch(self.function, configuration[0], configuration[1], tuple(given), shared)
         for real, host in copied_back:
             real.copy_to_device(host)
-        return Profile(record, functions, trace)
+        return Profile(record, functions, trace, tuple(stand_in(value) for value in given))
 
 
 def kernel_function(kernel: Any) -> Function:

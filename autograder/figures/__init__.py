@@ -5,10 +5,29 @@ START HERE: `svg.py` holds `Figure` and the drawing board; each picture is one m
 """
 
 from autograder.figures.bars import bars
+from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.figures.heat import heat_colour, heat_map
+from autograder.figures.memories import memories
+from autograder.figures.operands import operands
 from autograder.figures.roofline import Point, roofline
+from autograder.figures.scatter import Pair, scatter
 from autograder.figures.sector_map import sector_map
 from autograder.figures.svg import Figure
 from autograder.figures.thread_map import thread_map
 
-__all__ = ["Figure", "Point", "bars", "heat_colour", "heat_map", "roofline", "sector_map", "thread_map"]
+__all__ = [
+    "Figure",
+    "Pair",
+    "Point",
+    "bars",
+    "heat_colour",
+    "heat_map",
+    "kernel_on_roofline",
+    "memories",
+    "operands",
+    "resource_bars",
+    "roofline",
+    "scatter",
+    "sector_map",
+    "thread_map",
+]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, log10
 
 from autograder.perfmodel.instructions import CYCLES_PER_SLOT_ALONE, global_requests, issue_slots
 from autograder.perfmodel.occupancy import Occupancy, occupancy
@@ -49,6 +49,45 @@ class Estimate:
     assumptions: tuple[str, ...] = ()
     specification: str = ""
     occupancy_limit: str = ""
+    operations: int = 0  # in floating point
+    dram_bytes: float = 0.0
+
+    @property
+    def next_binding(self) -> str:
+        """What would bind if the slowest resource cost nothing."""
+        return max((name for name in self.breakdown if name != self.binding), key=self.breakdown.__getitem__)
+
+    @property
+    def most_to_gain(self) -> float:
+        """How many times faster the launch would be at most, if the slowest resource cost nothing."""
+        rest = [ns for name, ns in self.breakdown.items() if name not in (self.binding, "launch overhead")]
+        overhead = 0.0 if self.binding == "launch overhead" else self.breakdown["launch overhead"]
+        return self.ns / max(1e-9, max(rest, default=0.0) + overhead)
+
+    def __str__(self) -> str:
+        gain = f"Without {self.binding} {self.next_binding} would bind, at most x {self.most_to_gain:.3g}."
+        fit = f"Occupancy {100 * self.occupancy:.0f} %, limited by {self.occupancy_limit}."
+        lines = [
+            f"{self.specification}: about {duration(self.ns)}; {self.binding} binds.",
+            f"  {self.advice}",
+            f"  {gain} {fit}",
+            *(f"  {name:<15} {duration(ns):>9}" for name, ns in self.largest()),
+            *(f"  assumed: {each}" for each in self.assumptions),
+        ]
+        return "\n".join(lines)
+
+    def largest(self, least_share: float = 0.01) -> list[tuple[str, float]]:
+        """The resources in order of their time, those below `least_share` of the largest left out."""
+        ordered = sorted(self.breakdown.items(), key=lambda each: -each[1])
+        return [(name, ns) for name, ns in ordered if ns >= least_share * ordered[0][1]]
+
+
+def duration(ns: float) -> str:
+    """A time in the unit that people would choose, three digits: `3.85 us`, `1.78 ms`."""
+    units = (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0))
+    unit, size = next((each for each in units if ns >= each[1]), units[-1])
+    value = ns / size
+    return f"{value:.{max(0, 2 - int(log10(max(value, 1))))}f} {unit}"
 
 
 def estimate(
@@ -68,7 +107,7 @@ def estimate(
     assumptions = []
     if registers_per_thread is None:
         registers_per_thread = ASSUMED_REGISTERS
-        assumptions.append(f"{ASSUMED_REGISTERS} registers a thread")
+        assumptions.append(f"{ASSUMED_REGISTERS} registers a thread: a guess, as no compiler said")
     fit = occupancy(specification, threads_per_block, shared_bytes_per_block, registers_per_thread)
     if not fit.blocks:
         raise ValueError(f"not one block fits on a multiprocessor of the {specification.name}: too much {fit.limit}")
@@ -91,6 +130,8 @@ def estimate(
         assumptions=tuple(assumptions),
         specification=specification.name,
         occupancy_limit=fit.limit,
+        operations=counters.operations,
+        dram_bytes=SECTOR_BYTES * (traffic.dram_load_sectors + traffic.dram_store_sectors),
     )
 
 
@@ -179,16 +220,17 @@ def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy
     """The life of a warp that never waits for others, times the turns in which the blocks come."""
     warps, blocks = max(1, counters.warps), max(1, counters.blocks)
     loads = counters.global_load_requests / warps
+    turns = max(1.0, blocks / max(1, counters.launches) / (fit.blocks * specification.multiprocessors))
     cycles = CYCLES_PER_SLOT_ALONE * issue_slots(counters) / warps + counters.global_load_wavefronts / warps
     cycles += counters.barriers / warps * specification.barrier_cycles
     if counters.global_load_sectors:
         per_request = counters.global_load_sectors / counters.global_load_requests
         misses = min(loads, traffic.l2_load_sectors / blocks / per_request)
         from_dram = traffic.dram_load_sectors / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
+        # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
+        from_dram = max(from_dram, 1 / turns)
         wait = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles
         cycles += misses / _loads_in_flight(counters) * wait
-    at_once = fit.blocks * specification.multiprocessors
-    turns = max(1.0, blocks / max(1, counters.launches) / at_once)
     return cycles * turns * max(1, counters.launches) / specification.cycles_per_ns
 
 

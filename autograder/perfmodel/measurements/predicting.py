@@ -1,11 +1,12 @@
 """Holds predictions against measured times: counted.json and validation.json in, the README's table out.
 
-python -m autograder.perfmodel.measurements.predicting
+python -m autograder.perfmodel.measurements.predicting     # writes the table into README.md
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,7 +75,26 @@ def table(found: list[Prediction]) -> str:
     return "\n".join(lines)
 
 
+def headline(found: list[Prediction]) -> str:
+    """The README's sentence above the table."""
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in summary(found).items())
+    plain = np.median([abs(each.roofline_ns / each.measured_ns - 1) for each in found])
+    return f"{len(found)} cases; size of the error: {shares}. The roofline's median error is {plain:.0%}."
+
+
+def publish(name: str, text: str) -> None:
+    """Puts text into the README, between the comments that bear this name."""
+    readme = HERE.parent / "README.md"
+    pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end of {name} -->)"
+    written, count = re.subn(
+        pattern, lambda found: found[1] + text + found[2], readme.read_text(encoding="utf-8"), flags=re.S
+    )
+    if count != 1:
+        raise ValueError(f"README.md has {count} places for {name}")
+    readme.write_text(written, encoding="utf-8")
+
+
 if __name__ == "__main__":
     everything = predictions()
-    print(table(everything))
-    print({name: f"{share:.1%}" for name, share in summary(everything).items()})
+    publish("predictions", f"{headline(everything)}\n\n{table(everything)}")
+    print(headline(everything))
