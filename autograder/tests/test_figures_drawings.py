@@ -8,9 +8,21 @@ from dataclasses import dataclass
 
 import pytest
 
-from autograder.figures import Figure, Point, bars, heat_colour, heat_map, roofline, sector_map, thread_map
+from autograder.figures import (
+    Figure,
+    Point,
+    bars,
+    heat_colour,
+    heat_map,
+    memories,
+    operands,
+    roofline,
+    sector_map,
+    thread_map,
+)
 from autograder.figures.palette import (
     BLACK,
+    GREEN,
     IDLE,
     PALE_BLUE,
     PALE_ORANGE,
@@ -19,6 +31,7 @@ from autograder.figures.palette import (
     SERIES,
     VERMILLION,
     ink_on,
+    mix,
 )
 from autograder.figures.sector_map import sectors_of
 from autograder.perfmodel import SPECIFICATIONS, Roofline
@@ -41,7 +54,22 @@ ONE_ELEMENT = Recorded((0,) * 32)
 ALONG_A_ROW = Recorded(tuple(range(0, 128, 4)), array="b")
 DOWN_A_COLUMN = Recorded(tuple(range(0, 32 * 512, 512)))
 
+# One block of 2 x 2 threads, the second along x, multiplies 4 x 4 matrices: naive, and in two phases of tiles
+NAIVE = [
+    Recorded(tuple(4 * (4 * row + k) for row in (0, 0, 1, 1)), shape=(4, 4), block=(1, 0, 0)) for k in range(4)
+] + [Recorded(tuple(4 * (4 * k + column) for column in (2, 3, 2, 3)), "load", "b", 4, (4, 4)) for k in range(4)]
+PHASES = [
+    [
+        Recorded(tuple(4 * (4 * row + start + x) for row in (0, 1) for x in (0, 1)), shape=(4, 4), block=(1, 0, 0)),
+        Recorded(tuple(4 * (4 * (start + y) + column) for y in (0, 1) for column in (2, 3)), "load", "b", 4, (4, 4)),
+    ]
+    for start in (0, 2)
+]
+
 PICTURES = {
+    "memories": lambda: memories({"global": 1, "shared": 5, "local": 7, "constant": 0}, blocks=4, title="Who"),
+    "operands": lambda: operands({"naive": NAIVE, "tiled": PHASES[0] + PHASES[1]}, (2, 2), title="What a block asks"),
+    "phases": lambda: operands({"phase 0": PHASES[0], "phase 1": PHASES[1]}, (2, 2), title="Two phases"),
     "small launch": lambda: thread_map((3, 2), (4, 4), (7, 10)),
     "large launch": lambda: thread_map((63, 63), (16, 16), (1000, 1000)),
     "too few blocks": lambda: thread_map((2, 2), (4, 4), (10, 10)),
@@ -208,3 +236,40 @@ def test_what_cannot_be_drawn_is_refused(draw) -> None:
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0, 7.0, -1.0])
 def test_black_text_reads_on_every_heat(share: float) -> None:
     assert ink_on(heat_colour(share)) == BLACK
+
+
+def test_operands_count_how_many_threads_ask_for_an_element() -> None:
+    figure = operands({"naive": NAIVE, "tiled": PHASES[0] + PHASES[1]}, (2, 2), title="What a block asks")
+    assert "naive: 32 loads of 16 elements; tiled: 16 loads of 16 elements" in figure.alt
+    assert texts(figure).count("2") == 16 and texts(figure).count("1") == 16
+    assert fills(figure, heat_colour(1)) == 16 + 1  # and one in the key
+    assert fills(figure, heat_colour(0.5)) == 16 + 1
+
+
+def test_operands_keep_earlier_phases_pale_and_find_the_block_of_c() -> None:
+    figure = operands({"phase 0": PHASES[0], "phase 1": PHASES[1]}, (2, 2), title="Two phases")
+    assert "in an earlier phase" in texts(figure)
+    assert fills(figure, PALE_BLUE) == 8 + 1
+    alone = operands({"phase 0": PHASES[0]}, (2, 2), title="One phase")
+    assert "in an earlier phase" not in texts(alone)
+    block_of_c = mix(PAPER, GREEN, 0.45)
+    assert fills(alone, block_of_c) == 4 + 1
+
+
+@pytest.mark.parametrize("panels", [{}, {"none": []}, {"no b": NAIVE[:4]}])
+def test_operands_need_loads_of_both_matrices(panels) -> None:
+    with pytest.raises(ValueError, match="operands"):
+        operands(panels, (2, 2), title="nothing")
+
+
+def test_memories_show_what_was_counted_in_each() -> None:
+    counted = {"global": 3, "shared": 34, "local": 500, "constant": 6_000}
+    words = " ".join(texts(memories(counted, blocks=4, title="Who")))
+    for each in (
+        "4 blocks",
+        "3 requests",
+        "34 requests in all blocks",
+        "500 requests in all threads",
+        "6,000 requests",
+    ):
+        assert each in words

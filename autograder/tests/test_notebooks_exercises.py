@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
-from autograder.exercises import lesson01
+from autograder.exercises import lesson01, lesson02
 from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple
 
 RIGHT = [
@@ -16,6 +18,10 @@ RIGHT = [
     (lesson01.share_of_peak, 9.375),
     (lesson01.share_of_peak, 9.3),
     (lesson01.sectors_per_request, (2, 8.5)),
+    (lesson02.wanted_by, (32, 8)),
+    (lesson02.fetched_by, (21, 67, 69, 35)),
+    (lesson02.smallest_tile, 56),
+    (lesson02.blocks_that_fit, (5, 62.5)),
 ]
 WRONG = [
     (lesson01.which_thread, (3, 2, 2, 5), "swapped"),
@@ -28,6 +34,14 @@ WRONG = [
     (lesson01.share_of_peak, "9.3", "takes one number"),
     (lesson01.share_of_peak, True, "takes one number"),
     (lesson01.sectors_per_request, (4, 17), "mean of the two"),
+    (lesson02.wanted_by, (8, 32), "Swapped"),
+    (lesson02.wanted_by, (256, 256), "whole block"),
+    (lesson02.fetched_by, (35, 69, 67, 21), "x and y are swapped"),
+    (lesson02.fetched_by, (21, 67, 69, 36), "The fourth of"),
+    (lesson02.smallest_tile, 55.6, "round up"),
+    (lesson02.smallest_tile, 64, "not the least"),
+    (lesson02.blocks_that_fit, (8, 100), "Shared memory runs out"),
+    (lesson02.blocks_that_fit, (6, 75), "Rounded up"),
 ]
 
 
@@ -80,11 +94,8 @@ def test_a_wrong_array_is_reported_by_its_first_wrong_element() -> None:
     ],
 )
 def test_a_kernel_is_run_and_judged_by_what_it_wrote(indices: str, outcome: str, words: str) -> None:
-    from autograder import simulate
-
-    with simulate() as cuda:
-        source = f"""
-def flat_matmul(a, b, c, m, k, n):
+    source = f"""
+def kernel(a, b, c, m, k, n):
     column, row = cuda.grid(2)
     if row < m and column < n:
         total = np.float32(0)
@@ -92,10 +103,86 @@ def flat_matmul(a, b, c, m, k, n):
             total += {indices}
         c[row * n + column] = total
 """
-        file = f"exercise with {indices}"
-        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-        scope = {"cuda": cuda, "np": np}
-        exec(compile(source, file, "exec"), scope)
-        reply = lesson01.flat_matmul(cuda.jit(scope["flat_matmul"]))
+    reply = reply_to(lesson01.flat_matmul, source)
     assert reply.outcome == outcome
     assert words in reply.words
+
+
+@pytest.mark.parametrize(
+    "before, after, outcome, words",
+    [
+        ("cuda.syncthreads()", "cuda.syncthreads()", "right", "One between writing and reading"),
+        ("", "", "your turn", "No barrier yet"),
+        ("cuda.syncthreads()", "", "not yet", "Race on `piece["),
+        ("", "cuda.syncthreads()", "not yet", "Race on `piece["),
+        ("cuda.syncwarp()", "cuda.syncthreads()", "not yet", "Race on `piece["),
+        ("cuda.syncthreads(); cuda.syncthreads()", "cuda.syncthreads()", "not yet", "two barriers a round are enough"),
+    ],
+)
+def test_missing_barriers_are_seen_although_the_result_is_right(before, after, outcome: str, words: str) -> None:
+    source = f"""
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    for start in range(0, x.size, 64):
+        piece[t] = x[start + t]
+        {before}
+        out[start + t] = piece[63 - t]
+        {after}
+"""
+    reply = reply_to(lesson02.two_barriers, source)
+    assert reply.outcome == outcome
+    assert words in reply.words
+
+
+@pytest.mark.parametrize(
+    "guard, otherwise, outcome, words",
+    [
+        ("start + y < b.shape[0] and column < b.shape[1]", "b_tile[y, x] = 0", "right", "two of them ragged"),
+        ("True", "pass", "your turn", "Reads `b[0, 22]`"),
+        ("start + y < b.shape[0]", "b_tile[y, x] = 0", "not yet", "Reads `b[0, 22]`"),
+        ("column < b.shape[1]", "b_tile[y, x] = 0", "not yet", "Reads `b[21, 0]`"),
+        ("start + y < b.shape[0] and column < b.shape[1]", "pass", "not yet", "before anything was written there"),
+        ("start + x < b.shape[0] and column < b.shape[1]", "b_tile[y, x] = 0", "not yet", "a is 20 x 21"),
+        ("start + y < b.shape[0] and column < b.shape[1]", "b_tile[y, x] = 1", "not yet", "elements differ"),
+    ],
+)
+def test_a_ragged_tile_needs_its_guard_and_its_zeros(guard: str, otherwise: str, outcome: str, words: str) -> None:
+    source = f"""
+def kernel(a, b, c):
+    a_tile = cuda.shared.array((16, 16), np.float32)
+    b_tile = cuda.shared.array((16, 16), np.float32)
+    column, row = cuda.grid(2)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    total = np.float32(0)
+    for start in range(0, a.shape[1], 16):
+        if row < a.shape[0] and start + x < a.shape[1]:
+            a_tile[y, x] = a[row, start + x]
+        else:
+            a_tile[y, x] = {0 if otherwise == "b_tile[y, x] = 0" or "pass" in otherwise else 1}
+        if {guard}:
+            b_tile[y, x] = b[start + y, column]
+        else:
+            {otherwise}
+        cuda.syncthreads()
+        for k in range(16):
+            total += a_tile[y, k] * b_tile[k, x]
+        cuda.syncthreads()
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = total
+"""
+    reply = reply_to(lesson02.ragged_tiles, source)
+    assert reply.outcome == outcome
+    assert words in reply.words
+
+
+def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
+    """What an exercise says to a kernel given as text, which stays readable as it is in a notebook."""
+    from autograder import simulate
+
+    file = f"answer {hash(source)}"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    with simulate() as cuda:
+        scope: dict[str, Any] = {"cuda": cuda, "np": np}
+        exec(compile(source, file, "exec"), scope)
+        return exercise(cuda.jit(scope["kernel"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import ceil
 from pathlib import Path
 
@@ -53,3 +54,68 @@ def prose(name: str) -> str:
 )
 def test_lesson_1_says(sentence: str) -> None:
     assert sentence in prose("01_naive_matmul.ipynb")
+
+
+TILING = json.loads((NOTEBOOKS / "data" / "tiling_h200.json").read_text(encoding="utf-8"))
+TILED_MS = {name: times["4096"] for name, times in TILING["milliseconds"].items()}
+TILED, TILED_8, TILED_16 = TILED_MS["naive, 16 x 16 block"], TILED_MS["tiles of 8"], TILED_MS["tiles of 16"]
+REQUESTS = {name: each["global_load_requests"] for name, each in TILING["counters"].items()}
+SECTORS = {name: each["global_load_sectors"] for name, each in TILING["counters"].items()}
+WRONG = TILING["wrong_elements"]
+ADDED = list(TILING["milliseconds_by_added_shared_bytes"].values())
+GPU = perfmodel.SPECIFICATIONS["H200"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"**{REQUESTS['naive'] // REQUESTS['tiled']} times less**",
+        f"it is **{TILED / TILED_16:.1f} times as fast**",
+        f"{REQUESTS['naive']:,} / {REQUESTS['tiled']:,} = **{REQUESTS['naive'] // REQUESTS['tiled']}** times fewer",
+        f"The sectors fall by {SECTORS['naive'] // SECTORS['tiled']} only",
+        f"4 blocks of 64 threads are {4 * 64 // 32} warps",
+        f"that is 2 × 16 × 4,096 × 4 bytes = {2 * 16 * 4096 * 4 // 1024} KiB",
+        f"has {GPU.shared_bytes // 1024} KiB of shared memory",
+        f"A real block of 16 × 16 is {16 * 16 // 32} warps",
+        f"is read by all {16 * 16 // 32} warps",
+        f"for {GPU.multiprocessors} multiprocessors",
+        f"the same kernel gets {100 * sum(WRONG['without the second']['1024']) / 20 / 1024**2:.0f} % of them wrong",
+        f"the loads fell from {REQUESTS['naive']:,} requests to {REQUESTS['tiled']:,}",
+        f"From **0.25 to {2 * 16 // 8}** operations per byte",
+        f"4 × {LIMITS.bandwidth_gb_per_s:,.0f} = {4 * LIMITS.bandwidth_gb_per_s:,.0f} GFLOP/s, 16 times as much",
+        f"at {LIMITS.ridge_flop_per_byte:.1f} operations per byte",
+        f"t ≥ {4 * round(LIMITS.ridge_flop_per_byte, 1):.1f}",
+        f"56 × 56 = {56 * 56:,} threads",
+        f"the tiled kernel reach {4 * LIMITS.bandwidth_gb_per_s:,.0f} GFLOP/s",
+        f"4 of the {(4096 // 16) ** 2:,} blocks",
+        f"the H200 counted {TILING['counters']['tiled']['shared_load_wavefronts']:,} passes",
+        f"which needs {CUBLAS:.1f} ms here",
+        f"take {8 * (2 * 16 * 16 * 4 + GPU.shared_reserved_bytes_per_block) // 1024} of {GPU.shared_bytes // 1024} KiB",
+        f"Not twice, but {ADDED[-1] / ADDED[0]:.1f} times",
+        f"costs just {100 * (ADDED[1] / ADDED[0] - 1):.0f} %",
+    ],
+)
+def test_lesson_2_says(sentence: str) -> None:
+    assert sentence in prose("02_tiling.ipynb")
+
+
+def test_lesson_2_s_words_for_numbers_hold() -> None:
+    assert min(WRONG["without the first"]["256"]) > 0.9 * 256**2 and min(WRONG["without either"]["256"]) > 0.9 * 256**2
+    assert WRONG["without the second"]["256"] == [0] * 20 == WRONG["both barriers"]["1024"]
+    assert 0.62 < TILED_16 / TILED_8 < 0.7, "two thirds of the time"
+    assert 0.97 < TILED_MS["tiles of 32"] / TILED_16 <= 1, "from 16 to 32 nothing is gained"
+    eighth = LIMITS.peak_gflop_per_s / 8
+    assert GPU.float32_lanes_per_cycle / 32 * 2 == 8 and GPU.l1_wavefronts_per_cycle == 1
+    assert 0.85 * eighth < 2 * 4096**3 / TILED_16 / 1e6 < eighth
+
+
+def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
+    """What the prose says of the two kernels' resources, from the committed output of the cell above it."""
+    notebook = json.loads((NOTEBOOKS / "02_tiling.ipynb").read_text(encoding="utf-8"))
+    cell = next(each for each in notebook["cells"] if each["id"] == "breakdown-run")
+    rows = re.findall(r"^([^\d\n]+?) +([\d.]+) +([\d.]+)$", "".join(cell["outputs"][0]["text"]), re.M)
+    table = {name: (float(naive), float(tiled)) for name, naive, tiled in rows}
+    assert max(table, key=lambda name: table[name][0]) == "issue"
+    assert max(table, key=lambda name: table[name][1]) == "shared memory" and table["shared memory"][0] == 0
+    assert round(table["DRAM"][0]) == 17 and round(table["DRAM"][0] / table["DRAM"][1]) == 3
+    assert table["issue"][1] < table["issue"][0] / 6

@@ -1,0 +1,121 @@
+"""Exercises of notebooks/02_tiling.ipynb; the answers that students see stand there, under "Answer"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, not_yet
+
+RULES = ("out_of_bounds", "negative_index", "race", "uninitialised_read", "divergent_barrier", "endless")
+
+
+def wanted_by(answer: Any) -> Reply:
+    """How many threads of a (32, 8) block need the same element of A, and of B?"""
+    return judge_tuple(
+        answer,
+        (32, 8),
+        "A row of the block is 32 threads wide, and they share a row of A. A column is 8 high, and shares one of B.",
+        {
+            (8, 32): "Swapped. Threads with the same row of C share A, and such a row of threads is as long as x.",
+            (32, 32): "The first is right. How many threads of the block have the same column?",
+            (8, 8): "The second is right. How many threads of the block have the same row?",
+            (256, 256): "That is the whole block. Only threads of one row of C need the same row of A.",
+            (32, 256): "The first is right. Only threads of one column of C need the same column of B.",
+        },
+    )
+
+
+def fetched_by(answer: Any) -> Reply:
+    """What thread (3, 5) of block (2, 1) fetches in the phase start = 64: (row of a, column of a, row of b, column of b)"""
+    return judge_tuple(
+        answer,
+        (21, 67, 69, 35),
+        "It will use a whole row of one tile and a whole column of the other; its own share is one element of each.",
+        {
+            (35, 69, 67, 21): "x and y are swapped: x counts columns, and threadIdx.x is 3.",
+            (37, 67, 69, 19): "The block numbers are swapped: blockIdx.x is 2, and it counts columns.",
+            (
+                21,
+                64,
+                64,
+                35,
+            ): "That is the corner of the phase. The thread adds its x to the column of a, its y to the row of b.",
+            (21, 69, 67, 35): "In a the thread's x is the column; in b its y is the row.",
+            (5, 67, 69, 3): "Its row and column of C are those of the whole matrix: block and thread together.",
+        },
+    )
+
+
+def two_barriers(kernel: Any) -> Reply:
+    """Put the two barriers into a kernel in which one block of 64 threads reverses an array piece by piece."""
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    x = np.random.default_rng(2).random(256, dtype=np.float32)
+    out = np.zeros_like(x)
+    p = profile(kernel)[1, 64](x, out)
+    barriers = p.counters.barriers
+    if not barriers:
+        return Reply("your turn", "No barrier yet. Put in what is missing and run this cell again.")
+    broken = [each for each in p.hazards if each.kind in RULES]
+    if broken:
+        return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
+    if barriers > 2 * 2 * 4:
+        return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
+    expected = x.reshape(4, 64)[:, ::-1].ravel()
+    return judge_array(out, expected, "One between writing and reading, one between reading and writing anew.", "out")
+
+
+def ragged_tiles(kernel: Any) -> Reply:
+    """Finish the tiled kernel for matrices of any shape: the tile of b is still filled without a look at the edges."""
+    from autograder import profile
+
+    rng = np.random.default_rng(6)
+    for m, k, n in ((20, 21, 22), (5, 40, 33), (16, 16, 16)):
+        a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
+        c = np.zeros((m, n), np.float32)
+        hazards = profile(kernel)[(-(-n // 16), -(-m // 16)), (16, 16)](a, b, c).hazards
+        broken = [each for each in hazards if each.kind in RULES]
+        if broken:
+            missing = sum(at >= k or column >= n for at in range(32) for column in range(32)) * 2  # two rows of blocks
+            untouched = (broken[0].array, broken[0].occurrences) == ("b", missing)
+            words = f"a is {m} x {k}, b is {k} x {n}. {broken[0]}"
+            return Reply("your turn", words) if untouched else not_yet(words)
+        reply = judge_array(c, a.astype(np.float64) @ b, "Three shapes, two of them ragged, and no thread went astray.")
+        if reply.outcome != "right":
+            return not_yet(f"a is {m} x {k}, b is {k} x {n}. {reply.words}")
+    return reply
+
+
+def smallest_tile(answer: Any) -> Reply:
+    """How wide must a square tile be at least for 13.9 operations a byte?"""
+    return judge_number(
+        answer,
+        56,
+        "56 / 4 = 14. But 56 x 56 = 3,136 threads, and a block takes 1,024 at most: read on.",
+        {
+            13.9: "That is the ratio wanted. A tile of 16 gives 4: what does one of width t give?",
+            55.6: "Yes, and a tile is a whole number of elements wide: round up.",
+            55: "55 / 4 = 13.75, just too little.",
+            64: "Enough, but not the least: 64 / 4 = 16.",
+            32: "A tile of 32 gives 32 / 4 = 8.",
+            14: "A tile of width t gives t / 4 operations a byte, not t.",
+        },
+    )
+
+
+def blocks_that_fit(answer: Any) -> Reply:
+    """Blocks of 256 threads with 40 KiB of shared memory on an H200's multiprocessor: (blocks, percent occupancy)"""
+    return judge_tuple(
+        answer,
+        (5, 62.5),
+        "233,472 / (40,960 + 1,024) = 5.56, so 5 blocks, and 5 x 256 = 1,280 of 2,048 threads.",
+        {
+            (8, 100): "That is what the threads allow. Shared memory runs out before.",
+            (5, 31.25): "5 is right. Occupancy is threads there over threads that could be there: 5 x 256 of 2,048.",
+            (5.56, 69.5): "Half a block cannot run: round down.",
+            (6, 75): "Rounded up: the sixth block does not fit.",
+            (5, 0.625): "5 is right; the second as a percentage, please.",
+        },
+    )
