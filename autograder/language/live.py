@@ -92,10 +92,12 @@ def as_constant(value: Any) -> object:
         return found
     if isinstance(value, np.ufunc):
         return Reference(f"numpy.{value.__name__}")
-    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("math", "builtins", "_operator"):
+    if isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("math", "cmath", "builtins", "_operator"):
         return Reference(f"{value.__module__.lstrip('_')}.{value.__name__}")
     if isinstance(value, type) and value.__module__ == "builtins" and hasattr(builtins, value.__name__):
         return Reference(f"builtins.{value.__name__}")
+    if isinstance(value, type) and value.__module__.startswith("numba.cuda"):  # a vector type's stand-in
+        return Reference(f"numba.cuda.{value.__name__}")
     if isinstance(value, enum.EnumMeta):
         return EnumNames(value)
     if isinstance(value, types.FunctionType):
@@ -177,7 +179,7 @@ def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
         ) from None
     text = textwrap.dedent("".join(source_lines))
     try:
-        tree = _tree_of(text, function.__name__ == "<lambda>")
+        tree = _tree_of(text, function.__code__.co_name == "<lambda>")
     except SyntaxError:
         raise KernelFault(
             f"The source of `{function.__name__}` cannot be read on its own.",
@@ -211,9 +213,9 @@ def _tree_of(text: str, is_lambda: bool) -> ast.Module:
 
 def _definition(tree: ast.Module, function: types.FunctionType) -> ast.FunctionDef | None:
     """The function's `def` in its source; a lambda is written as one."""
-    if function.__name__ != "<lambda>":
-        named = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__)
-        return next(named, None)
+    name = function.__code__.co_name  # as it was defined, whatever it is called by now
+    if name != "<lambda>":
+        return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == name), None)
     wanted = function.__code__.co_varnames[: function.__code__.co_argcount]
     found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and tuple(a.arg for a in n.args.args) == wanted]
     if len(found) != 1:  # several on one line cannot be told apart

@@ -141,6 +141,9 @@ METHODS.update(
     all=_fold("all", lambda a, b: a & (b != 0), lambda d: np.bool_(True)),
     any=_fold("any", lambda a, b: a | (b != 0), lambda d: np.bool_(False)),
     item=lambda interpreter, node, mask, arguments, keywords: next(_elements(interpreter, arguments[0], mask, node)),
+    bit_count=lambda interpreter, node, mask, arguments, keywords: CALLS["numba.cuda.popc"](
+        interpreter, node, mask, arguments, keywords
+    ),
     conjugate=lambda interpreter, node, mask, arguments, keywords: np.conjugate(arguments[0]),
 )  # fmt: skip
 for _name in (

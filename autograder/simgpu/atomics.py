@@ -10,14 +10,19 @@ import numpy as np
 UNORDERED: dict[str, np.ufunc] = {
     "add": np.add,
     "sub": np.subtract,
-    "max": np.fmax,  # Numba: if either is NaN the other one stays
-    "min": np.fmin,
+    "max": np.maximum,  # a NaN in memory stays; one as operand changes nothing (see `_without_nan`)
+    "min": np.minimum,
     "nanmax": np.fmax,
     "nanmin": np.fmin,
     "and_": np.bitwise_and,
     "or_": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
+
+
+def _without_nan(operation: str, operand: np.ndarray) -> np.ndarray:
+    """The operands with NaN replaced by what leaves every number as it is."""
+    return np.where(np.isnan(operand), -np.inf if operation == "max" else np.inf, operand).astype(operand.dtype)
 
 
 def _increment(old: np.ndarray, limit: np.ndarray) -> np.ndarray:
@@ -41,6 +46,8 @@ def apply_atomic(
     operation: str, data: np.ndarray, linear: np.ndarray, operands: list[np.ndarray], want_old: bool
 ) -> np.ndarray | None:
     """Updates `data[linear]` in lane order; returns each lane's old value where `want_old`."""
+    if operation in ("max", "min") and data.dtype.kind == "f":
+        operands = [_without_nan(operation, operands[0])]
     if not want_old and operation in UNORDERED:
         UNORDERED[operation].at(data, linear, operands[0])
         return None

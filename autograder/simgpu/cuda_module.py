@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.errors import KernelFault
-from autograder.simgpu import host_side, numba_names, vectorized
+from autograder.simgpu import host_side, numba_names, vector_types, vectorized
+from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.dispatch import Kernel, device, jit
 from autograder.simgpu.intrinsics import CALLS, CUDA, VALUES
 from autograder.simgpu.numba_types import scalar
@@ -48,8 +49,18 @@ class KernelName:
 
 NEEDS_A_COMPILER = (
     "compile compile_ptx compile_for_current_device compile_ptx_for_current_device compile_all declare_device "
-    "CUSource PTXSource Cubin Fatbin Object Archive LTOIR LinkableCode open_ipc_array"
+    "open_ipc_array"
 ).split()
+
+
+LINKABLE = "CUSource PTXSource Cubin Fatbin Object Archive LTOIR".split()
+
+
+class LinkableCode:
+    """Code in C++ or PTX: it can be named here, but a kernel that is linked with it needs a real GPU."""
+
+    def __init__(self, *source: Any, **more: Any) -> None:
+        self.source = source
 
 
 def build_module() -> types.ModuleType:
@@ -59,6 +70,12 @@ def build_module() -> types.ModuleType:
     module.__dict__.update(host_side.names(), jit=jit, simulated=True)
     module.vectorize, module.guvectorize = vectorized.vectorize, vectorized.guvectorize
     module.__dict__.update({name: _unsupported(name) for name in NEEDS_A_COMPILER})
+    for name in LINKABLE:
+        setattr(module, name, type(name, (LinkableCode,), {}))
+    module.devicearray = types.SimpleNamespace(
+        DeviceNDArray=DeviceArray, auto_device=host_side.auto_device, is_cuda_ndarray=host_side.is_cuda_array
+    )
+    module.cudadrv = types.SimpleNamespace(devicearray=module.devicearray)
     module.types = numba_names.types_module("numba.cuda.types")
     for name in numba_names.TYPE_NAMES:
         setattr(module, name, getattr(module.types, name))
@@ -66,6 +83,8 @@ def build_module() -> types.ModuleType:
         if path.startswith(CUDA + "."):
             first = path[len(CUDA) + 1 :].split(".")[0]
             module.__dict__.setdefault(first, KernelName(f"{CUDA}.{first}"))
+    for alias, name in vector_types.SAME.items():
+        module.__dict__[alias] = module.__dict__[name]
     return module
 
 

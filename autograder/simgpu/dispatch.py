@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import functools
 import sys
 import types
@@ -13,7 +15,7 @@ import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.language.live import as_dtype, from_python
-from autograder.language.program import Function, reachable
+from autograder.language.program import Function, Reference, reachable
 from autograder.language.validate import validate_kernel
 from autograder.simgpu.arrays import DeviceArray, InOut
 from autograder.simgpu.device import Session, estimate_launch
@@ -67,11 +69,13 @@ class Parameter:
     dtype: np.dtype | None = None
     ndim: int = 0
 
-    def takes(self, value: Any) -> bool:
-        """Whether a launch may give `value` here (arrays must match, scalars are converted)."""
+    def takes(self, value: Any, exactly: bool = True) -> bool:
+        """Whether a launch may give `value` here: arrays must match (or be as wide), scalars are converted."""
         if self.kind == "array":
             found = getattr(value, "dtype", None)
-            return found is not None and np.dtype(found) == self.dtype and getattr(value, "ndim", 0) == self.ndim
+            if found is None or getattr(value, "ndim", 0) != self.ndim:
+                return False
+            return np.dtype(found) == self.dtype or np.dtype(found).itemsize == self.dtype.itemsize and exactly is False
         if self.kind == "scalar":
             return np.ndim(value) == 0 and not isinstance(value, (tuple, DeviceArray)) and value is not None
         return True
@@ -87,6 +91,8 @@ class Parameter:
 
     def convert(self, value: Any) -> Any:
         if self.kind == "scalar" and not isinstance(value, (DeviceArray, np.ndarray, tuple)):
+            if self.dtype.kind in "iu" and isinstance(value, int):
+                return np.array(value % 2**64, np.uint64).astype(self.dtype)[()]  # wraps around, as C does
             return self.dtype.type(value)
         if self.kind == "pointer" and isinstance(value, (int, np.integer)):
             return device.session.addresses.view_at(int(value), self.dtype)
@@ -156,12 +162,23 @@ class Kernel:
             raise KernelFault(
                 f"`{self.__name__}` was compiled for {len(self.signatures[0])} arguments, but {len(arguments)} are given."
             )
-        fitting = [each for each in right_length if all(p.takes(a) for p, a in zip(each, arguments, strict=True))]
+        exactly = len(right_length) > 1  # Numba does not look closely where there is nothing to choose
+        fitting = [
+            each for each in right_length if all(p.takes(a, exactly) for p, a in zip(each, arguments, strict=True))
+        ]
         if not fitting:
             shown = ", ".join(_shown(a) for a in arguments)
             raise TypeError(f"No matching definition of `{self.__name__}` for argument types {shown}")
         best = min(fitting, key=lambda each: sum(p.cost(a) for p, a in zip(each, arguments, strict=True)))
         return tuple(p.convert(a) for p, a in zip(best, arguments, strict=True))
+
+    def specialize(self, *arguments: Any) -> Kernel:
+        """One form of a kernel serves all types here."""
+        return self
+
+    @property
+    def extensions(self) -> list:
+        return self.options.setdefault("extensions", [])
 
     def compile(self, signature: Any = None) -> Kernel:
         self.signatures = [*(self.signatures or []), *(_signatures(signature) or [])] or None
@@ -213,15 +230,32 @@ class Configured:
     def __call__(self, *arguments: Any) -> None:
         if self.may_be_empty and self.configuration[0] == 0:
             return
+        for extension in reversed(self.kernel.options.get("extensions", ())):
+            arguments = tuple(extension.prepare_args(None, a, stream=0, retr=[])[1] for a in arguments)
         given = tuple(a.to_device(device.session) if isinstance(a, InOut) else a for a in arguments)
         given = self.kernel.converted(given)
         function = self.kernel.function_for(tuple(map(_shown, given)))
         try:
-            device.launch(function, self.configuration, given)
+            record = device.launch(function, self.configuration, given)
+            if self.kernel.options.get("debug") and record.raised is not None:
+                raise _exception(*record.raised)
         finally:
             for argument in arguments:
                 if isinstance(argument, InOut):
                     argument.copy_back()
+
+
+def _exception(function: Function, node: ast.Raise) -> Exception:
+    """The exception that a kernel raised, as the host gets it from a kernel compiled with debug=True."""
+    call = node.exc if isinstance(node.exc, ast.Call) else None
+    name = ast.unparse(call.func if call else node.exc) if node.exc is not None else "RuntimeError"
+    found = function.names.get(name, getattr(builtins, name, RuntimeError))
+    kind = getattr(builtins, found.path.split(".")[-1]) if isinstance(found, Reference) else found
+    try:
+        values = [ast.literal_eval(argument) for argument in call.args] if call else []
+    except ValueError:
+        values = []
+    return kind(*values)
 
 
 def _shown(value: Any) -> str:

@@ -280,15 +280,17 @@ class Expressions:
             return np.logical_not(truth)
         value = self.number(value, node)
         row = self.count_instruction(node, mask)
-        if value.dtype.kind in "biu":
-            value = value.astype(nt.UINT64 if value.dtype.kind == "u" else nt.INT64)
+        if value.dtype == nt.BOOL:
+            value = value.astype(nt.INT64)
         self.count_arithmetic(row, node, ast.UnaryOp, value.dtype, mask)
         if isinstance(node.op, ast.USub):
-            return np.negative(value)
-        if isinstance(node.op, ast.Invert):
+            value = np.negative(value)
+        elif isinstance(node.op, ast.Invert):
             if value.dtype.kind not in "iu":
                 raise self.fault(node, f"`~` needs an integer, not {value.dtype}.")
-            return np.invert(value)
+            value = np.invert(value)
+        if value.dtype.kind in "iu":  # Numba widens the result, not the operand: -uint8(9) is 247
+            value = value.astype(nt.UINT64 if value.dtype.kind == "u" else nt.INT64)
         return value
 
     def compare(self: Interpreter, node: ast.Compare, mask: Mask) -> Any:
@@ -305,6 +307,9 @@ class Expressions:
     def compare_once(self: Interpreter, node: ast.AST, op: ast.cmpop, left: Any, right: Any, mask: Mask) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = left is right
+            if isinstance(left, (np.ndarray, np.generic)) and isinstance(right, (np.ndarray, np.generic)):
+                same = self.compare_once(node, ast.Eq(), left, right, mask)  # values have no identity in a kernel
+                return same if isinstance(op, ast.Is) else np.logical_not(same)
             return np.bool_(same if isinstance(op, ast.Is) else not same)
         if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, (ast.Eq, ast.NotEq)):
             equal = np.bool_(len(left) == len(right))
@@ -402,6 +407,8 @@ class Expressions:
         if isinstance(value, Record):
             field = value.name_of(self.evaluate(node.slice, mask))
             return self.field_value(value, field, mask, node)
+        if isinstance(value, EnumNames):
+            return self.freeze(value.members[self.evaluate(node.slice, mask)], node)
         view, indices = self.element_of(node, mask, value)
         if len(indices) == view.ndim and not any(isinstance(i, slice) for i in indices):
             if view.dtype.fields and view.field is None:
@@ -557,7 +564,7 @@ class Expressions:
             return self.array_attribute(node, value, name)
         if isinstance(value, (np.ndarray, np.generic)) and name in ("real", "imag"):
             return getattr(value, name)
-        if isinstance(value, (np.ndarray, np.generic)) and name == "conjugate":
+        if isinstance(value, (np.ndarray, np.generic)) and name in ("conjugate", "bit_count"):
             return Method(value, name)
         raise self.fault(node, f"`{ast.unparse(node)}` has no meaning in a kernel.")
 
@@ -583,6 +590,12 @@ class Expressions:
             return tuple(np.int64(s * view.dtype.itemsize) for s in view.strides)
         if name == "dtype":
             return TypeReference(f"numpy.{view.dtype.name}", view.dtype)
+        if name in ("real", "imag") and view.dtype.kind == "c":
+            half = view.dtype.type(0).real.dtype
+            return replace(
+                view, buffer=view.buffer.seen_as(half), offset=view.offset * 2 + (name == "imag"), dtype=half,
+                strides=tuple(2 * step for step in view.strides),
+            )  # fmt: skip
         if name == "T":
             return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
         if name in METHODS:
@@ -648,7 +661,8 @@ class Expressions:
                 )  # fmt: skip
             if discard:
                 keywords["_discard"] = True
-            return handler(self, node, mask, arguments, keywords)
+            value = handler(self, node, mask, arguments, keywords)
+            return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
         raise self.fault(node, f"`{ast.unparse(node.func)}` is not a function.")
 
     def in_order(self: Interpreter, function: Function, arguments: list, keywords: dict, mask: Mask) -> list:
@@ -678,11 +692,8 @@ class Expressions:
                 yield from self.rounds(node, bounds, mask)
                 return
             if isinstance(target, Reference) and target.path in ("builtins.enumerate", "builtins.zip"):
-                several = [self.items(node, self.evaluate(a, mask), mask) for a in node.iter.args]
-                if target.path == "builtins.enumerate":
-                    several = [[np.int64(i) for i in range(len(several[0]))], several[0]]
-                for items in zip(*several, strict=False):
-                    yield tuple(each() if callable(each) else each for each in items), None
+                for each in self.sequence(node, node.iter, mask):
+                    yield _fetched(each), None
                 return
         kept = self.evaluate(node.iter, mask)
         if isinstance(kept, Range):
@@ -690,6 +701,18 @@ class Expressions:
             return
         for each in self.items(node, kept, mask):
             yield (each() if callable(each) else each), None
+
+    def sequence(self: Interpreter, node: ast.For, source: ast.expr, mask: Mask) -> list:
+        """What zip, enumerate or an array gives item by item; elements are loaded when their turn comes."""
+        if isinstance(source, ast.Call) and ast.unparse(source.func) in ("zip", "enumerate"):
+            several = [self.sequence(node, argument, mask) for argument in source.args]
+            if ast.unparse(source.func) == "enumerate":
+                several = [[np.int64(i) for i in range(len(several[0]))], several[0]]
+            return [list(items) for items in zip(*several, strict=False)]
+        value = self.evaluate(source, mask)
+        if isinstance(value, Range) and not any(isinstance(bound, np.ndarray) for bound in value.bounds):
+            return [np.int64(i) for i in range(*(int(bound) for bound in value.bounds))]
+        return self.items(node, value, mask)
 
     def items(self: Interpreter, node: ast.For, value: Any, mask: Mask) -> list:
         if isinstance(value, tuple):
@@ -790,6 +813,13 @@ class Record:
             shape=view.shape + inner, strides=tuple(s * step for s in view.strides) + contiguous_strides(inner),
             dtype=unit, field=None,
         )  # fmt: skip
+
+
+def _fetched(item: Any) -> Any:
+    """An item of a sequence, with whatever it still has to load."""
+    if isinstance(item, list):
+        return tuple(_fetched(each) for each in item)
+    return item() if callable(item) else item
 
 
 def as_record(value: Any) -> Any:

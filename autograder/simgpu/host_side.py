@@ -49,7 +49,16 @@ def _host_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order:
 
 
 pinned_array = mapped_array = managed_array = _host_array
-pinned_array_like = mapped_array_like = np.empty_like
+
+
+def _host_array_like(array: Any, **_: Any) -> np.ndarray:
+    """A host array of another array's shape, dtype and order of dimensions."""
+    slowest_first = sorted(range(len(array.shape)), key=lambda axis: -abs(array.strides[axis]))
+    made = np.empty(tuple(array.shape[axis] for axis in slowest_first), array.dtype)
+    return made.transpose(np.argsort(slowest_first)) if len(slowest_first) > 1 else made
+
+
+pinned_array_like = mapped_array_like = _host_array_like
 
 
 @contextmanager
@@ -60,6 +69,11 @@ def pinned(*arrays: np.ndarray) -> Iterator[None]:
 @contextmanager
 def defer_cleanup() -> Iterator[None]:
     yield
+
+
+def auto_device(obj: Any, stream: Any = 0, copy: bool = True, user_explicit: bool = False) -> tuple[DeviceArray, bool]:
+    """(the argument in device memory, whether it was copied there)."""
+    return (obj, False) if isinstance(obj, DeviceArray) else (to_device(obj), True)
 
 
 def is_cuda_array(obj: Any) -> bool:

@@ -513,8 +513,11 @@ def rounded(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list
     value = interpreter.number(arguments[0], node)
     interpreter.count_instruction(node, mask)[SLOT["conversions"]] += mask.active
     if len(arguments) == 2:
-        scale = 10.0 ** int(arguments[1])
-        return (np.rint(value * scale) / scale).astype(value.dtype)
+        digits = np.asarray(arguments[1])
+        if digits.ndim:
+            raise interpreter.fault(node, "The number of digits must be the same for every thread here.")
+        scale = 10.0 ** int(digits)
+        return (np.rint(value.astype(np.float64) * scale) / scale).astype(value.dtype)
     return np.rint(value).astype(np.int64)
 
 

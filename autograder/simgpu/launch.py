@@ -46,6 +46,7 @@ class LaunchRecord:
     array_bytes: int
     registers_per_thread: int | None = None
     fault: KernelFault | None = None
+    raised: tuple[Function, ast.Raise] | None = None  # the first exception that a kernel raised
 
 
 def normalise(what: str, value: Any) -> Dim3:
@@ -99,6 +100,7 @@ class Launch:
         start_clock: int = 2,
         work_limit: int = DEFAULT_WORK_LIMIT,
         sample_blocks: int | None = None,
+        sample_seed: int | None = None,
         trace: Any = None,
         output: Callable[[str], None] | None = None,
     ) -> None:
@@ -115,7 +117,7 @@ class Launch:
         self.grid_sync = start_clock
         self.work = 0
         self.work_limit = work_limit
-        self.sample_blocks = sample_blocks
+        self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
         self.trace = trace
         self.output = output
         self.shared_bytes = self.dynamic_shared_bytes
@@ -163,13 +165,14 @@ class Launch:
         return self.record(tally, diverged, buffers, fault)
 
     def choose_blocks(self) -> np.ndarray:
-        """All blocks, or as many as the sample allows, spread evenly over the grid."""
+        """All blocks, or as many as the sample allows: one from each of as many equal parts of the grid."""
         total = self.geometry.blocks
         if self.sample_blocks is None or self.sample_blocks >= total:
             self.check_size(total)
             return np.arange(total, dtype=np.int64)
         count = max(1, self.sample_blocks)
-        return np.unique(((np.arange(count) + 0.5) * total / count).astype(np.int64))
+        within = 0.5 if self.sample_seed is None else np.random.default_rng(self.sample_seed).random(count)
+        return np.unique(((np.arange(count) + within) * total / count).astype(np.int64))
 
     def check_size(self, blocks: int) -> None:
         """Refuses grids whose first statement alone would exceed the work limit."""
@@ -215,6 +218,7 @@ class Launch:
             array_bytes=sum(buffer.data.nbytes for buffer in buffers),
             registers_per_thread=self.kernel.max_registers,
             fault=fault,
+            raised=self.raised,
         )
 
     # -- what the interpreter asks for ----------------------------------------------------------------------------

@@ -170,6 +170,32 @@ def modf(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, k
     return np.modf(value)
 
 
+CALLS["math.nextafter"] = _plain(np.nextafter, as_float=True)
+
+# -- complex mathematics ------------------------------------------------------------------------------------------
+
+_COMPLEX = {
+    **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh exp sqrt log10 isnan isinf isfinite".split()},
+    **{name: getattr(np, f"arc{name[1:]}") for name in "asin acos atan asinh acosh atanh".split()},
+    "phase": np.angle, "polar": lambda z: (np.abs(z), np.angle(z)), "rect": lambda r, phi: r * np.exp(1j * phi),
+    "log": lambda z, *base: np.log(z) / np.log(base[0]) if base else np.log(z),
+}  # fmt: skip
+
+
+def _complex(name: str, function: Callable) -> Handler:
+    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+        values = [interpreter.number(a, node) for a in arguments]
+        if name != "rect":
+            values = [v if v.dtype.kind == "c" else v.astype(nt.COMPLEX128) for v in values]
+        _count(interpreter, node, mask, values[0].dtype, special=True)
+        return function(*values)
+
+    return handler
+
+
+for _name, _function in _COMPLEX.items():
+    CALLS[f"cmath.{_name}"] = _complex(_name, _function)
+
 # -- half precision -----------------------------------------------------------------------------------------------
 
 _HALF = {

@@ -38,8 +38,11 @@ def _constructor(name: str, dtype: np.dtype, count: int) -> Handler:
     return handler
 
 
+SAME: dict[str, str] = {}  # float4 is another name of float32x4
+
 for _base, _others in ALIASES.items():
     for _count in (1, 2, 3, 4):
         _handler = _constructor(f"{_base}x{_count}", np.dtype(_base), _count)
         for _name in (f"{_base}x{_count}", *(f"{other}{_count}" for other in _others)):
             CALLS[f"{CUDA}.{_name}"] = _handler
+            SAME[_name] = f"{_base}x{_count}"
