@@ -12,6 +12,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numba import njit
 
 from autograder.language.program import Reference
 from autograder.simgpu.intrinsics import intrinsic, on_lanes
@@ -24,17 +25,26 @@ if TYPE_CHECKING:
 
 STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 RANDOM = "numba.cuda.random"
-JUMP = (0xBEAC0467EBA5FACB, 0xD86B048B86AA9922)
+JUMP = (np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922))
 MASK64 = 0xFFFFFFFFFFFFFFFF
 
 
-def _step(s0: int, s1: int) -> tuple[int, int]:
-    s1 ^= s0
-    return (_rotate(s0, 55) ^ s1 ^ (s1 << 14)) & MASK64, _rotate(s1, 36)
-
-
-def _rotate(x: int, k: int) -> int:
-    return ((x << k) | (x >> (64 - k))) & MASK64
+@njit(cache=True)
+def _fill_states(s0, s1, skip, first, second):
+    """Each state is the one before it, jumped ahead by 2^64 draws; `skip` states come before the first."""
+    for i in range(-skip, len(first)):
+        if i >= 0:
+            first[i], second[i] = s0, s1
+        to0 = to1 = np.uint64(0)
+        for word in JUMP:
+            for bit in range(64):
+                if word >> np.uint64(bit) & np.uint64(1):
+                    to0 ^= s0
+                    to1 ^= s1
+                s1 ^= s0
+                s0 = ((s0 << np.uint64(55)) | (s0 >> np.uint64(9))) ^ s1 ^ (s1 << np.uint64(14))
+                s1 = (s1 << np.uint64(36)) | (s1 >> np.uint64(28))
+        s0, s1 = to0, to1
 
 
 def initial_states(n: int, seed: int, subsequence_start: int = 0) -> np.ndarray:
@@ -42,25 +52,10 @@ def initial_states(n: int, seed: int, subsequence_start: int = 0) -> np.ndarray:
     z = (seed + 0x9E3779B97F4A7C15) & MASK64
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK64
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK64
-    s0 = s1 = z ^ (z >> 31)
+    start = np.uint64(z ^ (z >> 31))
     states = np.empty(n, STATE)
-    for _ in range(subsequence_start):
-        s0, s1 = _jump(s0, s1)
-    for i in range(n):
-        if i:
-            s0, s1 = _jump(s0, s1)
-        states[i] = (s0, s1)
+    _fill_states(start, start, subsequence_start, states["s0"], states["s1"])
     return states
-
-
-def _jump(s0: int, s1: int) -> tuple[int, int]:
-    to0 = to1 = 0
-    for word in JUMP:
-        for bit in range(64):
-            if word >> bit & 1:
-                to0, to1 = to0 ^ s0, to1 ^ s1
-            s0, s1 = _step(s0, s1)
-    return to0, to1
 
 
 def build_random_module(cuda: Any) -> types.ModuleType:
