@@ -27,6 +27,7 @@ class Prediction:
     measured_ns: float
     estimate: Estimate
     roofline_ns: float
+    counters: Counters
 
     @property
     def error(self) -> float:
@@ -51,8 +52,13 @@ def predictions() -> list[Prediction]:
         )
         moved = 32 * (counters.unique_load_sectors + counters.unique_store_sectors)
         floor = roofline(h200).floor_ns(counters.operations, moved)
-        found.append(Prediction(*key, measured[key]["measured_ns"], predicted, floor))
+        found.append(Prediction(*key, measured[key]["measured_ns"], predicted, floor, counters))
     return found
+
+
+def by_case() -> dict[tuple[str, int], Prediction]:
+    """The same by name and size, to look one up."""
+    return {(each.case, each.size): each for each in predictions()}
 
 
 def summary(found: list[Prediction]) -> dict[str, float]:

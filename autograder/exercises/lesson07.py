@@ -1,0 +1,112 @@
+"""Exercises of notebooks/07_predicting_performance.ipynb; the answers that students see stand there, under "Answer"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograder.exercises.replies import Reply, judge_number, not_yet, right
+
+KEPLER_BYTES_A_THREAD = 1024 * (15 * (256 + 64 + 48) + 1536) / 30_720
+LIST_RANKING_MS = 20.7  # whole blocks give 21.2, fractions of blocks 20.2
+ATOMICS_MS = 2**26 / 1.37e6
+N, BLOCK = 1024, (16, 16)
+AT_LEAST = 2.0  # times as fast as the kernel that the exercise starts from
+
+
+def on_chip_bytes(answer: Any) -> Reply:
+    """How many bytes of on-chip memory has a Kepler GK110 for each of its 30,720 threads?"""
+    return judge_number(
+        answer,
+        KEPLER_BYTES_A_THREAD,
+        "15 x 368 kB in the multiprocessors and 1,536 kB of L2. A model is only as good as what is put into it.",
+        {
+            62.0: "That is the number of the article: 368 kB of one multiprocessor, for the threads of fifteen.",
+            63.5: "That is the article's sum: 368 kB of one multiprocessor, for the threads of fifteen.",
+            184.0: "Those are the multiprocessors alone; L2 is on the chip, too.",
+            179.7: "Those are the multiprocessors alone; L2 is on the chip, too.",
+            3528.0: "15 multiprocessors have 15 times the threads of one: 30,720, not 2,048.",
+        },
+        tolerance=0.03,  # kilobytes of 1,000 or 1,024
+    )
+
+
+def list_ranking_ms(answer: Any) -> Reply:
+    """The model's time for local ranking at N = 2^22 on 30 multiprocessors at 1.296 GHz, in milliseconds."""
+    return judge_number(
+        answer,
+        LIST_RANKING_MS,
+        "About 21 ms, as on the slide. Without a run, from six numbers.",
+        {
+            27.5: "Those are millions of cycles. The clock does 1.296 million in a millisecond.",
+            26.2: "Those are millions of cycles. The clock does 1.296 million in a millisecond.",
+            83.0: "D = 4 stages of the pipeline are missing in the denominator.",
+            165.6: "The eight cores of a multiprocessor are missing in the denominator.",
+            662.4: "The denominator D x N_C is missing: 4 x 8 threads are under way at once.",
+            5.2: "A thread walks 4 log2 N nodes, not log2 N.",
+            621.0: "N_B counts the blocks of one multiprocessor, not all of them.",
+        },
+        tolerance=0.04,
+    )
+
+
+def most_apart(answer: Any) -> Reply:
+    """At most how many times MAX is SUM, for any kernel?"""
+    return judge_number(
+        answer,
+        2.0,
+        "When both are equal. If one is ten times the other, MAX and SUM are 10 % apart and you need not know which holds.",
+        {
+            1.0: "That is the least: when one of the two is zero. What is the most?",
+            0.5: "The other way round: SUM over MAX.",
+        },
+    )
+
+
+def at_one_address(answer: Any) -> Reply:
+    """Milliseconds for 2^26 atomic additions at one address, at 1.37 a nanosecond."""
+    return judge_number(
+        answer,
+        ATOMICS_MS,
+        "All the parallelism of 132 multiprocessors ends at one address.",
+        {
+            ATOMICS_MS * 1e3: "Those are microseconds.",
+            ATOMICS_MS / 1e3: "Those are seconds.",
+            2**26 * 1.37 / 1e6: "1.37 additions a nanosecond: divide by it.",
+            ATOMICS_MS / 32: "Not even a warp's 32 additions to one address go together here.",
+        },
+        tolerance=0.02,
+    )
+
+
+def twice_as_fast(kernel: Any) -> Reply:
+    """Change the product until the model predicts half the time for it, in blocks of (16, 16)."""
+    from autograder.perfmodel.measurements.predicting import by_case
+    from autograder.perfmodel.prediction import duration
+    from autograder.profiling import profile
+
+    wrong = _wrong_product(kernel, profile)
+    if wrong:
+        return not_yet(wrong)
+    a = np.ones((N, N), np.float32)
+    grid = (N // BLOCK[0], N // BLOCK[1])
+    found = profile(kernel, sample_blocks=4)[grid, BLOCK](a, a, np.zeros_like(a)).estimate("H200")
+    start = by_case()["matmul, x along columns, 16x16", N].estimate
+    told = f"{duration(found.ns)} predicted for N = {N:,}, after {duration(start.ns)}; {found.binding} binds."
+    if found.ns > 0.97 * start.ns:
+        return Reply("your turn", f"{told} {found.advice}")
+    if found.ns > start.ns / AT_LEAST:
+        return not_yet(f"{told} That is x {start.ns / found.ns:.2f}; x {AT_LEAST:g} is asked for. {found.advice}")
+    return right(f"{told} That is x {start.ns / found.ns:.2f}.")
+
+
+def _wrong_product(kernel: Any, profile: Any) -> str:
+    """What is wrong with a small ragged product; empty where nothing is."""
+    rng = np.random.default_rng(7)
+    a, b = rng.random((19, 37), dtype=np.float32), rng.random((37, 29), dtype=np.float32)
+    c = np.zeros((19, 29), np.float32)
+    errors = [each for each in profile(kernel)[(2, 2), BLOCK](a, b, c).hazards if each.severity == "error"]
+    if errors:
+        return str(errors[0])
+    return "" if np.allclose(c, a @ b, rtol=1e-4) else "Fast, perhaps, but a 19 x 37 by 37 x 29 product comes out wrong."
