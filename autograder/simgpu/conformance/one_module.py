@@ -9,6 +9,7 @@ import argparse
 import builtins
 import contextlib
 import importlib
+import inspect
 import itertools
 import json
 import linecache
@@ -190,6 +191,12 @@ def tests_in(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
             yield each
 
 
+def plain_functions(module: types.ModuleType) -> list[types.FunctionType]:
+    """Tests that are functions without arguments (a few modules are written for pytest)."""
+    found = [value for name, value in vars(module).items() if name.startswith("test_") and callable(value)]
+    return [each for each in found if not inspect.signature(each).parameters]
+
+
 class Guarded(unittest.TestSuite):
     """A suite that ends the test, and not the run, when its time is up."""
 
@@ -237,7 +244,8 @@ def main() -> None:
             if os.environ.get("CONFORMANCE_TRACEBACK"):
                 raise
             return
-        chosen = [test for test in tests_in(suite) if given.only in test.id()]
+        functions = map(unittest.FunctionTestCase, plain_functions(sys.modules[given.module]))
+        chosen = [test for test in (*tests_in(suite), *functions) if given.only in test.id()]
         names = [test.id() for test in chosen]
         if given.after in names:
             chosen = chosen[names.index(given.after) + 1 :]
