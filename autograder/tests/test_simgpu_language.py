@@ -121,7 +121,7 @@ def tuples_and_swaps(out):
 
 @gives(zeros(2), expected=[45, 21], block=1)
 def sequences(out):
-    for j, (a, b) in enumerate(zip((1, 2, 3), out)):
+    for j, (a, b) in enumerate(zip((1, 2, 3), out)):  # noqa: B905 (Numba knows no strict)
         out[1] += j * a + b
     for each in (4, 5, 10):
         out[1] += each
