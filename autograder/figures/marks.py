@@ -103,4 +103,4 @@ def _alt(title: str, rows: Sequence[Row], band: str) -> str:
         words = ", ".join(f"{name} {value:,.3g}" for name, value in row.values.items())
         bounds = f", {band} {row.band[0]:,.3g} to {row.band[1]:,.3g}" if row.band else ""
         told.append(f"{row.name}: {words}{bounds}")
-    return f"{title}. " + "; ".join(told) + "."
+    return f"{title}{'' if title.endswith('?') else '.'} " + "; ".join(told) + "."
