@@ -36,6 +36,7 @@ class RunRequest:
     grid: tuple[int, ...] | int | None = None
     block: tuple[int, ...] | int | None = None
     sample_blocks: int | None = None  # simulate at most this many blocks a launch (counting only: outputs are partial)
+    sample_seed: int | None = None  # where in the grid those blocks lie, so that nobody can know; None: evenly spread
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
 
 
@@ -59,6 +60,8 @@ class Run:
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     returned: Any = None
     written: Mapping[str, np.ndarray] = field(default_factory=dict)  # bool mask per Uninitialised argument
+    # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
+    covered: Mapping[str, float] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()
     counters: Counters | None = None  # summed over launches; None on a real GPU
     lines: tuple[LineProfile, ...] = ()
@@ -81,6 +84,7 @@ class Comparison:
     submission_ns: float
     outputs: Sequence[Mapping[str, np.ndarray]] = ()  # of every timed call of the submission, for the grader to check
     request_of_output: Sequence[int] = ()  # which of the requests each of `outputs` belongs to
+    sampled: Run | None = None  # the submission's run where only some of its blocks were carried out: partial outputs
     fault: KitError | None = None
     flags: tuple[str, ...] = ()  # "faster than the roofline floor", "ambiguous", "throttled", ...
     notes: Mapping[str, Any] = field(default_factory=dict)  # clock, repeats, binding resource, ...

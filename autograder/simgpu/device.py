@@ -19,7 +19,7 @@ from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord
 from autograder.simgpu.launch import Launch as RunningLaunch
-from autograder.simgpu.memory import AddressSpace, View
+from autograder.simgpu.memory import AddressSpace, Buffer, View
 from autograder.simgpu.numba_types import scalar
 from autograder.simgpu.variables import Named
 
@@ -37,6 +37,7 @@ class Session:
         *,
         work_limit: int = DEFAULT_WORK_LIMIT,
         sample_blocks: int | None = None,
+        sample_seed: int | None = None,
         trace: Any = None,
         output: Callable[[str], None] | None = None,
         keep_records: bool = True,
@@ -44,7 +45,9 @@ class Session:
         self.addresses = AddressSpace()
         self.work_limit = work_limit
         self.work = 0
-        self.sample_blocks = sample_blocks
+        self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
+        self.watched: dict[str, Buffer] = {}  # arrays of which it is to be known how much all blocks would write
+        self.covered: dict[str, float] = {}
         self.trace = trace
         self.output = output
         self.keep_records = keep_records
@@ -73,10 +76,16 @@ class Session:
             start_clock=Session.clock,
             work_limit=max(1, self.work_limit - self.work),
             sample_blocks=self.sample_blocks,
+            sample_seed=self.sample_seed,
             trace=self.trace,
             output=self.output,
         )
+        before = {name: _set_elements(buffer) for name, buffer in self.watched.items()}
         record = running.run(values)
+        for name, buffer in self.watched.items():
+            share = (_set_elements(buffer) - before[name]) / max(1, len(buffer.data))
+            whole = record.counters.blocks / max(1, record.counters.simulated_blocks)
+            self.covered[name] = self.covered.get(name, 0.0) + share * whole
         Session.clock = running.clock + 1
         self.work += running.work
         if self.keep_records:
@@ -113,6 +122,13 @@ class Session:
                 f"`{kernel.name}` is given a {type(value).__name__}, which a kernel cannot take.",
                 remedy="Pass device arrays, NumPy arrays or numbers.",
             ) from None
+
+
+def _set_elements(buffer: Buffer) -> int:
+    """How many elements of a buffer have been written."""
+    if buffer.shadow is None or buffer.all_set:
+        return len(buffer.data)
+    return int(np.count_nonzero(buffer.shadow[:, 0] > 0))
 
 
 def _copy_back(host: Any, device: DeviceArray) -> None:
@@ -152,9 +168,15 @@ class SimulatedDevice:
         from autograder.language.host import call
 
         session = Session(
-            work_limit=request.work_limit or DEFAULT_WORK_LIMIT, sample_blocks=request.sample_blocks, output=_silent
+            work_limit=request.work_limit or DEFAULT_WORK_LIMIT,
+            sample_blocks=request.sample_blocks,
+            sample_seed=request.sample_seed,
+            output=_silent,
         )
         handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
+        if request.sample_blocks is not None:
+            new = [name for name, value in request.arguments.items() if isinstance(value, Uninitialised)]
+            session.watched = {name: handles[name]._buffer for name in new}
         returned, fault = None, None
         try:
             function = program.function(request.function)
@@ -192,6 +214,7 @@ class SimulatedDevice:
             submission_ns=times[1],
             outputs=() if sampled or fault is not None else (outputs,),
             request_of_output=() if sampled or fault is not None else (0,),
+            sampled=replace(run, outputs=_of_uninitialised(run)) if sampled and fault is None else None,
             fault=fault,
             notes={
                 "model": self.model,
@@ -225,6 +248,7 @@ class SimulatedDevice:
             },
             launches=launches,
             counters=sum((record.counters for record in session.records), Counters()),
+            covered=session.covered,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),
             fault=fault,
@@ -237,6 +261,11 @@ class SimulatedDevice:
         return Launch(
             record.kernel, record.grid, record.block, record.shared_bytes, record.counters, estimated_ns=estimated
         )
+
+
+def _of_uninitialised(run: Run) -> dict[str, np.ndarray]:
+    """The outputs that the submission was to fill: the grader has the others."""
+    return {name: output for name, output in run.outputs.items() if name in run.written}
 
 
 def merged_lines(records: Sequence[LaunchRecord]) -> tuple[LineProfile, ...]:

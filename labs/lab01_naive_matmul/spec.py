@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.devices import RunRequest, Uninitialised
+from autograder.devices import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
 
 # A warp that reads 32 neighbouring float32 moves 128 bytes: 4 sectors a request. The right mapping needs 2 to 2.5 with
@@ -33,6 +33,7 @@ WORK_LIMIT = 20_000_000
 SPEED_WORK_LIMIT = 120_000_000
 MOST_ELEMENTS_A_THREAD = 32
 MOST_EXTRA_WORK = 10.0  # operations counted over the 2 m k n that the product takes; a tile's edge may be wasted
+LEAST_WORK = 0.02  # of those operations: below, there is nothing to see of how the work is done
 
 SQUARE = (32, 32, 32)  # m, k, n: whole blocks of 8, 16 or 32 threads
 SMALL = (32, 8, 32)
@@ -56,6 +57,14 @@ def expect_right_products(attempt: Attempt, *shapes: tuple[int, int, int], real:
     for shape in shapes:
         request = product(attempt, *shape, real=real)
         products.expect_product(attempt, request, attempt.run(request).outputs["c"])
+
+
+def expect_work(run: Run, m: int, k: int, n: int) -> None:
+    """Fails the check where the kernels left most of the product out, so that no slip could show."""
+    done = run.counters.operations / (2 * m * k * n)
+    if done < LEAST_WORK:
+        why = f"The kernels do only {done:.0%} of the operations that a product of {m}x{k} and {k}x{n} needs."
+        raise CheckFailed(str(run.fault) if run.fault is not None else why)
 
 
 def profiled_product(rng: np.random.Generator) -> RunRequest:
@@ -87,6 +96,7 @@ def works_in_any_order(attempt: Attempt) -> None:
     for shape in (SMALL, LONG):
         run = attempt.simulate(product(attempt, *shape), may_fault=True)
         products.expect_none(h for h in run.hazards if h.kind in ORDER_HAZARDS and h.severity == "error")
+    expect_work(run, *LONG)
 
 
 @check(points=1, after=("right_on_square_matrices",))
@@ -94,6 +104,7 @@ def shares_out_the_work(attempt: Attempt) -> None:
     """Each element is computed once, and many threads share in them."""
     m, k, n = SHARED_OUT
     run = attempt.simulate(product(attempt, m, k, n))
+    expect_work(run, m, k, n)
     elements_a_thread = m * n / run.counters.threads
     extra = run.counters.operations / (2 * m * k * n)
     attempt.record(elements_a_thread=elements_a_thread, operations_over_needed=extra)
@@ -109,6 +120,7 @@ def stays_inside_its_arrays(attempt: Attempt) -> None:
     for shape in RAGGED:
         run = attempt.simulate(product(attempt, *shape), may_fault=True)
         products.expect_none(h for h in run.hazards if h.kind in OUTSIDE_HAZARDS)
+        expect_work(run, *shape)
 
 
 @check(points=2, after=("stays_inside_its_arrays",))
@@ -148,6 +160,7 @@ def right_on_a_larger_product(attempt: Attempt) -> None:
 def walks_along_the_rows_of_b(attempt: Attempt) -> str:
     """Consecutive threads walk along a row of B, so that a load request moves few sectors."""
     run = attempt.simulate(product(attempt, *ALIGNED))
+    expect_work(run, *ALIGNED)
     sectors = run.counters.global_load_sectors_per_request
     attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
     if sectors > SECTORS_PER_LOAD_REQUEST:
@@ -163,9 +176,12 @@ def walks_along_the_rows_of_b(attempt: Attempt) -> str:
 def faster_than_the_baseline(attempt: Attempt) -> str:
     """It is clearly faster than the lab's baseline, whose consecutive threads walk down a column of B."""
     requests = [product(attempt, SPEED_SIDE, SPEED_SIDE, SPEED_SIDE, real=True) for _ in range(2)]
-    requests = [replace(r, sample_blocks=SPEED_BLOCKS_SIMULATED, work_limit=SPEED_WORK_LIMIT) for r in requests]
+    sample = {"sample_blocks": SPEED_BLOCKS_SIMULATED, "sample_seed": int(attempt.rng.integers(2**31))}
+    requests = [replace(r, work_limit=SPEED_WORK_LIMIT, **sample) for r in requests]
 
     def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
         products.expect_product(attempt, request, outputs["c"])
 
-    return attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)
+    return attempt.speedup(
+        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify, element_by_element=True
+    )
