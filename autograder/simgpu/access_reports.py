@@ -107,15 +107,14 @@ class AccessReports:
         other_line = interpreter.line_of_site(int(findings[prim.RACE_OTHER_SITE]))
         index = self.element(view, place, lane)
         same_line = other_line == interpreter.line(node)
-        geometry = interpreter.batch.geometry
-        me = interpreter.batch.first_thread + lane
-        if me // geometry.padded != other // geometry.padded:
+        scope = int(findings[prim.RACE_SCOPE])
+        if scope == prim.BETWEEN_BLOCKS:
             remedy = "Blocks run in any order and cannot wait for each other here: use an atomic, or a second launch."
             if same_line and kind == WRITE and wrote:
                 remedy = "Give each thread an element of its own, or use an atomic."
         elif same_line and kind == WRITE and wrote:
             remedy = "Give each thread an element of its own, or use an atomic."
-        elif me // prim.WARP == other // prim.WARP:
+        elif scope == prim.WITHIN_WARP:
             remedy = "Threads of one warp need cuda.syncwarp() or cuda.syncthreads() between the two accesses."
         else:
             remedy = "Put cuda.syncthreads() between the two accesses, where every thread of the block reaches it."

@@ -1,4 +1,4 @@
-"""What Numba's compiler makes of loops, as far as the source shows: rounds written out, addresses worked out once, rounds without end.
+"""What Numba's compiler makes of loops, as far as the source shows; and which loops can never end.
 
 Seen in machine code for compute capability 9.0 (numba-cuda 0.30): `for i in range(n)` keeps Numba's 64-bit iterator,
 whose sign the compiler cannot know, so every index made of `i` is wrapped and multiplied anew (36 instructions a round

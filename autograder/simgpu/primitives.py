@@ -351,7 +351,9 @@ def count_atomics(lanes, linear, address, itemsize, touched):
 
 
 READ, WRITE, ATOMIC = 0, 1, 2
-RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, UNSET_LANE, UNSET_COUNT, RACE_OTHER_SITE, FINDINGS = range(8)
+WITHIN_WARP, WITHIN_BLOCK, BETWEEN_BLOCKS = 1, 2, 3  # how far apart the two threads of a race are
+RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, RACE_OTHER_SITE, RACE_SCOPE = range(6)
+UNSET_LANE, UNSET_COUNT, FINDINGS = range(6, 9)
 
 
 @njit(
@@ -396,12 +398,16 @@ def check_order(
                     writer = -1 - writer
                 if writer != me and not (was_atomic and kind == ATOMIC):
                     base = grid_sync
+                    scope = BETWEEN_BLOCKS
                     if writer >> WARP_SHIFT == my_warp:
                         base = warp_base
+                        scope = WITHIN_WARP
                     elif block_first <= writer <= block_last:
                         base = block_base
+                        scope = WITHIN_BLOCK
                     if wrote_at >= base:
-                        if findings[RACE_COUNT] == 0:
+                        if scope > findings[RACE_SCOPE]:  # the widest race tells which barrier it takes
+                            findings[RACE_SCOPE] = scope
                             findings[RACE_LANE] = lane
                             findings[RACE_OTHER] = writer
                             findings[RACE_OTHER_WROTE] = 1
@@ -414,12 +420,16 @@ def check_order(
                     breadth = shadow[e, 4]
                     if reader != me or breadth > 0:
                         base = grid_sync
+                        scope = BETWEEN_BLOCKS
                         if breadth <= 1 and reader >> WARP_SHIFT == my_warp:
                             base = warp_base
+                            scope = WITHIN_WARP
                         elif breadth <= 2 and block_first <= reader <= block_last:
                             base = block_base
+                            scope = WITHIN_BLOCK
                         if read_at >= base:
-                            if findings[RACE_COUNT] == 0:
+                            if scope > findings[RACE_SCOPE]:
+                                findings[RACE_SCOPE] = scope
                                 findings[RACE_LANE] = lane
                                 findings[RACE_OTHER] = reader
                                 findings[RACE_OTHER_WROTE] = 0

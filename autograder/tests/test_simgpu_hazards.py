@@ -206,6 +206,24 @@ def test_a_race_names_both_threads_and_both_lines():
     assert "syncthreads" in hazard.remedy or "syncwarp" in hazard.remedy
 
 
+@cuda.jit
+def column_of_a_tile(a):
+    tile = cuda.shared.array((8, 16), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[y, x] = a[y, x]
+    total = np.float32(0)
+    for k in range(8):
+        total += tile[k, x]
+    a[y, x] = total
+
+
+def test_the_widest_race_of_an_access_is_told_for_it_says_which_barrier_is_needed():
+    hazards = profile(column_of_a_tile)[1, (16, 8)](np.zeros((8, 16), np.float32)).hazards
+    (hazard,) = [h for h in hazards if h.array == "tile"]
+    assert "syncthreads" in hazard.remedy and "syncwarp" not in hazard.remedy
+    assert hazard.thread[1] // 2 != hazard.other_thread[1] // 2  # a warp is two rows of 16
+
+
 def test_uninitialised_device_memory_is_reported_until_it_is_written():
     array = cuda.device_array(64, np.float32)
 
