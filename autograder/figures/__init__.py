@@ -7,8 +7,8 @@ START HERE: `svg.py` holds `Figure` and the drawing board; each picture is one m
 from autograder.figures.bars import bars
 from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.figures.heat import heat_colour, heat_map
-from autograder.figures.marks import Row, marks
 from autograder.figures.journey import Step, journey
+from autograder.figures.marks import Row, marks
 from autograder.figures.memories import memories
 from autograder.figures.operands import operands
 from autograder.figures.roofline import Point, roofline

@@ -11,12 +11,16 @@ import pytest
 from autograder.figures import (
     Figure,
     Point,
+    Slot,
+    Step,
     bars,
     heat_colour,
     heat_map,
+    journey,
     memories,
     operands,
     roofline,
+    schedule,
     sector_map,
     thread_map,
 )
@@ -24,6 +28,7 @@ from autograder.figures.palette import (
     BLACK,
     GREEN,
     IDLE,
+    ORANGE,
     PALE_BLUE,
     PALE_ORANGE,
     PALER_BLUE,
@@ -66,7 +71,15 @@ PHASES = [
     for start in (0, 2)
 ]
 
+TWO_CHIPS = {
+    1: [Slot(0, 0, 0, 1), Slot(1, 0, 1, 3), Slot(2, 0, 3, 4)],
+    4: [Slot(0, 0, 0, 1), Slot(1, 1, 0, 2), Slot(2, 2, 0, 1)],
+}
+STEPS = [Step("to_device(x)", "to device", 7.25), Step("add[...](x)", "on device", 0.5), Step("back", "to host")]
+
 PICTURES = {
+    "schedule": lambda: schedule(TWO_CHIPS, title="Three blocks on two chips", unit="ms"),
+    "journey": lambda: journey(STEPS, title="There and back"),
     "memories": lambda: memories({"global": 1, "shared": 5, "local": 7, "constant": 0}, blocks=4, title="Who"),
     "operands": lambda: operands({"naive": NAIVE, "tiled": PHASES[0] + PHASES[1]}, (2, 2), title="What a block asks"),
     "phases": lambda: operands({"phase 0": PHASES[0], "phase 1": PHASES[1]}, (2, 2), title="Two phases"),
@@ -273,3 +286,27 @@ def test_memories_show_what_was_counted_in_each() -> None:
         "6,000 requests",
     ):
         assert each in words
+
+
+def test_a_schedule_shows_when_each_chip_is_done_and_who_had_no_block() -> None:
+    figure = schedule(TWO_CHIPS, title="Three blocks on two chips", unit="ms")
+    assert "1 multiprocessor: 4.0 ms" in texts(figure)
+    assert "4 multiprocessors: 2.0 ms, 1 multiprocessor without a block" in texts(figure)
+    assert "block 2" in texts(figure)
+    shapes = ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect")
+    widths = [float(each.get("width")) for each in shapes if each.get("fill") == ORANGE][:2]
+    assert widths[0] == widths[1] == 700 / 4  # block 0 takes as long on both chips, on one scale
+    with pytest.raises(ValueError, match="at least one chip"):
+        schedule({1: []}, title="nothing")
+
+
+def test_a_journey_draws_an_arrow_for_each_copy_and_the_times_that_are_known() -> None:
+    figure = journey(STEPS, title="There and back")
+    assert "7.25 ms" in texts(figure) and "0.50 ms" in texts(figure) and "measured" in texts(figure)
+    arrows = list(ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}polygon"))
+    assert len(arrows) == 2
+    tips = [float(each.get("points").split(",")[0]) for each in arrows]
+    assert tips[0] > tips[1], "to the device is to the right"
+    assert "measured" not in texts(journey([Step("add", "on device")], title="No time"))
+    with pytest.raises(ValueError, match="at least one step"):
+        journey([], title="nothing")

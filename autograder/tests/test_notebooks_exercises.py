@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.exercises import lesson01, lesson02
+from autograder.exercises import lesson00, lesson01, lesson02
 from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple
 
 RIGHT = [
+    (lesson00.which_element, 775),
+    (lesson00.how_many_blocks, (3907, 192)),
+    (lesson00.time_of_133, 2),
+    (lesson00.copies, (60, 3)),
     (lesson01.which_thread, (2, 3, 5, 2)),
     (lesson01.which_grid, (7, 13)),
     (lesson01.share_of_peak, 9.375),
@@ -24,6 +28,14 @@ RIGHT = [
     (lesson02.blocks_that_fit, (5, 62.5)),
 ]
 WRONG = [
+    (lesson00.which_element, 1799, "swapped"),
+    (lesson00.which_element, 776, "starts at 0"),
+    (lesson00.how_many_blocks, (3906, 64), "round up"),
+    (lesson00.how_many_blocks, (3907, 64), "how many are too many"),
+    (lesson00.time_of_133, 1, "For 132 blocks that is right"),
+    (lesson00.time_of_133, 133 / 132, "not shared out"),
+    (lesson00.copies, (30, 3), "all three also travel back"),
+    (lesson00.copies, (60, 6), "not at all"),
     (lesson01.which_thread, (3, 2, 2, 5), "swapped"),
     (lesson01.which_thread, (2, 3, 5, 3), "The fourth of"),
     (lesson01.which_thread, 5, "takes 4 numbers"),
@@ -104,6 +116,23 @@ def kernel(a, b, c, m, k, n):
         c[row * n + column] = total
 """
     reply = reply_to(lesson01.flat_matmul, source)
+    assert reply.outcome == outcome
+    assert words in reply.words
+
+
+@pytest.mark.parametrize(
+    "body, outcome, words",
+    [
+        ("if i < out.size:\n        out[i] = 3 * x[i] + y[i]", "right", "first kernel"),
+        ("pass", "your turn", "Nothing is written"),
+        ("out[i] = 3 * x[i] + y[i]", "not yet", "outside its shape"),
+        ("if i < out.size:\n        out[i] = x[i] + 3 * y[i]", "not yet", "elements differ"),
+        ("if i < 1000:\n        out[i] = 3 * x[i] + y[i]", "not yet", "Launched with 1 x 64 threads for 33 elements"),
+        ("i = cuda.threadIdx.x\n    out[i] = 3 * x[i] + y[i]", "not yet", "Launched with 4 x 256 threads"),
+    ],
+)
+def test_a_first_kernel_is_tried_with_several_launches(body: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson00.first_kernel, f"\ndef kernel(x, y, out):\n    i = cuda.grid(1)\n    {body}\n")
     assert reply.outcome == outcome
     assert words in reply.words
 

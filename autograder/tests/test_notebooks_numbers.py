@@ -119,3 +119,29 @@ def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     assert max(table, key=lambda name: table[name][1]) == "shared memory" and table["shared memory"][0] == 0
     assert round(table["DRAM"][0]) == 17 and round(table["DRAM"][0] / table["DRAM"][1]) == 3
     assert table["issue"][1] < table["issue"][0] / 6
+
+
+START = json.loads((NOTEBOOKS / "data" / "start_h200.json").read_text(encoding="utf-8"))["milliseconds"]
+NUMPY, KERNEL = START["NumPy: x + y"], START["kernel"]
+JOURNEY = START["copy x to the device"] + START["copy y to the device"] + KERNEL + START["copy out to the host"]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"**{NUMPY / KERNEL:.0f} times as fast** as NumPy",
+        f"**{START['kernel given NumPy arrays'] / NUMPY:.1f} times as long** as NumPy",
+        f"Four times 256 is {4 * 256:,}, two times 256 is {2 * 256}",
+        f"1,000,000 / 256 = {1_000_000 / 256:,}",
+        f"the H200 has {GPU.multiprocessors} of them",
+        f"the last {4 * 256 - 1000} threads",
+    ],
+)
+def test_lesson_0_says(sentence: str) -> None:
+    assert sentence in prose("00_start_here.ipynb")
+
+
+def test_lesson_0_s_words_for_numbers_hold() -> None:
+    assert 0.02 * JOURNEY > KERNEL, "the kernel is fast; the way to it is long"
+    assert NUMPY / JOURNEY < 2 < NUMPY / KERNEL, "three copies eat up nearly all of the gain"
+    assert START["kernel given NumPy arrays"] > NUMPY, "a loss"

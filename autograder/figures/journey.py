@@ -1,0 +1,60 @@
+"""What a program does on the host and on the device, step by step, and how long each step takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from autograder.figures.palette import BLUE, INK, LINE, PALE_BLUE, PALE_ORANGE, PAPER, QUIET, VERMILLION
+from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, text_width
+
+_CALLS, _HOST, _DEVICE, _TIMES = 320, 380, 560, 660  # pixels: where each column begins or has its middle
+_STEP = 40
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call: it copies to the device or back to the host, or works on one of them; with its time if it is known."""
+
+    call: str
+    kind: Literal["to device", "to host", "on device", "on host"]
+    milliseconds: float | None = None
+
+
+def journey(steps: Sequence[Step], *, title: str) -> Figure:
+    """Draws the calls from top to bottom: arrows where arrays travel, boxes where work is done. ValueError for no step."""
+    if not steps:
+        raise ValueError("journey needs at least one step")
+    canvas = Canvas()
+    canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
+    top, bottom = 76, 76 + _STEP * len(steps)
+    for x, name, fill in ((_HOST, "host", PALE_ORANGE), (_DEVICE, "device", PALE_BLUE)):
+        canvas.rectangle(x - 38, 44, 76, bottom - 40, fill, LINE)
+        canvas.text(x, 62, name, anchor="middle", bold=True)
+    for number, step in enumerate(steps):
+        y = top + (number + 0.5) * _STEP
+        canvas.text(_CALLS, y + 5, step.call, size=SMALL, anchor="end", mono=True)
+        _draw(canvas, step, y)
+        if step.milliseconds is not None:
+            canvas.text(_TIMES, y + 5, f"{step.milliseconds:,.2f} ms")
+    if any(step.milliseconds is not None for step in steps):
+        canvas.text(_TIMES, 62, "measured", size=SMALL, fill=QUIET)
+    words = "; ".join(
+        f"{step.call} ({step.kind}{f', {step.milliseconds:,.2f} ms' if step.milliseconds is not None else ''})"
+        for step in steps
+    )
+    width = max(_TIMES + 100, text_width(title, TITLE) + MARGIN)
+    return canvas.figure(width + MARGIN, bottom + 18, f"{title}. In order: {words}.")
+
+
+def _draw(canvas: Canvas, step: Step, y: float) -> None:
+    if step.kind in ("on device", "on host"):
+        x = _DEVICE if step.kind == "on device" else _HOST
+        canvas.rectangle(x - 28, y - 11, 56, 22, BLUE, INK)
+        canvas.text(x, y + 4, "work", size=SMALL, anchor="middle", fill=PAPER)
+        return
+    left, right = _HOST + 26, _DEVICE - 26
+    canvas.line(left, y, right, y, VERMILLION, 4)
+    tip, base = (right + 12, right - 4) if step.kind == "to device" else (left - 12, left + 4)
+    canvas.polygon([(tip, y), (base, y - 9), (base, y + 9)], VERMILLION)
