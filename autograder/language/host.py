@@ -32,7 +32,8 @@ from autograder.language.host_names import ARRAY_ATTRIBUTES, METHOD_KEYWORDS, ME
 from autograder.language.program import Function, Program, Reference, reachable
 from autograder.language.validate import validate_kernel
 
-MOST_STEPS = 50_000  # statements and expressions of host code: thousands of launches, but no product of matrices
+MOST_STEPS = 50_000  # statements and expressions of host code: a thousand launches, but no product of matrices
+LAUNCH_STEPS = 25  # that one launch counts for beside its own expressions
 MOST_CALLS = 40  # host functions calling each other, deepest
 MOST_ARGUMENTS = 255  # of one call
 
@@ -455,6 +456,7 @@ class HostInterpreter:
     def launch(self, node: ast.AST, configured: Configured | ForAll, arguments: list) -> None:
         if self.backend is None:
             raise self.fault(node, "Kernels cannot be launched at module level of a submission.")
+        self.steps += LAUNCH_STEPS
         for function in reachable(configured.kernel):
             if function.kind != "host":
                 validate_kernel(function)

@@ -22,7 +22,8 @@ METHODS: dict[str, frozenset[str]] = {
     "NoStream": frozenset({"synchronize"}),
 }
 METHOD_KEYWORDS = frozenset({"axis", "dtype", "stream"})
-MOST_ELEMENTS = 2**28
+MOST_ELEMENTS = 2**28  # of an array on the device
+MOST_HOST_ELEMENTS = 2**24
 MOST_ROUNDED_DIGITS = 400
 
 
@@ -80,12 +81,12 @@ def _as_dtype(value: Any) -> Any:
     return value
 
 
-def _small(shape: Any) -> Any:
+def _small(shape: Any, most: int = MOST_HOST_ELEMENTS) -> Any:
     extents = shape if isinstance(shape, (tuple, list)) else (shape,)
     size = 1
     for extent in extents:
         size *= int(extent)
-        if size > MOST_ELEMENTS:
+        if size > most:
             raise KernelFault(f"An array of shape {shape} is too large.")
     return shape
 
@@ -137,7 +138,9 @@ def _is_instance(value: Any, kind: Any) -> bool:
 
 DEVICE_CALLS: dict[str, Callable[..., Any]] = {
     "numba.cuda.to_device": lambda backend, array, **_: backend.to_device(np.asarray(array)),
-    "numba.cuda.device_array": lambda backend, shape, dtype=np.float64, **_: backend.device_array(_small(shape), dtype),
+    "numba.cuda.device_array": lambda backend, shape, dtype=np.float64, **_: backend.device_array(
+        _small(shape, MOST_ELEMENTS), dtype
+    ),
     "numba.cuda.device_array_like": _array_like,
     "numba.cuda.synchronize": lambda backend: None,
 }

@@ -33,6 +33,8 @@ _JIT_OPTIONS = {
 }  # fmt: skip
 MOST_NODES = 20_000
 MOST_DEPTH = 200
+MOST_REGISTERS = 255  # of a thread (CUDA C++ Programming Guide, technical specifications)
+MOST_BITS = 128  # of an integer constant; Numba's own types end at 64
 
 
 def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kind, int | None, SubmissionError | None]:
@@ -61,6 +63,9 @@ def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kin
         if keyword.arg == "device" and value is True:
             kind = "device"
         if keyword.arg == "max_registers" and isinstance(value, int):
+            if not 1 <= value <= MOST_REGISTERS:
+                problem = SubmissionError(f"max_registers is at least 1 and at most {MOST_REGISTERS}.", line=line)
+                return kind, None, problem
             registers = value
     return kind, registers, None
 
@@ -108,6 +113,8 @@ def _validate(function: Function) -> None:
             where = function.line(inner) if hasattr(inner, "lineno") else function.line(node)
             advice = next((text for kind, text in _ADVICE.items() if isinstance(inner, kind)), "")
             raise SubmissionError(f"A kernel cannot contain this ({type(inner).__name__}).", line=where, remedy=advice)
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, int) and inner.value.bit_length() > MOST_BITS:
+            raise SubmissionError("A number in a kernel has at most 64 bits.", line=function.line(inner))
         if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
             raise SubmissionError(f"`.{inner.attr}` cannot be used in a kernel.", line=function.line(inner))
         if isinstance(inner, ast.Name) and inner.id.startswith("__"):

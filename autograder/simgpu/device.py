@@ -17,7 +17,7 @@ from autograder.simgpu import arrays
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord
+from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord, silent
 from autograder.simgpu.launch import Launch as RunningLaunch
 from autograder.simgpu.memory import AddressSpace, Buffer, View
 from autograder.simgpu.numba_types import scalar
@@ -171,7 +171,7 @@ class SimulatedDevice:
             work_limit=request.work_limit or DEFAULT_WORK_LIMIT,
             sample_blocks=request.sample_blocks,
             sample_seed=request.sample_seed,
-            output=_silent,
+            output=silent,
         )
         handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
         if request.sample_blocks is not None:
@@ -289,7 +289,3 @@ def merged_hazards(records: Sequence[LaunchRecord]) -> tuple[Hazard, ...]:
                 hazard if known is None else replace(known, occurrences=known.occurrences + hazard.occurrences)
             )
     return tuple(merged.values())
-
-
-def _silent(line: str) -> None:
-    """What a graded kernel prints goes nowhere."""

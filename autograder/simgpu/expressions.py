@@ -54,6 +54,7 @@ COMPARISONS = {
     ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }
+MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
 SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in software
 OPERATION_SLOT = {2: SLOT["float16_operations"], 4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
 INTEGER_SLOT = SLOT["integer_operations"]
@@ -168,6 +169,8 @@ class Expressions:
     def binary(self: Interpreter, node: ast.AST, op: ast.operator, left: Any, right: Any, mask: Mask) -> Any:
         """`left op right` in Numba's types, counted as arithmetic of its type."""
         if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
+            if len(left) + len(right) > MOST_ITEMS:
+                raise self.fault(node, f"A tuple in a kernel has at most {MOST_ITEMS:,} items.")
             return left + right
         left, right = self.number(left, node), self.number(right, node)
         kind = type(op)

@@ -539,6 +539,8 @@ def to_tuple(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: lis
 @intrinsic("builtins.print")
 def print_lanes(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
     """print() inside a kernel: a line per active lane, in lane order, through the launch's output."""
+    if interpreter.launch.is_silent:
+        return
     for lane in mask.where:
         words = [str(a[lane] if isinstance(a, np.ndarray) else a) for a in arguments]
         interpreter.launch.print_line(" ".join(words))

@@ -32,6 +32,10 @@ MOST_DYNAMIC_SHARED_BYTES = 227 * 1024  # compute capability 9.0
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
 
 
+def silent(line: str) -> None:
+    """The output of a launch whose prints go nowhere: a graded one's."""
+
+
 @dataclass(frozen=True)
 class LaunchRecord:
     """What one launch did: counted work in total and by line, hazards, and the sizes needed to estimate its time."""
@@ -272,6 +276,11 @@ class Launch:
             line=interpreter.line(node),
             remedy="Check that every loop ends, and that the grid fits the problem.",
         )
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether nobody reads what the kernel prints."""
+        return self.output is silent
 
     def print_line(self, text: str) -> None:
         (self.output or (lambda line: print(line, file=sys.stdout)))(text)
