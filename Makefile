@@ -33,7 +33,7 @@ notebooks: $(READY)
 	$(RUN) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 120 labs/*/lab.ipynb solutions/*/lab.ipynb
 
 lab: $(READY)
-	$(RUN) -m jupyter lab notebooks/01_naive_matmul.ipynb
+	$(RUN) -m jupyter lab notebooks/00_start_here.ipynb
 
 slides: $(READY)
 	@$(RUN) -m autograder.decks
