@@ -84,7 +84,19 @@ def _run(client: Any, code: str) -> tuple[Output, ...]:
     cell = nbformat.v4.new_code_cell(code)
     client.nb.cells.append(cell)
     client.execute_cell(cell, len(client.nb.cells) - 1)
-    return tuple(shown for output in cell.outputs if (shown := _shown(output)) is not None)
+    return tuple(shown for output in _joined(cell.outputs) if (shown := _shown(output)) is not None)
+
+
+def _joined(outputs: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """What was printed in a row is one output, in however many pieces it arrived."""
+    joined: list[Mapping[str, Any]] = []
+    for output in outputs:
+        last = joined[-1] if joined else {}
+        if output["output_type"] == "stream" and output.get("name") == last.get("name"):
+            joined[-1] = {**last, "text": last["text"] + output["text"]}
+        else:
+            joined.append(output)
+    return joined
 
 
 def _shown(output: Mapping[str, Any]) -> Output | None:

@@ -35,16 +35,18 @@ def operands(panels: Mapping[str, Sequence[Access]], block: tuple[int, int], *, 
     cell = max(7, min(22, (760 - _BETWEEN * len(panels)) // (len(panels) * (k + n + 2))))
     step = (k + n) * cell + _GAP + _BETWEEN
     seen: set[tuple[str, int, int]] = set()
+    any_pale = False
     for number, (name, counts) in enumerate(asked.items()):
         left = MARGIN + 20 + number * step
         _panel(canvas, left, cell, (m, k, n), counts, seen, most, _corner(first, block), block)
         canvas.text(left, 60, name, bold=True)
         canvas.text(left, 78, f"{plural(sum(counts.values()), 'load')} of {plural(len(counts), 'element')}", size=SMALL)
+        any_pale |= bool(seen - set(counts))
         seen |= set(counts)
     bottom = 92 + (k + m) * cell + _GAP + 28
     entries = [(heat_colour(each / most), f"{each} times") for each in sorted({1, most}) if each > 1]
     entries = [(heat_colour(1 / most), "asked for once"), *entries, (_BLOCK_FILL, "the block's elements of c")]
-    if len(panels) > 1 and seen - set(asked[next(iter(asked))]):
+    if any_pale:
         entries.insert(-1, (PALE_BLUE, "in an earlier phase"))
     end = canvas.key(MARGIN + 20, bottom, entries)
     width = max(end, MARGIN + 40 + step * len(panels) - _BETWEEN, text_width(title, TITLE) + MARGIN)

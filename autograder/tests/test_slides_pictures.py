@@ -11,7 +11,30 @@ import pytest
 from autograder.figures import Figure
 from autograder.figures.fetches import fetches
 from autograder.figures.scenes import guarded, host_and_device, intensity
+from autograder.figures.sector_map import Access
 from autograder.figures.steps import LEAST, covering, global_index, inner_product, row_major, warps_of
+from autograder.figures.tiling import fetched_once, overhanging, own_share, phases, places_written
+from autograder.figures.waiting import barriers, multiprocessor, schedule, too_early
+from autograder.perfmodel import SPECIFICATIONS
+
+
+def tile_access(kind: str, array: str, shape: tuple[int, int], step: int, places: list[tuple[int, int]]) -> Access:
+    """One warp's access to (row, column) places of a float32 array."""
+    where = [4 * (row * shape[1] + column) for row, column in places]
+    return SimpleNamespace(
+        kind=kind, array=array, itemsize=4, shape=shape, warp=0, block=(1, 0, 0), addresses=where, step=step
+    )
+
+
+def loads_of_tiles() -> list[Access]:
+    """A block of 2 x 2 threads, the second of the first row, in a product of 4 x 4: two phases of two tiles."""
+    here = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    loads = []
+    for step in range(2):
+        loads.append(tile_access("load", "a", (4, 4), step, [(row, 2 * step + column) for row, column in here]))
+        loads.append(tile_access("load", "b", (4, 4), step, [(2 * step + row, 2 + column) for row, column in here]))
+    return loads
+
 
 BUILDS = {
     "inner_product": (inner_product(1, 2, 3, 4, 5), 4 + 2),
@@ -22,6 +45,14 @@ BUILDS = {
     "host_and_device": (host_and_device(), 5),
     "intensity": (intensity(2, 2), 3),
     "guarded": (guarded(1000, 1000, 16), 3),
+    "fetched_once": (fetched_once(16), 3),
+    "phases": (phases(loads_of_tiles(), (1, 0)), 2 * 2),
+    "own_share": (own_share(16, (1, 3), (7, 2), 32), 2),
+    "overhanging": (overhanging(10, 11, 4), 3),
+    "barriers": (barriers(), 2 * 2),
+    "barriers without the first": (barriers(first=False), 2),
+    "barriers without the second": (barriers(second=False), 2),
+    "multiprocessor": (multiprocessor(SPECIFICATIONS["H200"], [("a", 256, 2048, 32), ("b", 256, 48000, 32)]), 2),
 }
 builds = pytest.mark.parametrize("name", BUILDS)
 
@@ -59,6 +90,17 @@ def test_text_can_be_read_from_the_last_row(name: str) -> None:
         (intensity(2, 2)[-1], "2 FLOP / 8 B = 0.25 FLOP per byte"),
         (guarded(1000, 1000, 16)[1], "16,064 idle: 1.6 % of all threads"),
         (guarded(1000, 1000, 16)[2], "64 at work | 192 idle"),
+        (phases(loads_of_tiles(), (1, 0))[0], "a_tile | 0,0 | 0,1 | 1,0 | 1,1 | b_tile | 0,2 | 0,3 | 1,2 | 1,3"),
+        (phases(loads_of_tiles(), (1, 0))[3], "thread (1, 0): products 3 to 4 of 4"),
+        (own_share(16, (1, 3), (7, 2), 32)[0], "a_tile[2, 7] = a[50, 39] | its own place | b_tile[2, 7] = b[34, 23]"),
+        (overhanging(10, 11, 4)[2], "6 elements fetched | 10 zeros put in their place"),
+        (places_written([tile_access("store", "t", (4, 4), 0, [(0, 0), (3, 3)])], "all"), "2 places filled | 14 hold"),
+        (barriers(first=False)[1], "6 reads begin before the tiles are full"),
+        (barriers(second=False)[1], "3 warps fill tiles that another still reads"),
+        (
+            multiprocessor(SPECIFICATIONS["H200"], [("x", 256, 40_960, 32)])[0],
+            "5 blocks, 40 of 64 warps: occupancy 62%",
+        ),
     ],
 )
 def test_what_a_frame_says_is_right_by_hand(frame: Figure, words: str) -> None:
@@ -77,12 +119,27 @@ def test_fetches_counts_sectors_and_bytes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "early"),
+    [
+        (True, True, set()),
+        (False, True, {("read", 0, 0), ("read", 0, 2), ("read", 0, 3), ("read", 1, 0), ("read", 1, 1), ("read", 1, 2)}),
+        (True, False, {("fill", 1, 0), ("fill", 1, 1), ("fill", 1, 2)}),
+    ],
+)
+def test_the_drawn_order_of_warps_has_the_races_that_its_barriers_allow(first: bool, second: bool, early: set) -> None:
+    """Worked out on paper from the lengths in `waiting.FILL` and `waiting.READ`."""
+    assert {(span.kind, span.phase, span.warp) for span, _ in too_early(schedule(first, second))} == early
+
+
+@pytest.mark.parametrize(
     "draw",
     [
         lambda: inner_product(3, 0, 3, 4, 5),
         lambda: row_major(4, 6, 4, 0),
         lambda: global_index((3, 2), (4, 4), (3, 0), (0, 0)),
         lambda: fetches([], window=40),
+        lambda: phases([], (0, 0)),
+        lambda: places_written([], "none"),
     ],
 )
 def test_what_is_not_there_cannot_be_drawn(draw: Callable[[], object]) -> None:
