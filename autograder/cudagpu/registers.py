@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -86,7 +87,8 @@ def assemblers() -> tuple[str, ...]:
 
 def _ptx(function: Function, arguments: Sequence[object], compute_capability: tuple[int, int]) -> str | None:
     """The kernel as PTX; None where numba-cuda is not installed or refuses it (a real launch says why)."""
-    with _the_real_numba_cuda():
+    with _the_real_numba_cuda(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
             import numba
             from numba import cuda

@@ -94,6 +94,12 @@ def local_ranking(n: int) -> Kernel2009:
     )
 
 
+def bounds_milliseconds(counters: Counters, gpu: Gpu2009 = GTX_280) -> tuple[float, float]:
+    """T(K) of any kernel from its counted work: by MAX, the lower bound, and by SUM, the upper one."""
+    kernel = from_counters(counters)
+    return kernel.milliseconds(gpu, hidden=True), kernel.milliseconds(gpu, hidden=False)
+
+
 def from_counters(counters: Counters) -> Kernel2009:
     """The model's two numbers for any kernel, from its counted work, as an average thread sees it.
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.perfmodel.hipc2009 import GTX_280, Kernel2009, from_counters, local_ranking, program_milliseconds
+from autograder.perfmodel.hipc2009 import (
+    GTX_280,
+    Kernel2009,
+    bounds_milliseconds,
+    from_counters,
+    local_ranking,
+    program_milliseconds,
+)
 from autograder.simgpu.counters import Counters
 
 
@@ -48,3 +55,14 @@ def test_counted_work_becomes_the_model_s_two_numbers() -> None:
     assert kernel.memory_cycles == 3 * 500 + 20
     assert kernel.compute_cycles == 4 * (10 - 4)
     assert (kernel.blocks, kernel.warps_per_block) == (2, 2)
+
+
+def test_any_kernel_gets_its_two_bounds_and_a_counted_list_ranking_the_slide_s_21_ms() -> None:
+    from autograder.perfmodel.measurements.predicting import by_case
+
+    largest, together = bounds_milliseconds(by_case()["list ranking, random sublists", 2**22].counters)
+    assert largest == pytest.approx(21, abs=0.5)
+    assert largest < together < 1.02 * largest
+    for case in by_case().values():
+        largest, together = bounds_milliseconds(case.counters)
+        assert 0 < largest <= together <= 2 * largest

@@ -109,3 +109,15 @@ def test_ratios_that_nobody_could_tell_apart_share_a_rank() -> None:
     found = [verdicts.Verdict("", *pair, 2.0) for pair in ((1.0, 1.0), (2.00, 2.02), (2.02, 2.00), (3.0, 3.0))]
     assert verdicts.rank_correlation(found) == pytest.approx(1)
     assert verdicts.rank_correlation(found, 0) < 1
+
+
+@pytest.mark.parametrize("name", ["x along rows, 16x16", "right/grid_stride_loop"])
+def test_lab_1_s_committed_counts_give_the_ratio_that_counting_again_gives(name: str) -> None:
+    """Which blocks are sampled may differ; what is predicted from them may not."""
+    import runpy
+
+    folder = verdicts.SOLUTIONS / "lab01_naive_matmul" / "calibration"
+    count = runpy.run_path(str(folder / "count.py"))
+    committed = json.loads((folder / "counted.json").read_text(encoding="utf-8"))["launches"]
+    fresh = verdicts.predicted_ns(count["counted"](count["submission"](name)))
+    assert fresh == pytest.approx(verdicts.predicted_ns(committed[name]), rel=0.03)
