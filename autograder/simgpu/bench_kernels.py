@@ -20,6 +20,7 @@ if __name__ == "__main__" and "--simulated-gpu" in sys.argv:
 from numba import cuda  # noqa: E402 (after the device is chosen; Numba's simulator needs it to be a global name)
 
 TILE = 16
+PADDED = TILE + 1  # Numba takes no sum of names for a shape
 
 
 def cases() -> dict[str, Callable[[], bool]]:
@@ -53,7 +54,7 @@ def cases() -> dict[str, Callable[[], bool]]:
 
     @cuda.jit
     def transpose(source, target):
-        tile = cuda.shared.array((TILE, TILE + 1), np.float32)
+        tile = cuda.shared.array((TILE, PADDED), np.float32)
         x = cuda.blockIdx.x * TILE + cuda.threadIdx.x
         y = cuda.blockIdx.y * TILE + cuda.threadIdx.y
         tile[cuda.threadIdx.y, cuda.threadIdx.x] = source[y, x]

@@ -182,10 +182,10 @@ def _array_arguments(interpreter: Interpreter, node: ast.Call, arguments: list, 
     shape_node = node.args[0] if node.args else next(k.value for k in node.keywords if k.arg == "shape")
     varying = _varying(interpreter.frame, shape_node)
     if varying or not all(isinstance(extent, np.integer) for extent in constant_tuple):
-        what = f"`{varying}` is a variable" if varying else "this is not"
+        what = f"`{varying}`" if varying else "this"
         raise interpreter.fault(
-            node, f"The shape of a shared or local array must be a constant; {what}.",
-            "Write a number, or a name defined outside the kernel.",
+            node, f"The shape of a shared or local array must be a constant; {what} is not.",
+            "Write a number, or a name that is defined outside the kernel and worked out there.",
         )  # fmt: skip
     if any(int(extent) < 0 for extent in constant_tuple):
         raise interpreter.fault(node, "The shape of an array cannot be negative.")
@@ -196,11 +196,18 @@ def _array_arguments(interpreter: Interpreter, node: ast.Call, arguments: list, 
     raise interpreter.fault(node, "The dtype of a shared or local array must be a type such as numba.float32.")
 
 
-def _varying(frame: Any, shape: ast.AST) -> str:
-    """A name in a shape that is no constant to the compiler: a kernel's parameter, or a variable assigned anew.
+_NOT_FOLDED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
-    A device function is compiled into its caller, so its parameters are as constant as what it is given.
+
+def _varying(frame: Any, shape: ast.AST) -> str:
+    """What in a shape is no constant to the compiler: a kernel's parameter, a variable assigned anew, a sum of names.
+
+    A device function is compiled into its caller, so its parameters are as constant as what it is given. Python works
+    out `16 + 1` and Numba would have to work out `TILE + 1`, which it does not.
     """
+    for node in ast.walk(shape):
+        if isinstance(node, ast.BinOp) and any(isinstance(each, _NOT_FOLDED) for each in ast.walk(node)):
+            return ast.unparse(node)
     function = frame.function
     for name in (n.id for n in ast.walk(shape) if isinstance(n, ast.Name) and n.id in frame.variables):
         if name in function.parameters:

@@ -296,3 +296,24 @@ def test_loops_that_cannot_end_are_told_at_their_line(function):
 def test_launches_that_no_gpu_accepts_say_why(grid, block, words):
     with pytest.raises(KernelFault, match=words.replace("(", r"\(")):
         profile(past_the_end)[grid, block](np.zeros(60, np.float32))
+
+
+SIDE = 16
+
+
+@cuda.jit
+def shape_worked_out_in_the_kernel(a):
+    tile = cuda.shared.array((SIDE, SIDE + 1), np.float32)
+    tile[0, 0] = a[0]
+
+
+@cuda.jit
+def shape_worked_out_by_python(a):
+    tile = cuda.shared.array((SIDE, 16 + 1), np.float32)
+    tile[0, 0] = a[0]
+
+
+def test_a_shape_worked_out_from_names_is_refused_as_numba_refuses_it():
+    profile(shape_worked_out_by_python)[1, 1](np.zeros(4, np.float32))
+    with pytest.raises(KernelFault, match="`SIDE \\+ 1` is not"):
+        profile(shape_worked_out_in_the_kernel)[1, 1](np.zeros(4, np.float32))
