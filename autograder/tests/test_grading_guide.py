@@ -1,0 +1,74 @@
+"""Every command of the instructor's guide is carried out as it stands there, in a small course of its own."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import zipfile
+
+import pytest
+
+from autograder import cli
+from autograder.grading.labs import labs_root
+from autograder.tests.test_grading_bad_input import GOOD
+
+GUIDE = (labs_root() / "README.md").read_text(encoding="utf-8")
+LAB = "lab01_naive_matmul"
+INDENTED = re.findall(r"^    autograder (.+)$", GUIDE, re.MULTILINE)
+WITHIN_TEXT = re.findall(r"`autograder ([^`]+)`", GUIDE)
+# What each command comes to in the course below, where that is not 0: half of its class is wrong, a starter is no
+# solution, `doctor` says what a test machine lacks, and there is no cluster.
+CODES = {"grade": {1}, "check lab07": {1}, "doctor": {0, 3}, "grade --dask": {2}}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    root = tmp_path_factory.mktemp("course")
+    solutions = labs_root().parent / "solutions" / LAB
+    shutil.copytree(labs_root() / LAB, root / "labs" / LAB, ignore=shutil.ignore_patterns("example_class"))
+    (root / "solutions" / LAB / "wrong").mkdir(parents=True)
+    shutil.copy(solutions / "lab.ipynb", root / "solutions" / LAB)
+    shutil.copy(solutions / "wrong" / "transposed_mapping.py", root / "solutions" / LAB / "wrong")
+    with zipfile.ZipFile(root / "SUBMISSIONS", "w") as export:
+        export.writestr("ada_101_900_lab.py", GOOD)
+        export.writestr("alan_LATE_102_901_lab.py", GOOD.replace("total = 0.0", "total = 1.0"))
+    (root / "FILE").write_text(GOOD)
+    (root / "SEED").write_text("nobody guesses this")
+    (root / "HIDDEN.py").write_text(re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1])
+    (root / "CANVAS.csv").write_text(f"Student,ID,{LAB} (5012),Essay (5013)\nA,101,,\nB,102,,\n")
+    (root / "MOODLE.csv").write_text("Identifier,Grade\nParticipant 101,\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AUTOGRADER_LABS", str(root / "labs"))
+        patch.setattr("autograder.grading.dask_batch.CONNECT_SECONDS", 0.5, raising=False)
+        patch.chdir(root)
+        yield root
+
+
+def expected(command):
+    fitting = [codes for start, codes in CODES.items() if command.startswith(start.split(" --")[0])]
+    return CODES["grade --dask"] if "--dask" in command else (fitting[0] if fitting else {0})
+
+
+def test_the_guide_has_commands_for_everything_that_an_instructor_does():
+    used = " ".join([*INDENTED, *WITHIN_TEXT])
+    for word in ("labs", "doctor", "grade", "check", "export", "calibrate", "new-lab", "starters"):
+        assert re.search(rf"\b{word}\b", used), word
+    for option in ("--only", "--regrade", "--canvas", "--moodle", "--gradescope", "--junit", "--hidden", "--seed-file"):
+        assert option in used
+
+
+def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course, capsys):
+    everything = re.findall(r"^    autograder (.+)$|`autograder ([^`]+)`", GUIDE, re.MULTILINE)
+    for command in dict.fromkeys(indented or within for indented, within in everything):
+        code = cli.main(shlex.split(command))
+        captured = capsys.readouterr()
+        assert code in expected(command), f"autograder {command}: {code}\n{captured.out}\n{captured.err}"
+    assert (course / "GRADES" / "canvas.csv").read_text().splitlines()[1].startswith("A,101,")
+    assert (course / "GRADES" / "junit.xml").is_file() and (course / "GRADES" / "gradescope").is_dir()
+    assert (course / "CALIBRATION.json").is_file()
+
+
+def test_the_hidden_check_of_the_guide_decides_and_stays_hidden(course):
+    pages = [path.read_text(encoding="utf-8") for path in (course / "GRADES" / "reports").glob("*.html")]
+    assert len(pages) == 2 and all("Hidden check 1" in page and "tall" not in page for page in pages)
