@@ -91,8 +91,8 @@ class VectorizedFunction:
         for casting in ("safe", "same_kind"):
             for wanted, result in self.signatures:
                 if len(wanted) == len(given) and all(
-                    np.can_cast(a.dtype, d, casting) for a, d in zip(given, wanted, strict=True)
-                ):
+                    a.ndim == 0 or np.can_cast(a.dtype, d, casting) for a, d in zip(given, wanted, strict=True)
+                ):  # a lone number takes whatever type the signature has for it
                     return wanted, result or self._result(wanted)
         if self.signatures:
             raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from autograder.simgpu.conformance import table
 from autograder.simgpu.conformance.one_module import DEVICES
 
 HERE = Path(__file__).parent
@@ -124,7 +125,8 @@ def main() -> None:
         if given.only:
             return
         known[key] = found
-        given.out.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+        given.out.write_text(json.dumps(known, indent=0) + "\n", encoding="utf-8")
+    table.write(given.out, HERE / "public_programs.md", given.out.with_suffix(".md"))
 
 
 if __name__ == "__main__":
