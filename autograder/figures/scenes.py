@@ -20,7 +20,8 @@ from autograder.figures.steps import EDGE, HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
 from autograder.figures.thread_map import Cover
 
-_CALLS = (
+Call = tuple[str, str, str]  # what is written, the array that it concerns, and "down", "up", "run" or ""
+PRODUCT: tuple[Call, ...] = (
     ("d_a = cuda.to_device(a)", "a", "down"),
     ("d_b = cuda.to_device(b)", "b", "down"),
     ("d_c = cuda.device_array((m, n), np.float32)", "c", ""),
@@ -29,34 +30,39 @@ _CALLS = (
 )
 
 
-def host_and_device() -> list[Figure]:
-    """The life of a launch, a call a frame: two copies to the device, room for the result, the kernel, a copy back."""
-    return [_host_and_device(step) for step in range(1, len(_CALLS) + 1)]
+def host_and_device(calls: tuple[Call, ...] = PRODUCT) -> list[Figure]:
+    """The life of a launch, a call a frame: two copies to the device, room for the result, the kernel, a copy back.
+
+    `calls` concern three arrays in the order of their first mention; the last of these is the result.
+    """
+    return [_host_and_device(calls, step) for step in range(1, len(calls) + 1)]
 
 
-def _host_and_device(step: int) -> Figure:
+def _host_and_device(calls: tuple[Call, ...], step: int) -> Figure:
     canvas = Canvas()
     left, width, host_top, device_top = 40, 520, 40, 320
     for top, name, fill in ((host_top, "host memory", PAPER), (device_top, "device memory (DRAM)", PALER_BLUE)):
         canvas.rectangle(left, top, width, 170, fill, INK, 2)
         canvas.text(left + 16, top + 152, name, size=LEAST, fill=QUIET)
-    places = {"a": left + 40, "b": left + 205, "c": left + 370}
+    names = list(dict.fromkeys(name for _, name, _ in calls if name))
+    places = {name: left + 40 + 165 * at for at, name in enumerate(names)}
+    launched = next(at for at, (_, _, kind) in enumerate(calls, start=1) if kind == "run")
     for name, x in places.items():
-        shown = name != "c" or step == len(_CALLS)
-        _array(canvas, x, host_top + 24, name if shown else "", BLUE if name != "c" else GREEN)
-    for number, (_, name, direction) in enumerate(_CALLS[:step], start=1):
+        shown = name != names[-1] or step == len(calls)
+        _array(canvas, x, host_top + 24, name if shown else "", BLUE if name != names[-1] else GREEN)
+    for number, (_, name, direction) in enumerate(calls[:step], start=1):
         now = number == step
         if direction in ("down", "") and name:
-            filled = direction == "down" or step >= 4
-            _array(canvas, places[name], device_top + 24, name, BLUE if name != "c" else GREEN, filled)
+            filled = direction == "down" or step >= launched
+            _array(canvas, places[name], device_top + 24, name, BLUE if name != names[-1] else GREEN, filled)
         if now and direction in ("down", "up"):
             _arrow(canvas, places[name] + 55, host_top + 176, device_top - 6, direction == "up")
         if direction == "run" and now:
             canvas.rectangle(left - 8, device_top - 8, width + 16, 186, "none", VERMILLION, 5)
-    for number, (call, _, _) in enumerate(_CALLS[:step], start=1):
+    for number, (call, _, _) in enumerate(calls[:step], start=1):
         y = 90 + 84 * (number - 1)
         canvas.text(600, y, call, size=LEAST, mono=True, bold=number == step, fill=INK if number == step else QUIET)
-    return canvas.figure(WIDTH, HEIGHT, f"Host and device memory after: {_CALLS[step - 1][0]}")
+    return canvas.figure(WIDTH, HEIGHT, f"Host and device memory after: {calls[step - 1][0]}")
 
 
 def _array(canvas: Canvas, x: float, y: float, name: str, colour: str, filled: bool = True) -> None:

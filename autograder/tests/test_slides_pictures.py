@@ -8,8 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.figures import Figure
+from autograder.figures import Figure, Slot
 from autograder.figures.fetches import fetches
+from autograder.figures.launches import dispatch, numbering
 from autograder.figures.scenes import guarded, host_and_device, intensity
 from autograder.figures.sector_map import Access
 from autograder.figures.steps import LEAST, covering, global_index, inner_product, row_major, warps_of
@@ -45,6 +46,8 @@ BUILDS = {
     "host_and_device": (host_and_device(), 5),
     "intensity": (intensity(2, 2), 3),
     "guarded": (guarded(1000, 1000, 16), 3),
+    "numbering": (numbering(6, 5, 28, (3, 2)), 4),
+    "dispatch": (dispatch([Slot(0, 0, 0, 2), Slot(1, 1, 0, 3), Slot(2, 0, 2, 4), Slot(3, 1, 3, 4)], 2), 3),
     "fetched_once": (fetched_once(16), 3),
     "phases": (phases(loads_of_tiles(), (1, 0)), 2 * 2),
     "own_share": (own_share(16, (1, 3), (7, 2), 32), 2),
@@ -90,6 +93,10 @@ def test_text_can_be_read_from_the_last_row(name: str) -> None:
         (intensity(2, 2)[-1], "2 FLOP / 8 B = 0.25 FLOP per byte"),
         (guarded(1000, 1000, 16)[1], "16,064 idle: 1.6 % of all threads"),
         (guarded(1000, 1000, 16)[2], "64 at work | 192 idle"),
+        (numbering(6, 5, 28, (3, 2))[2], "= 3 * 5 + 2 = 17"),
+        (numbering(6, 5, 28, (3, 2))[3], "2 threads without an element"),
+        (numbering(4, 128, 512, (2, 5))[3], "0 threads without an element"),
+        (dispatch([Slot(0, 0, 0, 2), Slot(1, 0, 2, 3.5)], 1)[1], "2 blocks on 1 multiprocessor: done after 3.5 ms"),
         (phases(loads_of_tiles(), (1, 0))[0], "a_tile | 0,0 | 0,1 | 1,0 | 1,1 | b_tile | 0,2 | 0,3 | 1,2 | 1,3"),
         (phases(loads_of_tiles(), (1, 0))[3], "thread (1, 0): products 3 to 4 of 4"),
         (own_share(16, (1, 3), (7, 2), 32)[0], "a_tile[2, 7] = a[50, 39] | its own place | b_tile[2, 7] = b[34, 23]"),
@@ -139,6 +146,8 @@ def test_the_drawn_order_of_warps_has_the_races_that_its_barriers_allow(first: b
         lambda: global_index((3, 2), (4, 4), (3, 0), (0, 0)),
         lambda: fetches([], window=40),
         lambda: phases([], (0, 0)),
+        lambda: numbering(4, 128, 512, (4, 0)),
+        lambda: dispatch([], 1),
         lambda: places_written([], "none"),
     ],
 )
