@@ -31,7 +31,7 @@ def assert_same(body: str, ours: dict[str, np.ndarray], theirs: dict[str, np.nda
             )
 
 
-@settings(max_examples=120, **steady)
+@settings(max_examples=60, **steady)
 @given(st.integers(0, 2**32))
 def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
     choose = random.Random(seed)
@@ -39,7 +39,7 @@ def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
     assert_same(body, kernels.on_simulated_gpu(body, arrays, cuda), kernels.run_by_python(body, arrays))
 
 
-@settings(max_examples=6, **steady)
+@settings(max_examples=4, **steady)
 @given(st.integers(0, 2**32))
 def test_random_kernels_of_all_types_compute_what_numba_computes_on_the_cpu(seed):
     choose = random.Random(seed)
