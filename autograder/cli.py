@@ -9,10 +9,11 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder.arguments import parser_of
 from autograder.errors import KitError, UsageError
 from autograder.fault_report import unexpected, write_fault_report
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from autograder.reports.handing_back import Wanted
 
 PASSED, FAILED, USAGE, FAULT = 0, 1, 2, 3
-DEVICES = ("auto", "gpu", "simulated")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -97,7 +97,7 @@ def grade(given: argparse.Namespace) -> int:
     options = {"regrade": given.regrade, "only": given.only, "dask": given.dask}
     if given.seed_file:
         options["seed"] = read_seed(given.seed_file)
-    wanted = wanted_forms(given)
+    wanted = wanted_forms(given)  # before the class is graded: a file that is not there is found out now
     results = graded_class(given, lab, given.submissions, given.out, **options)
     hand_back(results, given.out, wanted)
     return exit_code(results)
@@ -124,7 +124,7 @@ def demo(given: argparse.Namespace) -> int:
 
 
 def wanted_forms(given: argparse.Namespace) -> Wanted:
-    """The forms that a command line asks for; a file that is not there is found out before a class is graded."""
+    """The forms that a command line asks for; raises `UsageError` where a file of the instructor's is not there."""
     from autograder.reports.handing_back import Wanted
 
     for path in (given.canvas, given.moodle):
@@ -141,9 +141,7 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> None:
         print(line)
 
 
-def graded_class(
-    given: argparse.Namespace, lab: Lab, submissions: Path, out: Path, **options: Any
-) -> list[Result]:
+def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Path, **options: Any) -> list[Result]:
     from autograder.grading.batch import grade_class
     from autograder.reports import json_form, terminal
 
@@ -232,9 +230,9 @@ def calibrate(given: argparse.Namespace) -> int:
     from autograder.grading import calibrate as calibrating
     from autograder.grading.labs import load_lab
 
-    tell = (lambda line: print(f"  {line}", file=sys.stderr)) if given.progress or sys.stderr.isatty() else None
-    options = {"tell": tell} if tell else {}
-    found = calibrating.calibrate(load_lab(given.lab), device=given.device, sessions=given.sessions, **options)
+    shown = given.progress or sys.stderr.isatty()
+    tell = (lambda line: print(f"  {line}", file=sys.stderr)) if shown else (lambda line: None)
+    found = calibrating.calibrate(load_lab(given.lab), device=given.device, sessions=given.sessions, tell=tell)
     print("\n\n".join(calibrating.told(each) for each in found))
     write_json(given, [calibrating.to_dict(each) for each in found])
     return PASSED
@@ -298,81 +296,9 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
 
 
-# ---- arguments -------------------------------------------------------------------------------------
+COMMANDS = (doctor, labs, check, grade, export, demo, profile, run, starters, calibrate, new_lab, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands; each leaves its function in `command`."""
-    parser = argparse.ArgumentParser(
-        prog="autograder",
-        description="Runs and grades numba.cuda kernels, on a GPU or on a simulated one.",
-        epilog="Exit codes: 0 done, all passed; 1 a submission failed a check; 2 bad usage or input; 3 our own fault.",
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    def add(function: Callable[[argparse.Namespace], int], *arguments: tuple[Any, dict[str, Any]]) -> None:
-        summary = (function.__doc__ or "").splitlines()[0]
-        command = commands.add_parser(function.__name__.replace("_", "-"), help=summary, description=summary)
-        for names, options in arguments:
-            command.add_argument(*names, **options)
-        command.add_argument("--json", type=Path, metavar="FILE", help="write what was found to FILE as well")
-        command.set_defaults(command=function)
-
-    lab = (("lab",), {"help": "a lab's name, or the beginning of it: lab01"})
-    device = (("--device",), {"choices": DEVICES, "default": "auto", "help": "default: the GPU where there is one"})
-    jobs = (("--jobs",), {"type": positive, "metavar": "N", "help": "workers; default: one a core, or one for a GPU"})
-    progress = (("--progress",), {"action": "store_true", "help": "show the progress bar even where it is no terminal"})
-    add(doctor)
-    add(labs)
-    add(
-        check,
-        lab,
-        (("submission",), {"nargs": "?", "type": Path, "help": "notebook or .py; default: the lab's own lab.ipynb"}),
-        device,
-        (("--html",), {"type": Path, "metavar": "FILE", "help": "write the report as a page, too"}),
-    )
-    file = {"type": Path, "metavar": "FILE"}
-    forms = (
-        (("--canvas",), {**file, "help": "gradebook as exported from Canvas: a copy with the grades goes to OUT"}),
-        (("--canvas-column",), {"metavar": "TITLE", "help": "its assignment, where the lab's title does not tell"}),
-        (("--moodle",), {**file, "help": "grading worksheet from Moodle: a copy with the grades goes to OUT"}),
-        (("--moodle-column",), {"metavar": "TITLE", "help": "its column of grades, where that is not called Grade"}),
-        (("--gradescope",), {"action": "store_true", "help": "results.json for each student, in OUT/gradescope"}),
-        (("--junit",), {**file, "help": "write the checks as JUnit XML to FILE"}),
-    )
-    add(
-        grade,
-        lab,
-        (("submissions",), {"type": Path, "help": "folder of files or of one folder a student, or a platform's zip"}),
-        (("--out",), {"type": Path, "required": True, "help": "folder for gradebook, reports and results"}),
-        device,
-        jobs,
-        progress,
-        (("--regrade",), {"action": "store_true", "help": "grade again what has been graded already"}),
-        (("--only",), {"action": "append", "default": [], "metavar": "STUDENT", "help": "a name or ID; repeatable"}),
-        (("--seed-file",), {**file, "help": "a secret seed: other inputs than students have seen"}),
-        (("--hidden",), {"type": Path, "metavar": "SPEC.py", "help": "a second spec, whose checks students do not see"}),
-        (("--dask",), {"default": "", "metavar": "ADDRESS", "help": "grade on a Dask cluster: tcp://HOST:8786"}),
-        *forms,
-    )
-    add(export, (("out",), {"type": Path, "help": "the folder that `grade` wrote with --out"}), *forms)
-    add(demo, device, jobs, progress)
-    add(profile, (("target",), {"metavar": "FILE.py:KERNEL"}))
-    add(
-        run,
-        (("script",), {"type": Path}),
-        (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
-    )
-    add(starters, (("--check",), {"action": "store_true", "help": "change nothing; fail where a starter has drifted"}))
-    sessions = (("--sessions",), {"type": positive, "metavar": "N", "help": "fresh processes an answer; default: 3"})
-    add(calibrate, lab, device, sessions, progress)
-    add(new_lab, (("name",), {"help": "labNN_topic"}))
-    add(bench, (("names",), {"nargs": "*", "metavar": "NAME", "help": "which; default: all"}))
-    return parser
-
-
-def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("1 or more")
-    return number
+    return parser_of(COMMANDS)

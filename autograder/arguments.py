@@ -1,0 +1,107 @@
+"""What each command of the command line takes: data, and the parser made from it. cli.py holds what the commands do."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+Argument = tuple[tuple[str, ...], dict[str, Any]]
+DEVICES = ("auto", "gpu", "simulated")
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("1 or more")
+    return number
+
+
+def _file(name: str, words: str, metavar: str = "FILE", **more: Any) -> Argument:
+    return (name,), {"type": Path, "metavar": metavar, "help": words, **more}
+
+
+def _switch(name: str, words: str) -> Argument:
+    return (name,), {"action": "store_true", "help": words}
+
+
+def _value(name: str, metavar: str, words: str, **more: Any) -> Argument:
+    return (name,), {"metavar": metavar, "help": words, **more}
+
+
+LAB: Argument = (("lab",), {"help": "a lab's name, or the beginning of it: lab01"})
+DEVICE: Argument = (
+    ("--device",),
+    {"choices": DEVICES, "default": "auto", "help": "default: the GPU where there is one"},
+)
+JOBS = _value("--jobs", "N", "workers; default: one a core, or one for a GPU", type=positive)
+PROGRESS = _switch("--progress", "show the progress bar even where it is no terminal")
+FORMS = (
+    _file("--canvas", "gradebook as exported from Canvas: a copy with the grades goes to OUT"),
+    _value("--canvas-column", "TITLE", "its assignment, where the lab's title does not tell"),
+    _file("--moodle", "grading worksheet from Moodle: a copy with the grades goes to OUT"),
+    _value("--moodle-column", "TITLE", "its column of grades, where that is not called Grade"),
+    _switch("--gradescope", "results.json for each student, in OUT/gradescope"),
+    _file("--junit", "write the checks as JUnit XML to FILE"),
+)
+
+ARGUMENTS: dict[str, tuple[Argument, ...]] = {
+    "doctor": (),
+    "labs": (),
+    "check": (
+        LAB,
+        (("submission",), {"nargs": "?", "type": Path, "help": "notebook or .py; default: the lab's own lab.ipynb"}),
+        DEVICE,
+        _file("--html", "write the report as a page, too"),
+    ),
+    "grade": (
+        LAB,
+        (("submissions",), {"type": Path, "help": "folder of files or of one folder a student, or a platform's zip"}),
+        (("--out",), {"type": Path, "required": True, "help": "folder for gradebook, reports and results"}),
+        DEVICE,
+        JOBS,
+        PROGRESS,
+        _switch("--regrade", "grade again what has been graded already"),
+        _value("--only", "STUDENT", "a name, file or ID; repeatable", action="append", default=[]),
+        _file("--seed-file", "a secret seed: other inputs than students have seen"),
+        _file("--hidden", "a second spec, whose checks students do not see", "SPEC.py"),
+        _value("--dask", "ADDRESS", "grade on a Dask cluster: tcp://HOST:8786", default=""),
+        *FORMS,
+    ),
+    "export": ((("out",), {"type": Path, "help": "the folder that `grade` wrote with --out"}), *FORMS),
+    "demo": (DEVICE, JOBS, PROGRESS),
+    "profile": ((("target",), {"metavar": "FILE.py:KERNEL"}),),
+    "run": (
+        (("script",), {"type": Path}),
+        (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
+    ),
+    "starters": (_switch("--check", "change nothing; fail where a starter has drifted"),),
+    "calibrate": (
+        LAB,
+        DEVICE,
+        _value("--sessions", "N", "fresh processes an answer on a GPU; default: 3", type=positive),
+        PROGRESS,
+    ),
+    "new-lab": ((("name",), {"help": "labNN_topic"}),),
+    "bench": ((("names",), {"nargs": "*", "metavar": "NAME", "help": "which; default: all"}),),
+}
+
+
+def parser_of(functions: Iterable[Callable[[argparse.Namespace], int]]) -> argparse.ArgumentParser:
+    """The parser of these commands; the function of the one that is chosen comes in `command`."""
+    parser = argparse.ArgumentParser(
+        prog="autograder",
+        description="Runs and grades numba.cuda kernels, on a GPU or on a simulated one.",
+        epilog="Exit codes: 0 done, all passed; 1 a submission failed a check; 2 bad usage or input; 3 our own fault.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for function in functions:
+        name = function.__name__.replace("_", "-")
+        summary = (function.__doc__ or "").splitlines()[0]
+        command = commands.add_parser(name, help=summary, description=summary)
+        for names, options in ARGUMENTS[name]:
+            command.add_argument(*names, **options)
+        command.add_argument("--json", type=Path, metavar="FILE", help="write what was found to FILE as well")
+        command.set_defaults(command=function)
+    return parser
