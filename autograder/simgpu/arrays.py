@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.simgpu.memory import AddressSpace, Buffer, View, contiguous_strides
+from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View, contiguous_strides
 
 MOST_BYTES = 2 * 1024**3  # of simulated device memory in one array: the simulation must fit a laptop
 
@@ -214,12 +214,12 @@ class DeviceArray:
     def _view(self, name: str = "") -> View:
         return View(self._buffer, self._offset, self.shape, self._element_strides, self.dtype, name)
 
-    def _written(self) -> np.ndarray:
-        """Which elements have been written, as a bool array of this shape."""
+    def _written(self, by_kernels: bool = False) -> np.ndarray:
+        """Which elements have been written (by kernels, or by anybody), as a bool array of this shape."""
         buffer = self._buffer
-        if buffer.shadow is None or buffer.all_set:
-            return np.ones(self.shape, np.bool_)
-        flags = buffer.shadow[:, 0] > 0
+        if buffer.shadow is None or (buffer.all_set and not by_kernels):
+            return np.full(self.shape, not by_kernels)
+        flags = buffer.shadow[:, 0] > (WRITTEN_BY_HOST if by_kernels else 0)
         strides = self._element_strides
         return np.lib.stride_tricks.as_strided(flags[self._offset :], self.shape, strides).copy()
 

@@ -19,7 +19,7 @@ from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord, silent
 from autograder.simgpu.launch import Launch as RunningLaunch
-from autograder.simgpu.memory import AddressSpace, Buffer, View
+from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View
 from autograder.simgpu.numba_types import scalar
 from autograder.simgpu.variables import Named
 
@@ -125,10 +125,8 @@ class Session:
 
 
 def _set_elements(buffer: Buffer) -> int:
-    """How many elements of a buffer have been written."""
-    if buffer.shadow is None or buffer.all_set:
-        return len(buffer.data)
-    return int(np.count_nonzero(buffer.shadow[:, 0] > 0))
+    """How many elements of a buffer kernels have written; what the host put there before is no work of theirs."""
+    return 0 if buffer.shadow is None else int(np.count_nonzero(buffer.shadow[:, 0] > WRITTEN_BY_HOST))
 
 
 def _copy_back(host: Any, device: DeviceArray) -> None:
@@ -242,7 +240,7 @@ class SimulatedDevice:
             outputs={name: handle.copy_to_host() for name, handle in arrays_by_name.items()},
             returned=returned,
             written={
-                name: arrays_by_name[name]._written()
+                name: arrays_by_name[name]._written(by_kernels=request.sample_blocks is not None)
                 for name, value in request.arguments.items()
                 if isinstance(value, Uninitialised)
             },

@@ -13,6 +13,7 @@ from autograder.simgpu.primitives import SECTOR_BYTES, SHADOW_COLUMNS
 
 Space = Literal["global", "shared", "local", "constant"]
 
+WRITTEN_BY_HOST = 1  # a shadow's stamp; 0 is never, and kernels' stamps are larger
 ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
 
 
