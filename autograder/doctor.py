@@ -120,7 +120,7 @@ def _tiny_kernel(device: str) -> None:
 
     import numpy as np
 
-    from autograder.devices import RunRequest
+    from autograder.device import RunRequest
     from autograder.grading.worker import Worker
 
     numbers = np.arange(100, dtype=np.float32)

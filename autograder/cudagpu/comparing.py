@@ -18,7 +18,7 @@ from autograder.cudagpu import timing
 from autograder.cudagpu.conditions import Clocks, Flush, dram_gb_per_s
 from autograder.cudagpu.memory import ALIGNMENT_BYTES
 from autograder.cudagpu.session import GpuSession
-from autograder.devices import Comparison, RunRequest
+from autograder.device import Comparison, RunRequest
 from autograder.errors import GraderFault, SubmissionError
 from autograder.language.program import Program
 

@@ -12,14 +12,14 @@ from autograder.cudagpu.compilation import Compiler
 from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import is_ambiguous, written_mask
 from autograder.cudagpu.session import GpuSession, guard_hazards
-from autograder.devices import Comparison, Run, RunRequest, Source, Uninitialised
+from autograder.device import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, SubmissionError
 from autograder.language.program import Program
 from autograder.simgpu.hazards import Hazard
 
 
 class GpuDevice:
-    """A CUDA GPU through numba-cuda; see `autograder.devices.Device`. Raises GraderFault where there is none."""
+    """A CUDA GPU through numba-cuda; see `autograder.device.Device`. Raises GraderFault where there is none."""
 
     source: Source = "measured"
 

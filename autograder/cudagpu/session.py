@@ -11,7 +11,7 @@ import numpy as np
 from autograder.cudagpu.compilation import Compiler, compile_fault
 from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import GuardedArray, guarded, poisoned
-from autograder.devices import Launch
+from autograder.device import Launch
 from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.language.program import Function
 from autograder.simgpu.hazards import Hazard

@@ -3,7 +3,7 @@
 START HERE: spec.py (how a lab is written), attempt.py (what a check can do), grade.py (one submission to a `Result`).
 """
 
-from autograder.devices import RunRequest, Uninitialised
+from autograder.device import RunRequest, Uninitialised
 from autograder.grading.attempt import Attempt
 from autograder.grading.result import Picture
 from autograder.grading.spec import CheckFailed, Lab, Required, check, hint

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from autograder.devices import Comparison, Run, RunRequest, Source, Uninitialised
+from autograder.device import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, KitError
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from autograder.devices import Comparison, RunRequest, Source
+from autograder.device import Comparison, RunRequest, Source
 from autograder.errors import GraderFault, UsageError
 from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge
 from autograder.grading.result import CheckResult, Result

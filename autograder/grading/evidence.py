@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from autograder.devices import Launch, Run, RunRequest
+from autograder.device import Launch, Run, RunRequest
 from autograder.grading.attempt import Attempt
 from autograder.grading.products import product
 from autograder.grading.spec import hint

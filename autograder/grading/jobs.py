@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from autograder.devices import RunRequest, Source
+from autograder.device import RunRequest, Source
 from autograder.errors import Line, _rebuild
 from autograder.grading.attempt import Place
 from autograder.language.program import Kind

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from autograder.devices import RunRequest, Uninitialised
+from autograder.device import RunRequest, Uninitialised
 from autograder.grading.attempt import Attempt
 from autograder.grading.spec import CheckFailed
 from autograder.simgpu.hazards import Hazard

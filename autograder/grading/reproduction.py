@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.devices import RunRequest, Uninitialised
+from autograder.device import RunRequest, Uninitialised
 from autograder.grading.closeness import Difference
 
 LITERAL_ELEMENTS = 36  # larger arrays are written as the recipe that made them

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from autograder.devices import Source
+from autograder.device import Source
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 

@@ -19,7 +19,7 @@ from autograder.language.program import Kind
 if TYPE_CHECKING:
     import numpy as np
 
-    from autograder.devices import RunRequest
+    from autograder.device import RunRequest
     from autograder.grading.attempt import Attempt
     from autograder.grading.result import Mismatch
     from autograder.simgpu.hazards import Hazard

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import autograder
-from autograder.devices import Comparison, Run, RunRequest, Source
+from autograder.device import Comparison, Run, RunRequest, Source
 from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.grading.attempt import Place
 from autograder.grading.jobs import (

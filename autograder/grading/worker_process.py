@@ -13,7 +13,7 @@ import traceback
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from autograder.devices import Device
+from autograder.device import Device
 from autograder.errors import GraderFault, KernelFault, KitError, SubmissionError
 from autograder.grading.isolation import isolate
 from autograder.grading.jobs import (

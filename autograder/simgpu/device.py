@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.devices import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.errors import KernelFault, KitError, SubmissionError
 from autograder.language.program import Function, Program, reachable
 from autograder.language.validate import validate_kernel
@@ -153,7 +153,7 @@ def estimate_launch(record: LaunchRecord, model: str) -> Any:
 
 
 class SimulatedDevice:
-    """The simulated GPU, estimated as one model of GPU; see `autograder.devices.Device`."""
+    """The simulated GPU, estimated as one model of GPU; see `autograder.device.Device`."""
 
     source: Source = "simulated"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.devices import Comparison, Run, RunRequest, Uninitialised
+from autograder.device import Comparison, Run, RunRequest, Uninitialised
 from autograder.errors import Line
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab

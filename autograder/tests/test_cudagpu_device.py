@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograder.cudagpu import GpuFinding, find_gpu
-from autograder.devices import RunRequest, Uninitialised
+from autograder.device import RunRequest, Uninitialised
 from autograder.errors import KernelFault
 from autograder.language import parse_program, read_submission
 from autograder.language.program import Program
@@ -169,7 +169,7 @@ def test_an_index_far_outside_is_told_in_words_and_costs_this_process_only(tmp_p
     script = (
         "import sys, numpy as np\n"
         "from autograder.cudagpu import GpuDevice\n"
-        "from autograder.devices import RunRequest, Uninitialised\n"
+        "from autograder.device import RunRequest, Uninitialised\n"
         "from autograder.language import parse_program, read_submission\n"
         "program = parse_program(read_submission(sys.argv[1]))\n"
         "arguments = {'a': np.ones(10, np.float32), 'b': Uninitialised((10,), np.float32)}\n"

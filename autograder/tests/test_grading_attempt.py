@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.devices import Run, RunRequest, Uninitialised
+from autograder.device import Run, RunRequest, Uninitialised
 from autograder.errors import KernelFault, Line
 from autograder.grading.attempt import Attempt
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe

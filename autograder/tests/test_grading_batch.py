@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from autograder.devices import Uninitialised
+from autograder.device import Uninitialised
 from autograder.errors import GraderFault, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check

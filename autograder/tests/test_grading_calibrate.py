@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from autograder.devices import Comparison
+from autograder.device import Comparison
 from autograder.errors import UsageError
 from autograder.grading import calibrate as module
 from autograder.grading import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.devices import Uninitialised
+from autograder.device import Uninitialised
 from autograder.errors import GraderFault, Line, SubmissionError
 from autograder.grading import CheckFailed, Required, check, hint
 from autograder.grading.grade import check_submission, generator

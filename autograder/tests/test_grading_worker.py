@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from autograder.devices import RunRequest
+from autograder.device import RunRequest
 from autograder.errors import GraderFault, SubmissionError
 from autograder.grading.jobs import Limits
 from autograder.grading.worker import Worker, WorkerDied

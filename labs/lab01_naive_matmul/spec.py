@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.devices import Run, RunRequest, Uninitialised
+from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
 
 # A warp that reads 32 neighbouring float32 moves 128 bytes: 4 sectors a request. The right mapping needs 2 to 2.5 with

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.devices import RunRequest, Uninitialised
+from autograder.device import RunRequest, Uninitialised
 from autograder.grading.labs import spec_of
 from autograder.language import parse_program, read_submission
 from autograder.language.source import Cell, Submission
