@@ -12,10 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-CANVAS = re.compile(
-    r"(?:(?!LATE_)(?P<name>\w+?)_)?(?P<late>LATE_)?(?P<id>\d+|anon_[A-Za-z0-9]+)_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL
-)
-CANVAS_TEXT = re.compile(r"(?:(?!LATE_)(?P<name>\w+?)_)?(?P<late>LATE_)?(?P<id>\d+|anon_[A-Za-z0-9]+)_(?P<kind>text|link)\.html")
+_WHOSE = r"(?:(?!LATE_)(?P<name>\w+?)_)?(?P<late>LATE_)?(?P<id>\d+|anon_[A-Za-z0-9]+)"
+CANVAS = re.compile(_WHOSE + r"_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
+CANVAS_TEXT = re.compile(_WHOSE + r"_(?P<kind>text|link)\.html")
 MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_(?P<file>.*)", re.DOTALL)
 GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
 GRADESCOPE_METADATA = "submission_metadata.yml"
