@@ -96,10 +96,10 @@ def as_constant(value: Any) -> object:
         return Reference(f"{value.__module__.lstrip('_')}.{value.__name__}")
     if isinstance(value, type) and value.__module__ == "builtins" and hasattr(builtins, value.__name__):
         return Reference(f"builtins.{value.__name__}")
-    if isinstance(value, type) and value.__module__.startswith("numba.cuda"):  # a vector type's stand-in
-        return Reference(f"numba.cuda.{value.__name__}")
     if isinstance(value, enum.EnumMeta):
         return EnumNames(value)
+    if isinstance(value, type) and value.__module__ in ("numba.cuda.stubs", "numba.cuda.vector_types"):
+        return Reference(f"numba.cuda.{value.__name__}")  # a vector type's stand-in
     if isinstance(value, types.FunctionType):
         module = value.__module__ or ""
         if module.startswith("numba.cuda") and ".tests." not in module:
@@ -123,7 +123,7 @@ def _module_path(name: str) -> str:
 
 def _as_type(value: Any) -> object:
     """A NumPy or Numba type, or a dtype, as a `TypeReference`; None for anything else."""
-    from autograder.simgpu.intrinsics import TypeReference, type_of
+    from autograder.language.library_types import TypeReference, type_of
 
     if isinstance(value, np.dtype):
         return TypeReference(f"numpy.{value.name}", value)

@@ -110,7 +110,7 @@ class Session:
             return device._view()
         if isinstance(value, enum.Enum):
             return self._argument(value.value, kernel, copied_back)
-        if isinstance(value, np.ndarray) and value.ndim:  # Numba copies host arrays to the device and back
+        if isinstance(value, np.ndarray):  # Numba copies host arrays to the device and back
             device = self.to_device(value)
             if value.flags.writeable:
                 copied_back.append((value, device))

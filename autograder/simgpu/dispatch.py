@@ -99,6 +99,10 @@ class Parameter:
         return value
 
 
+class NotConfigured(KernelFault, ValueError):
+    """A kernel called without a grid and a block, or with something else in their place."""
+
+
 class Kernel:
     """What `@cuda.jit` makes of a function here: `kernel[grid, block](...)` runs it on the simulated GPU.
 
@@ -132,7 +136,9 @@ class Kernel:
         if self.is_device:
             raise KernelFault(f"`{self.__name__}` is a device function: kernels call it, the host cannot launch it.")
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
-            raise KernelFault("A launch needs a grid and a block.", remedy=f"Write {self.__name__}[grid, block](...).")
+            raise NotConfigured(
+                "A launch needs a grid and a block.", remedy=f"Write {self.__name__}[grid, block](...)."
+            )
         return Configured(self, configuration)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Configured:
@@ -141,7 +147,7 @@ class Kernel:
     def __call__(self, *arguments: Any) -> None:
         if self.is_device:
             raise KernelFault(f"`{self.__name__}` is a device function: only kernels can call it.")
-        raise KernelFault(
+        raise NotConfigured(
             f"`{self.__name__}` is a kernel: it needs a grid and a block.",
             remedy=f"Write {self.__name__}[grid, block](...).",
         )
@@ -250,7 +256,9 @@ def _exception(function: Function, node: ast.Raise) -> Exception:
     call = node.exc if isinstance(node.exc, ast.Call) else None
     name = ast.unparse(call.func if call else node.exc) if node.exc is not None else "RuntimeError"
     found = function.names.get(name, getattr(builtins, name, RuntimeError))
-    kind = getattr(builtins, found.path.split(".")[-1]) if isinstance(found, Reference) else found
+    if isinstance(found, Reference):
+        found = getattr(builtins, found.path.split(".")[-1], RuntimeError)
+    kind = found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
     try:
         values = [ast.literal_eval(argument) for argument in call.args] if call else []
     except ValueError:

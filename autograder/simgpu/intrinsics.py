@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.language.library_types import TypeReference
 from autograder.language.program import Reference
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.lanes import Mask
@@ -30,38 +31,7 @@ VALUES: dict[str, Callable[[Interpreter], Any]] = {}
 CUDA = "numba.cuda"
 
 
-class TypeReference(Reference):
-    """A numeric type by its path, with the NumPy dtype that it stands for."""
-
-    def __init__(self, path: str, dtype: np.dtype) -> None:
-        object.__setattr__(self, "path", path)
-        object.__setattr__(self, "dtype", np.dtype(dtype))
-
-    def __reduce__(self):
-        return TypeReference, (self.path, self.dtype)
-
-
-_TYPE_NAMES = (
-    "bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
-)
-TYPES: dict[str, np.dtype] = {
-    **{f"numpy.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
-    **{f"numba.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
-    **{f"numba.types.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
-    "numpy.bool": nt.BOOL, "numba.boolean": nt.BOOL, "numba.types.boolean": nt.BOOL, "numba.b1": nt.BOOL,
-    "numpy.intp": nt.INT64, "numpy.uintp": nt.UINT64, "numba.intp": nt.INT64, "numba.uintp": nt.UINT64,
-    "numpy.intc": nt.INT32, "numba.intc": nt.INT32, "numpy.int_": nt.INT64, "numba.int_": nt.INT64,
-    "numpy.single": nt.FLOAT32, "numpy.double": nt.FLOAT64, "numba.float_": nt.FLOAT32, "numba.double": nt.FLOAT64,
-    "numba.f4": nt.FLOAT32, "numba.f8": nt.FLOAT64, "numba.i4": nt.INT32, "numba.i8": nt.INT64,
-    "numba.u4": np.dtype(np.uint32), "numba.u8": nt.UINT64, "numba.u1": np.dtype(np.uint8),
-    "numba.i1": np.dtype(np.int8), "numba.i2": np.dtype(np.int16), "numba.u2": np.dtype(np.uint16),
-    "numba.c8": nt.COMPLEX64, "numba.c16": nt.COMPLEX128,
-}  # fmt: skip
 _BUILTIN_TYPES = {"builtins.int": nt.INT64, "builtins.float": nt.FLOAT64, "builtins.bool": nt.BOOL}
-
-
-def type_of(path: str) -> TypeReference | None:
-    return TypeReference(path, TYPES[path]) if path in TYPES else None
 
 
 def intrinsic(*paths: str) -> Callable[[Handler], Handler]:
@@ -543,13 +513,23 @@ def to_tuple(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: lis
     return tuple(arguments[0]) if isinstance(arguments[0], tuple) else (arguments[0],)
 
 
+def _printed(value: Any, lane: int, interpreter: Interpreter) -> str:
+    """One argument of print() as one lane shows it."""
+    if isinstance(value, tuple):
+        shown = ", ".join(_printed(each, lane, interpreter) for each in value)
+        return f"({shown},)" if len(value) == 1 else f"({shown})"
+    if isinstance(value, Reference) and f"{value.path}.x" in VALUES:  # cuda.threadIdx as a whole
+        return _printed(tuple(VALUES[f"{value.path}.{axis}"](interpreter) for axis in "xyz"), lane, interpreter)
+    return str(value[lane] if isinstance(value, np.ndarray) else value)
+
+
 @intrinsic("builtins.print")
 def print_lanes(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
     """print() inside a kernel: a line per active lane, in lane order, through the launch's output."""
     if interpreter.launch.is_silent:
         return
     for lane in mask.where:
-        words = [str(a[lane] if isinstance(a, np.ndarray) else a) for a in arguments]
+        words = [_printed(a, lane, interpreter) for a in arguments]
         interpreter.launch.print_line(" ".join(words))
 
 
