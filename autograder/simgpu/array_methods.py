@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.simgpu import numba_types as nt
-from autograder.simgpu.expressions import METHODS, Range
+from autograder.simgpu.indexing import METHODS
 from autograder.simgpu.intrinsics import _BUILTIN_TYPES, CALLS, TypeReference, intrinsic
+from autograder.simgpu.iteration import Range
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View, contiguous_strides
 from autograder.simgpu.numba_types import scalar

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View, contiguous_strides
+from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View, contiguous_strides, poison
 
 MOST_BYTES = 2 * 1024**3  # of simulated device memory in one array: the simulation must fit a laptop
 
@@ -270,12 +270,10 @@ def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:
 
 def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray:
     """Uninitialised device memory: filled with values that no correct result contains, and watched until written."""
-    from autograder.simgpu.expressions import _poison
-
     dtype = check_dtype(dtype)
     shape = check_shape(shape, dtype)
     data = np.empty(int(np.prod(shape, dtype=np.int64)), dtype)
-    _poison(data)
+    poison(data)
     buffer = Buffer(data, addresses.reserve(data.nbytes), "global", initialised=False)
     return DeviceArray.contiguous(addresses.register(buffer), shape)
 

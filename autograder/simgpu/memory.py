@@ -163,3 +163,13 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
         strides.append(step)
         step *= extent
     return tuple(reversed(strides))
+
+
+def poison(data: np.ndarray) -> None:
+    """Fills memory that nobody has written with values that no correct result contains."""
+    if data.dtype.kind in "fc":
+        data[:] = np.nan
+    elif data.dtype.kind in "iu":
+        data[:] = np.array(0x5A5A5A5A5A5A5A5A, np.uint64).astype(data.dtype)
+    else:
+        data.view(np.uint8)[:] = 0x5A

@@ -18,19 +18,18 @@ READMES = [ROOT / "README.md", *sorted(each for folder in COURSE for each in (RO
 # Nobody in the first column may import, even inside a function, what stands in the second.
 NEVER = {
     "errors": {"*"},
-    "language": {"grading", "reports", "cli", "decks", "exercises", "figures", "cudagpu"},
+    "language": {"simgpu", "grading", "reports", "cli", "decks", "exercises", "figures", "cudagpu"},
     "simgpu": {"grading", "reports", "cli", "decks", "exercises", "cudagpu"},
     "cudagpu": {"grading", "reports", "cli", "decks", "exercises", "figures"},
-    "perfmodel": {"grading", "reports", "cli", "decks", "exercises", "cudagpu", "figures", "language", "devices"},
+    "perfmodel": {"grading", "reports", "cli", "decks", "exercises", "cudagpu", "figures", "language", "device"},
     "figures": {"grading", "reports", "cli", "decks", "exercises", "cudagpu", "simgpu", "language"},
-    "reports": {"cli", "decks", "exercises", "cudagpu", "perfmodel", "language", "devices"},
+    "reports": {"cli", "decks", "exercises", "cudagpu", "perfmodel", "language", "device"},
     "grading": {"cli", "decks", "exercises"},
     "decks": {"grading", "reports", "cli", "simgpu", "cudagpu", "language", "exercises"},
 }
 # On these, only records: they hold data and import nothing heavy.
 RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.access"}
 TOP_LEVEL_NEVER = {
-    "language": {"simgpu"},
     "perfmodel": {"simgpu"},
     "grading": {"simgpu", "cudagpu"},
     "reports": {"simgpu"},

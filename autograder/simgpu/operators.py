@@ -1,0 +1,320 @@
+"""Arithmetic, comparisons and conditions on lane vectors, in Numba's types (numba_types.py), not NumPy's."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.language.library_types import TypeReference
+from autograder.language.program import Function, Reference
+from autograder.simgpu import numba_types as nt
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import View
+from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
+from autograder.simgpu.variables import Unmergeable, merge
+
+if TYPE_CHECKING:
+    from autograder.simgpu.interpreter import Interpreter
+
+OPERATORS = {
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.true_divide,
+    ast.FloorDiv: np.floor_divide,
+    ast.Mod: np.remainder,
+    ast.Pow: np.power,
+    ast.BitAnd: np.bitwise_and,
+    ast.BitOr: np.bitwise_or,
+    ast.BitXor: np.bitwise_xor,
+    ast.LShift: np.left_shift,
+    ast.RShift: np.right_shift,
+}
+SYMBOLS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.MatMult: "@",
+}  # fmt: skip
+COMPARISONS = {
+    ast.Lt: np.less,
+    ast.LtE: np.less_equal,
+    ast.Gt: np.greater,
+    ast.GtE: np.greater_equal,
+    ast.Eq: np.equal,
+    ast.NotEq: np.not_equal,
+}
+MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
+SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in software
+OPERATION_SLOT = {2: SLOT["float16_operations"], 4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
+INTEGER_SLOT = SLOT["integer_operations"]
+SPECIAL_SLOT = SLOT["special_operations"]
+
+
+class Operators:
+    """The operators of expressions; part of `Interpreter`."""
+
+    def binary_operation(self: Interpreter, node: ast.BinOp, mask: Mask) -> Any:
+        left = self.evaluate(node.left, mask)
+        right = self.evaluate(node.right, mask)
+        return self.binary(node, node.op, left, right, mask)
+
+    def binary(self: Interpreter, node: ast.AST, op: ast.operator, left: Any, right: Any, mask: Mask) -> Any:
+        """`left op right` in Numba's types, counted as arithmetic of its type."""
+        if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
+            if len(left) + len(right) > MOST_ITEMS:
+                raise self.fault(node, f"A tuple in a kernel has at most {MOST_ITEMS:,} items.")
+            return left + right
+        left, right = self.number(left, node), self.number(right, node)
+        kind = type(op)
+        try:
+            compute, result = nt.operator_types(kind, left.dtype, right.dtype)
+        except (TypeError, KeyError):
+            raise self.fault(
+                node, f"Numba has no `{SYMBOLS[kind]}` for {left.dtype} and {right.dtype} in a kernel."
+            ) from None
+        row = self.count_instruction(node, mask)
+        self.count_arithmetic(row, node, kind, compute, mask)
+        if compute.kind == "f" and compute.itemsize == 8:
+            self.notice_float64(node, left, right, mask)
+        if compute.kind in "iu":
+            if kind in (ast.FloorDiv, ast.Mod) and not np.all(right):
+                self.notice_division(node, right, mask)
+            if kind is not ast.Pow and (isinstance(left, np.ndarray) or isinstance(right, np.ndarray)):
+                return self.integer_vector(node, kind, compute, left, right)
+        if left.dtype != compute:
+            left = left.astype(compute)
+        if right.dtype != compute:
+            right = right.astype(compute)
+        if compute.kind in "iu" and kind is ast.Pow:
+            return _integer_power(left, right)
+        value = OPERATORS[kind](left, right)
+        return value if value.dtype == result else value.astype(result)
+
+    def integer_vector(self: Interpreter, node: ast.AST, kind: type, dtype: np.dtype, left: Any, right: Any) -> Any:
+        """Integer arithmetic on lane vectors, which is mostly the making of indices, and in loops the same ones again.
+
+        Operands that are the very objects of the last time give the very result of the last time. Where only a scalar
+        is added, `origin_of` remembers the vector it was added to: memory can then see an access that moves along.
+        """
+        known = self._integers.get((node, kind))
+        if known is not None and _same_operand(known[0], left) and _same_operand(known[1], right):
+            return known[2]
+        result = OPERATORS[kind](left.astype(dtype, copy=False), right.astype(dtype, copy=False))
+        if known is not None:
+            self._origins.pop(id(known[2]), None)
+        self._integers[node, kind] = (left, right, result)
+        if kind in (ast.Add, ast.Sub) and dtype.kind == "i":
+            if isinstance(right, np.generic):
+                vector, shift = self.origin_of(left)
+                self._origins[id(result)] = (vector, shift + int(right) * (1 if kind is ast.Add else -1))
+            elif isinstance(left, np.generic) and kind is ast.Add:
+                vector, shift = self.origin_of(right)
+                self._origins[id(result)] = (vector, shift + int(left))
+        return result
+
+    def origin_of(self: Interpreter, index: np.ndarray) -> tuple[np.ndarray, int]:
+        """(vector, scalar) that an index is the sum of; itself and 0 where it was not made by adding a scalar."""
+        return self._origins.get(id(index), (index, 0))
+
+    def count_arithmetic(
+        self: Interpreter, row: list[int], node: ast.AST, kind: type, dtype: np.dtype, mask: Mask
+    ) -> None:
+        if dtype.kind == "f":
+            row[OPERATION_SLOT[dtype.itemsize]] += mask.active
+            if kind in SPECIAL:
+                row[SPECIAL_SLOT] += mask.active
+            elif kind in (ast.Add, ast.Sub) and _multiplies(node):
+                row[WARP_INSTRUCTIONS] -= mask.warps  # the compiler fuses multiply and add into one instruction
+                row[THREAD_INSTRUCTIONS] -= mask.active
+        elif dtype.kind == "c":
+            row[OPERATION_SLOT[dtype.itemsize // 2]] += mask.active * (6 if kind is ast.Mult else 2)
+        else:
+            row[INTEGER_SLOT] += mask.active
+
+    def notice_float64(self: Interpreter, node: ast.AST, left: Any, right: Any, mask: Mask) -> None:
+        """Reports float32 data drawn into float64 arithmetic, with the literal that did it where there is one."""
+        narrow = {2, 4}
+        kinds = [(v.dtype.kind, v.dtype.itemsize) for v in (left, right)]
+        if not any(kind == "f" and size in narrow for kind, size in kinds):
+            return
+        literal = next((n for n in ast.iter_child_nodes(node) if _is_float_literal(n)), None)
+        other = next((v for v in (left, right) if not (v.dtype.kind == "f" and v.dtype.itemsize in narrow)), None)
+        if other is None:
+            return
+        if literal is not None:
+            why = f"the literal {ast.unparse(literal)} is float64"
+            remedy = f"Write np.float32({ast.unparse(literal)}) to stay in float32."
+        elif other.dtype.kind in "iu":
+            why = f"Numba computes float32 with {other.dtype} in float64"
+            remedy = "Convert the integer with np.float32(...) first."
+        else:
+            why = "the other operand is float64"
+            remedy = "Start it as np.float32(...), for example `total = np.float32(0)`."
+        self.report(
+            "accidental_float64", node, lane=int(mask.where[0]) if mask.active else 0, severity="warning",
+            message=f"float32 values are computed in float64 here: {why}.",
+            remedy=remedy + " (float64 runs at 1/2 to 1/64 of the float32 rate, depending on the GPU.)",
+        )  # fmt: skip
+
+    def notice_division(self: Interpreter, node: ast.AST, right: Any, mask: Mask) -> None:
+        zero = np.flatnonzero(mask.lanes & np.broadcast_to(right == 0, mask.lanes.shape))
+        if len(zero):
+            self.report(
+                "launch", node, lane=int(zero[0]), severity="warning", occurrences=len(zero),
+                message="Divides an integer by zero: on the GPU the result is undefined, and nothing stops.",
+                remedy="Make sure that the divisor is not zero.",
+            )  # fmt: skip
+
+    def unary_operation(self: Interpreter, node: ast.UnaryOp, mask: Mask) -> Any:
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
+            return nt.scalar(-node.operand.value)  # a negative literal is a literal
+        value = self.evaluate(node.operand, mask)
+        if isinstance(node.op, ast.Not):
+            self.count_instruction(node, mask)
+            truth = self.truth(value, node)
+            return np.logical_not(truth)
+        value = self.number(value, node)
+        row = self.count_instruction(node, mask)
+        if value.dtype == nt.BOOL:
+            value = value.astype(nt.INT64)
+        self.count_arithmetic(row, node, ast.UnaryOp, value.dtype, mask)
+        if isinstance(node.op, ast.USub):
+            value = np.negative(value)
+        elif isinstance(node.op, ast.Invert):
+            if value.dtype.kind not in "iu":
+                raise self.fault(node, f"`~` needs an integer, not {value.dtype}.")
+            value = np.invert(value)
+        if value.dtype.kind in "iu":  # Numba widens the result, not the operand: -uint8(9) is 247
+            value = value.astype(nt.UINT64 if value.dtype.kind == "u" else nt.INT64)
+        return value
+
+    def compare(self: Interpreter, node: ast.Compare, mask: Mask) -> Any:
+        """A comparison, chained ones included: `0 <= i < n` evaluates `n` only where `0 <= i`."""
+        left = self.evaluate(node.left, mask)
+        result: Any = None
+        for op, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(right_node, mask)
+            one = self.compare_once(node, op, left, right, mask)
+            result = one if result is None else np.logical_and(result, one)
+            left = right
+        return result
+
+    def compare_once(self: Interpreter, node: ast.AST, op: ast.cmpop, left: Any, right: Any, mask: Mask) -> Any:
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = left is right
+            if isinstance(left, (np.ndarray, np.generic)) and isinstance(right, (np.ndarray, np.generic)):
+                same = self.compare_once(node, ast.Eq(), left, right, mask)  # values have no identity in a kernel
+                return same if isinstance(op, ast.Is) else np.logical_not(same)
+            return np.bool_(same if isinstance(op, ast.Is) else not same)
+        if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, (ast.Eq, ast.NotEq)):
+            equal = np.bool_(len(left) == len(right))
+            for a, b in zip(left, right, strict=False):
+                equal = np.logical_and(equal, self.compare_once(node, ast.Eq(), a, b, mask))
+            return equal if isinstance(op, ast.Eq) else np.logical_not(equal)
+        if type(op) not in COMPARISONS:
+            raise self.fault(node, "`in` cannot be used in a kernel.", "Compare with each value instead.")
+        left, right = self.number(left, node), self.number(right, node)
+        row = self.count_instruction(node, mask)
+        if left.dtype != right.dtype:
+            if left.dtype.kind in "iub" and right.dtype.kind in "iub":
+                # signed and unsigned compare by value, as Numba compares them
+                pass
+            else:
+                wide = nt.common(left.dtype, right.dtype)
+                left, right = left.astype(wide), right.astype(wide)
+        row[INTEGER_SLOT if left.dtype.kind in "iub" else OPERATION_SLOT.get(left.dtype.itemsize, INTEGER_SLOT)] += (
+            mask.active
+        )
+        return COMPARISONS[type(op)](left, right)
+
+    def boolean_operation(self: Interpreter, node: ast.BoolOp, mask: Mask) -> Any:
+        """`and` / `or`: the right-hand side is evaluated only by the lanes that still need it."""
+        is_and = isinstance(node.op, ast.And)
+        value = self.evaluate(node.values[0], mask)
+        asking = mask
+        for each in node.values[1:]:
+            truth = self.truth(value, node)
+            if not isinstance(truth, np.ndarray):
+                if bool(truth) != is_and:
+                    return value
+                value = self.evaluate(each, asking)
+                continue
+            lanes = truth if is_and else ~truth
+            asking = asking.only(lanes)
+            if not asking.active:
+                return value
+            right = self.evaluate(each, asking)
+            value = self.merged(node, asking.lanes, right, value)
+        return value
+
+    def conditional(self: Interpreter, node: ast.IfExp, mask: Mask) -> Any:
+        condition = self.truth(self.evaluate(node.test, mask), node)
+        self.count_instruction(node, mask)
+        if not isinstance(condition, np.ndarray):
+            return self.evaluate(node.body if condition else node.orelse, mask)
+        yes, no = mask.only(condition), mask.only(~condition)
+        if not no.active:
+            return self.evaluate(node.body, yes)
+        if not yes.active:
+            return self.evaluate(node.orelse, no)
+        return self.merged(node, yes.lanes, self.evaluate(node.body, yes), self.evaluate(node.orelse, no))
+
+    def merged(self: Interpreter, node: ast.AST, choose: np.ndarray, new: Any, old: Any) -> Any:
+        try:
+            return merge(choose, new, old)
+        except Unmergeable:
+            raise self.fault(node, "The two sides are different kinds of thing.", "Numba needs one type.") from None
+
+    def number(self: Interpreter, value: Any, node: ast.AST) -> np.ndarray | np.generic:
+        """The value as a number; arrays, tuples and library names are none."""
+        if isinstance(value, (np.ndarray, np.generic)):
+            return value
+        if isinstance(value, View):
+            raise self.fault(
+                node, f"`{value.name}` is a whole array of shape {value.shape}; arithmetic needs one element.",
+                "Index it, for example with the thread's position.",
+            )  # fmt: skip
+        if value is None:
+            raise self.fault(node, "This has no value (None), so nothing can be computed with it.")
+        if isinstance(value, TypeReference):
+            raise self.fault(node, f"{value.path} is a type; call it on a value to convert.")
+        if isinstance(value, Reference):
+            raise self.fault(node, f"`{value.path}` is not a number.", "Did you mean to call it or take .x of it?")
+        if isinstance(value, (tuple, Function, str)):
+            raise self.fault(node, f"A {type(value).__name__.lower()} is not a number.")
+        return nt.scalar(value)
+
+    def truth(self: Interpreter, value: Any, node: ast.AST) -> Any:
+        """The value as a condition: one bool for all, or a bool per lane."""
+        if isinstance(value, tuple):
+            return np.bool_(len(value) > 0)
+        if value is None:
+            return np.bool_(False)
+        value = self.number(value, node)
+        return value if value.dtype == nt.BOOL else value != 0
+
+
+def _same_operand(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    return isinstance(one, np.generic) and isinstance(other, np.generic) and one.dtype == other.dtype and one == other
+
+
+def _multiplies(node: ast.AST) -> bool:
+    children = (node.left, node.right) if isinstance(node, ast.BinOp) else (getattr(node, "value", None),)
+    return any(isinstance(child, ast.BinOp) and isinstance(child.op, ast.Mult) for child in children)
+
+
+def _is_float_literal(node: ast.AST) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, float)
+
+
+def _integer_power(base: Any, exponent: Any) -> Any:
+    negative = exponent < 0
+    if np.any(negative):
+        exponent = np.where(negative, 0, exponent)
+        return np.where(negative, 0, np.power(base, exponent))
+    return np.power(base, exponent)
