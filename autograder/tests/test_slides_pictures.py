@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.figures import Figure, Slot
+from autograder.figures import Figure, Pair, Slot
+from autograder.figures.costs import bank_queues, clock_against, two_bounds, warp_walk
 from autograder.figures.fetches import fetches
 from autograder.figures.launches import dispatch, numbering
 from autograder.figures.scenes import guarded, host_and_device, intensity
@@ -48,6 +49,10 @@ BUILDS = {
     "guarded": (guarded(1000, 1000, 16), 3),
     "numbering": (numbering(6, 5, 28, (3, 2)), 4),
     "dispatch": (dispatch([Slot(0, 0, 0, 2), Slot(1, 1, 0, 3), Slot(2, 0, 2, 4), Slot(3, 1, 3, 4)], 2), 3),
+    "two_bounds": (two_bounds("a kernel", 30, 10), 2),
+    "bank_queues": ([bank_queues(1024), bank_queues(1100)], 2),
+    "warp_walk": (warp_walk([3, 1, 8, 4]), 2),
+    "clock_against": ([clock_against([Pair("one", 1e3, 2e3, 1.0), Pair("two", 1e6, 1e6, 1.0)])], 1),
     "fetched_once": (fetched_once(16), 3),
     "phases": (phases(loads_of_tiles(), (1, 0)), 2 * 2),
     "own_share": (own_share(16, (1, 3), (7, 2), 32), 2),
@@ -93,6 +98,16 @@ def test_text_can_be_read_from_the_last_row(name: str) -> None:
         (intensity(2, 2)[-1], "2 FLOP / 8 B = 0.25 FLOP per byte"),
         (guarded(1000, 1000, 16)[1], "16,064 idle: 1.6 % of all threads"),
         (guarded(1000, 1000, 16)[2], "64 at work | 192 idle"),
+        (two_bounds("a kernel", 30, 10)[1], "MAX = 30 cycles | SUM is 1.33 times MAX"),
+        (bank_queues(1024), "1 bank, 32 lanes at each"),
+        (bank_queues(1100), "8 banks, 4 lanes at each"),
+        (bank_queues(1025), "32 banks, 1 lane at each"),
+        (warp_walk([3, 1, 8, 4])[0], "4 lanes: 4.0 nodes on average, 8 the most"),
+        (warp_walk([3, 1, 8, 4])[1], "the warp takes 8 rounds; 2.0 of 4 lanes at work on average"),
+        (
+            clock_against([Pair("one", 1e3, 2e3, 1.0), Pair("two", 1e6, 1e6, 1.0)]),
+            "1 of 2 within 30% | the furthest off: | one",
+        ),
         (numbering(6, 5, 28, (3, 2))[2], "= 3 * 5 + 2 = 17"),
         (numbering(6, 5, 28, (3, 2))[3], "2 threads without an element"),
         (numbering(4, 128, 512, (2, 5))[3], "0 threads without an element"),
@@ -148,6 +163,9 @@ def test_the_drawn_order_of_warps_has_the_races_that_its_barriers_allow(first: b
         lambda: phases([], (0, 0)),
         lambda: numbering(4, 128, 512, (4, 0)),
         lambda: dispatch([], 1),
+        lambda: two_bounds("nothing", 0, 1),
+        lambda: warp_walk([1] * 33),
+        lambda: clock_against([]),
         lambda: places_written([], "none"),
     ],
 )
