@@ -51,6 +51,7 @@ class Launch:
     counters: Counters | None = None
     estimated_ns: float | None = None
     measured_ns: float | None = None
+    estimate: Any = None  # the `autograder.perfmodel.Estimate` behind `estimated_ns`
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from autograder.device import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, KitError
+from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction
 from autograder.grading.result import Picture
@@ -231,6 +232,8 @@ class Attempt:
             ratio=comparison.ratio, low=comparison.low, high=comparison.high, threshold=threshold, full_points_at=full,
             baseline_ns=comparison.baseline_ns, submission_ns=comparison.submission_ns, **dict(comparison.notes),
         )  # fmt: skip
+        if comparison.sampled is not None:
+            self._show_estimate(comparison.sampled)
         # An interval that still straddles the threshold after all repeats is the student's benefit, and is flagged.
         passed = comparison.high >= threshold
         ambiguous = passed and comparison.low < threshold
@@ -244,6 +247,15 @@ class Attempt:
         if not passed:
             raise CheckFailed(f"{line}; {threshold:g} times asked for.")
         return f"{line}, {threshold:g} asked for." + (f" Full points at {full:g}." if ratio < full else "")
+
+    def _show_estimate(self, run: Run) -> None:
+        """Draws what the longest launch needs of each resource, and where it lies under the GPU's roof."""
+        launch = max(run.launches, key=lambda each: each.estimated_ns or 0, default=None)
+        if launch is None or launch.estimate is None:
+            return
+        for figure in (resource_bars(launch.estimate), kernel_on_roofline(launch.estimate, launch.kernel)):
+            if figure is not None:
+                self.show(Picture(figure.svg, figure.alt))
 
     def _verify_sampled(
         self, request: RunRequest, run: Run, verify: Callable[[RunRequest, Mapping[str, np.ndarray]], None]

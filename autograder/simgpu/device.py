@@ -255,9 +255,15 @@ class SimulatedDevice:
         )
 
     def _launch_of(self, record: LaunchRecord) -> Launch:
-        estimated = None if record.fault is not None else estimate_launch(record, self.model).ns
+        estimate = None if record.fault is not None else estimate_launch(record, self.model)
         return Launch(
-            record.kernel, record.grid, record.block, record.shared_bytes, record.counters, estimated_ns=estimated
+            record.kernel,
+            record.grid,
+            record.block,
+            record.shared_bytes,
+            record.counters,
+            estimated_ns=None if estimate is None else estimate.ns,
+            estimate=estimate,
         )
 
 
