@@ -65,4 +65,5 @@ $(READY): requirements.txt pyproject.toml
 	fi
 	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@$(RUN) -m pip install --quiet --disable-pip-version-check -e .
+	@$(RUN) -c "import autograder.simgpu.primitives"  # compiled and cached now, so that the first check need not wait
 	@touch $(READY)
