@@ -15,13 +15,13 @@ from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
 from autograder.decks.rendering import LEAST_TEXT
 from autograder.decks.source import Block, Deck, read_deck
 
-SOURCES = sorted(SLIDES.glob("*.md"))
+SOURCES = sorted(SLIDES.glob("[0-9][0-9]_*.md"))
 LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA
 
 # What a step shows: text too small, too pale or cut off, and parts that lie on each other. Tolerances in pixels.
 LOOK = (Path(__file__).parent / "look_at_slide.js").read_text(encoding="utf-8")
 
-decks = pytest.mark.parametrize("source", [each for each in SOURCES if each.name != "README.md"], ids=lambda s: s.stem)
+decks = pytest.mark.parametrize("source", SOURCES, ids=lambda s: s.stem)
 
 
 @pytest.fixture(scope="module")

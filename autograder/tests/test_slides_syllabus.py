@@ -1,0 +1,81 @@
+"""`slides/SYLLABUS.md` against the disk: names, minutes and hours are those of the decks and labs, and the sums come out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from autograder.decks.__main__ import ROOT, SLIDES
+from autograder.decks.source import Deck, read_deck
+from autograder.grading.labs import load_lab
+
+TEXT = (SLIDES / "SYLLABUS.md").read_text(encoding="utf-8")
+PLANS, TO_COME = TEXT.split("## Still to come")
+LESSON, LAB = r"\b\d\d_[a-z_]+", r"\blab\d\d_[a-z_]+"
+DECKS: dict[str, Deck] = {each.stem: read_deck(each) for each in sorted(SLIDES.glob("[0-9][0-9]_*.md"))}
+LESSONS = {each.stem for each in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
+LABS = {each.parent.name for each in (ROOT / "labs").glob("lab[0-9][0-9]_*/spec.py")}
+
+
+def named(text: str) -> set[str]:
+    """The lessons and labs that a text names."""
+    return set(re.findall(rf"{LAB}|{LESSON}", text))
+
+
+def rows(section: str) -> list[list[str]]:
+    """The cells of a section's table, without its head."""
+    lines = [line for line in PLANS.split(f"## {section}\n")[1].split("\n## ")[0].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_every_lesson_and_lab_that_is_named_exists_or_is_said_to_come() -> None:
+    assert named(PLANS) - named(TO_COME) <= LESSONS | LABS
+    assert {each for each in named(PLANS) - named(TO_COME) if not each.startswith("lab")} <= set(DECKS)
+
+
+def test_what_is_still_to_come_stands_in_italics_and_what_has_a_deck_is_not_to_come() -> None:
+    assert named(" ".join(re.findall(r"\*([^*]+)\*", PLANS))) == named(TO_COME)
+    assert named(TO_COME).isdisjoint(DECKS)
+
+
+def test_every_lesson_and_lab_that_exists_has_its_place() -> None:
+    assert LESSONS | LABS <= named(TEXT)
+
+
+def test_minutes_and_hours_are_those_of_the_decks_notebooks_and_labs() -> None:
+    listed = rows("What there is")
+    assert [row[0] for row in listed] == sorted(DECKS)
+    for lesson, minutes, alone, lab, hours in listed:
+        assert float(minutes) == DECKS[lesson].minutes, lesson
+        words = "about an hour" if alone == "60" else f"{alone} minutes"
+        assert f"Allow {words}" in (ROOT / "notebooks" / f"{lesson}.ipynb").read_text(encoding="utf-8")
+        assert (lab, hours) == ("", "") or load_lab(lab).hours == float(hours)
+
+
+@pytest.mark.parametrize(("section", "minutes"), [("One day", 480), ("Three hours", 180)])
+def test_a_plan_fills_its_time_and_each_deck_fits_without_what_is_left_out(section: str, minutes: int) -> None:
+    plan = rows(section)
+    assert sum(int(row[0]) for row in plan) == minutes
+    assert f"{minutes} minutes" in PLANS.split(f"## {section}\n")[1]
+    with_decks = [row for row in plan if row[2].startswith("the deck")]
+    assert len(with_decks) >= 3
+    for time, lesson, what in with_decks:
+        left_out = re.findall("“([^”]+)”", what)
+        spent = [slide.minutes for slide in DECKS[lesson].slides if slide.heading not in left_out]
+        assert sum(spent) <= int(time), f"{lesson} takes {sum(spent):g} minutes"
+        assert len(spent) == len(DECKS[lesson].slides) - len(left_out), lesson
+
+
+def test_what_may_be_left_out_of_a_lecture_is_on_its_deck() -> None:
+    for _, lessons, _, short in rows("Six lectures"):
+        headings = {slide.heading for each in named(lessons) & set(DECKS) for slide in DECKS[each].slides}
+        assert set(re.findall("“([^”]+)”", short)) <= headings
+
+
+def test_exercises_that_are_named_exist() -> None:
+    for section in ("One day", "Three hours"):
+        for _, lesson, what in rows(section):
+            for numbers in re.findall(r"exercises? (\d(?:, \d)*(?: and \d)?)", what):
+                text = (ROOT / "notebooks" / f"{lesson}.ipynb").read_text(encoding="utf-8")
+                assert all(f"### Exercise {each} " in text for each in re.findall(r"\d", numbers)), (lesson, numbers)
