@@ -494,7 +494,9 @@ def rounded(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list
         if digits.ndim:
             raise interpreter.fault(node, "The number of digits must be the same for every thread here.")
         scale = 10.0 ** int(digits)
-        return (np.rint(value.astype(np.float64) * scale) / scale).astype(value.dtype)
+        scaled = value.astype(np.float64) * scale
+        cut = (np.rint(scaled) / scale).astype(value.dtype)
+        return np.where(np.isfinite(scaled), cut, value)  # too large to have digits after the point
     return np.rint(value).astype(np.int64)
 
 
