@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.cudagpu.availability import find_gpu
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab
-from autograder.grading.result import Result
 from autograder.grading.submissions import find_submissions
 from autograder.grading.worker import Worker
+from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab01_naive_matmul"
@@ -23,7 +22,6 @@ WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
 RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
 LAB = load_lab("lab01_naive_matmul")
 SPEC = runpy.run_path(str(LAB.folder / "spec.py"))
-PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
 
 # What the example class shows: who earns all, who fails a check, and whose submission cannot be graded at all and why.
 EXAMPLE_CLASS = {
@@ -48,36 +46,10 @@ EXAMPLE_CLASS = {
 }
 
 
-NO_GPU = pytest.mark.skipif(not find_gpu().usable, reason=f"no GPU: {find_gpu().reason}")
-DEVICES = ["simulated", pytest.param("gpu", marks=[pytest.mark.gpu, NO_GPU])]
-
-
 @pytest.fixture(scope="module", params=DEVICES)
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
     with Worker(request.param) as running:
         yield running
-
-
-def promised(path: Path) -> tuple[set[str], str]:
-    """What a wrong answer's first line says: the checks that must fail, and the hint that its author must get."""
-    first_line = path.read_text(encoding="utf-8").splitlines()[0]
-    promise = PROMISE.fullmatch(first_line)
-    assert promise, f"{path.name} must begin with '# fails: check[, check]; hint: name', not {first_line!r}"
-    return set(promise["checks"].split(", ")), promise["hint"]
-
-
-def failed_checks(result: Result) -> set[str]:
-    return {each.name for each in result.checks if each.outcome == "failed"}
-
-
-def hints(result: Result) -> set[str]:
-    return {each.name for check in result.checks for each in check.hints}
-
-
-def report(result: Result) -> str:
-    """What a failed assertion should show."""
-    lines = [f"{each.name}: {each.outcome}, {each.points} points. {each.message}" for each in result.checks]
-    return "\n".join([result.error, *result.flags, *lines])
 
 
 @pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)

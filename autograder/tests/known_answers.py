@@ -1,0 +1,38 @@
+"""What the tests of every lab ask of its known answers: the first lines of wrong ones, and what grading made of each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from autograder.cudagpu.availability import find_gpu
+from autograder.grading.result import Result
+
+PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
+NO_GPU = pytest.mark.skipif(not find_gpu().usable, reason=f"no GPU: {find_gpu().reason}")
+DEVICES = ["simulated", pytest.param("gpu", marks=[pytest.mark.gpu, NO_GPU])]
+
+
+def promised(path: Path) -> tuple[set[str], str]:
+    """What a wrong answer's first line says: the checks that must fail, and the hint that its author must get."""
+    first_line = path.read_text(encoding="utf-8").splitlines()[0]
+    promise = PROMISE.fullmatch(first_line)
+    assert promise, f"{path.name} must begin with '# fails: check[, check]; hint: name', not {first_line!r}"
+    return set(promise["checks"].split(", ")), promise["hint"]
+
+
+def failed_checks(result: Result) -> set[str]:
+    """Names of the failed checks, bonus aside."""
+    return {each.name for each in result.checks if each.outcome == "failed" and not each.bonus}
+
+
+def hints(result: Result) -> set[str]:
+    return {each.name for check in result.checks for each in check.hints}
+
+
+def report(result: Result) -> str:
+    """What a failed assertion should show."""
+    lines = [f"{each.name}: {each.outcome}, {each.points} points. {each.message}" for each in result.checks]
+    return "\n".join([result.error, *result.flags, *lines])

@@ -1,0 +1,340 @@
+"""Lab 2's known misconceptions, recognised by what a kernel did and never by how its source reads.
+
+Each is one function whose name is the misconception's and whose docstring is what the student reads, with numbers from
+the evidence filled in; it returns whether the evidence fits. They stand in the order of the checks they go with. Where
+one run cannot tell two of them apart, another one does: `seen.elsewhere(m, k, n)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.device import RunRequest
+from autograder.grading import Attempt
+from autograder.grading.evidence import ProductEvidence, recogniser
+from autograder.grading.products import product
+from autograder.simgpu.hazards import Hazard
+
+TILES = (4, 8, 16, 32, 64)  # sides that students choose
+MULTIPROCESSORS = 132  # of an H200
+Matrix = np.ndarray
+
+
+class Evidence(ProductEvidence):
+    """What the last run showed of tiles in shared memory."""
+
+    @property
+    def shared_bytes(self) -> int:
+        launches = self.simulated.launches
+        return launches[0].shared_bytes if launches else 0
+
+    def on_tiles(self, kind: str) -> tuple[Hazard, ...]:
+        """Hazards of this kind on shared arrays."""
+        return tuple(each for each in self.found(kind) if each.array not in "abc")
+
+    @property
+    def loads_a_use(self) -> float:
+        """Global load requests for each number that a warp multiplies: 1 without tiles."""
+        return self.simulated.counters.global_load_requests / (2 * self.m * self.k * self.n / 32)
+
+    @property
+    def stores_collide(self) -> bool:
+        """Whether threads store into one element of a tile from one source line."""
+        return any(each.line == each.other_line for each in self.on_tiles("race") if each.severity == "error")
+
+    @property
+    def goes_well_when_square(self) -> bool:
+        square = self.elsewhere(41, 41, 41)
+        return square.is_right and not square.found("out_of_bounds")
+
+
+def large_product(attempt: Attempt) -> RunRequest:
+    """As many rows and columns as the product that is timed, with short sums; one block shows the launch."""
+    return replace(product(attempt, "matmul_tiled", 1024, 64, 1024), sample_blocks=1)
+
+
+misconception = recogniser(Evidence, large_product)
+
+
+# ---- part 1: right_on_whole_tiles, waits_at_both_barriers ------------------------------------------------------------
+
+
+@misconception("right_on_whole_tiles")
+def never_launched(seen: Evidence) -> bool:
+    """No kernel was launched: matmul_tiled_kernel[grid, block] starts when it is called with its arguments, (a, b, c)."""
+    return seen.never_launched
+
+
+@misconception()
+def endless_loop(seen: Evidence) -> bool:
+    """A loop never ends: does anything in its body change what its condition looks at?"""
+    return seen.never_ended
+
+
+@misconception("right_on_whole_tiles")
+def block_too_large(seen: Evidence) -> bool:
+    """A block has at most 1,024 threads: with one thread an element of a tile, that is a tile of 32 x 32. A larger tile
+    needs threads that take several elements each."""
+    return seen.run.fault is not None and "threads; a GPU takes at most" in seen.run.fault.message
+
+
+@misconception("right_on_whole_tiles")
+def too_much_shared_memory(seen: Evidence) -> bool:
+    """The shared arrays are larger than a block's share of the memory on the chip. That memory is small, which is why
+    tiles go through it one after another: a tile need not be longer than a block has threads along that side."""
+    return seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
+
+
+@misconception("right_on_whole_tiles")
+def shape_not_constant(seen: Evidence) -> bool:
+    """Numba has to know a shared array's shape when it compiles the kernel, and takes names and numbers there, but no
+    sums of names. Work the shape out in a line of its own, outside the kernel: WIDTH = TILE + 1."""
+    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+
+
+@misconception("right_on_whole_tiles")
+def forgets_earlier_phases(seen: Evidence) -> bool:
+    """Only the last phase is left in C: the sum starts again at zero in every phase. It belongs to the thread, not to
+    the phase: set it to zero once, before the loop over tiles."""
+    return any(seen.gave(lambda a, b, t=tile: a[:, -t:] @ b[-t:]) for tile in TILES if tile < seen.k)
+
+
+@misconception("right_on_whole_tiles")
+def same_tile_every_phase(seen: Evidence) -> bool:
+    """Every phase loads the first tile again: move on by a tile's width along the row of A, and by its height down the
+    column of B, from phase to phase."""
+    return any(seen.gave(lambda a, b, t=tile: (seen.k // t) * (a[:, :t] @ b[:t])) for tile in TILES if tile < seen.k)
+
+
+def _blockwise(tile: int, one: Matrix, other: Matrix) -> Matrix:
+    """The product with every tile of `one` and `other` transposed in its place."""
+    rows, terms, columns = one.shape[0] // tile, one.shape[1] // tile, other.shape[1] // tile
+    one = one.reshape(rows, tile, terms, tile).transpose(0, 3, 2, 1).reshape(one.shape)
+    other = other.reshape(terms, tile, columns, tile).transpose(0, 3, 2, 1).reshape(other.shape)
+    return one @ other
+
+
+@misconception("right_on_whole_tiles")
+def swapped_tile_indices(seen: Evidence) -> bool:
+    """The tiles are read the other way round than they were filled, each as if it were transposed. What was stored at
+    tile[y, x] is used as tile_a[y, i] and as tile_b[i, x]."""
+    return any(seen.gave(lambda a, b, t=tile: _blockwise(t, a, b)) for tile in TILES)
+
+
+@misconception("right_on_whole_tiles")
+def block_is_not_the_tile(seen: Evidence) -> bool:
+    """Some elements of a tile are read and were never filled: {seen.block[0]} x {seen.block[1]} threads that store one
+    element each do not fill a larger tile. Make the block as large as the tile, or let each thread fill several."""
+    return bool(seen.on_tiles("uninitialised_read"))
+
+
+@misconception("waits_at_both_barriers")
+def tile_filled_many_times(seen: Evidence) -> bool:
+    """Several threads store into the same element of a tile. Share the loading out: as many threads as the tile has
+    elements, one load and one store each."""
+    return seen.stores_collide
+
+
+@misconception("waits_at_both_barriers")
+def first_barrier_missing(seen: Evidence) -> bool:
+    """Threads begin to multiply while others are still filling the tiles. cuda.syncthreads() belongs between filling
+    them and reading them: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
+    return not seen.stores_collide and bool(
+        seen.elsewhere(16, 4, 16).on_tiles("race")
+    )  # a single phase has no use for the second barrier
+
+
+@misconception("waits_at_both_barriers")
+def second_barrier_missing(seen: Evidence) -> bool:
+    """Fast threads fill the next tiles while slow ones still multiply with these. cuda.syncthreads() belongs after the
+    multiplication too, at the end of every phase."""
+    return bool(seen.on_tiles("race")) and not seen.elsewhere(16, 4, 16).on_tiles("race")
+
+
+# ---- part 2: ragged edges --------------------------------------------------------------------------------------------
+
+
+@misconception("stays_inside_its_arrays")
+def whole_rows_in_shared_memory(seen: Evidence) -> bool:
+    """A shared array holds rows or columns of the whole length, and k = {seen.k} is longer than that. A phase needs a
+    tile of them only: load it, use it, and let the next phase store the next one in its place."""
+    return bool(seen.on_tiles("out_of_bounds"))
+
+
+@misconception("stays_inside_its_arrays")
+def square_only(seen: Evidence) -> bool:
+    """One size is used for all, as if the matrices were square: 41 x 41 times 41 x 41 goes well. There are three sizes:
+    C has m rows and n columns, and each sum has k terms."""
+    return not seen.on_tiles("out_of_bounds") and seen.goes_well_when_square
+
+
+@misconception("stays_inside_its_arrays")
+def loads_without_guard(seen: Evidence) -> bool:
+    """Tiles stick out over the edge of A and B, and what is not there is loaded all the same. A thread whose element of
+    a tile lies outside the matrix stores a zero instead, which adds nothing to a sum."""
+    return (seen.outside("a", 0, seen.m) or seen.outside("b", 1, seen.n)) and not seen.goes_well_when_square
+
+
+@misconception("stays_inside_its_arrays")
+def terms_not_guarded(seen: Evidence) -> bool:
+    """The last tile of a row ends beyond index {seen.k} - 1. A load needs two comparisons, one with the matrix's rows
+    and one with its columns, and one of them moves with the phase."""
+    return seen.past_k and not (seen.outside("a", 0, seen.m) or seen.outside("b", 1, seen.n))
+
+
+@misconception("stays_inside_its_arrays")
+def stores_without_guard(seen: Evidence) -> bool:
+    """Threads beyond the edge of C take part in loading, and then store a result that has no place. Only a thread whose
+    row and column exist may write to C."""
+    return {each.array for each in seen.found("out_of_bounds")} == {"c"} and not seen.goes_well_when_square
+
+
+@misconception("brings_every_thread_to_its_barriers")
+def barrier_in_a_branch(seen: Evidence) -> bool:
+    """A barrier stands where only some threads of a block come by, and those wait for the others in vain. Keep the
+    branch around loading or storing alone: all threads go through all phases, with an element of C or without."""
+    return bool(seen.found("divergent_barrier"))
+
+
+@misconception("fills_its_tiles_to_the_edge")
+def leaves_early(seen: Evidence) -> bool:
+    """Threads without an element of C leave before the tiles are filled, and nobody loads what was theirs to load. They
+    must stay for all phases: loading is shared work, whoever has use for it."""
+    return not seen.elsewhere(37, 64, 41).is_right
+
+
+@misconception("fills_its_tiles_to_the_edge")
+def tile_edge_not_zeroed(seen: Evidence) -> bool:
+    """Where a tile sticks out of its matrix nothing is stored, and the sums take whatever shared memory held. Store a
+    zero there."""
+    return bool(seen.on_tiles("uninitialised_read")) and seen.elsewhere(37, 64, 41).is_right
+
+
+@misconception("right_on_ragged_matrices")
+def tile_edge_left_over(seen: Evidence) -> bool:
+    """Where the last tile sticks out of its matrix it still holds what the phase before left there, and the sums take
+    that again. Store a zero there, in every phase."""
+
+    def with_leftovers(tile: int) -> bool:
+        rest, k = seen.k % tile, seen.k
+        again = slice(k - tile, k - rest)
+        return rest > 0 and k > tile and seen.gave(lambda a, b: a @ b + a[:, again] @ b[again])
+
+    return any(with_leftovers(tile) for tile in TILES)
+
+
+@misconception("right_on_ragged_matrices")
+def phases_rounded_down(seen: Evidence) -> bool:
+    """The last {seen.k} mod tile products of each sum are missing: when the tile does not divide k, a phase more is
+    needed. Round up: (k + TILE - 1) // TILE."""
+    shorter = any(seen.gave(lambda a, b, k=seen.k // t * t: a[:, :k] @ b[:k]) for t in TILES if seen.k % t)
+    return shorter and not seen.elsewhere(64, seen.k, 64).is_right
+
+
+@misconception("right_on_ragged_matrices")
+def wrong_number_of_phases(seen: Evidence) -> bool:
+    """There are as many phases as C has tiles along one side, and it should be as many as A has along a row: the phases
+    walk through the k = {seen.k} terms of the sums."""
+    sides = {-(-side // tile) * tile for side in (seen.m, seen.n) for tile in TILES}
+    shorter = any(seen.gave(lambda a, b, k=side: a[:, :k] @ b[:k]) for side in sides if side < seen.k)
+    return shorter and seen.elsewhere(64, seen.k, 64).is_right
+
+
+@misconception("right_on_ragged_matrices")
+def swapped_grid_axes(seen: Evidence) -> bool:
+    """There are enough blocks, but along the wrong axes: x counts columns in the kernel and rows in the launch. The
+    first number of grid and of block belongs to x."""
+    return seen.grid_along_wrong_axes
+
+
+@misconception("right_on_ragged_matrices")
+def too_few_blocks(seen: Evidence) -> bool:
+    """The launch has {seen.across} x {seen.down} threads for {seen.n} columns x {seen.m} rows. Divide each size by the
+    tile's and round up, not down."""
+    return seen.corner in ((seen.down, seen.across), (seen.across, seen.down)) and not seen.grid_along_wrong_axes
+
+
+@misconception("right_on_larger_products")
+def low_precision(seen: Evidence) -> bool:
+    """The elements are right to about three digits: keep tiles and sums in float32, which has 24 bits, not in float16
+    with 11."""
+    return seen.lost_precision
+
+
+# ---- part 3: counted loads -------------------------------------------------------------------------------------------
+
+
+@misconception("loads_each_tile_once")
+def no_tiles(seen: Evidence) -> bool:
+    """No shared array is in use: each thread fetches every number it needs itself, and its neighbours fetch the same
+    ones again. Let the threads of a block load a tile together and share it."""
+    return seen.shared_bytes == 0
+
+
+@misconception("loads_each_tile_once")
+def no_reuse(seen: Evidence) -> bool:
+    """There is a load from global memory for every use: what a thread puts into shared memory, only that thread takes
+    out. The gain comes from the others: load a whole tile first, then use each of its numbers many times."""
+    return seen.shared_bytes > 0 and seen.loads_a_use >= 0.75
+
+
+@misconception("loads_each_tile_once", "faster_than_one_thread_an_element")
+def tile_too_small(seen: Evidence) -> bool:
+    """A block of {seen.block[0]} x {seen.block[1]} threads shares little: with a tile of side T one load of T is left
+    over. Take tiles of 16 or 32."""
+    return seen.shared_bytes > 0 and 0 < seen.block[0] * seen.block[1] <= 64 and seen.loads_a_use < 0.75
+
+
+@misconception("loads_each_tile_once")
+def one_matrix_from_global_memory(seen: Evidence) -> bool:
+    """One matrix goes through a tile, the other is still fetched from global memory for every multiplication. Both are
+    used many times by a block: give each a tile."""
+    return seen.shared_bytes > 0 and 0.5 <= seen.loads_a_use < 0.75 and seen.block[0] * seen.block[1] >= 64
+
+
+@misconception("fills_its_tiles_row_by_row")
+def rows_along_x(seen: Evidence) -> bool:
+    """x counts rows here, so that consecutive threads, which sit in one warp, load from different rows of A and of B
+    and read the tiles down their columns. Let x be the column, in C and in both tiles."""
+    return seen.sectors > 12
+
+
+@misconception("fills_its_tiles_row_by_row")
+def loads_down_the_columns(seen: Evidence) -> bool:
+    """One of the tiles is filled down its columns: consecutive threads load from different rows, a sector each. While
+    loading a thread may take any element of the tile, so let x run along the matrix's row for A and for B."""
+    return seen.sectors <= 12
+
+
+@misconception("meets_no_bank_conflicts")
+def tile_read_down_its_columns(seen: Evidence) -> bool:
+    """Lanes of one warp want shared elements that lie a whole row of the tile apart, which are in few banks, and take
+    turns. Let x, which counts the lanes, be the last index; or make the rows of the tile one element longer."""
+    return seen.sectors <= 5  # otherwise the mapping is to blame, which another hint says
+
+
+@misconception("computes_in_float32")
+def float64_by_accident(seen: Evidence) -> bool:
+    """Something is float64: a shared array of that type (or of Python's float), or a sum that starts at 0.0, which
+    Numba takes for a float64. Write float32 for the arrays and np.float32(0) for the sum."""
+    return True
+
+
+# ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+
+@misconception("faster_than_one_thread_an_element")
+def few_blocks(seen: Evidence) -> bool:
+    """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each
+    holds several blocks at a time. Give every tile of C a block of its own."""
+    return 0 < np.prod(seen.grid) < MULTIPROCESSORS
+
+
+@misconception("faster_than_one_thread_an_element")
+def inner_loop_not_unrolled(seen: Evidence) -> bool:
+    """The loop over a tile's terms has no constant length, so the compiler cannot unroll it, and every term pays for
+    the loop. Let it run over the whole tile, range(TILE), with zeros where the matrix has ended."""
+    counters, terms = seen.simulated.counters, seen.m * seen.k * seen.n / 32
+    return counters.loop_rounds + counters.branches > 0.9 * terms

@@ -1,0 +1,266 @@
+"""Lab 2, tiles in shared memory: START HERE to see what is asked for. Thresholds first, then the checks by part.
+
+Whatever depends on the order of threads is judged on the simulated GPU, also where there is a real one: a missing
+barrier gives right results there on one day and wrong ones on the next. No check that needs a real GPU comes before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.device import Run, RunRequest, Uninitialised
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
+
+# One thread an element loads two numbers for each multiply-add. A block that computes side x side elements of C from
+# tiles needs 2 / side of them, so the loads shrink by `side`: 16 for tiles of 16 (an H200's counters at N = 256: 65,536
+# requests in place of 1,048,576). Asked for: three quarters of that, which rectangles of 1 : 4 still reach, as if no
+# tile were larger than 16; and no tile may be smaller than 8.
+SHARE_OF_THE_POSSIBLE = 0.75
+LARGEST_SIDE_ASKED_FOR = 16
+SMALLEST_SIDE = 8
+
+# A warp that fills tiles row by row moves 128 bytes in 4 sectors, whether the tile is 8, 16 or 32 wide. Down the columns
+# of one matrix it is 10 on average with tiles of 16, of both 16; with tiles of 8, 6 and 8.
+SECTORS_PER_LOAD_REQUEST = 5.0
+SECTORS_OF_WHOLE_ROWS = 4.0
+
+# Bank conflicts (wavefronts beyond the least needed) per shared request. Rows of tiles meet none. A tile read down its
+# columns meets 3.5 and more; a pad that shifts half of a warp's stores onto the other half meets one per store, which
+# is a sixteenth of all requests.
+CONFLICTS_PER_SHARED_REQUEST = 0.75
+
+# The baseline is lab 1's answer. On one H200 at N = 1024 tiles of 16 and 32 were 5.1 to 5.7 times as fast, 4.4 where a
+# needless pad keeps the compiler from reading four numbers at once; tiles of 8 and inner loops that it cannot unroll were
+# 1.5 to 3.9 times as fast (predicted: 5.3 to 6.2 against 1.9 to 4.2). The baseline with a `while` for its `for` was 3.1
+# times as fast without any tile, for a `for` over a range costs Numba dearly: what a loop alone can do earns no points.
+# All ratios, measured and predicted, and all verdicts: solutions/lab02_tiled_matmul/calibration/verdicts.md.
+SPEEDUP = 4.25
+NO_POINTS_AT = 3.3
+SPEED_SIDE = 1024  # rows and columns of the matrices whose products are timed: a multiple of 32, see perfmodel's README
+SPEED_BLOCKS_SIMULATED = 2
+
+# A thread that keeps several sums in registers uses each number from shared memory for several of them: two numbers
+# a multiply-add with one output a thread, 1.25 with four in a column (8.7 times the baseline on that H200), 0.5 with 4 x 4
+# (7.4 times, at a side that gives its large tiles too few blocks).
+LOADS_WITHOUT_BONUS = 2.0
+BONUS_SHARED_LOADS = 1.5
+LOADS_OF_FULL_BONUS = 0.6
+
+# Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
+WORK_LIMIT = 60_000_000
+SPEED_WORK_LIMIT = 400_000_000
+
+WHOLE = (64, 64, 64)  # m, k, n: whole tiles of 8, 16, 32 and 64
+PHASES = (32, 96, 32)  # several phases of every tile up to 32
+SHORT = (37, 5, 41)  # one phase, whose tiles stick out on all sides
+RAGGED = ((47, 53, 37), (41, 43, 67))  # primes: no tile divides them; one tall, one wide
+LONG = (24, 600, 20)  # no block has room in shared memory for rows that long
+TINY = ((1, 1, 1), (1, 9, 1), (7, 1, 2))
+REAL = (70, 90, 110)
+LARGE = (1040, 8, 260)  # more than 1,024 rows
+COUNTED = (64, 64, 64)
+COUNTED_IN_LARGE_TILES = (128, 128, 128)  # whole blocks also where a block computes 128 x 128 elements
+OUTSIDE = ("out_of_bounds", "negative_index")
+
+
+def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False) -> RunRequest:
+    """A call of the submission's `matmul_tiled` on an (m, k) and a (k, n) matrix of whole or real numbers."""
+    return products.product(attempt, "matmul_tiled", m, k, n, real=real, work_limit=WORK_LIMIT)
+
+
+def counted(attempt: Attempt) -> Run:
+    return attempt.simulate(product(attempt, *COUNTED))
+
+
+def profiled_product(rng: np.random.Generator) -> RunRequest:
+    """The product whose counted work the report shows by source line."""
+    a, b = (rng.uniform(-1, 1, (64, 64)).astype(np.float32) for _ in range(2))
+    arguments = {"a": a, "b": b, "c": Uninitialised((64, 64), np.float32)}
+    return RunRequest("matmul_tiled", arguments, work_limit=WORK_LIMIT)
+
+
+LAB = Lab(
+    title="Tiles in shared memory: the matrix product again",
+    lesson="02_tiling",
+    hours=4,
+    required=(
+        Required("matmul_tiled_kernel", "kernel", ("a", "b", "c")),
+        Required("matmul_tiled", "host", ("a", "b", "c")),
+    ),
+    baseline="baseline.py",
+    profile=profiled_product,
+    seconds_per_run=60,  # many sums a thread are many statements: seconds of simulation
+)
+
+
+# ---- part 1: whole tiles ---------------------------------------------------------------------------------------------
+
+
+@check(points=2)
+def right_on_whole_tiles(attempt: Attempt) -> None:
+    """Whole tiles: square matrices that the tiles divide are multiplied right."""
+    request = product(attempt, *WHOLE)
+    products.expect_product(attempt, request, attempt.simulate(request).outputs["c"])
+
+
+@check(points=3, after=("right_on_whole_tiles",))
+def waits_at_both_barriers(attempt: Attempt) -> None:
+    """Whole tiles: no thread reads a tile that others are still filling, or fills one that others still read."""
+    for shape in (WHOLE, PHASES):
+        run = attempt.simulate(product(attempt, *shape), may_fault=True)
+        products.expect_none(h for h in run.hazards if h.kind == "race" and h.severity == "error")
+
+
+# ---- part 2: ragged edges --------------------------------------------------------------------------------------------
+
+
+@check(points=2, after=("waits_at_both_barriers",))
+def stays_inside_its_arrays(attempt: Attempt) -> None:
+    """Ragged edges: no thread reads or writes outside an array, in global or in shared memory."""
+    for shape in (*RAGGED, LONG):
+        run = attempt.simulate(product(attempt, *shape), may_fault=True)
+        products.expect_none(h for h in run.hazards if h.kind in OUTSIDE)
+
+
+@check(points=1, after=("waits_at_both_barriers",))
+def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
+    """Ragged edges: threads without an element of C come to every barrier like the others."""
+    for shape in (SHORT, *RAGGED):
+        run = attempt.simulate(product(attempt, *shape), may_fault=True)
+        products.expect_none(h for h in run.hazards if h.kind == "divergent_barrier")
+
+
+@check(points=1, after=("stays_inside_its_arrays", "brings_every_thread_to_its_barriers"))
+def fills_its_tiles_to_the_edge(attempt: Attempt) -> None:
+    """Ragged edges: nothing that a sum takes from a tile was left unwritten there."""
+    request = product(attempt, *SHORT)
+    run = attempt.simulate(request)
+    unwritten = [h for h in run.hazards if h.kind == "uninitialised_read"]
+    try:
+        products.expect_product(attempt, request, run.outputs["c"])
+    except CheckFailed as wrong:  # what was read unwritten and not used does no harm
+        if unwritten:
+            raise CheckFailed(str(unwritten[0]), hazards=unwritten, mismatches=wrong.mismatches) from None
+
+
+@check(points=2, after=("fills_its_tiles_to_the_edge",))
+def right_on_ragged_matrices(attempt: Attempt) -> None:
+    """Ragged edges: sizes that no tile divides come out right, down to one element; only C is written."""
+    for shape in (*RAGGED, *TINY):
+        request = product(attempt, *shape)
+        run = attempt.run(request)
+        products.expect_product(attempt, request, run.outputs["c"])
+        attempt.expect_inputs_unchanged(run)
+
+
+@check(points=1, after=("right_on_ragged_matrices",))
+def right_on_larger_products(attempt: Attempt) -> None:
+    """Ragged edges: real numbers are as exact as float32 sums can be, also with many rows or long sums."""
+    for shape in (REAL, LARGE, LONG):
+        request = product(attempt, *shape, real=True)
+        products.expect_product(attempt, request, attempt.run(request).outputs["c"])
+
+
+# ---- part 3: counted loads -------------------------------------------------------------------------------------------
+
+
+@check(points=2, after=("waits_at_both_barriers",))
+def loads_each_tile_once(attempt: Attempt) -> str:
+    """Counted loads: global memory is asked for each element of a tile once, not once for every use."""
+    counters = counted(attempt).counters
+    m, k, n = COUNTED
+    fewer = 2 * m * k * n / 32 / counters.global_load_requests if counters.global_load_requests else 0.0
+    side = math.sqrt(m * n / counters.blocks) if counters.blocks else 0.0
+    asked = SHARE_OF_THE_POSSIBLE * min(max(side, SMALLEST_SIDE), LARGEST_SIDE_ASKED_FOR)
+    attempt.record(fewer_load_requests=fewer, limit=asked, elements_a_block=m * n / max(1, counters.blocks))
+    if fewer < asked:
+        raise CheckFailed(
+            f"{counters.global_load_requests:,} load requests, {fewer:.3g} times fewer than without tiles; "
+            f"at least {asked:.3g} times fewer asked for."
+        )
+    return f"{fewer:.3g} times fewer load requests than without tiles; at least {asked:.3g} asked for."
+
+
+@check(points=1, after=("waits_at_both_barriers",))
+def fills_its_tiles_row_by_row(attempt: Attempt) -> str:
+    """Counted loads: consecutive threads load consecutive elements of a row, of A as of B."""
+    run = counted(attempt)
+    sectors = run.counters.global_load_sectors_per_request
+    attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
+    if sectors > SECTORS_PER_LOAD_REQUEST:
+        worst = max(run.lines, key=lambda each: each.counters.global_load_sectors_per_request)
+        raise CheckFailed(
+            f"A load request moves {sectors:.3g} sectors; whole rows need {SECTORS_OF_WHOLE_ROWS:g}. Most scattered: "
+            f"{worst.line}: `{worst.text.strip()}`"
+        )
+    return f"{sectors:.3g} sectors a load request; at most {SECTORS_PER_LOAD_REQUEST:g} asked for."
+
+
+@check(points=1, after=("waits_at_both_barriers",))
+def meets_no_bank_conflicts(attempt: Attempt) -> str:
+    """Counted loads: the lanes of a warp find their shared elements in different banks."""
+    run = counted(attempt)
+    counters = run.counters
+    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
+    each = conflicts / max(1, counters.shared_load_requests + counters.shared_store_requests)
+    attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST)
+    if each > CONFLICTS_PER_SHARED_REQUEST:
+        worst = max(run.lines, key=lambda line: line.counters.shared_load_bank_conflicts)
+        raise CheckFailed(
+            f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most of "
+            f"them: {worst.line}: `{worst.text.strip()}`"
+        )
+    return f"{each:.3g} bank conflicts a shared request."
+
+
+@check(points=1, after=("waits_at_both_barriers",))
+def computes_in_float32(attempt: Attempt) -> None:
+    """Counted loads: tiles and sums hold float32, and nothing is worked out in float64."""
+    run = counted(attempt)
+    doubles = run.counters.float64_operations
+    attempt.record(float64_operations=doubles)
+    if doubles:
+        worst = max(run.lines, key=lambda each: each.counters.float64_operations)
+        raise CheckFailed(
+            f"{doubles:,} operations in float64, most of them here: {worst.line}: `{worst.text.strip()}`",
+            hazards=[h for h in run.hazards if h.kind == "accidental_float64"],
+        )
+
+
+# ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+COUNTED_LOADS = (
+    "loads_each_tile_once", "fills_its_tiles_row_by_row", "meets_no_bank_conflicts", "computes_in_float32",
+)  # fmt: skip
+
+
+@check(points=3, after=("right_on_larger_products", *COUNTED_LOADS))
+def faster_than_one_thread_an_element(attempt: Attempt) -> str:
+    """Speed: it is clearly faster than lab 1's kernel, more so than a tighter loop alone would make that."""
+    requests = [product(attempt, SPEED_SIDE, SPEED_SIDE, SPEED_SIDE, real=True) for _ in range(2)]
+    requests = [replace(r, sample_blocks=SPEED_BLOCKS_SIMULATED, work_limit=SPEED_WORK_LIMIT) for r in requests]
+
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        products.expect_product(attempt, request, outputs["c"])
+
+    return attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)
+
+
+# ---- bonus: several outputs a thread ---------------------------------------------------------------------------------
+
+
+@check(points=4, after=("faster_than_one_thread_an_element",), bonus=True)
+def uses_shared_numbers_more_than_once(attempt: Attempt) -> str:
+    """Bonus: a thread keeps several sums, and uses what it reads from shared memory for several of them."""
+    m, k, n = COUNTED_IN_LARGE_TILES
+    counters = attempt.simulate(product(attempt, m, k, n)).counters
+    loads = 32 * counters.shared_load_requests / (m * k * n)
+    attempt.record(shared_loads_per_multiply_add=loads, limit=BONUS_SHARED_LOADS)
+    attempt.award((LOADS_WITHOUT_BONUS - loads) / (LOADS_WITHOUT_BONUS - LOADS_OF_FULL_BONUS))
+    line = f"{loads:.3g} shared loads for each multiply-add; at most {BONUS_SHARED_LOADS:g} asked for"
+    if loads > BONUS_SHARED_LOADS:
+        raise CheckFailed(f"{line}.", earned=0)
+    return f"{line}, and {LOADS_OF_FULL_BONUS:g} for all points."

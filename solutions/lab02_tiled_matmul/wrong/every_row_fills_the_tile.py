@@ -1,0 +1,34 @@
+# fails: waits_at_both_barriers; hint: tile_filled_many_times
+import numpy as np
+from numba import cuda, float32
+
+TILE = 16
+
+
+@cuda.jit
+def matmul_tiled_kernel(a, b, c):
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    m, n = c.shape
+    k = a.shape[1]
+    total = np.float32(0)
+    for phase in range((k + TILE - 1) // TILE):
+        for i in range(TILE):  # every thread fills a whole column of each tile
+            tile_row = cuda.blockIdx.y * TILE + i
+            tile_a[i, x] = a[tile_row, phase * TILE + x] if tile_row < m and phase * TILE + x < k else float32(0)
+            tile_b[i, x] = b[phase * TILE + i, col] if phase * TILE + i < k and col < n else float32(0)
+        cuda.syncthreads()
+        for i in range(TILE):
+            total += tile_a[y, i] * tile_b[i, x]
+        cuda.syncthreads()
+    if row < m and col < n:
+        c[row, col] = total
+
+
+def matmul_tiled(a, b, c):
+    m, n = c.shape
+    grid = ((n + TILE - 1) // TILE, (m + TILE - 1) // TILE)
+    matmul_tiled_kernel[grid, (TILE, TILE)](a, b, c)

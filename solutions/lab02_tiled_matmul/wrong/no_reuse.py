@@ -1,0 +1,30 @@
+# fails: loads_each_tile_once; hint: no_reuse
+import numpy as np
+from numba import cuda, float32
+
+TILE = 16
+
+
+@cuda.jit
+def matmul_tiled_kernel(a, b, c):
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    m, n = c.shape
+    k = a.shape[1]
+    total = np.float32(0)
+    for i in range(k):
+        if row < m and col < n:
+            tile_a[y, x] = a[row, i]
+            tile_b[y, x] = b[i, col]
+            total += tile_a[y, x] * tile_b[y, x]
+    if row < m and col < n:
+        c[row, col] = total
+
+
+def matmul_tiled(a, b, c):
+    m, n = c.shape
+    grid = ((n + TILE - 1) // TILE, (m + TILE - 1) // TILE)
+    matmul_tiled_kernel[grid, (TILE, TILE)](a, b, c)
