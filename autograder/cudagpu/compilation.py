@@ -71,6 +71,8 @@ def stripped(node: ast.FunctionDef) -> ast.FunctionDef:
     names = [ast.arg(argument.arg, lineno=node.lineno, col_offset=0) for argument in node.args.args]
     bare.args = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
     bare.body = [_Plain().visit(statement) for statement in bare.body]
+    if hasattr(bare, "type_params"):  # Python 3.12: def f[T: expression]()
+        bare.type_params = []
     return bare
 
 

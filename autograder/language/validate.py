@@ -101,6 +101,8 @@ def _validate(function: Function) -> None:
         raise SubmissionError(
             f"`{function.name}` must take plain parameters: no *args or **kwargs.", line=function.line(node)
         )
+    if getattr(node, "type_params", None):  # Python 3.12 and later can parse these
+        raise SubmissionError(f"`{function.name}` must not have type parameters.", line=function.line(node))
     _check_size(node, function)
     local = function.local_names
     for inner in _body_nodes(node):

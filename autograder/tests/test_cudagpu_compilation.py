@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import math
+import sys
 
 import pytest
 
 from autograder.cudagpu import find_gpu
-from autograder.cudagpu.compilation import Compiler, code_of, compile_fault, resolve
-from autograder.errors import KernelFault
+from autograder.cudagpu.compilation import Compiler, code_of, compile_fault, resolve, stripped
+from autograder.errors import KernelFault, SubmissionError
+from autograder.language import parse_program, submission_from_cells
 from autograder.language.program import Function, Reference
+from autograder.language.validate import validate_kernel
 
 KERNEL = '''
 
@@ -97,3 +100,13 @@ def test_a_hidden_gpu_is_reported_as_hidden(
     monkeypatch.setenv(variable, value)
     found = find_gpu.__wrapped__()
     assert not found.usable and word in found.reason
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="only Python 3.12 and later can parse type parameters")
+def test_type_parameters_are_refused_and_never_compiled():
+    text = "from numba import cuda\n@cuda.jit\ndef kernel[T: print('ran')](a):\n    a[0] = 1\n"
+    program = parse_program(submission_from_cells("kernel.py", [("kernel.py", text)], is_notebook=False))
+    function = program.functions["kernel"]
+    assert not stripped(function.node).type_params
+    with pytest.raises(SubmissionError, match="type parameters"):
+        validate_kernel(function)

@@ -241,12 +241,15 @@ COUNTED_LOADS = (
 def faster_than_one_thread_an_element(attempt: Attempt) -> str:
     """Speed: it is clearly faster than lab 1's kernel, more so than a tighter loop alone would make that."""
     requests = [product(attempt, SPEED_SIDE, SPEED_SIDE, SPEED_SIDE, real=True) for _ in range(2)]
-    requests = [replace(r, sample_blocks=SPEED_BLOCKS_SIMULATED, work_limit=SPEED_WORK_LIMIT) for r in requests]
+    sample = {"sample_blocks": SPEED_BLOCKS_SIMULATED, "sample_seed": int(attempt.rng.integers(2**31))}
+    requests = [replace(r, work_limit=SPEED_WORK_LIMIT, **sample) for r in requests]
 
     def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
         products.expect_product(attempt, request, outputs["c"])
 
-    return attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)
+    return attempt.speedup(
+        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify, element_by_element=True
+    )
 
 
 # ---- bonus: several outputs a thread ---------------------------------------------------------------------------------
