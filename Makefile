@@ -22,7 +22,8 @@ lint: $(READY)
 	$(RUN) -m ruff check .
 
 unit: $(READY)
-	$(RUN) -m pytest
+	$(RUN) -m pytest --numprocesses auto --dist loadfile -m "not gpu"
+	$(RUN) -m pytest -m gpu  # one at a time: they share the GPU and its clock
 
 starters: $(READY)
 	$(RUN) -m autograder starters --check
