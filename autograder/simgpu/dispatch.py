@@ -238,7 +238,7 @@ class Configured:
             return
         for extension in reversed(self.kernel.options.get("extensions", ())):
             arguments = tuple(extension.prepare_args(None, a, stream=0, retr=[])[1] for a in arguments)
-        given = tuple(a.to_device(device.session) if isinstance(a, InOut) else a for a in arguments)
+        given = tuple(map(_on_device, arguments))
         given = self.kernel.converted(given)
         function = self.kernel.function_for(tuple(map(_shown, given)))
         try:
@@ -249,6 +249,17 @@ class Configured:
             for argument in arguments:
                 if isinstance(argument, InOut):
                     argument.copy_back()
+
+
+def _on_device(argument: Any) -> Any:
+    """An argument as launches take it: `cuda.In(...)` copied over, another library's array found in device memory."""
+    if isinstance(argument, InOut):
+        return argument.to_device(device.session)
+    if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, DeviceArray):
+        from autograder.simgpu.host_side import as_cuda_array
+
+        return as_cuda_array(argument)
+    return argument
 
 
 def _exception(function: Function, node: ast.Raise) -> Exception:
