@@ -54,6 +54,11 @@ class Writer:
     in_loop: int = 0
     names: itertools.count = field(default_factory=itertools.count)
 
+    @property
+    def times(self) -> str:
+        """LLVM takes it that signed products do not overflow, so where they do Numba is no oracle: Python is."""
+        return "*" if self.simple else "+"
+
     def pick(self, *options: Any) -> Any:
         return self.choose.choice(options)
 
@@ -71,8 +76,10 @@ class Writer:
             )  # fmt: skip
         less = depth - 1
         kind = self.choose.randint(0, 13)
+        if kind == 0 and not self.simple:
+            return f"(({self.integer(less)} & 4095) * ({self.integer(less)} & 1023))"
         if kind <= 4:
-            return f"({self.integer(less)} {self.pick('+', '-', '*', '&', '|', '^')} {self.integer(less)})"
+            return f"({self.integer(less)} {self.pick('+', '-', self.times, '&', '|', '^')} {self.integer(less)})"
         if kind == 5:
             divisor = self.pick(f"(({self.integer(less)}) & 15) + 2", "-3", "7", f"-((({self.integer(less)}) & 7) + 2)")
             return f"({self.integer(less)} {self.pick('//', '%')} ({divisor}))"
@@ -91,8 +98,7 @@ class Writer:
             return f"np.{self.pick(*types)}({self.integer(less)})"
         if kind == 12:
             return f"int(min(max({self.floating(less)}, -1000.0), 1000.0))"
-        # LLVM takes it that products do not overflow where it drops an abs, so Numba's is no oracle for those
-        return f"abs({self.integer(less)} + 0)" if self.simple else f"abs(({self.integer(less)} & 65535) - 3000)"
+        return f"abs({self.integer(less)} + 0)"
 
     def floating(self, depth: int = 2) -> str:
         if depth <= 0 or self.choose.random() < 0.2:
@@ -142,7 +148,7 @@ class Writer:
         if kind <= 1:
             self.line(f"{self.pick('a', 'b', 'c')} = {self.integer()} + 0")
         elif kind == 2:
-            self.line(f"{self.pick('a', 'b', 'c')} {self.pick('+', '-', '*', '^')}= {self.integer(2)} + 0")
+            self.line(f"{self.pick('a', 'b', 'c')} {self.pick('+', '-', self.times, '^')}= {self.integer(2)} + 0")
         elif kind == 3:
             self.line(f"a, b = b, {self.integer(2)} + 0")
         elif kind == 4:
