@@ -123,7 +123,7 @@ def _module_path(name: str) -> str:
 
 def _as_type(value: Any) -> object:
     """A NumPy or Numba type, or a dtype, as a `TypeReference`; None for anything else."""
-    from autograder.language.library_types import TypeReference, type_of
+    from autograder.language.numeric_types import TypeReference, type_of
 
     if isinstance(value, np.dtype):
         return TypeReference(f"numpy.{value.name}", value)

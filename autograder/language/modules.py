@@ -40,7 +40,7 @@ def imported(statement: ast.Import | ast.ImportFrom, file: str) -> Iterator[tupl
 
 def reference(path: str) -> Reference:
     """A library name by its canonical path; a numeric type carries its dtype."""
-    from autograder.language.library_types import type_of
+    from autograder.language.numeric_types import type_of
 
     return type_of(path) or Reference(path)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.language.library_types import TypeReference
 from autograder.language.live import EnumNames
+from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.indexing import METHODS, Indexing, Method

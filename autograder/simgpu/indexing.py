@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.language.library_types import TypeReference, type_of
 from autograder.language.live import EnumNames
+from autograder.language.numeric_types import TypeReference, type_of
 from autograder.language.program import Reference
 from autograder.simgpu.intrinsics import VALUES
 from autograder.simgpu.lanes import Mask

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.language.library_types import TypeReference
+from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Reference
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.lanes import Mask
