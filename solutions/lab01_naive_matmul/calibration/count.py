@@ -8,23 +8,14 @@ One product of the size that the lab times, sampled as the grader samples it. Fr
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from autograder.device import RunRequest, Uninitialised
-from autograder.grading.labs import spec_of
-from autograder.language import parse_program, read_submission
+from autograder.grading.counted import write_counted
+from autograder.language import read_submission
 from autograder.language.source import Cell, Submission
-from autograder.simgpu.device import SimulatedDevice
-from autograder.simgpu.interpreter import WorkLimit
 
 HERE = Path(__file__).resolve().parent
 LAB = HERE.parent
-SPEC = spec_of(LAB.name)
 SHAPED = """
 from numba import cuda
 import numpy as np
@@ -56,45 +47,5 @@ def submission(name: str) -> Submission:
     return Submission(name, (Cell(name, text),))
 
 
-def counted(code: Submission) -> list[dict[str, Any]]:
-    """Each launch of one product: its shape and what was counted (zero counters left out); none if it is stopped."""
-    side = SPEC.SPEED_SIDE
-    rng = np.random.default_rng(1)
-    a, b = (rng.uniform(-1, 1, (side, side)).astype(np.float32) for _ in range(2))
-    request = RunRequest(
-        "matmul",
-        {"a": a, "b": b, "c": Uninitialised((side, side), np.float32)},
-        sample_blocks=SPEC.SPEED_BLOCKS_SIMULATED,
-        work_limit=SPEC.SPEED_WORK_LIMIT,
-    )
-    run = SimulatedDevice().run(parse_program(code), request)
-    if isinstance(run.fault, WorkLimit):  # too slow to simulate, and so too slow to pass
-        return []
-    if run.fault is not None:
-        raise run.fault
-    return [
-        {
-            "threads_per_block": int(np.prod(launch.block)),
-            "shared_bytes_per_block": launch.shared_bytes,
-            "array_bytes": 3 * a.nbytes,
-            "counters": {name: value for name, value in dataclasses.asdict(launch.counters).items() if value},
-        }
-        for launch in run.launches
-    ]
-
-
-def main() -> None:
-    """Counts the baseline and every subject."""
-    side, threshold = SPEC.SPEED_SIDE, SPEC.SPEEDUP
-    measured = json.loads((HERE / "h200.json").read_text(encoding="utf-8"))["ratios"][str(side)]
-    baseline = read_submission(LAB.parents[1] / "labs" / LAB.name / "baseline.py")
-    lines = [f' "baseline": {json.dumps(counted(baseline))}']
-    for name in measured:
-        lines.append(f" {json.dumps(name)}: {json.dumps(counted(submission(name)))}")
-        print(name, flush=True)
-    head = f'{{"size": "{side}", "threshold": {threshold}, "launches": {{\n'
-    (HERE / "counted.json").write_text(head + ",\n".join(lines) + "\n}}\n", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_counted(HERE, "matmul", submission)
