@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
@@ -63,6 +64,26 @@ class Canvas:
         ends = f'x1="{number(x1)}" y1="{number(y1)}" x2="{number(x2)}" y2="{number(y2)}"'
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         self._shapes.append(f'<line {ends} stroke="{stroke}" stroke-width="{number(thickness)}"{dashed}/>')
+
+    def curve(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        rise: float,
+        stroke: str = INK,
+        thickness: float = 1,
+        arrow: float = 0,
+    ) -> None:
+        """An arc whose middle lies `rise` pixels above its ends' middle; `arrow` is the size of the head at its end."""
+        (x1, y1), (x2, y2) = start, end
+        bend = ((x1 + x2) / 2, (y1 + y2) / 2 - 2 * rise)
+        path = f"M{number(x1)} {number(y1)}Q{number(bend[0])} {number(bend[1])} {number(x2)} {number(y2)}"
+        self._shapes.append(f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{number(thickness)}"/>')
+        if arrow:
+            length = math.hypot(x2 - bend[0], y2 - bend[1]) or 1.0
+            along, up = (x2 - bend[0]) / length * arrow, (y2 - bend[1]) / length * arrow
+            wings = [(x2 - along - side * up / 2, y2 - up + side * along / 2) for side in (1, -1)]
+            self.polygon([(x2, y2), *wings], stroke)
 
     def polygon(self, points: list[tuple[float, float]], fill: str, stroke: str = "none") -> None:
         corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)
