@@ -91,7 +91,7 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
         """An atomic update in lane order; returns the old values where `want_old`."""
         place = self.locate(view, indices, mask, node, ATOMIC)
         self.count(view, place, node, ATOMIC)
-        self.check(view, place, node, ATOMIC)
+        self.check(view, place, node, ATOMIC, reads=operation != "exch" or want_old)
         data = self.data_of(view)
         where = place.mask.where
         old = np.zeros(self.interpreter.batch.size, data.dtype) if want_old else None

@@ -30,8 +30,13 @@ class Readers:
 class Ordering:
     """The order-checking half of `Memory`."""
 
-    def check(self: Memory, view: View, place: Place, node: ast.AST, kind: int, value: Any = None) -> None:
-        """Looks for races and uninitialised reads by the shadow of earlier accesses, and records this one."""
+    def check(
+        self: Memory, view: View, place: Place, node: ast.AST, kind: int, value: Any = None, reads: bool = True
+    ) -> None:
+        """Looks for races and uninitialised reads by the shadow of earlier accesses, and records this one.
+
+        An atomic that does not build on what it finds says `reads=False`.
+        """
         buffer = view.buffer
         if buffer.space in ("constant", "local") or not place.mask.active:
             return
@@ -47,7 +52,7 @@ class Ordering:
         findings = np.zeros(prim.FINDINGS, np.int64)
         prim.check_order(
             place.mask.lanes, self.as_vector(place), kind, interpreter.batch.first_thread,
-            interpreter.batch.geometry.padded, order.now, buffer.space == "shared" or not buffer.all_set,
+            interpreter.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
             site, order.grid_sync, order.block_sync, order.warp_sync, buffer.shadow, findings,
         )  # fmt: skip
         if findings[prim.UNSET_COUNT]:

@@ -387,7 +387,7 @@ def check_order(
             if kind == READ and shadow[e, 2] == now and shadow[e, 4] >= 2 and block_first <= shadow[e, 3] <= block_last:
                 continue  # several threads of this block have read it since the last barrier: one more adds nothing
             wrote_at = shadow[e, 0]
-            if kind == READ and check_unset and wrote_at == 0:
+            if kind != WRITE and check_unset and wrote_at == 0:
                 if findings[UNSET_COUNT] == 0:
                     findings[UNSET_LANE] = lane
                 findings[UNSET_COUNT] += 1

@@ -160,6 +160,22 @@ def tree_reduction(a):
         a[0] = s[0]
 
 
+@cuda.jit
+def counts_without_clearing(a):
+    counts = cuda.shared.array(4, np.int32)
+    cuda.atomic.add(counts, cuda.threadIdx.x % 4, 1)
+    cuda.syncthreads()
+    a[cuda.grid(1)] = counts[0]
+
+
+@cuda.jit
+def exchanges_before_reading(a):
+    flag = cuda.shared.array(1, np.int32)
+    cuda.atomic.exch(flag, 0, 1)
+    cuda.syncthreads()
+    a[cuda.grid(1)] = flag[0]
+
+
 # kernel, element type: the (kind, severity) of every hazard it must get, and nothing else
 TABLE = {
     "past_the_end": (past_the_end, "float32", {("out_of_bounds", "error")}),
@@ -171,6 +187,8 @@ TABLE = {
     "with_barrier": (with_barrier, "float32", set()),
     "second_barrier_missing": (second_barrier_missing, "float32", {("race", "error")}),
     "reads_unwritten_shared": (reads_unwritten_shared, "float32", {("uninitialised_read", "error")}),
+    "counts_without_clearing": (counts_without_clearing, "float32", {("uninitialised_read", "error")}),
+    "exchanges_before_reading": (exchanges_before_reading, "float32", set()),
     "barrier_in_a_branch": (barrier_in_a_branch, "float32", {("divergent_barrier", "error")}),
     "barrier_after_an_early_return": (barrier_after_an_early_return, "float32", set()),
     "warp_without_sync": (warp_without_sync, "float32", {("race", "error")}),
