@@ -170,13 +170,15 @@ _NOT_FOLDED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def _varying(frame: Any, shape: ast.AST) -> str:
-    """What in a shape is no constant to the compiler: a kernel's parameter, a variable assigned anew, a sum of names.
+    """What in a shape is no constant to the compiler: a parameter, a variable assigned anew, the launch, a sum of names.
 
     A device function is compiled into its caller, so its parameters are as constant as what it is given. Python works
     out `16 + 1` and Numba would have to work out `TILE + 1`, which it does not.
     """
     for node in ast.walk(shape):
         if isinstance(node, ast.BinOp) and any(isinstance(each, _NOT_FOLDED) for each in ast.walk(node)):
+            return ast.unparse(node)
+        if isinstance(node, ast.Attribute) and getattr(node.value, "attr", "") in ("blockDim", "gridDim"):
             return ast.unparse(node)
     function = frame.function
     for name in (n.id for n in ast.walk(shape) if isinstance(n, ast.Name) and n.id in frame.variables):

@@ -588,12 +588,23 @@ def unsupported_shape(out):
     cuda.shared.array(out.shape[0], np.float32)
 
 
+def shape_of_the_launch(out):
+    cuda.shared.array(cuda.blockDim.x, np.float32)
+
+
+def shape_of_the_launch_by_name(out):
+    width = cuda.gridDim.x
+    cuda.shared.array(width, np.float32)
+
+
 @pytest.mark.parametrize(
     "function, words",
     [
         (unsupported_list, "no lists; use cuda.local.array"),
         (unsupported_copy, "no `.copy`"),
         (unsupported_shape, "must be a constant"),
+        (shape_of_the_launch, "must be a constant; `cuda.blockDim.x` is not"),
+        (shape_of_the_launch_by_name, "must be a constant; `width` is not"),
     ],
 )
 def test_what_is_not_supported_says_so_with_the_line(function, words):
