@@ -1,0 +1,56 @@
+"""Structures in memory, field by field: which bytes one warp wants, and which come along, in each layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autograder.figures.palette import GREEN, INK, LINE, ORANGE, PAPER, PURPLE, SKY, VERMILLION, mix
+from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
+from autograder.figures.steps import HEIGHT, LARGE, LEAST, WIDTH
+from autograder.figures.svg import Canvas, Figure, plural
+
+LINE_BYTES = 128
+_LEFT, _TALL = 60.0, 34.0
+_FIELD_COLOURS = (SKY, GREEN, ORANGE, PURPLE)
+
+
+def layouts(panels: Mapping[str, Access], fields: str) -> Figure:
+    """Draws the first bytes of each 2-D array, a line of 128 bytes a row, and one warp's access to it.
+
+    `fields` has a letter for each field; an array is (n, fields) or (fields, n). Raises ValueError for another shape.
+    """
+    if any(len(fields) not in access.shape or len(access.shape) != 2 for access in panels.values()):
+        raise ValueError(f"layouts draws arrays with {len(fields)} rows or columns, a field each")
+    canvas = Canvas()
+    said = []
+    for number, (name, access) in enumerate(panels.items()):
+        said.append(_panel(canvas, 16 + number * 264, name, access, fields))
+    return canvas.figure(WIDTH, HEIGHT, " ".join(said))
+
+
+def _panel(canvas: Canvas, top: float, name: str, access: Access, fields: str) -> str:
+    rows, columns = access.shape
+    in_line, in_sector = LINE_BYTES // access.itemsize, SECTOR_BYTES // access.itemsize
+    cell = (WIDTH - 2 * _LEFT) / in_line
+    touched = sectors_of(access)
+    canvas.text(_LEFT, top + 30, name, size=LARGE, bold=True)
+    for element in range(min(rows * columns, 4 * in_line)):
+        field = element % columns if columns == len(fields) else element // columns
+        line, place = divmod(element, in_line)
+        x, y = _LEFT + place * cell, top + 48 + line * (_TALL + 6)
+        wanted = element % in_sector in touched.get(element // in_sector, {})
+        moved = element // in_sector in touched
+        share = 1.0 if wanted else 0.35 if moved else 0.1
+        canvas.rectangle(x, y, cell, _TALL, mix(PAPER, _FIELD_COLOURS[field % 4], share), LINE, 0.7)
+        if moved:
+            canvas.text(x + cell / 2, y + 25, fields[field], size=LEAST, anchor="middle", bold=wanted)
+    for sector in range(min(rows * columns // in_sector, 4 * in_line // in_sector)):
+        line, place = divmod(sector, in_line // in_sector)
+        x, y = _LEFT + place * in_sector * cell, top + 48 + line * (_TALL + 6)
+        edge, thick = (VERMILLION, 3) if sector in touched else (INK, 1)
+        canvas.rectangle(x, y, in_sector * cell, _TALL, "none", edge, thick)
+    used = access.itemsize * sum(len(elements) for elements in touched.values())
+    moved_bytes = SECTOR_BYTES * len(touched)
+    words = f"{plural(len(touched), 'sector')}: {moved_bytes:,} bytes moved, {used:,} used"
+    canvas.text(_LEFT, top + 48 + 4 * (_TALL + 6) + 26, words, size=LEAST + 1, bold=True)
+    return f"{name}: {words}."

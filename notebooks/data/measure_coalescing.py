@@ -1,0 +1,326 @@
+"""Times lesson 3's kernels on the GPU at hand and writes coalescing_h200.json.
+
+python notebooks/data/measure_coalescing.py [FILE]          # needs a GPU and numba-cuda
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+RESULT = Path(__file__).with_name("coalescing_h200.json")
+REPEATS, SIDE, ACCESSES, PARTICLES = 11, 8192, 2**26, 2**25
+STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32)
+OFFSETS = (0, 1, 2, 4, 8, 12, 16, 20, 24, 28, 31, 32)
+FLUSH_BYTES = 2**28
+
+
+@cuda.jit
+def copy(x, out):
+    column, row = cuda.grid(2)
+    out[row, column] = x[row, column]
+
+
+@cuda.jit
+def transpose(x, out):
+    column, row = cuda.grid(2)
+    out[column, row] = x[row, column]
+
+
+@cuda.jit
+def transpose_by_columns(x, out):
+    column, row = cuda.grid(2)
+    out[row, column] = x[column, row]
+
+
+def through_tile(width: int) -> Any:
+    """The lesson's transpose: 32 x 32 threads, a tile of 32 rows of `width` elements."""
+
+    @cuda.jit
+    def turned(x, out):
+        tile = cuda.shared.array((32, width), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        first_row, first_column = 32 * cuda.blockIdx.y, 32 * cuda.blockIdx.x
+        tile[ty, tx] = x[first_row + ty, first_column + tx]
+        cuda.syncthreads()
+        out[first_column + ty, first_row + tx] = tile[tx, ty]
+
+    return turned
+
+
+def four_each(width: int) -> Any:
+    """The same with 32 x 8 threads, each of which moves four elements."""
+
+    @cuda.jit
+    def turned_by_four(x, out):
+        tile = cuda.shared.array((32, width), np.float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        first_row, first_column = 32 * cuda.blockIdx.y, 32 * cuda.blockIdx.x
+        for j in range(0, 32, 8):
+            tile[ty + j, tx] = x[first_row + ty + j, first_column + tx]
+        cuda.syncthreads()
+        for j in range(0, 32, 8):
+            out[first_column + ty + j, first_row + tx] = tile[tx, ty + j]
+
+    return turned_by_four
+
+
+@cuda.jit
+def strided_load(x, out, stride):
+    i = cuda.grid(1)
+    out[i] = x[i * stride]
+
+
+@cuda.jit
+def strided_store(x, out, stride):
+    i = cuda.grid(1)
+    out[i * stride] = x[i]
+
+
+@cuda.jit
+def offset_load(x, out, offset):
+    i = cuda.grid(1)
+    out[i] = x[i + offset]
+
+
+@cuda.jit
+def only_load(x, out, stride, offset):
+    value = x[cuda.grid(1) * stride + offset]
+    if value == 2:  # never: all elements are 1, but the compiler does not know
+        out[0] = value
+
+
+@cuda.jit
+def fill(x):
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        x[i] = 1
+
+
+@cuda.jit
+def sum_columns(x, out):
+    column = cuda.grid(1)
+    total = np.float32(0)
+    for row in range(x.shape[0]):
+        total += x[row, column]
+    out[column] = total
+
+
+@cuda.jit
+def sum_rows(x, out):
+    row = cuda.grid(1)
+    total = np.float32(0)
+    for column in range(x.shape[1]):
+        total += x[row, column]
+    out[row] = total
+
+
+def sum_rows_through_tile(width: int) -> Any:
+    """Blocks of 32 threads and as many rows; a tile of `width` columns is filled row by row, then each takes its row."""
+
+    @cuda.jit
+    def turned_sums(x, out):
+        tile = cuda.shared.array((32, width), np.float32)
+        t = cuda.threadIdx.x
+        first = 32 * cuda.blockIdx.x
+        total = np.float32(0)
+        for start in range(0, x.shape[1], 32):
+            for r in range(32):
+                tile[r, t] = x[first + r, start + t]
+            cuda.syncthreads()
+            for k in range(32):
+                total += tile[t, k]
+            cuda.syncthreads()
+        out[first + t] = total
+
+    return turned_sums
+
+
+@cuda.jit
+def weigh_structures(p):
+    i = cuda.grid(1)
+    p[i].mass *= np.float32(0.5)
+
+
+@cuda.jit
+def weigh_rows(p):
+    i = cuda.grid(1)
+    p[i, 3] *= np.float32(0.5)
+
+
+@cuda.jit
+def weigh_columns(p):
+    i = cuda.grid(1)
+    p[3, i] *= np.float32(0.5)
+
+
+@cuda.jit
+def halve_structures(p):
+    i = cuda.grid(1)
+    p[i].x *= np.float32(0.5)
+    p[i].y *= np.float32(0.5)
+    p[i].z *= np.float32(0.5)
+    p[i].mass *= np.float32(0.5)
+
+
+@cuda.jit
+def halve_rows(p):
+    i = cuda.grid(1)
+    for field in range(4):
+        p[i, field] *= np.float32(0.5)
+
+
+@cuda.jit
+def halve_columns(p):
+    i = cuda.grid(1)
+    for field in range(4):
+        p[field, i] *= np.float32(0.5)
+
+
+def timed(launch: Callable[[], None], flush: Callable[[], None]) -> float:
+    """The median milliseconds of a launch between two events, L2 flushed before each."""
+    launch()
+    times = []
+    for _ in range(REPEATS):
+        flush()
+        start, end = cuda.event(), cuda.event()
+        start.record()
+        launch()
+        end.record()
+        end.synchronize()
+        times.append(cuda.event_elapsed_time(start, end))
+    return float(np.median(times))
+
+
+def by_reading() -> Callable[[], None]:
+    """A launch that reads 256 MiB, so that nothing of the next kernel's arrays is left in L2."""
+    room, out = cuda.device_array(FLUSH_BYTES // 4, np.float32), cuda.device_array(1, np.float32)
+    fill[1024, 256](room)
+    return lambda: only_load[FLUSH_BYTES // 4 // 256, 256](room, out, 1, 0)
+
+
+def transposes(flush: Callable[[], None]) -> dict[str, float]:
+    """Milliseconds of a copy and of each transpose, SIDE x SIDE; each result compared with NumPy's."""
+    host = np.random.default_rng(3).random((SIDE, SIDE), dtype=np.float32)
+    x, out = cuda.to_device(host), cuda.device_array((SIDE, SIDE), np.float32)
+    kernels: dict[str, tuple[Any, tuple[int, int], int]] = {}
+    for block in ((32, 32), (32, 8)):
+        words = f"{block[0]} x {block[1]} threads"
+        for kernel in (copy, transpose, transpose_by_columns):
+            kernels[f"{kernel.__name__}, {words}"] = (kernel, block, block[1])
+    for width in (32, 33):
+        kernels[f"tile of 32 x {width}"] = (through_tile(width), (32, 32), 32)
+        kernels[f"tile of 32 x {width}, four each"] = (four_each(width), (32, 8), 32)
+    result = {}
+    for name, (kernel, block, rows) in kernels.items():
+        grid = (SIDE // 32, SIDE // rows)
+        result[name] = timed(lambda kernel=kernel, grid=grid, block=block: kernel[grid, block](x, out), flush)
+        expected = host if name.startswith("copy") else host.T
+        assert np.array_equal(out.copy_to_host(), expected), name
+    return result
+
+
+def sweeps(flush: Callable[[], None]) -> dict[str, dict[str, float]]:
+    """Milliseconds of ACCESSES loads or stores of float32, by stride and by offset."""
+    x = cuda.device_array(ACCESSES * max(STRIDES) + 32, np.float32)
+    out = cuda.device_array(ACCESSES, np.float32)
+    fill[4096, 256](x)
+    blocks = ACCESSES // 256
+    result: dict[str, dict[str, float]] = {}
+    for name, kernel in (("strided_load", strided_load), ("offset_load", offset_load)):
+        steps = STRIDES if kernel is strided_load else OFFSETS
+        result[name] = {
+            str(step): timed(lambda kernel=kernel, step=step: kernel[blocks, 256](x, out, step), flush)
+            for step in steps
+        }
+    result["strided_load alone"] = {
+        str(step): timed(lambda step=step: only_load[blocks, 256](x, out, step, 0), flush) for step in STRIDES
+    }
+    result["offset_load alone"] = {
+        str(step): timed(lambda step=step: only_load[blocks, 256](x, out, 1, step), flush) for step in OFFSETS
+    }
+    result["strided_store"] = {
+        str(step): timed(lambda step=step: strided_store[blocks, 256](out, x, step), flush) for step in STRIDES
+    }
+    return result
+
+
+def sums(flush: Callable[[], None], threads: int = 2**18, each: int = 1024) -> dict[str, float]:
+    """Milliseconds in which `threads` threads sum up `each` numbers: columns, rows, and rows through a tile."""
+    flat = cuda.device_array(threads * each, np.float32)
+    fill[4096, 256](flat)
+    out = cuda.device_array(threads, np.float32)
+    wide, tall = flat.reshape(each, threads), flat.reshape(threads, each)
+    result = {
+        "sum_columns": timed(lambda: sum_columns[threads // 256, 256](wide, out), flush),
+        "sum_rows": timed(lambda: sum_rows[threads // 256, 256](tall, out), flush),
+    }
+    for width in (32, 33):
+        kernel = sum_rows_through_tile(width)
+        result[f"sum_rows, tile of 32 x {width}"] = timed(
+            lambda kernel=kernel: kernel[threads // 32, 32](tall, out), flush
+        )
+        assert (out.copy_to_host() == each).all()
+    return result
+
+
+def layouts(flush: Callable[[], None]) -> dict[str, float]:
+    """Milliseconds of changing one field, or all four, of PARTICLES particles in each layout."""
+    fields = [(name, np.float32) for name in ("x", "y", "z", "mass")]
+    aligned, packed = np.dtype(fields, align=True), np.dtype(fields)
+    arrays = {
+        "record array, align=True": (np.ones(PARTICLES, aligned), weigh_structures, halve_structures),
+        "record array, packed": (np.ones(PARTICLES, packed), weigh_structures, halve_structures),
+        "(n, 4)": (np.ones((PARTICLES, 4), np.float32), weigh_rows, halve_rows),
+        "(4, n)": (np.ones((4, PARTICLES), np.float32), weigh_columns, halve_columns),
+    }
+    result = {}
+    for name, (host, *kernels) in arrays.items():
+        p = cuda.to_device(host)
+        for words, kernel in zip(("one field", "all fields"), kernels, strict=True):
+            run = kernel[PARTICLES // 256, 256]
+            result[f"{name}, {words}"] = timed(lambda run=run, p=p: run(p), flush)
+    return result
+
+
+def main(target: Path) -> None:
+    """Measures everything; writes the table after each part."""
+    result: dict[str, Any] = {
+        "what": f"Kernels of lesson 3, numba.cuda on one {cuda.get_current_device().name}, {time.strftime('%Y-%m')}",
+        "software": ", ".join(f"{each} {version(each)}" for each in ("numba", "numba-cuda", "numpy")),
+        "how_times": f"CUDA events, median milliseconds of {REPEATS} launches; 256 MiB read before each, so that L2 holds "
+        "nothing of the kernel's arrays",
+    }
+    flush = by_reading()
+    parts: dict[str, tuple[str, Callable[[Callable[[], None]], dict[str, Any]]]] = {
+        "transposes": (f"{SIDE} x {SIDE} float32; a tile is shared, rows x columns", transposes),
+        "sweeps": (f"{ACCESSES} accesses to float32 by stride or offset, in blocks of 256 threads", sweeps),
+        "sums": ("2^18 threads, each sums up 1024 float32, in blocks of 256 threads (32 with a tile)", sums),
+        "layouts": (
+            f"{PARTICLES} particles of four float32 fields, halved in place, in blocks of 256 threads",
+            layouts,
+        ),
+    }
+    for name, (what, part) in parts.items():
+        try:
+            result[name] = {"what": what, "milliseconds": part(flush)}
+        except Exception as problem:  # the rest is still worth having
+            print(name, repr(problem))
+        target.write_text(json.dumps(_rounded(result), indent=2) + "\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return round(value, 4) if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULT)
