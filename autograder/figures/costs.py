@@ -75,17 +75,17 @@ def bank_queues(row_elements: int) -> Figure:
     return canvas.figure(WIDTH, HEIGHT, f"The 32 lanes of a warp, each at the start of its own row; {said}.")
 
 
-def warp_walk(lengths: Sequence[int]) -> list[Figure]:
-    """The sublists that the lanes of one warp walk, a bar a lane: their lengths, then who waits for the longest.
+def warp_walk(lengths: Sequence[int], unit: str = "nodes") -> list[Figure]:
+    """How far the lanes of one warp have to go, a bar a lane: their lengths in `unit`, then who waits for the longest.
 
     Raises ValueError unless there are 1 to 32 lengths.
     """
     if not 1 <= len(lengths) <= WARP_LANES:
         raise ValueError(f"a warp has 1 to {WARP_LANES} lanes, not {len(lengths)}")
-    return [_warp_walk([int(each) for each in lengths], step) for step in range(2)]
+    return [_warp_walk([int(each) for each in lengths], unit, step) for step in range(2)]
 
 
-def _warp_walk(lengths: Sequence[int], step: int) -> Figure:
+def _warp_walk(lengths: Sequence[int], unit: str, step: int) -> Figure:
     canvas = Canvas()
     longest, total = max(lengths), sum(lengths)
     pitch, bottom, tall = (WIDTH - 2 * _LEFT) / len(lengths), 400.0, 330.0
@@ -98,11 +98,11 @@ def _warp_walk(lengths: Sequence[int], step: int) -> Figure:
         if lane % 4 == 0:
             canvas.text(x + pitch / 2, bottom + 26, f"{lane}", size=LEAST, anchor="middle")
     canvas.text(_LEFT, bottom + 56, "lane", size=LEAST, fill=QUIET)
-    said = f"{plural(len(lengths), 'lane')}: {total / len(lengths):.1f} nodes on average, {longest} the most"
+    said = f"{plural(len(lengths), 'lane')}: {total / len(lengths):.1f} {unit} on average, {longest} the most"
     if step:
         said = f"the warp takes {longest} rounds; {total / longest:.1f} of {len(lengths)} lanes at work on average"
     canvas.text(_LEFT, 44, said, size=LARGE, bold=True)
-    return canvas.figure(WIDTH, HEIGHT, f"The sublists that a warp walks: {said}.")
+    return canvas.figure(WIDTH, HEIGHT, f"What each lane of a warp has to walk: {said}.")
 
 
 def clock_against(pairs: Sequence[Pair], near: float = 0.3, named: int = 5) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
@@ -21,6 +22,12 @@ class Figure:
 
     svg: str
     alt: str
+
+    def at_width(self, width: float) -> Figure:
+        """The same picture, shown `width` pixels wide: a slide's on a page, its text smaller by as much."""
+        was = [float(each) for each in re.search(r'width="([\d.]+)" height="([\d.]+)"', self.svg).groups()]
+        size = f'width="{number(width)}" height="{number(was[1] * width / was[0])}"'
+        return Figure(re.sub(r'width="[\d.]+" height="[\d.]+"', size, self.svg, count=1), self.alt)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
         return {"image/svg+xml": self.svg, "text/plain": self.alt}, {"image/svg+xml": {"alt": self.alt}}

@@ -1,0 +1,134 @@
+"""Who is active, line by line and step by step, drawn from recorded masks: one cell a lane; as in `steps.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.figures.palette import BLUE, GREEN, IDLE, INK, LINE, PALE_BLUE, PAPER, QUIET, VERMILLION
+from autograder.figures.steps import EDGE, LARGE, LEAST, WARP_LANES, WIDTH
+from autograder.figures.svg import Canvas, Figure, plural
+from autograder.figures.warps import Branch
+
+LEFT, LANE = 40, 18  # pixels: the margin, and the width of a lane
+
+
+def lockstep(profile: Any, warp: int = 0) -> list[Figure]:
+    """The lines of a kernel that one warp of block (0, 0, 0) went through, in order, and its active lanes on each.
+
+    `profile` was made with trace=True. A line shows where it branches or touches memory. A frame for each line.
+    Raises ValueError when nothing was recorded of this warp.
+    """
+    rows = _lines(profile, warp)
+    walked = [at for at, (_, mask) in enumerate(rows) if mask is not None]
+    if not walked:
+        raise ValueError(f"nothing was recorded of warp {warp}")
+    return [_lockstep(rows, walked[: shown + 1], warp) for shown in range(len(walked))]
+
+
+def _lines(profile: Any, warp: int) -> list[tuple[str, np.ndarray | None]]:
+    """The text of each line that is drawn, with its mask; `else:` has none."""
+    found: list[tuple[str, np.ndarray | None]] = []
+    for each in profile.lines:
+        at = [one for one in profile.divergence(each.line) if one.warp == warp and one.block == (0, 0, 0)]
+        touched = [one for one in profile.trace(each.line) if one.warp == warp and one.block == (0, 0, 0)]
+        if at:
+            found.append((each.text, np.asarray(at[0].active)))
+        elif touched:
+            found.append((each.text, np.asarray(touched[0].addresses) >= 0))
+        elif each.text.strip() == "else:":
+            found.append((each.text, None))
+    return found
+
+
+def _lockstep(rows: Sequence[tuple[str, np.ndarray | None]], walked: Sequence[int], warp: int) -> Figure:
+    canvas = Canvas()
+    row, top, first = 46, 74, WIDTH - 150 - WARP_LANES * LANE
+    for lane in range(0, WARP_LANES, 8):
+        canvas.text(first + (lane + 0.5) * LANE, top - 14, f"{lane}", size=LEAST, anchor="middle", fill=QUIET)
+    canvas.text(first - 14, top - 14, "lane", size=LEAST, anchor="end", fill=QUIET)
+    margin = min(len(text) - len(text.lstrip()) for text, _ in rows)
+    for at, (text, mask) in enumerate(rows):
+        y, now = top + at * row, at == walked[-1]
+        if now:
+            canvas.rectangle(LEFT - 14, y, WIDTH - 2 * LEFT + 28, row, "#F3F3F3")
+        indent = len(text) - len(text.lstrip()) - margin
+        canvas.text(LEFT + indent * 0.6 * LEAST, y + 31, text.strip(), size=LEAST, mono=True, bold=now)
+        for lane in range(WARP_LANES) if mask is not None else ():
+            fill = (BLUE if now else PALE_BLUE) if mask[lane] else IDLE
+            canvas.rectangle(first + lane * LANE, y + 8, LANE, row - 16, fill if at in walked else PAPER, EDGE, 0.8)
+        if at in walked:
+            canvas.text(first + WARP_LANES * LANE + 16, y + 31, f"{int(mask.sum())} of 32", size=LEAST, bold=now)
+    lanes = [(rows[at][0].strip(), int(rows[at][1].sum())) for at in walked]
+    mean = sum(active for _, active in lanes) / len(lanes)
+    said = f"warp {warp}: {plural(len(walked), 'line')} walked, {mean:.1f} lanes active on average"
+    canvas.text(LEFT, top + len(rows) * row + 44, said, size=LARGE, bold=True)
+    words = "; ".join(f"{text} {active} of 32 lanes" for text, active in lanes)
+    return canvas.figure(WIDTH, top + len(rows) * row + 72, f"{said}. {words}.")
+
+
+def tree_steps(branches: Sequence[Branch], title: str) -> list[Figure]:
+    """Which threads of one block add in each step of a reduction: a row a step, a cell a thread, a frame for each row.
+
+    `branches` are those of block (0, 0, 0) at the line that asks "is it my turn?", as recorded. Raises ValueError for none.
+    """
+    asked: dict[int, list[Branch]] = {}
+    for each in branches:
+        if each.block == (0, 0, 0):
+            asked.setdefault(each.warp, []).append(each)
+    if not asked:
+        raise ValueError("no branch of block (0, 0, 0) was recorded")
+    steps = [[asked[warp][at] for warp in sorted(asked)] for at in range(min(map(len, asked.values())))]
+    return [_tree_steps(steps, shown + 1, title) for shown in range(len(steps))]
+
+
+def _tree_steps(steps: Sequence[Sequence[Branch]], shown: int, title: str) -> Figure:
+    canvas = Canvas()
+    row, top, left, right = 44, 100, 110, 200
+    pitch = (WIDTH - left - right) / len(steps[0])
+    canvas.text(LEFT, 40, title, size=LARGE, bold=True)
+    for warp in range(len(steps[0])):
+        x = left + warp * pitch
+        canvas.text(x + 4, top - 12, f"warp {warp}", size=LEAST, fill=QUIET)
+    total = 0
+    for at, step in enumerate(steps):
+        y = top + at * row
+        canvas.text(left - 14, y + 27, f"step {at + 1}", size=LEAST, anchor="end", fill=INK if at < shown else QUIET)
+        for warp, branch in enumerate(step):
+            _warp_in_step(canvas, branch, left + warp * pitch, y, (pitch - 7) / WARP_LANES, row - 12, at < shown)
+        diverging = sum(_diverges(branch) for branch in step)
+        if at < shown:
+            total += diverging
+            words = plural(diverging, "warp") + (" diverge" if diverging != 1 else " diverges")
+            ink = VERMILLION if diverging else QUIET
+            canvas.text(WIDTH - right + 16, y + 27, words, size=LEAST, fill=ink, bold=bool(diverging))
+    bottom = top + len(steps) * row
+    said = f"{plural(total, 'divergent branch')}".replace("branchs", "branches")
+    said += f" in {plural(shown, 'step')} of {plural(len(steps[0]), 'warp')}"
+    canvas.text(left, bottom + 34, said, size=LARGE, bold=True)
+    x = _key(canvas, left + 560, bottom + 34, [(GREEN, "adds"), (IDLE, "waits, its warp works"), (PAPER, "at rest")])
+    return canvas.figure(max(WIDTH, x), bottom + 60, f"{title}: {said}.")
+
+
+def _warp_in_step(canvas: Canvas, branch: Branch, x: float, y: float, lane: float, height: float, done: bool) -> None:
+    for number in range(WARP_LANES if done and np.any(branch.taken) else 0):
+        fill = GREEN if branch.taken[number] else IDLE
+        canvas.rectangle(x + number * lane, y, lane, height, fill)
+    diverges = done and _diverges(branch)
+    canvas.rectangle(x, y, WARP_LANES * lane, height, "none", VERMILLION if diverges else LINE, 3 if diverges else 1)
+
+
+def _diverges(branch: Branch) -> bool:
+    active, taken = np.asarray(branch.active), np.asarray(branch.taken)
+    return bool(taken.any() and (active & ~taken).any())
+
+
+def _key(canvas: Canvas, x: float, y: float, entries: Sequence[tuple[str, str]]) -> float:
+    """A key in the size of slides; returns the x where it ends."""
+    for fill, words in entries:
+        canvas.rectangle(x, y - 18, 20, 20, fill, EDGE)
+        canvas.text(x + 28, y, words, size=LEAST)
+        x += 28 + len(words) * LEAST * 0.5 + 24
+    return x

@@ -1,0 +1,190 @@
+"""Times lesson 4's kernels on the GPU at hand, reads their hardware counters, and writes warps_h200.json.
+
+python notebooks/data/measure_warps.py [FILE]            # needs a GPU and numba-cuda: times, orders of warps, wrong sums
+python notebooks/data/measure_warps.py --counters [FILE] # needs ncu as well: only the counters, the rest stays
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import warps_kernels as kernels  # beside this script
+from numba import cuda
+
+RESULT = Path(__file__).with_name("warps_h200.json")
+REPEATS, TRIES = 15, 20
+METRICS = {
+    "warp_instructions": "smsp__inst_executed.sum",
+    "threads_per_instruction": "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "branches": "smsp__sass_branch_targets.sum",
+    "divergent_branches": "smsp__sass_branch_targets_threads_divergent.sum",
+    "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "shared_load_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "shared_store_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+}
+
+
+WORK = (kernels.everyone, kernels.every_32nd, kernels.the_first, kernels.four_ways)
+REDUCTIONS = {
+    "doubling": kernels.doubling,
+    "packed": kernels.packed,
+    "halving": kernels.halving,
+    "shuffled block": kernels.shuffled_block,
+}
+WITHOUT_BARRIERS = {
+    "in the loop": kernels.without_the_last_barriers,
+    "written out": kernels.last_warp_written_out,
+    "halving": kernels.halving,
+}
+
+
+def median_ms(launch: Callable[[], Any]) -> float:
+    """The median time of a launch, between two events."""
+    launch()
+    times = []
+    for _ in range(REPEATS):
+        start, end = cuda.event(), cuda.event()
+        start.record()
+        launch()
+        end.record()
+        end.synchronize()
+        times.append(cuda.event_elapsed_time(start, end))
+    return round(float(np.median(times)), 4)
+
+
+def times_of_work(n: int, rounds: int) -> dict[str, float]:
+    """How long the same n threads take when all work, every 32nd, the first 32nd part; and along four paths."""
+    x = cuda.to_device(np.ones(n, np.float32))
+    return {k.py_func.__name__: median_ms(lambda k=k: k[n // 256, 256](x, rounds)) for k in WORK}
+
+
+def lengths_of(n: int) -> dict[str, np.ndarray]:
+    """The same rounds for n threads in three orders: as drawn, sorted, and spread out evenly."""
+    drawn = np.random.default_rng(4).geometric(1 / 200, n).astype(np.int32)
+    return {"as drawn": drawn, "sorted": np.sort(drawn)[::-1].copy(), "all equal": np.full(n, 200, np.int32)}
+
+
+def times_of_loops(n: int) -> dict[str, float]:
+    """The loops of n threads, with the same number of rounds in all (for "all equal", within a thousandth)."""
+    times = {}
+    for name, lengths in lengths_of(n).items():
+        device_lengths, out = cuda.to_device(lengths), cuda.to_device(np.ones(n, np.float32))
+        times[name] = median_ms(lambda a=device_lengths, b=out: kernels.walk[n // 256, 256](a, b))
+    return times
+
+
+def times_of_reductions(n: int) -> dict[str, float]:
+    """Sums of 256 (for `warp_sums` 32) neighbours among n float32 numbers, checked against NumPy."""
+    values = np.random.default_rng(n).random(n, dtype=np.float32)
+    device_values, times = cuda.to_device(values), {}
+    for name, kernel in (REDUCTIONS | {"warp sums": kernels.warp_sums}).items():
+        each = 32 if kernel is kernels.warp_sums else 256
+        sums = cuda.device_array(n // each, np.float32)
+        times[name] = median_ms(lambda k=kernel, s=sums: k[n // 256, 256](device_values, s))
+        assert np.allclose(sums.copy_to_host(), values.reshape(-1, each).sum(axis=1, dtype=np.float64), rtol=1e-5)
+    return times
+
+
+def wrong_sums(kernel: Any, n: int) -> list[int]:
+    """How many of n / 256 sums are wrong, in each of several launches; small whole numbers, so that sums are exact."""
+    values = np.random.default_rng(n).integers(0, 10, n).astype(np.float32)
+    expected, device_values, counts = values.reshape(-1, 256).sum(axis=1), cuda.to_device(values), []
+    for _ in range(TRIES):
+        sums = cuda.to_device(np.zeros(n // 256, np.float32))
+        kernel[n // 256, 256](device_values, sums)
+        counts.append(int((sums.copy_to_host() != expected).sum()))
+    return counts
+
+
+def orders_of_warps(blocks: int, threads: int, launches: int = 6) -> list[list[int]]:
+    """In which order the first 32 warps of a launch drew their tickets: place 0 came first."""
+    orders = []
+    for launch in range(launches + 1):
+        x = cuda.to_device(np.random.default_rng(launch).random(blocks * threads, dtype=np.float32))
+        counter, tickets = (
+            cuda.to_device(np.zeros(1, np.int32)),
+            cuda.to_device(np.zeros(blocks * threads // 32, np.int32)),
+        )
+        kernels.draw_tickets[blocks, threads](x, counter, tickets)
+        orders.append(np.argsort(tickets.copy_to_host())[:32].tolist())
+    return orders[1:]  # the first launch compiled
+
+
+def launches_to_count() -> dict[str, tuple[Any, Any, Any, tuple]]:
+    """Name -> (kernel, grid, block, arguments): small launches, each made once under the profiler."""
+    x, n = np.ones(1 << 16, np.float32), 1 << 16
+    values = np.random.default_rng(8).random(2048, dtype=np.float32)
+    found = {k.py_func.__name__: (k, n // 256, 256, (x, 200)) for k in WORK}
+    found |= {f"walk, {name}": (kernels.walk, n // 256, 256, (lengths, x)) for name, lengths in lengths_of(n).items()}
+    found["picture"] = (kernels.picture, (5, 4), (16, 16), (np.zeros((62, 76), np.int32),))
+    found |= {name: (kernel, 8, 256, (values, np.zeros(8, np.float32))) for name, kernel in REDUCTIONS.items()}
+    found["warp sums"] = (kernels.warp_sums, 8, 256, (values, np.zeros(64, np.float32)))
+    return found
+
+
+def read_counters() -> dict[str, dict[str, float]]:
+    """Runs this script under ncu, which counts each of `launches_to_count`."""
+    from autograder.simgpu.measurements.read_counters import launches_in, number
+
+    command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
+    command += ["--metrics", ",".join(METRICS.values()), sys.executable, __file__, "--launch"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    cases = launches_to_count()
+    rows = launches_in(done.stdout.splitlines(keepends=True), [kernel for kernel, *_ in cases.values()])
+    return {
+        name: {each: number(row[metric]) for each, metric in METRICS.items()}
+        for name, row in zip(cases, rows, strict=True)
+    }
+
+
+def measure() -> dict[str, Any]:
+    """All that needs no profiler."""
+    sizes = {"work": 1 << 25, "loops": 1 << 24, "reductions": 1 << 26}
+    return {
+        "what": f"Lesson 4's kernels, numba.cuda on one {cuda.get_current_device().name}, {time.strftime('%Y-%m')}",
+        "software": ", ".join(f"{each} {version(each)}" for each in ("numba", "numba-cuda", "numpy")),
+        "how_times": f"CUDA events, median of {REPEATS} launches, blocks of 256 threads",
+        "threads": sizes,
+        "milliseconds": {
+            "work": times_of_work(sizes["work"], 2000),
+            "loops": times_of_loops(sizes["loops"]),
+            "reductions": times_of_reductions(sizes["reductions"]),
+        },
+        "how_wrong": f"of 65,536 sums, in each of {TRIES} launches",
+        "wrong_sums": {name: wrong_sums(kernel, 1 << 24) for name, kernel in WITHOUT_BARRIERS.items()},
+        "how_orders": "the order in which the first 32 warps of a launch came to an atomic, in six launches",
+        "orders": {"one block of 1024": orders_of_warps(1, 1024), "32 blocks of 32": orders_of_warps(32, 32)},
+    }
+
+
+def main(arguments: list[str]) -> None:
+    """Measures and writes the table; what was not asked for stays as it is."""
+    if "--launch" in arguments:
+        for kernel, grid, block, given in launches_to_count().values():
+            kernel[grid, block](*(cuda.to_device(each) if isinstance(each, np.ndarray) else each for each in given))
+            cuda.synchronize()
+        return
+    targets = [each for each in arguments if not each.startswith("--")]
+    target = Path(targets[0]) if targets else RESULT
+    known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+    if "--counters" in arguments:
+        known |= {"how_counters": "Nsight Compute, --clock-control none", "counters": read_counters()}
+    else:
+        known |= measure()
+    text = re.sub(
+        r"\[[\d,\s]+\]", lambda found: "[" + " ".join(found[0][1:-1].split()) + "]", json.dumps(known, indent=2)
+    )
+    target.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,189 @@
+"""Lesson 4's kernels as they are measured: work for some threads, loops of different lengths, sums of a block."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit(device=True)
+def busy(value, rounds):
+    while rounds > 0:
+        value = value * np.float32(0.5) + np.float32(1)
+        rounds -= 1
+    return value
+
+
+@cuda.jit
+def everyone(x, rounds):
+    i = cuda.grid(1)
+    x[i] = busy(x[i], rounds)
+
+
+@cuda.jit
+def every_32nd(x, rounds):
+    i = cuda.grid(1)
+    if i % 32 == 0:
+        x[i] = busy(x[i], rounds)
+
+
+@cuda.jit
+def the_first(x, rounds):
+    i = cuda.grid(1)
+    if i < x.size // 32:
+        x[i] = busy(x[i], rounds)
+
+
+@cuda.jit
+def walk(lengths, out):
+    i = cuda.grid(1)
+    out[i] = busy(out[i], lengths[i])
+
+
+@cuda.jit
+def four_ways(x, rounds):
+    i = cuda.grid(1)
+    if i % 4 == 0:
+        x[i] = busy(x[i], rounds)
+    elif i % 4 == 1:
+        x[i] = busy(x[i] + np.float32(1), rounds)
+    elif i % 4 == 2:
+        x[i] = busy(x[i] + np.float32(2), rounds)
+    else:
+        x[i] = busy(x[i] + np.float32(3), rounds)
+
+
+@cuda.jit
+def picture(out):
+    column, row = cuda.grid(2)
+    if row < out.shape[0] and column < out.shape[1]:
+        out[row, column] = 1
+
+
+@cuda.jit
+def doubling(values, sums):
+    part = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 1
+    while step < 256:
+        if t % (2 * step) == 0:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step *= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
+def packed(values, sums):
+    part = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 1
+    while step < 256:
+        at = 2 * step * t
+        if at < 256:
+            part[at] += part[at + step]
+        cuda.syncthreads()
+        step *= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
+def halving(values, sums):
+    part = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 128
+    while step > 0:
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
+def warp_sums(values, sums):
+    i = cuda.grid(1)
+    total = values[i]
+    step = 16
+    while step > 0:
+        total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+        step //= 2
+    if cuda.laneid == 0:
+        sums[i // 32] = total
+
+
+@cuda.jit
+def shuffled_block(values, sums):
+    part = cuda.shared.array(8, np.float32)
+    t = cuda.threadIdx.x
+    total = values[cuda.grid(1)]
+    step = 16
+    while step > 0:
+        total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+        step //= 2
+    if t % 32 == 0:
+        part[t // 32] = total
+    cuda.syncthreads()
+    if t == 0:
+        for warp in range(1, 8):
+            total += part[warp]
+        sums[cuda.blockIdx.x] = total
+
+
+@cuda.jit
+def without_the_last_barriers(values, sums):
+    """The old trick: as soon as one warp is left, nobody waits any more."""
+    part = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 128
+    while step > 0:
+        if t < step:
+            part[t] += part[t + step]
+        if step > 32:
+            cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
+def last_warp_written_out(values, sums):
+    """The same trick as old books print it: six additions in a row, with no loop and no barrier."""
+    part = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 128
+    while step > 32:
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t < 32:
+        part[t] += part[t + 32]
+        part[t] += part[t + 16]
+        part[t] += part[t + 8]
+        part[t] += part[t + 4]
+        part[t] += part[t + 2]
+        part[t] += part[t + 1]
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
+def draw_tickets(x, counter, tickets):
+    i = cuda.grid(1)
+    value = x[i]
+    if i % 32 == 0 and value >= 0:
+        tickets[i // 32] = cuda.atomic.add(counter, 0, 1)
