@@ -41,20 +41,22 @@ class Reading:
     def when(self) -> str:
         if self.rank_is_new == self.successor_is_new:
             return "a reads both after b has jumped" if self.rank_is_new else "a reads both before b jumps"
-        return "a reads the rank, b jumps, a reads the successor"
+        if self.successor_is_new:
+            return "a reads the rank, b jumps, a reads the successor"
+        return "b writes its rank, a reads both, b writes its successor"
 
 
-READINGS = (Reading(False, False), Reading(True, True), Reading(False, True))
+READINGS = (Reading(False, False), Reading(True, True), Reading(False, True), Reading(True, False))
 
 
 def jump_race(*, title: str) -> Figure:
-    """Draws the three things that node a may find in node b, a row each, and whether a's count agrees with its link."""
+    """Draws what node a may find in node b, a row each, and whether a's count agrees with its link."""
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
     for at, reading in enumerate(READINGS):
         _draw_reading(canvas, reading, Chain(MARGIN + 14, 100 + 92 * at, pitch=62), MARGIN + 300, NORMAL)
     said = "; ".join(_told(each) for each in READINGS)
-    return canvas.figure(760, 100 + 92 * 2 + 40, f"{title}. {said}.")
+    return canvas.figure(760, 100 + 92 * (len(READINGS) - 1) + 40, f"{title}. {said}.")
 
 
 def jump_race_frames() -> list[Figure]:
@@ -63,8 +65,8 @@ def jump_race_frames() -> list[Figure]:
     for shown in range(1, len(READINGS) + 1):
         canvas = Canvas()
         for at, reading in enumerate(READINGS[:shown]):
-            chain = Chain(50, 100 + 172 * at, pitch=112, radius=28, size=LARGE)
-            _draw_reading(canvas, reading, chain, 560, LEAST)
+            chain = Chain(40, 92 + 132 * at, pitch=104, radius=25, size=LARGE)
+            _draw_reading(canvas, reading, chain, 470, LEAST)
         frames.append(canvas.figure(WIDTH, HEIGHT, f"{'; '.join(_told(each) for each in READINGS[:shown])}."))
     return frames
 
