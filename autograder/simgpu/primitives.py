@@ -369,8 +369,9 @@ def check_order(
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
 
     `shadow` has a row per element: stamp and thread of the last write (negative: atomic), stamp, thread and breadth
-    of the reads since, and the two accesses' sites. Two accesses are in order when the earlier one's stamp lies
-    before the last barrier that both threads passed: of the warp, of the block, or of the grid.
+    of the reads since, and the two accesses' sites; then stamp, thread and site of the last ordinary write, which
+    atomics after it would hide. Two accesses are in order when the earlier one's stamp lies before the last barrier
+    that both threads passed: of the warp, of the block, or of the grid.
     """
     for first_lane in range(0, lanes.shape[0], WARP):
         slot = first_lane // threads_padded
@@ -394,8 +395,18 @@ def check_order(
             if wrote_at >= grid_sync and wrote_at > 0:
                 writer = np.int64(shadow[e, 1])
                 was_atomic = writer < 0
+                other_site = shadow[e, 5]
                 if was_atomic:
                     writer = -1 - writer
+                    if kind == ATOMIC and shadow[e, 7] >= grid_sync and shadow[e, 7] > 0:
+                        was_atomic = False  # atomics are in order among each other, not with the write before them
+                        wrote_at = shadow[e, 7]
+                        writer = np.int64(shadow[e, 8])
+                        other_site = shadow[e, 9]
+                elif kind == ATOMIC:
+                    shadow[e, 7] = wrote_at
+                    shadow[e, 8] = writer
+                    shadow[e, 9] = other_site
                 if writer != me and not (was_atomic and kind == ATOMIC):
                     base = grid_sync
                     scope = BETWEEN_BLOCKS
@@ -411,7 +422,7 @@ def check_order(
                             findings[RACE_LANE] = lane
                             findings[RACE_OTHER] = writer
                             findings[RACE_OTHER_WROTE] = 1
-                            findings[RACE_OTHER_SITE] = shadow[e, 5]
+                            findings[RACE_OTHER_SITE] = other_site
                         findings[RACE_COUNT] += 1
             read_at = shadow[e, 2]
             if kind != READ:
@@ -493,4 +504,4 @@ def check_reads_by_element(
     return True
 
 
-SHADOW_COLUMNS = 7
+SHADOW_COLUMNS = 10

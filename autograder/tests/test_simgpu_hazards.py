@@ -242,6 +242,30 @@ def test_the_widest_race_of_an_access_is_told_for_it_says_which_barrier_is_neede
     assert hazard.thread[1] // 2 != hazard.other_thread[1] // 2  # a warp is two rows of 16
 
 
+@cuda.jit
+def clears_the_total_that_all_blocks_add_to(a):
+    if cuda.grid(1) == 0:
+        a[0] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(a, 0, 1)
+
+
+@cuda.jit
+def each_block_clears_its_own_total(a):
+    if cuda.threadIdx.x == 0:
+        a[cuda.blockIdx.x] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(a, cuda.blockIdx.x, 1)
+
+
+def test_a_write_races_with_the_atomics_of_blocks_that_no_barrier_holds_back():
+    (hazard,) = profile(clears_the_total_that_all_blocks_add_to)[3, 64](np.zeros(3, np.float32)).hazards
+    assert (hazard.kind, hazard.severity, hazard.occurrences) == ("race", "error", 128)
+    assert hazard.text == "cuda.atomic.add(a, 0, 1)" and hazard.other_line.number == hazard.line.number - 2
+    assert profile(clears_the_total_that_all_blocks_add_to)[1, 64](np.zeros(3, np.float32)).hazards == ()
+    assert profile(each_block_clears_its_own_total)[3, 64](np.zeros(3, np.float32)).hazards == ()
+
+
 def test_uninitialised_device_memory_is_reported_until_it_is_written():
     array = cuda.device_array(64, np.float32)
 
