@@ -12,7 +12,7 @@ from autograder.figures.heat import heat_colour, heat_map
 from autograder.figures.journey import Step, journey
 from autograder.figures.lanes import arrivals, shuffle_tree
 from autograder.figures.marks import Row, marks
-from autograder.figures.masks import lockstep, tree_steps
+from autograder.figures.masks import lockstep, tree_steps, who_works
 from autograder.figures.memories import memories
 from autograder.figures.operands import operands
 from autograder.figures.partition import partition
@@ -59,4 +59,5 @@ __all__ = [
     "thread_map",
     "tree_steps",
     "warp_walk",
+    "who_works",
 ]
