@@ -1,0 +1,182 @@
+"""Lab 3 holds what its files promise: wrong answers fail as their first lines say, right ones earn full marks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from autograder.device import Run, RunRequest, Uninitialised
+from autograder.grading.grade import check_submission
+from autograder.grading.labs import load_lab, spec_of
+from autograder.grading.worker import Worker
+from autograder.language import parse_program, read_submission
+from autograder.language.source import Submission, submission_from_cells
+from autograder.simgpu.device import SimulatedDevice
+from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions" / "lab03_transpose_and_layout"
+WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
+RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
+LAB = load_lab("lab03_transpose_and_layout")
+SPEC = spec_of("lab03_transpose_and_layout")
+BASELINE = read_submission(LAB.folder / "baseline.py")
+
+IN_PLACE = """
+
+@cuda.jit
+def swap_tiles_kernel(a):
+    one = cuda.shared.array((TILE, PADDED), float32)
+    other = cuda.shared.array((TILE, PADDED), float32)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    row = cuda.blockIdx.y * TILE + y
+    col = cuda.blockIdx.x * TILE + x
+    across_row = cuda.blockIdx.x * TILE + y
+    across_col = cuda.blockIdx.y * TILE + x
+    side = a.shape[0]
+    if cuda.blockIdx.x < cuda.blockIdx.y:
+        return
+    if row < side and col < side:
+        one[y, x] = a[row, col]
+    if across_row < side and across_col < side:
+        other[y, x] = a[across_row, across_col]
+    cuda.syncthreads()
+    if across_row < side and across_col < side:
+        a[across_row, across_col] = one[x, y]
+    if row < side and col < side:
+        a[row, col] = other[x, y]
+
+
+def transpose_in_place(a):
+    tiles = math.ceil(a.shape[0] / TILE)
+    swap_tiles_kernel[(tiles, tiles), (TILE, TILE)](a)
+"""
+LAUNCH_IN_PLACE = IN_PLACE[IN_PLACE.index("    tiles = ") :]
+WRONG_IN_PLACE = {  # what is replaced by what; the hint, or none where the message says it all
+    "no_barrier": (("    cuda.syncthreads()\n", ""), "overwritten_before_read"),
+    "both_halves": (("    if cuda.blockIdx.x < cuda.blockIdx.y:\n        return\n", ""), "pairs_swapped_twice"),
+    "a_copy_first": ((LAUNCH_IN_PLACE, "    transpose(cuda.to_device(a.copy_to_host()), a)\n"), ""),
+}
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    with Worker(request.param) as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path: Path, worker: Worker) -> None:
+    checks, hint = promised(path)
+    result = check_submission(LAB, path, worker=worker)
+    assert not result.error and not result.flags, report(result)
+    assert failed_checks(result) == checks, report(result)
+    assert hints(result) == {hint}, report(result)
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
+def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
+    result = check_submission(LAB, path, worker=worker)
+    assert result.outcome == "passed" and not result.flags, report(result)
+    assert sum(each.points for each in result.checks if not each.bonus) == LAB.points, report(result)
+    assert not hints(result), report(result)
+
+
+def test_the_solution_earns_full_marks_and_the_whole_bonus(worker: Worker) -> None:
+    result = check_submission(LAB, SOLUTIONS / "lab.ipynb", worker=worker)
+    assert result.outcome == "passed" and not result.flags, report(result)
+    assert result.points == sum(each.points for each in LAB.checks), report(result)
+
+
+def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:
+    result = check_submission(LAB, LAB.notebook, worker=worker)
+    assert not result.error, report(result)
+    assert failed_checks(result) == {LAB.checks[0].name}, report(result)
+    assert {each.outcome for each in result.checks[1:]} == {"not run"}, report(result)
+    assert result.points == 0
+
+
+def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.read(LAB.notebook, as_version=4)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LAB.folder)}}).execute()
+    shown = "".join(str(output) for output in notebook.cells[-1].outputs)
+    assert "are transposed" in shown
+
+
+def in_place(*replaced: tuple[str, str]) -> Submission:
+    """A right answer to the required parts with a transpose in place in which some text is replaced."""
+    text = IN_PLACE
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8") + text
+    return submission_from_cells("in_place.py", [("in_place.py", code)], is_notebook=False)
+
+
+def test_another_transpose_in_place_earns_the_bonus() -> None:
+    with Worker("simulated") as worker:
+        result = check_submission(LAB, in_place(), worker=worker)
+    assert result.points == sum(each.points for each in LAB.checks), report(result)
+
+
+@pytest.mark.parametrize("name", WRONG_IN_PLACE)
+def test_a_wrong_transpose_in_place_costs_the_bonus_alone_and_says_why(name: str) -> None:
+    (old, new), hint = WRONG_IN_PLACE[name]
+    with Worker("simulated") as worker:
+        result = check_submission(LAB, in_place((old, new)), worker=worker)
+    assert result.outcome == "passed" and result.points == LAB.points, report(result)
+    assert result.checks[-1].outcome == "failed"
+    assert hints(result) == ({hint} if hint else set()), report(result)
+
+
+def test_every_check_is_failed_by_some_wrong_answer() -> None:
+    required = {each.name for each in LAB.checks if not each.bonus}
+    assert set().union(*(promised(path)[0] for path in WRONG)) == required
+
+
+def test_every_hint_is_given_to_some_wrong_answer() -> None:
+    given = {promised(path)[1] for path in WRONG} | {hint for _, hint in WRONG_IN_PLACE.values() if hint}
+    assert given == {each.name for each in LAB.hints}
+
+
+def baseline(request: RunRequest) -> Run:
+    return SimulatedDevice().run(parse_program(BASELINE), request)
+
+
+def test_the_baseline_transposes_right_and_without_any_tile() -> None:
+    a = np.arange(20 * 30, dtype=np.float32).reshape(20, 30)
+    run = baseline(RunRequest("transpose", {"a": a, "b": Uninitialised((30, 20), np.float32)}))
+    assert np.array_equal(run.outputs["b"], a.T) and not run.counters.shared_load_requests
+
+
+def test_the_baseline_lets_points_fall_as_they_lie_a_sector_for_each() -> None:
+    points = np.random.default_rng(1).uniform(-1, 1, (256, SPEC.FIELDS)).astype(np.float32)
+    request = RunRequest("fall", {"points": points, "dt": 0.01, "steps": 3})
+    run = baseline(request)
+    assert np.allclose(run.outputs["points"], SPEC.fallen(request)[0], atol=1e-5)
+    assert run.counters.global_load_sectors_per_request == 32
+
+
+def test_the_expected_fall_is_that_of_its_steps_one_by_one() -> None:
+    points = np.random.default_rng(2).uniform(-1, 1, (5, SPEC.FIELDS)).astype(np.float32)
+    moved = points.astype(np.float64)
+    for _ in range(7):
+        moved[:, SPEC.SPEED] -= SPEC.GRAVITY * 0.01
+        moved[:, SPEC.HEIGHT] += moved[:, SPEC.SPEED] * 0.01
+    request = RunRequest("fall", {"points": points, "dt": 0.01, "steps": 7})
+    np.testing.assert_allclose(SPEC.fallen(request)[0], moved, rtol=1e-12)
+
+
+def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
+    notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
+    prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)

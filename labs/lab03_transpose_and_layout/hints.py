@@ -1,0 +1,528 @@
+"""Lab 3's known misconceptions, recognised by what the kernels did and never by how their source reads.
+
+Each is one function whose name is the misconception's and whose docstring is what the student reads, with numbers from
+the evidence filled in; it returns whether the evidence fits. They stand in the order of the checks they go with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.device import RunRequest
+from autograder.grading import Attempt
+from autograder.grading.evidence import Evidence, recogniser
+from autograder.grading.labs import spec_of
+from autograder.simgpu.hazards import Hazard
+
+spec = spec_of("lab03_transpose_and_layout")
+TILES = (4, 8, 16, 32, 64)  # sides that students choose
+BLOCK_ROWS = (2, 4, 8, 16)  # heights of a block that is lower than its tile
+MULTIPROCESSORS = 132  # of an H200
+Matrix = np.ndarray
+
+
+class TransposeEvidence(Evidence):
+    """What the last run showed of b = a.T, with a (rows, columns)."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt)
+        self.a = self.request.arguments["a"]
+        self.rows, self.columns = self.a.shape
+
+    def elsewhere(self, rows: int, columns: int) -> TransposeEvidence:
+        """What another transpose shows on the simulated GPU: an experiment, to tell two misconceptions apart."""
+        attempt, trials = self.attempt, list(self.trials)
+        attempt.simulate(spec.transposing(attempt, rows, columns), may_fault=True)
+        other = type(self)(attempt)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return other
+
+    @property
+    def goes_well_when_square(self) -> bool:
+        square = self.elsewhere(41, 41)
+        return square.run.fault is None and not square.found("out_of_bounds")
+
+    def gave(self, formula: Callable[[Matrix], Matrix]) -> bool:
+        """Whether the wrong output is exactly this formula of the input."""
+        wrong = self.attempt.wrong
+        if wrong is None or wrong.problem:
+            return False
+        with np.errstate(over="ignore"):
+            guess = formula(self.a)
+        return guess.shape == wrong.got.shape and bool(np.array_equal(guess, wrong.got))
+
+    @property
+    def shared_bytes(self) -> int:
+        launches = self.simulated.launches
+        return launches[0].shared_bytes if launches else 0
+
+    def on_tiles(self, kind: str) -> tuple[Hazard, ...]:
+        """Hazards of this kind on shared arrays."""
+        return tuple(each for each in self.found(kind) if each.array not in "ab")
+
+    @property
+    def has_a_row_too_many(self) -> bool:
+        """Whether the tile is one or two rows or columns larger than a square."""
+        return self.shared_bytes // 4 in {tile * (tile + extra) for tile in TILES for extra in (1, 2)}
+
+    @property
+    def stores_collide(self) -> bool:
+        """Whether threads store into one element of a tile from one source line."""
+        return any(each.line == each.other_line for each in self.on_tiles("race") if each.severity == "error")
+
+    @property
+    def stored(self) -> Matrix:
+        """Which elements of b were written."""
+        return self.run.written["b"]
+
+    @property
+    def grid_along_wrong_axes(self) -> bool:
+        """Whether long matrices come out in part, tall ones and wide ones, where a square one comes out whole."""
+        tall, wide, square = (self.elsewhere(*shape) for shape in ((128, 32), (32, 128), (128, 128)))
+        return not tall.stored.all() and not wide.stored.all() and bool(square.stored.all())
+
+    @property
+    def store_sectors(self) -> float:
+        """Sectors per global store request."""
+        return self.simulated.counters.global_store_sectors_per_request
+
+    @property
+    def lanes(self) -> float:
+        """Useful float32 in each global load request."""
+        counters = self.simulated.counters
+        return counters.global_load_useful_bytes / 4 / max(1, counters.global_load_requests)
+
+
+class FallEvidence(Evidence):
+    """What the last run showed of points that fall."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt)
+        arguments = self.request.arguments
+        self.points, self.dt, self.steps = (arguments[name] for name in ("points", "dt", "steps"))
+        self.launches = [each.kernel for each in self.run.launches]
+
+    def came_to(self, moved: Matrix) -> bool:
+        """Whether the points are where this float64 array has them, as far as float32 tells."""
+        wrong = self.attempt.wrong
+        return wrong is not None and not wrong.problem and bool(np.allclose(wrong.got, moved, rtol=1e-4, atol=1e-4))
+
+    def fallen(
+        self, steps: int | None = None, height: int = spec.HEIGHT, speed: int = spec.SPEED, sign: int = 1
+    ) -> Matrix:
+        """The points after so many steps, if these were the fields, and gravity had this sign."""
+        steps, moved = self.steps if steps is None else steps, self.points.astype(np.float64)
+        moved[:, speed] -= sign * steps * spec.GRAVITY * self.dt
+        moved[:, height] += steps * self.points[:, speed] * self.dt
+        moved[:, height] -= sign * spec.GRAVITY * self.dt**2 * steps * (steps + 1) / 2
+        return moved
+
+
+def large_transpose(attempt: Attempt) -> RunRequest:
+    """A transpose as large as the one that is timed; one block shows the launch."""
+    return replace(spec.transposing(attempt, spec.SPEED_SIDE, spec.SPEED_SIDE), sample_blocks=1)
+
+
+def many_points(attempt: Attempt) -> RunRequest:
+    """As many points as those whose fall is timed, for one step."""
+    return replace(spec.falling(attempt, spec.FALL_POINTS, 1), sample_blocks=1)
+
+
+endless = recogniser(Evidence)
+misconception = recogniser(TransposeEvidence, large_transpose)
+slip = recogniser(FallEvidence, many_points)
+
+
+# ---- part 1: right_on_whole_tiles, waits_for_its_tile ----------------------------------------------------------------
+
+
+@endless()
+def endless_loop(seen: Evidence) -> bool:
+    """A loop never ends: does anything in its body change what its condition looks at?"""
+    return seen.never_ended
+
+
+@misconception("right_on_whole_tiles")
+def never_launched(seen: TransposeEvidence) -> bool:
+    """No kernel was launched: transpose_kernel[grid, block] starts when it is called with its arguments, (a, b)."""
+    return seen.never_launched
+
+
+@misconception("right_on_whole_tiles")
+def block_too_large(seen: TransposeEvidence) -> bool:
+    """A block has at most 1,024 threads: with one thread an element of a tile, that is a tile of 32 x 32. A larger tile
+    needs threads that take several elements each."""
+    return seen.run.fault is not None and "threads; a GPU takes at most" in seen.run.fault.message
+
+
+@misconception("right_on_whole_tiles")
+def too_much_shared_memory(seen: TransposeEvidence) -> bool:
+    """The tile is larger than a block's share of the memory on the chip. It need not be: a warp's 32 lanes fill whole
+    sectors from 8 elements a row on."""
+    return seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
+
+
+@misconception("right_on_whole_tiles")
+def shape_not_constant(seen: TransposeEvidence) -> bool:
+    """Numba has to know a shared array's shape when it compiles the kernel, and takes names and numbers there, but no
+    sums of names. Work the shape out in a line of its own, outside the kernel."""
+    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+
+
+@misconception("right_on_whole_tiles")
+def copied_not_transposed(seen: TransposeEvidence) -> bool:
+    """B is A as it was. Both the tile's place and the place within the tile have to turn over: row becomes column."""
+    return seen.gave(lambda a: a)
+
+
+def _in_tiles(a: Matrix, side: int) -> Matrix:
+    """The matrix as [tile row, row, tile column, column]."""
+    return a.reshape(a.shape[0] // side, side, a.shape[1] // side, side)
+
+
+@misconception("right_on_whole_tiles")
+def tiles_stay_in_place(seen: TransposeEvidence) -> bool:
+    """Each tile is turned over, and lies where it was in A. The tile of block (x, y) belongs to the place of block (y, x):
+    for the store, blockIdx.x gives the row and blockIdx.y the column."""
+    return any(seen.gave(lambda a, t=t: _in_tiles(a, t).transpose(0, 3, 2, 1).reshape(a.shape)) for t in TILES[:-1])
+
+
+@misconception("right_on_whole_tiles")
+def tiles_not_turned(seen: TransposeEvidence) -> bool:
+    """Each tile has come to its place in B, and its elements lie in it as they did in A. What one thread stores, another
+    one has loaded: read the tile with x and y exchanged."""
+    return any(seen.gave(lambda a, t=t: _in_tiles(a, t).transpose(2, 1, 0, 3).reshape(a.shape)) for t in TILES[:-1])
+
+
+@misconception("right_on_whole_tiles")
+def low_precision(seen: TransposeEvidence) -> bool:
+    """The elements arrive rounded to about three digits: a tile of float16 has 11 bits for them. Keep it in float32."""
+    return seen.gave(lambda a: a.T.astype(np.float16).astype(np.float32))
+
+
+@misconception("right_on_whole_tiles")
+def block_is_not_the_tile(seen: TransposeEvidence) -> bool:
+    """Some elements of each tile are left out: {seen.block[0]} x {seen.block[1]} threads that move one element each do not
+    cover the tile. Make the block as large as the tile, or let each thread move several."""
+    along_tiles = np.zeros_like(seen.stored)
+    for tile, height in ((t, h) for t in TILES for h in BLOCK_ROWS if h < t):
+        along_tiles[:] = (np.arange(len(along_tiles)) % tile < height)[:, np.newaxis]
+        if np.array_equal(along_tiles, seen.stored):
+            return True
+    return bool(seen.on_tiles("uninitialised_read"))
+
+
+@misconception("waits_for_its_tile")
+def tile_filled_many_times(seen: TransposeEvidence) -> bool:
+    """Several threads store into the same element of the tile. Share the loading out, so that each element is loaded and
+    stored once."""
+    return seen.stores_collide
+
+
+@misconception("waits_for_its_tile")
+def barrier_missing(seen: TransposeEvidence) -> bool:
+    """Threads read of the tile what others may still be loading. cuda.syncthreads() belongs between the two: it waits for
+    all warps of the block, where cuda.syncwarp() waits for one."""
+    return not seen.stores_collide and bool(seen.elsewhere(16, 16).on_tiles("race"))  # one tile for each block
+
+
+@misconception("waits_for_its_tile")
+def second_barrier_missing(seen: TransposeEvidence) -> bool:
+    """Fast threads load the next tile while slow ones still read this one. A block that takes several tiles in turn
+    needs a barrier after each as well as within."""
+    return bool(seen.on_tiles("race")) and not seen.elsewhere(16, 16).on_tiles("race")
+
+
+# ---- part 2: any size ------------------------------------------------------------------------------------------------
+
+
+@misconception("stays_inside_its_arrays")
+def square_only(seen: TransposeEvidence) -> bool:
+    """One size is used for rows and columns alike: a matrix of 41 x 41 goes well, and one of {seen.rows} x {seen.columns}
+    does not. Take both from a.shape."""
+    return bool(seen.found("out_of_bounds", "a")) and seen.goes_well_when_square
+
+
+@misconception("stays_inside_its_arrays")
+def guards_b_with_the_sizes_of_a(seen: TransposeEvidence) -> bool:
+    """The store asks whether its row is one of A's, and it writes to B, which has as many rows as A has columns. Each
+    guard takes the sizes of the array that it guards."""
+    return not seen.found("out_of_bounds", "a") and seen.goes_well_when_square
+
+
+@misconception("stays_inside_its_arrays")
+def loads_without_guard(seen: TransposeEvidence) -> bool:
+    """The last tiles stick out over the edge of A, and what is not there is loaded all the same. Load only what has a row
+    and a column in A."""
+    return bool(seen.found("out_of_bounds", "a")) and not seen.goes_well_when_square
+
+
+@misconception("stays_inside_its_arrays")
+def stores_without_guard(seen: TransposeEvidence) -> bool:
+    """Threads write beyond the edge of B. What a thread stores is not what it loaded: the store needs a guard of its own,
+    for its own row and column."""
+    return {each.array for each in seen.found("out_of_bounds")} == {"b"} and not seen.goes_well_when_square
+
+
+@misconception("brings_every_thread_to_its_barrier")
+def barrier_in_a_branch(seen: TransposeEvidence) -> bool:
+    """The barrier stands where only some threads of a block come by, and those wait for the others in vain. Keep the
+    branch around loading alone."""
+    return bool(seen.found("divergent_barrier"))
+
+
+@misconception("right_on_any_size")
+def leaves_with_something_to_store(seen: TransposeEvidence) -> bool:
+    """In tiles at the edge, threads that had nothing to load store nothing, though some of them have something to store.
+    The two questions are separate, and so are their answers: at the edge a tile is not square."""
+
+    def both_inside(tile: int) -> Matrix:
+        row, col = np.indices(seen.stored.shape)
+        in_tile_row, in_tile_col = row % tile, col % tile
+        loads_col, loads_row = row - in_tile_row + in_tile_col, col - in_tile_col + in_tile_row
+        return (loads_col < seen.columns) & (loads_row < seen.rows)
+
+    return not seen.stored.all() and any(np.array_equal(both_inside(tile), seen.stored) for tile in TILES)
+
+
+@misconception("right_on_any_size")
+def swapped_grid_axes(seen: TransposeEvidence) -> bool:
+    """There are enough blocks, but along the wrong axes: the first number of a grid belongs to x, and in the kernel x goes
+    along a row of A. So it takes A's columns, the second number of a.shape."""
+    return seen.grid_along_wrong_axes
+
+
+@misconception("right_on_any_size")
+def too_few_blocks(seen: TransposeEvidence) -> bool:
+    """The last rows or columns are left out: {seen.grid[0]} x {seen.grid[1]} blocks do not cover {seen.rows} x
+    {seen.columns} elements. Divide each size by the tile's and round up, not down."""
+    rows, columns = (int(self.sum()) for self in (seen.stored.any(axis=1), seen.stored.any(axis=0)))
+    corner = not seen.stored.all() and bool(seen.stored[:rows, :columns].all())
+    return corner and not seen.grid_along_wrong_axes
+
+
+# ---- part 3: counted work --------------------------------------------------------------------------------------------
+
+WHOLE_SECTORS = ("loads_whole_sectors", "stores_whole_sectors")
+
+
+@misconception(*WHOLE_SECTORS)
+def one_thread_a_block(seen: TransposeEvidence) -> bool:
+    """A block of {seen.block[0]} x {seen.block[1]} threads is one warp that is mostly empty, and a request that wants one
+    number moves a whole sector for it. Give blocks some hundred threads, 32 of them side by side."""
+    return seen.lanes <= 2
+
+
+@misconception("loads_whole_sectors", "stores_whole_sectors", "faster_than_the_first_transpose")
+def tile_too_small(seen: TransposeEvidence) -> bool:
+    """Blocks of {seen.block[0]} x {seen.block[1]} threads are small: rows of 4 elements use half a sector, and the start of
+    a block costs as much for 64 elements as for 1,024. Take tiles of 32."""
+    return seen.shared_bytes > 0 and 2 < seen.block[0] * seen.block[1] <= 64
+
+
+@misconception(*WHOLE_SECTORS)
+def no_tile(seen: TransposeEvidence) -> bool:
+    """Without a tile one side goes down the columns, whichever way round: neighbouring threads load neighbours and store
+    into different rows, or the other way. In shared memory the corner can be turned between the two."""
+    return seen.shared_bytes == 0 and seen.lanes > 2
+
+
+@misconception("stores_whole_sectors")
+def corner_not_turned(seen: TransposeEvidence) -> bool:
+    """The data goes through a tile and is still stored down the columns of B: each thread stores the element that it
+    loaded. Let consecutive x store neighbours of B's row, and fetch from the tile what belongs there."""
+    return seen.shared_bytes > 0 and seen.store_sectors > 8
+
+
+@misconception("loads_whole_sectors")
+def loads_down_the_columns(seen: TransposeEvidence) -> bool:
+    """The stores go along rows and the loads down the columns of A. While it loads, a thread may take any element of
+    the tile: let x go along A's row, and turn the corner when the tile is read."""
+    return seen.shared_bytes > 0 and seen.sectors > 8
+
+
+@misconception("meets_no_bank_conflicts")
+def padded_on_the_wrong_axis(seen: TransposeEvidence) -> bool:
+    """The tile has one row more than it needs, and its rows are as long as before: elements above one another still lie in
+    the same bank. It is each row that has to be longer, the last number of the shape."""
+    return seen.has_a_row_too_many
+
+
+@misconception("meets_no_bank_conflicts")
+def column_in_one_bank(seen: TransposeEvidence) -> bool:
+    """Elements above one another in the tile lie a multiple of its row apart, here in the same few of the 32 banks, and the
+    lanes take turns. Choose rows whose length takes the next row to other banks, one element longer for instance."""
+    return not seen.has_a_row_too_many
+
+
+@misconception("keeps_to_float32")
+def float64_by_accident(seen: TransposeEvidence) -> bool:
+    """Something is float64: a shared array of that type (or of Python's float), or a number such as 1.0 in a calculation,
+    which Numba takes for a float64. The tile can hold float32, and a transpose needs no arithmetic at all."""
+    return True
+
+
+# ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+
+@misconception("faster_than_the_first_transpose")
+def few_blocks(seen: TransposeEvidence) -> bool:
+    """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each
+    holds several blocks at a time. Give every tile a block of its own."""
+    return 0 < np.prod(seen.grid) < MULTIPROCESSORS
+
+
+# ---- part 5: layout --------------------------------------------------------------------------------------------------
+
+
+@slip("lets_every_point_fall")
+def fall_without_guard(seen: FallEvidence) -> bool:
+    """The last block has more threads than there are points left, and they work on points that do not exist. Compare the
+    index with heights.size first."""
+    return bool(seen.found("out_of_bounds"))
+
+
+@slip("lets_every_point_fall")
+def one_launch_for_all_steps(seen: FallEvidence) -> bool:
+    """All is right, and other kernels would see nothing of the steps in between: launch fall_kernel once for each."""
+    return seen.attempt.wrong is None and seen.launches.count("fall_kernel") < seen.steps
+
+
+@slip("lets_every_point_fall")
+def never_put_back(seen: FallEvidence) -> bool:
+    """The points are as they were: the steps worked on a copy in another layout, which has to go back into `points` after
+    the last one."""
+    return seen.came_to(seen.points)
+
+
+@slip("lets_every_point_fall")
+def wrong_fields(seen: FallEvidence) -> bool:
+    """Other fields have changed than height and speed, which are columns 2 and 5 of `points`, in this order."""
+    fields = range(spec.FIELDS)
+    return any(
+        seen.came_to(seen.fallen(height=height, speed=speed))
+        for height in fields
+        for speed in fields
+        if height != speed and (height, speed) != (spec.HEIGHT, spec.SPEED)
+    )
+
+
+@slip("lets_every_point_fall")
+def height_before_speed(seen: FallEvidence) -> bool:
+    """The height moves with the speed from before the step. The rule asks for the new one: first the speed, then
+    the height."""
+    moved = seen.fallen()
+    moved[:, spec.HEIGHT] += spec.GRAVITY * seen.dt**2 * seen.steps
+    return seen.came_to(moved)
+
+
+@slip("lets_every_point_fall")
+def upwards(seen: FallEvidence) -> bool:
+    """The points fall upwards: heights grow upwards, so gravity takes away from the speed."""
+    return seen.came_to(seen.fallen(sign=-1))
+
+
+@slip("lets_every_point_fall")
+def wrong_number_of_steps(seen: FallEvidence) -> bool:
+    """The points are a step behind or ahead: for {seen.steps} steps, count how often the loop goes round."""
+    return any(seen.came_to(seen.fallen(seen.steps + more)) for more in (-1, 1) if seen.steps + more)
+
+
+@slip("lets_every_point_fall")
+def last_points_left_out(seen: FallEvidence) -> bool:
+    """The first points fall and the last ones do not: divide their number by the block's threads and round up, not down."""
+    wrong = seen.attempt.wrong
+    if wrong is None or wrong.problem:
+        return False
+    missed = wrong.wrong.any(axis=1)
+    first = int(missed.argmax())
+    return first > 0 and bool(missed[first:].all()) and np.array_equal(wrong.got[first:], seen.points[first:])
+
+
+@slip("lets_every_point_fall")
+def reshaped_not_transposed(seen: FallEvidence) -> bool:
+    """A reshaped array has other sizes and the same order of numbers: its rows are not the fields. To bring a field's
+    numbers side by side they have to move, which is what a transpose does."""
+    by_field = seen.points.reshape(spec.FIELDS, -1).astype(np.float64)
+    moved = by_field.copy()
+    moved[spec.SPEED] -= seen.steps * spec.GRAVITY * seen.dt
+    moved[spec.HEIGHT] += seen.steps * by_field[spec.SPEED] * seen.dt
+    moved[spec.HEIGHT] -= spec.GRAVITY * seen.dt**2 * seen.steps * (seen.steps + 1) / 2
+    return seen.came_to(moved.reshape(seen.points.shape))
+
+
+@slip("moves_only_what_a_step_needs")
+def structures_kept(seen: FallEvidence) -> bool:
+    """The steps work on the structures themselves. Heights lie eight numbers apart there, so that every height brings
+    a whole sector along, of which an eighth is used. Put each field's numbers side by side before the first step."""
+    return set(seen.launches) == {"fall_kernel"}
+
+
+@slip("moves_only_what_a_step_needs")
+def layout_changed_in_every_step(seen: FallEvidence) -> bool:
+    """The layout changes in every step, there and back. It stays good for all of them: once before the first step, and once
+    after the last."""
+    return len(seen.launches) >= 3 * seen.steps
+
+
+@slip("changes_the_layout_in_whole_sectors")
+def field_by_field(seen: FallEvidence) -> bool:
+    """The structures are taken apart one field at a time, and each time every sector is moved for one number in it. A
+    tile brings a sector in once and has all eight: your transpose of part 1 does just that."""
+    return len(seen.launches) - seen.steps > 2
+
+
+@slip("falls_in_float32")
+def float64_in_the_step(seen: FallEvidence) -> bool:
+    """A step computes in float64 and rounds what it stores. A Python float such as `dt` is a float64 in a kernel, and so
+    is a constant that was never told otherwise: np.float32(dt) on the host, np.float32(9.81) for gravity."""
+    return True
+
+
+@slip("faster_over_many_steps")
+def few_blocks_for_many_points(seen: FallEvidence) -> bool:
+    """A step has so few blocks that most of the GPU has nothing to do: one thread for each point makes thousands of blocks,
+    and the GPU takes them in turn."""
+    steps = [each for each in seen.run.launches if each.kernel == "fall_kernel"]
+    return any(np.prod(each.grid) < MULTIPROCESSORS for each in steps)
+
+
+# ---- bonus: in place -------------------------------------------------------------------------------------------------
+
+
+class InPlaceEvidence(Evidence):
+    """What the last run showed of a matrix that was to be turned over where it lies."""
+
+    @property
+    def races(self) -> bool:
+        return any(each.severity == "error" for each in self.found("race"))
+
+    @property
+    def races_within_a_block(self) -> bool:
+        """Whether a matrix of one tile shows a race as well."""
+        attempt, trials = self.attempt, list(self.trials)
+        a = attempt.integers(1, 60_000, (16, 16), np.float32)
+        attempt.simulate(replace(self.request, arguments={"a": a}), may_fault=True)
+        alone = InPlaceEvidence(attempt)
+        attempt.trials[:] = trials
+        return alone.races
+
+
+in_place = recogniser(InPlaceEvidence)
+
+
+@in_place("transposes_in_place")
+def overwritten_before_read(seen: InPlaceEvidence) -> bool:
+    """An element is overwritten before the thread that needs it has read it. A block has to hold all that it will overwrite
+    in shared memory, and to have waited, before it stores anything."""
+    return seen.races and seen.races_within_a_block
+
+
+@in_place("transposes_in_place")
+def pairs_swapped_twice(seen: InPlaceEvidence) -> bool:
+    """Two blocks work on the same tiles: the one above the diagonal and the one below it. A pair of tiles belongs to one
+    block, which moves both; the other has nothing to do."""
+    return seen.races and not seen.races_within_a_block

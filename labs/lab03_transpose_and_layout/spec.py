@@ -1,0 +1,360 @@
+"""Lab 3, transpose and layout: START HERE to see what is asked for. Thresholds first, then the checks by part.
+
+A transpose moves numbers and computes nothing, so every element must come out exactly. Whatever depends on the order of
+threads is judged on the simulated GPU, also where there is a real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.device import Run, RunRequest, Uninitialised
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check
+from autograder.grading.products import expect_none
+from autograder.simgpu.counters import Counters, LineProfile
+
+# Bytes moved (32 a sector) over the bytes of the matrix: 1 where every sector that is fetched or stored is used whole, 8
+# where a warp goes down a column of float32, 2 where tiles are only four elements wide.
+MOVED_OVER_NEEDED = 1.25
+
+# A request of float32 to shared memory takes one wavefront if its lanes find their elements in different banks. A tile
+# of 32 x 32 read down its columns takes 32 (an H200 counts 63,488 conflicts for 2,048 requests; none with rows of 33). A
+# padded tile of 16 x 17 takes 2, for a warp holds two of its rows.
+CONFLICTS_PER_SHARED_REQUEST = 1.0
+
+SPEEDUP = 2.5
+NO_POINTS_AT = 1.5
+SPEED_SIDE = 2048  # a multiple of 32, see perfmodel's README
+SPEED_BLOCKS_SIMULATED = 4
+
+# A step needs two float32 of each point and changes both: 16 bytes. Moved by structures of eight float32 it is 128, a
+# sector for each access. An access too many (the speed read again after it was stored) is 4 bytes more.
+STEP_BYTES = 16
+STEP_MOVED_OVER_NEEDED = 1.5
+
+# To take structures apart and put them together again, all 32 bytes of each point are read and written, twice. Fetching
+# the two fields alone takes no fewer sectors, for a point is a sector.
+LAYOUT_BYTES = 128
+LAYOUT_MOVED_OVER_NEEDED = 1.25
+
+FALL_SPEEDUP = 1.5
+FALL_NO_POINTS_AT = 1.0
+FALL_POINTS = 2**18
+FALL_STEPS = 32
+
+WORK_LIMIT = 20_000_000  # units of simulated work in one run, many times what a right answer needs
+SPEED_WORK_LIMIT = 100_000_000
+
+WHOLE = ((64, 64), (128, 128))  # rows, columns: whole tiles of 8, 16, 32 and 64
+RAGGED = ((75, 41), (37, 106))  # no tile divides them; one tall, one wide
+TINY = ((1, 1), (1, 9), (7, 1), (3, 2))
+LARGE = ((1090, 33), (34, 1100))  # more rows, or columns, than a block has threads
+COUNTED = (128, 192)  # rows start on sectors, so that counts are those of the pattern alone
+OUTSIDE = ("out_of_bounds", "negative_index")
+
+FIELDS, HEIGHT, SPEED = 8, 2, 5
+GRAVITY = 9.81
+FALLS = ((300, 2), (1000, 5), (1, 1))  # points, steps
+COUNTED_POINTS = 2048
+IN_PLACE_SIDES = (256, 70, 33, 1)  # the first one is counted: few of its tiles lie on the diagonal
+
+
+def transposing(attempt: Attempt, rows: int, columns: int) -> RunRequest:
+    """A call of the submission's `transpose` on a (rows, columns) matrix of whole numbers, and an unwritten result."""
+    a = attempt.integers(1, 60_000, (rows, columns), np.float32)
+    arguments = {"a": a, "b": Uninitialised((columns, rows), np.float32)}
+    return RunRequest("transpose", arguments, work_limit=WORK_LIMIT)
+
+
+def expect_transposed(attempt: Attempt, request: RunRequest, b: np.ndarray) -> None:
+    attempt.expect_close(b, request.arguments["a"].T.astype(np.float64), "b", tolerance=0.0)
+
+
+def falling(attempt: Attempt, points: int, steps: int) -> RunRequest:
+    """A call of the submission's `fall` on so many points with random fields; `dt` is a Python float."""
+    arguments = {"points": attempt.uniform((points, FIELDS), low=-10.0, high=10.0), "dt": 0.01, "steps": steps}
+    return RunRequest("fall", arguments, work_limit=WORK_LIMIT)
+
+
+def fallen(request: RunRequest) -> tuple[np.ndarray, np.ndarray]:
+    """Where the points are afterwards in float64, and the size of what was added up for each field (0: unchanged)."""
+    points, dt, steps = (request.arguments[name] for name in ("points", "dt", "steps"))
+    moved = points.astype(np.float64)
+    moved[:, SPEED] -= steps * GRAVITY * dt
+    moved[:, HEIGHT] += steps * points[:, SPEED] * dt - GRAVITY * dt**2 * steps * (steps + 1) / 2
+    magnitude = np.zeros_like(moved)
+    magnitude[:, SPEED] = np.abs(points[:, SPEED]) + steps * GRAVITY * dt
+    magnitude[:, HEIGHT] = np.abs(points[:, HEIGHT]) + steps * dt * magnitude[:, SPEED]
+    return moved, magnitude
+
+
+def expect_fallen(attempt: Attempt, request: RunRequest, points: np.ndarray) -> None:
+    moved, magnitude = fallen(request)
+    attempt.expect_close(points, moved, "points", magnitude=magnitude, terms=4 * request.arguments["steps"])
+
+
+def profiled_transpose(rng: np.random.Generator) -> RunRequest:
+    """The transpose whose counted work the report shows by source line."""
+    a = rng.uniform(-1, 1, (64, 64)).astype(np.float32)
+    return RunRequest("transpose", {"a": a, "b": Uninitialised((64, 64), np.float32)}, work_limit=WORK_LIMIT)
+
+
+LAB = Lab(
+    title="Transpose and layout: every sector used whole",
+    lesson="03_coalescing",
+    hours=4,
+    required=(
+        Required("transpose_kernel", "kernel", ("a", "b")),
+        Required("transpose", "host", ("a", "b")),
+        Required("fall_kernel", "kernel", ("heights", "speeds", "dt")),
+        Required("fall", "host", ("points", "dt", "steps")),
+    ),
+    baseline="baseline.py",
+    profile=profiled_transpose,
+)
+
+
+# ---- part 1: whole tiles ---------------------------------------------------------------------------------------------
+
+
+@check(points=2)
+def right_on_whole_tiles(attempt: Attempt) -> None:
+    """Whole tiles: square matrices that the tiles divide are transposed."""
+    for shape in WHOLE:
+        request = transposing(attempt, *shape)
+        expect_transposed(attempt, request, attempt.simulate(request).outputs["b"])
+
+
+@check(points=2, after=("right_on_whole_tiles",))
+def waits_for_its_tile(attempt: Attempt) -> None:
+    """Whole tiles: no thread reads of a tile what another one may not have stored yet."""
+    run = attempt.simulate(transposing(attempt, *WHOLE[-1]), may_fault=True)
+    expect_none(h for h in run.hazards if h.kind == "race" and h.severity == "error")
+
+
+# ---- part 2: any size ------------------------------------------------------------------------------------------------
+
+
+@check(points=2, after=("waits_for_its_tile",))
+def stays_inside_its_arrays(attempt: Attempt) -> None:
+    """Any size: no thread reads or writes outside an array, in a tall matrix or in a wide one."""
+    for shape in RAGGED:
+        run = attempt.simulate(transposing(attempt, *shape), may_fault=True)
+        expect_none(h for h in run.hazards if h.kind in OUTSIDE)
+
+
+@check(points=1, after=("waits_for_its_tile",))
+def brings_every_thread_to_its_barrier(attempt: Attempt) -> None:
+    """Any size: threads with nothing to load come to the barrier like the others."""
+    for shape in RAGGED:
+        run = attempt.simulate(transposing(attempt, *shape), may_fault=True)
+        expect_none(h for h in run.hazards if h.kind == "divergent_barrier")
+
+
+@check(points=3, after=("stays_inside_its_arrays", "brings_every_thread_to_its_barrier"))
+def right_on_any_size(attempt: Attempt) -> None:
+    """Any size: every element arrives, whatever the number of rows and columns; only B is written."""
+    for shape in (*RAGGED, *TINY, *LARGE):
+        request = transposing(attempt, *shape)
+        run = attempt.run(request)
+        expect_transposed(attempt, request, run.outputs["b"])
+        attempt.expect_inputs_unchanged(run)
+
+
+# ---- part 3: counted work --------------------------------------------------------------------------------------------
+
+
+def counted(attempt: Attempt) -> Run:
+    return attempt.simulate(transposing(attempt, *COUNTED))
+
+
+def worst_line(run: Run, count: Callable[[Counters], int]) -> str:
+    """The source line with most of what `count` reads, as a message ends with it."""
+    worst: LineProfile = max(run.lines, key=lambda line: count(line.counters))
+    return f"Most of them: {worst.line}: `{worst.text.strip()}`"
+
+
+def expect_whole_sectors(attempt: Attempt, run: Run, kind: str, sectors: int, each: float, worst: str) -> str:
+    """Fails the check where loads or stores (`kind`) move much more than the matrix has; else the line to show."""
+    moved = 32 * sectors / (4 * COUNTED[0] * COUNTED[1])
+    attempt.record(**{f"{kind}_bytes_moved_over_needed": moved, "limit": MOVED_OVER_NEEDED})
+    line = f"{each:.3g} sectors a {kind} request, {moved:.3g} times the bytes that the matrix has"
+    if moved > MOVED_OVER_NEEDED:
+        raise CheckFailed(f"{line}; at most {MOVED_OVER_NEEDED:g} times asked for. {worst}")
+    return f"{line}."
+
+
+@check(points=1, after=("waits_for_its_tile",))
+def loads_whole_sectors(attempt: Attempt) -> str:
+    """Counted work: the loads go along the rows of A, and move each byte of it once."""
+    run = counted(attempt)
+    worst = worst_line(run, lambda counters: counters.global_load_sectors)
+    sectors, each = run.counters.global_load_sectors, run.counters.global_load_sectors_per_request
+    return expect_whole_sectors(attempt, run, "load", sectors, each, worst)
+
+
+@check(points=2, after=("waits_for_its_tile",))
+def stores_whole_sectors(attempt: Attempt) -> str:
+    """Counted work: the stores go along the rows of B as well, and move each byte of it once."""
+    run = counted(attempt)
+    worst = worst_line(run, lambda counters: counters.global_store_sectors)
+    sectors, each = run.counters.global_store_sectors, run.counters.global_store_sectors_per_request
+    return expect_whole_sectors(attempt, run, "store", sectors, each, worst)
+
+
+@check(points=2, after=("waits_for_its_tile",))
+def meets_no_bank_conflicts(attempt: Attempt) -> str:
+    """Counted work: the lanes of a warp find their elements of the tile in different banks, row-wise and column-wise."""
+    run = counted(attempt)
+    counters = run.counters
+    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
+    each = conflicts / max(1, counters.shared_load_requests + counters.shared_store_requests)
+    attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST)
+    if each > CONFLICTS_PER_SHARED_REQUEST:
+        worst = worst_line(run, lambda c: c.shared_load_bank_conflicts + c.shared_store_bank_conflicts)
+        raise CheckFailed(
+            f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. {worst}"
+        )
+    return f"{each:.3g} bank conflicts a shared request."
+
+
+@check(points=1, after=("waits_for_its_tile",))
+def keeps_to_float32(attempt: Attempt) -> None:
+    """Counted work: tiles hold float32, and nothing is turned into float64 on its way."""
+    run = counted(attempt)
+    counters = run.counters
+    requests = counters.shared_load_requests + counters.shared_store_requests
+    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
+    wavefronts = counters.shared_load_wavefronts + counters.shared_store_wavefronts - conflicts
+    attempt.record(float64_operations=counters.float64_operations, wavefronts_without_conflicts=wavefronts)
+    if counters.float64_operations:
+        worst = worst_line(run, lambda each: each.float64_operations)
+        raise CheckFailed(f"{counters.float64_operations:,} operations in float64. {worst}")
+    if wavefronts > requests:
+        raise CheckFailed(
+            f"{requests:,} shared requests take {wavefronts:,} wavefronts without any bank conflict: "
+            "the tile's elements are wider than the 4 bytes of a float32."
+        )
+
+
+# ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+
+@check(
+    points=3, after=("right_on_any_size", "loads_whole_sectors", "stores_whole_sectors", "meets_no_bank_conflicts",
+                     "keeps_to_float32"),
+)  # fmt: skip
+def faster_than_the_first_transpose(attempt: Attempt) -> str:
+    """Speed: it is clearly faster than a transpose that stores down the columns."""
+    requests = [transposing(attempt, SPEED_SIDE, SPEED_SIDE) for _ in range(2)]
+    sample = {"sample_blocks": SPEED_BLOCKS_SIMULATED, "sample_seed": int(attempt.rng.integers(2**31))}
+    requests = [replace(each, work_limit=SPEED_WORK_LIMIT, **sample) for each in requests]
+
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        expect_transposed(attempt, request, outputs["b"])
+
+    return attempt.speedup(
+        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify, element_by_element=True
+    )
+
+
+# ---- part 5: layout --------------------------------------------------------------------------------------------------
+
+
+@check(points=2, after=("right_on_any_size",))
+def lets_every_point_fall(attempt: Attempt) -> None:
+    """Layout: after each number of steps all points are where they should be, other fields untouched; a launch a step."""
+    for points, steps in FALLS:
+        request = falling(attempt, points, steps)
+        attempt.expect_no_hazards(attempt.simulate(request, may_fault=True))
+        run = attempt.run(request)
+        expect_fallen(attempt, request, run.outputs["points"])
+        launches = sum(launch.kernel == "fall_kernel" for launch in run.launches)
+        if launches != steps:
+            raise CheckFailed(f"{launches} launches of fall_kernel for {steps} steps; a launch a step is asked for.")
+
+
+def fall_counted(attempt: Attempt, steps: int) -> Run:
+    return attempt.simulate(falling(attempt, COUNTED_POINTS, steps))
+
+
+def moved_bytes_a_point(run: Run) -> float:
+    return run.counters.requested_bytes / COUNTED_POINTS
+
+
+@check(points=2, after=("lets_every_point_fall",))
+def moves_only_what_a_step_needs(attempt: Attempt) -> str:
+    """Layout: a step moves the two fields that it works on, and no others."""
+    few, many = fall_counted(attempt, 1), fall_counted(attempt, 3)
+    moved = (moved_bytes_a_point(many) - moved_bytes_a_point(few)) / 2
+    attempt.record(bytes_a_point_and_step=moved, limit=STEP_BYTES * STEP_MOVED_OVER_NEEDED)
+    line = f"A step moves {moved:.3g} bytes for each point, of which it needs {STEP_BYTES}"
+    if moved > STEP_BYTES * STEP_MOVED_OVER_NEEDED:
+        raise CheckFailed(f"{line}; at most {STEP_BYTES * STEP_MOVED_OVER_NEEDED:g} asked for.")
+    return f"{line}."
+
+
+@check(points=2, after=("moves_only_what_a_step_needs", "loads_whole_sectors", "stores_whole_sectors"))
+def changes_the_layout_in_whole_sectors(attempt: Attempt) -> str:
+    """Layout: what comes before the first step and after the last moves each point in whole sectors, once each way."""
+    few, many = fall_counted(attempt, 1), fall_counted(attempt, 3)
+    moved = 1.5 * moved_bytes_a_point(few) - 0.5 * moved_bytes_a_point(many)
+    asked = LAYOUT_BYTES * LAYOUT_MOVED_OVER_NEEDED
+    attempt.record(layout_bytes_a_point=moved, limit=asked)
+    line = f"The changes of layout move {moved:.4g} bytes for each point; whole sectors take {LAYOUT_BYTES}"
+    if moved > asked:
+        raise CheckFailed(f"{line}, and at most {asked:g} are asked for.")
+    return f"{line}."
+
+
+@check(points=1, after=("lets_every_point_fall", "keeps_to_float32"))
+def falls_in_float32(attempt: Attempt) -> None:
+    """Layout: a step computes in float32, although `dt` comes as a Python float."""
+    run = fall_counted(attempt, 1)
+    doubles = run.counters.float64_operations
+    attempt.record(float64_operations=doubles)
+    if doubles:
+        worst = worst_line(run, lambda each: each.float64_operations)
+        hazards = [h for h in run.hazards if h.kind == "accidental_float64"]
+        raise CheckFailed(f"{doubles:,} operations in float64. {worst}", hazards=hazards)
+
+
+@check(
+    points=2, after=("faster_than_the_first_transpose", "changes_the_layout_in_whole_sectors", "falls_in_float32"),
+)  # fmt: skip
+def faster_over_many_steps(attempt: Attempt) -> str:
+    """Layout: many steps are clearly faster than on structures, all changes of layout included."""
+    requests = [falling(attempt, FALL_POINTS, FALL_STEPS) for _ in range(2)]
+    sample = {"sample_blocks": SPEED_BLOCKS_SIMULATED, "sample_seed": int(attempt.rng.integers(2**31))}
+    requests = [replace(each, work_limit=SPEED_WORK_LIMIT, **sample) for each in requests]
+
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        expect_fallen(attempt, request, outputs["points"])
+
+    return attempt.speedup(requests, threshold=FALL_SPEEDUP, no_points_at=FALL_NO_POINTS_AT, verify=verify)
+
+
+# ---- bonus: in place -------------------------------------------------------------------------------------------------
+
+
+@check(points=4, after=("faster_than_the_first_transpose",), bonus=True)
+def transposes_in_place(attempt: Attempt) -> str:
+    """Bonus: `transpose_in_place(a)` turns a square matrix over without a second one, each element moved once."""
+    for side in IN_PLACE_SIDES:
+        a = attempt.integers(1, 60_000, (side, side), np.float32)
+        run = attempt.simulate(RunRequest("transpose_in_place", {"a": a}, work_limit=WORK_LIMIT), may_fault=True)
+        attempt.expect_no_hazards(run)
+        attempt.expect_close(run.outputs["a"], a.T.astype(np.float64), "a", tolerance=0.0)
+        if any((launch.array_bytes or 0) > a.nbytes for launch in run.launches):
+            raise CheckFailed("A kernel is given a second array: in place means that there is none in global memory.")
+        if side == IN_PLACE_SIDES[0]:
+            counted_run = run
+    moved = counted_run.counters.requested_bytes / (2 * 4 * IN_PLACE_SIDES[0] ** 2)
+    attempt.record(bytes_moved_over_needed=moved, limit=MOVED_OVER_NEEDED)
+    line = f"{moved:.3g} times the bytes that one load and one store of each element move"
+    if moved > MOVED_OVER_NEEDED:
+        raise CheckFailed(f"{line}; at most {MOVED_OVER_NEEDED:g} times asked for.")
+    return f"{line}."

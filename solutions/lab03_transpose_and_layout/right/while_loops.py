@@ -1,0 +1,58 @@
+import math
+
+import numpy as np
+from numba import cuda, float32
+
+TILE = 32
+PADDED = TILE + 1
+STRIP = 8
+HEIGHT, SPEED = 2, 5
+GRAVITY = np.float32(9.81)
+
+
+@cuda.jit
+def transpose_kernel(a, b):
+    tile = cuda.shared.array((TILE, PADDED), float32)
+    x = cuda.threadIdx.x
+    rows, columns = a.shape
+    y = cuda.threadIdx.y
+    row = cuda.blockIdx.y * TILE + y
+    col = cuda.blockIdx.x * TILE + x
+    while y < TILE:
+        if row < rows and col < columns:
+            tile[y, x] = a[row, col]
+        y += STRIP
+        row += STRIP
+    cuda.syncthreads()
+    y = cuda.threadIdx.y
+    row = cuda.blockIdx.x * TILE + y
+    col = cuda.blockIdx.y * TILE + x
+    while y < TILE:
+        if row < columns and col < rows:
+            b[row, col] = tile[x, y]
+        y += STRIP
+        row += STRIP
+
+
+def transpose(a, b):
+    rows, columns = a.shape
+    grid = (math.ceil(columns / TILE), math.ceil(rows / TILE))
+    transpose_kernel[grid, (TILE, STRIP)](a, b)
+
+
+@cuda.jit
+def fall_kernel(heights, speeds, dt):
+    i = cuda.grid(1)
+    while i < heights.shape[0]:
+        speeds[i] -= GRAVITY * dt
+        heights[i] += speeds[i] * dt
+        i += cuda.gridsize(1)
+
+
+def fall(points, dt, steps):
+    count, fields = points.shape
+    by_field = cuda.device_array((fields, count), np.float32)
+    transpose(points, by_field)
+    for _ in range(steps):
+        fall_kernel[math.ceil(count / 256), 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt))
+    transpose(by_field, points)

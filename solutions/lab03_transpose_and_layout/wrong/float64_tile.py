@@ -1,0 +1,51 @@
+# fails: keeps_to_float32; hint: float64_by_accident
+import math
+
+import numpy as np
+from numba import cuda, float64
+
+TILE = 32
+PADDED = TILE + 1
+HEIGHT, SPEED = 2, 5
+GRAVITY = np.float32(9.81)
+
+
+@cuda.jit
+def transpose_kernel(a, b):
+    tile = cuda.shared.array((TILE, PADDED), float64)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    rows, columns = a.shape
+    row = cuda.blockIdx.y * TILE + y
+    col = cuda.blockIdx.x * TILE + x
+    if row < rows and col < columns:
+        tile[y, x] = a[row, col]
+    cuda.syncthreads()
+    row = cuda.blockIdx.x * TILE + y
+    col = cuda.blockIdx.y * TILE + x
+    if row < columns and col < rows:
+        b[row, col] = tile[x, y]
+
+
+def transpose(a, b):
+    rows, columns = a.shape
+    grid = (math.ceil(columns / TILE), math.ceil(rows / TILE))
+    transpose_kernel[grid, (TILE, TILE)](a, b)
+
+
+@cuda.jit
+def fall_kernel(heights, speeds, dt):
+    i = cuda.grid(1)
+    if i < heights.size:
+        speed = speeds[i] - GRAVITY * dt
+        speeds[i] = speed
+        heights[i] += speed * dt
+
+
+def fall(points, dt, steps):
+    count, fields = points.shape
+    by_field = cuda.device_array((fields, count), np.float32)
+    transpose(points, by_field)
+    for _ in range(steps):
+        fall_kernel[math.ceil(count / 256), 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt))
+    transpose(by_field, points)

@@ -1,0 +1,40 @@
+# fails: stores_whole_sectors; hint: no_tile
+import math
+
+import numpy as np
+from numba import cuda
+
+BLOCK = (32, 8)
+HEIGHT, SPEED = 2, 5
+GRAVITY = np.float32(9.81)
+
+
+@cuda.jit
+def transpose_kernel(a, b):
+    col, row = cuda.grid(2)
+    if row < a.shape[0] and col < a.shape[1]:
+        b[col, row] = a[row, col]
+
+
+def transpose(a, b):
+    rows, columns = a.shape
+    grid = (math.ceil(columns / BLOCK[0]), math.ceil(rows / BLOCK[1]))
+    transpose_kernel[grid, BLOCK](a, b)
+
+
+@cuda.jit
+def fall_kernel(heights, speeds, dt):
+    i = cuda.grid(1)
+    if i < heights.size:
+        speed = speeds[i] - GRAVITY * dt
+        speeds[i] = speed
+        heights[i] += speed * dt
+
+
+def fall(points, dt, steps):
+    count, fields = points.shape
+    by_field = cuda.device_array((fields, count), np.float32)
+    transpose(points, by_field)
+    for _ in range(steps):
+        fall_kernel[math.ceil(count / 256), 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt))
+    transpose(by_field, points)
