@@ -76,9 +76,9 @@ def _core_array(row: int, column: int, step: int) -> Figure:
         canvas.line(middle, top + ROWS * cell + 4, middle, buffer - 14, VERMILLION, 6)
         canvas.polygon([(middle, buffer - 2), (middle - 14, buffer - 18), (middle + 14, buffer - 18)], VERMILLION)
     if step == 2:
-        canvas.line(
-            left + (first + BURST / 2) * cell, buffer + cell + 4, left + (first + BURST / 2) * cell, 470, INK, 3
-        )
+        middle = left + (first + BURST / 2) * cell
+        canvas.line(middle, buffer + cell + 6, middle, 452, INK, 4)
+        canvas.polygon([(middle, 468), (middle - 11, 451), (middle + 11, 451)], INK)
         for beat in range(BURST):
             fill = BLUE if first + beat == column else ORANGE
             canvas.rectangle(left + (first + beat) * cell, 472, cell, cell, fill, INK, 1.5)

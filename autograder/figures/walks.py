@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from autograder.figures.palette import BLUE, GREEN, IDLE, INK, PALE_BLUE, PALE_ORANGE, PAPER, QUIET, VERMILLION
+from autograder.figures.palette import BLUE, IDLE, INK, PALE_BLUE, PALE_ORANGE, PAPER, QUIET, VERMILLION
 from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
 from autograder.figures.steps import EDGE, HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
@@ -59,7 +59,7 @@ def _panel(canvas: Canvas, left: float, name: str, loads: Sequence[Access], step
         thick = 3 if sector in touched else 1
         canvas.rectangle(left + sector * a_sector * strip, y, a_sector * strip, 38, "none", edge, thick)
     said = f"step {step}: {plural(len(lanes), 'thread')}, {plural(len(touched), 'sector')}"
-    canvas.text(left, y + 78, said, size=LARGE, bold=True, fill=GREEN if len(touched) == 1 else VERMILLION)
+    canvas.text(left, y + 78, said, size=LARGE, bold=True, fill=INK if len(touched) == 1 else VERMILLION)
     return f"{name}: {said}."
 
 
