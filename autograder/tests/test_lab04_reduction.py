@@ -1,0 +1,156 @@
+"""Lab 4 holds what its files promise: wrong answers fail as their first lines say, right ones earn full marks."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from autograder.device import RunRequest, Uninitialised
+from autograder.grading.grade import check_submission
+from autograder.grading.known_answers import table
+from autograder.grading.labs import load_lab
+from autograder.grading.worker import Worker
+from autograder.language import parse_program, read_submission
+from autograder.simgpu.device import SimulatedDevice
+from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions" / "lab04_reduction"
+CALIBRATION = SOLUTIONS / "calibration"
+WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
+RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
+LAB = load_lab("lab04_reduction")
+SPEC = runpy.run_path(str(LAB.folder / "spec.py"))
+SPEED_CHECK = "faster_than_the_first_idea"
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    with Worker(request.param) as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path: Path, worker: Worker) -> None:
+    checks, hint = promised(path)
+    result = check_submission(LAB, path, worker=worker)
+    assert not result.error and not result.flags, report(result)
+    assert failed_checks(result) == checks, report(result)
+    assert hints(result) == {hint}, report(result)
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
+def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
+    result = check_submission(LAB, path, worker=worker)
+    assert result.outcome == "passed" and not result.flags, report(result)
+    assert sum(each.points for each in result.checks if not each.bonus) == LAB.points, report(result)
+
+
+def test_the_solution_earns_full_marks_and_the_whole_bonus(worker: Worker) -> None:
+    result = check_submission(LAB, SOLUTIONS / "lab.ipynb", worker=worker)
+    assert result.outcome == "passed" and not result.flags, report(result)
+    assert result.points == sum(each.points for each in LAB.checks), report(result)
+
+
+def test_a_tree_earns_no_bonus_and_shuffles_in_the_last_warp_some_of_it(worker: Worker) -> None:
+    bonus = {}
+    for name in ("halves_of_any_width", "shuffles_in_the_last_warp"):
+        result = check_submission(LAB, SOLUTIONS / "right" / f"{name}.py", worker=worker)
+        bonus[name] = result.points - LAB.points
+    assert bonus["halves_of_any_width"] == 0 < bonus["shuffles_in_the_last_warp"] < result.checks[-1].max_points
+
+
+def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:
+    result = check_submission(LAB, LAB.notebook, worker=worker)
+    assert not result.error, report(result)
+    assert failed_checks(result) == {LAB.checks[0].name}, report(result)
+    assert {each.outcome for each in result.checks[1:]} == {"not run"}, report(result)
+    assert result.points == 0
+
+
+def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.read(LAB.notebook, as_version=4)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LAB.folder)}}).execute()
+    shown = "".join(str(output) for output in notebook.cells[-1].outputs)
+    assert LAB.checks[0].title.split(": ")[1][:30] in shown
+
+
+def test_every_check_is_failed_by_some_wrong_answer() -> None:
+    required = {each.name for each in LAB.checks if not each.bonus}
+    assert set().union(*(promised(path)[0] for path in WRONG)) == required
+
+
+def test_every_hint_is_given_to_some_wrong_answer() -> None:
+    assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
+
+
+def test_the_baseline_is_right_and_its_warps_diverge_in_every_step() -> None:
+    values = np.arange(1, 70_001, dtype=np.float32) % 7  # three launches: 274 sums, then two, then one
+    scratch, total = Uninitialised((SPEC["SCRATCH"],), np.float32), Uninitialised((1,), np.float32)
+    request = RunRequest("total_sum", {"values": values, "scratch": scratch, "total": total})
+    run = SimulatedDevice().run(parse_program(read_submission(LAB.folder / "baseline.py")), request)
+    assert run.outputs["total"][0] == values.sum(dtype=np.float64) and not run.hazards
+    assert [launch.grid[0] for launch in run.launches] == [274, 2, 1]
+    assert run.counters.divergent_branches > 5 * run.counters.warps
+
+
+def test_work_that_is_left_out_where_it_is_timed_is_noticed(tmp_path: Path) -> None:
+    text = (SOLUTIONS / "right" / "halves_of_any_width.py").read_text(encoding="utf-8")
+    shortened = text.replace("while i < values.size:", "while i < values.size and i < 4_000_000:")
+    assert shortened != text
+    path = tmp_path / "stops_early.py"
+    path.write_text(shortened, encoding="utf-8")
+    with Worker("simulated") as running:
+        result = check_submission(LAB, path, worker=running)
+    assert failed_checks(result) == {SPEED_CHECK}, report(result)
+    assert next(each for each in result.checks if each.name == SPEED_CHECK).points == 0
+
+
+CALIBRATIONS = {
+    source: json.loads((CALIBRATION / f"{name}.json").read_text(encoding="utf-8"))
+    for source, name in (("measured", "h200"), ("simulated", "simulated"))
+    if (CALIBRATION / f"{name}.json").is_file()
+}
+
+
+@pytest.mark.parametrize("source", CALIBRATIONS)
+def test_every_known_answer_was_given_its_verdict(source: str) -> None:
+    found = CALIBRATIONS[source]
+    assert found["source"] == source
+    assert set(found["verdicts"]) == {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
+    for path in (*RIGHT, *WRONG):
+        checks, hint = promised(path) if path in WRONG else (set(), None)
+        verdict = found["verdicts"][f"{path.parent.name}/{path.stem}"]
+        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * bool(hint), path.name
+    assert not found["verdicts"]["solution"]["failed"]
+
+
+def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
+    measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
+    for name in measured:
+        assert measured[name] == simulated[name], name
+    assert table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", CALIBRATIONS)
+def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
+    ratios = {name: each["ratio"] for name, each in CALIBRATIONS[source]["ratios"][SPEED_CHECK].items()}
+    right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
+    too_slow = [ratios[f"wrong/{path.stem}"] for path in WRONG if SPEED_CHECK in promised(path)[0]]
+    assert len(right) > 5 and len(too_slow) > 2
+    assert max(too_slow) * 1.03 < SPEC["SPEEDUP"] < min(right) / 1.03
+
+
+def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
+    notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
+    prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)

@@ -1,0 +1,479 @@
+"""Lab 4's known misconceptions, recognised by what a kernel did and never by how its source reads.
+
+Each is one function whose name is the misconception's and whose docstring is what the student reads, with numbers from
+the evidence filled in; it returns whether the evidence fits. They stand in the order of the checks they go with. Where
+one run cannot tell two of them apart, another one does: `seen.block_of(threads, elements)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from autograder.device import RunRequest, Uninitialised
+from autograder.grading import Attempt
+from autograder.grading import evidence as observed
+from autograder.grading.evidence import recogniser
+from autograder.simgpu.hazards import Hazard
+
+WARP = 32
+ENOUGH_BLOCKS = 132  # one for each multiprocessor of an H200
+FEW_ELEMENTS = 6  # a thread: below that, starting blocks takes longer than adding
+SHOWN = 2**20  # elements of the sum whose launches stand for those that were timed
+
+
+class Evidence(observed.Evidence):
+    """What the last run showed of a sum: of one launch of the kernel, or of the whole."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt)
+        self.values = self.request.arguments["values"].astype(np.float64)
+        self.n = self.values.size
+        self.is_kernel = self.request.function == "block_sums_kernel"
+
+    @property
+    def steps(self) -> int:
+        """Steps of a tree over the elements."""
+        return int(np.ceil(np.log2(self.n)))
+
+    @property
+    def first_block(self) -> float:
+        """The sum of the elements that the threads of one block can take."""
+        return float(self.values[: self.block[0]].sum())
+
+    @property
+    def got(self) -> float | None:
+        """The wrong sum, where a finite one was stored."""
+        wrong = self.attempt.wrong
+        if wrong is None or wrong.problem or not np.all(np.isfinite(wrong.got)):
+            return None
+        return float(np.sum(wrong.got))
+
+    def is_sum_of(self, values: np.ndarray) -> bool:
+        """Whether the wrong sum is exactly that of these values (whole numbers: nothing is rounded)."""
+        return self.got is not None and self.got == float(values.sum())
+
+    @cached_property
+    def races(self) -> tuple[Hazard, ...]:
+        return tuple(each for each in self.found("race") if each.severity == "error")
+
+    @property
+    def shared_races(self) -> tuple[Hazard, ...]:
+        """Races on the block's own arrays, not on those that it was given."""
+        return tuple(each for each in self.races if each.array not in ("values", "sums", "scratch", "total"))
+
+    @property
+    def races_within_warps(self) -> bool:
+        """Whether every race is between two threads of one warp."""
+        return bool(self.shared_races) and all(
+            each.thread and each.other_thread and each.thread[0] // WARP == each.other_thread[0] // WARP
+            for each in self.shared_races
+        )
+
+    @property
+    def races_in_one_line(self) -> bool:
+        """Whether a line races with itself: one step of the tree with another, or with the same step."""
+        return any(each.line == each.other_line for each in self.shared_races)
+
+    @property
+    def barriers(self) -> float:
+        """Barriers that a warp passes."""
+        counters = self.simulated.counters
+        return counters.barriers / max(1, counters.warps) if counters else 0.0
+
+    @property
+    def waits_in_vain(self) -> bool:
+        """Whether some thread waits at a barrier of the block that others do not come to."""
+        return any("warp instruction" not in each.message for each in self.found("divergent_barrier"))
+
+    @property
+    def written(self) -> np.ndarray:
+        """Which of the blocks' sums were stored."""
+        return self.run.written["sums"]
+
+    def block_of(self, threads: int, elements: int) -> Evidence:
+        """What one block of the kernel makes of small whole numbers, on the simulated GPU: an experiment."""
+        attempt, trials = self.attempt, list(self.trials)
+        values = attempt.rng.integers(1, 6, elements).astype(np.float32)
+        arguments = {"values": values, "sums": Uninitialised((1,), np.float32)}
+        request = RunRequest("block_sums_kernel", arguments, grid=1, block=threads, work_limit=self.request.work_limit)
+        attempt.simulate(request, may_fault=True)
+        other = type(self)(attempt)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return other
+
+    @property
+    def is_right(self) -> bool:
+        """Whether one block stored exactly the sum, and nothing was found wrong on the way."""
+        errors = [each for each in self.simulated.hazards if each.severity == "error"]
+        return self.run.fault is None and not errors and self.run.outputs["sums"][0] == self.values.sum()
+
+    @property
+    def most_blocks(self) -> int:
+        """Blocks of the largest launch."""
+        return max((int(np.prod(each.grid)) for each in self.run.launches), default=0)
+
+    @property
+    def threads_in_all(self) -> int:
+        """Threads of the largest launch."""
+        return max((int(np.prod(each.grid) * np.prod(each.block)) for each in self.run.launches), default=0)
+
+    @property
+    def elements_a_thread(self) -> float:
+        """Elements for each thread of the largest launch."""
+        return self.n / max(1, self.threads_in_all)
+
+
+def shown_sum(attempt: Attempt) -> RunRequest:
+    """A sum of many elements, of which a few blocks are carried out: it shows how the kernels were launched."""
+    values = attempt.rng.integers(1, 6, SHOWN).astype(np.float32)
+    scratch, total = Uninitialised((131_072,), np.float32), Uninitialised((1,), np.float32)
+    request = RunRequest("total_sum", {"values": values, "scratch": scratch, "total": total})
+    return replace(request, sample_blocks=1)
+
+
+misconception = recogniser(Evidence, shown_sum)
+
+
+# ---- part 1: one block -----------------------------------------------------------------------------------------------
+
+
+@misconception()
+def endless_loop(seen: Evidence) -> bool:
+    """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
+    zero and stays there, and one that is doubled must begin with one."""
+    return seen.never_ended and seen.threads_in_all > 1
+
+
+@misconception()
+def shape_not_constant(seen: Evidence) -> bool:
+    """Numba has to know a shared array's shape when it compiles the kernel, before anybody says how wide a block is. Make
+    it as long as the widest block needs it, 1,024 elements, and use as many of them as there are threads."""
+    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+
+
+@misconception("right_on_a_full_block", "right_when_elements_run_short")
+def barrier_in_a_branch(seen: Evidence) -> bool:
+    """A barrier stands where only some threads of a block come by, and those wait for the others in vain. Keep the
+    branch around the addition alone: every thread goes through every step and comes to every barrier."""
+    return seen.waits_in_vain
+
+
+@misconception("right_on_a_full_block", "right_for_blocks_of_any_width")
+def lanes_that_are_not_there(seen: Evidence) -> bool:
+    """A shuffle names lanes that do not come to it: a mask of all ones promises that the whole warp takes part. Let the
+    whole warp do so, and give lanes that have nothing to add a zero."""
+    return any("warp instruction" in each.message for each in seen.found("divergent_barrier"))
+
+
+@misconception("right_on_a_full_block")
+def sum_never_stored(seen: Evidence) -> bool:
+    """The block's sum is worked out and stays in the block: one of its threads has to store it in sums[cuda.blockIdx.x]."""
+    return seen.is_kernel and seen.run.fault is None and not seen.written.any() and not seen.simulated.hazards
+
+
+@misconception("right_on_a_full_block")
+def adds_to_what_was_there(seen: Evidence) -> bool:
+    """The block adds its sum to sums[cuda.blockIdx.x], which holds whatever was in that memory before. Store the sum: no
+    other block uses that place."""
+    return bool(seen.found("uninitialised_read", "sums"))
+
+
+@misconception("right_on_a_full_block")
+def beyond_the_threads(seen: Evidence) -> bool:
+    """Threads add elements of the shared array that no thread has stored: a stride reaches beyond the last thread. With
+    {seen.n} threads the first stride is half of that."""
+    return any(each.array != "sums" for each in (*seen.found("uninitialised_read"), *seen.found("out_of_bounds")))
+
+
+@misconception("right_on_a_full_block")
+def one_step_short(seen: Evidence) -> bool:
+    """The sum is that of one half of the elements: the tree leaves out a step, its first or its last. Write down the
+    strides that your loop takes for {seen.n} threads: there must be {seen.steps} of them, and 1 among them."""
+    halves = (seen.values[::2], seen.values[1::2], seen.values[: seen.n // 2], seen.values[seen.n // 2 :])
+    return any(seen.is_sum_of(half) for half in halves)
+
+
+@misconception("right_on_a_full_block")
+def overwrites_its_sum(seen: Evidence) -> bool:
+    """A single element is left of all: each step puts the other thread's value in place of the sum so far. Add to what
+    the thread has: tile[t] += tile[t + stride]."""
+    return seen.got is not None and seen.got in seen.values
+
+
+@misconception("waits_in_every_step")
+def relies_on_lock_step(seen: Evidence) -> bool:
+    """The barriers end where one warp is left, as if its lanes moved in step. They need not: the GPU may run lanes of a
+    warp one after another. Put cuda.syncwarp() between the steps of the last warp, or use shuffles, which wait by
+    themselves."""
+    return seen.races_within_warps
+
+
+@misconception("waits_in_every_step")
+def every_thread_adds(seen: Evidence) -> bool:
+    """There is a barrier in every step, but too many threads take part: some change elements that others are reading in
+    the same step. In a step of stride s only s threads add, and the elements that they read are nobody's to change."""
+    return seen.races_in_one_line and not seen.races_within_warps and seen.barriers > 3
+
+
+@misconception("waits_in_every_step")
+def barrier_missing_in_the_loop(seen: Evidence) -> bool:
+    """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs at the end of every
+    step: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
+    by_shuffles = seen.simulated.counters.shuffles > 0
+    return bool(seen.shared_races) and not seen.races_within_warps and seen.barriers <= 3 and not by_shuffles
+
+
+@misconception("waits_in_every_step")
+def barrier_missing_before_the_tree(seen: Evidence) -> bool:
+    """Threads begin to add while others have not yet stored what is to be added. cuda.syncthreads() belongs between filling
+    the shared array and reading from it."""
+    goes_on = seen.barriers > 3 or seen.simulated.counters.shuffles > 0
+    return bool(seen.shared_races) and not seen.races_within_warps and not seen.races_in_one_line and goes_on
+
+
+@misconception("right_when_elements_run_short")
+def reads_past_the_end(seen: Evidence) -> bool:
+    """A thread without an element loads one all the same, from behind the end of `values`. Compare the index with
+    values.size first; the thread still has a place in the shared array, which takes a zero."""
+    return bool(seen.found("out_of_bounds", "values"))
+
+
+@misconception("right_when_elements_run_short")
+def leaves_early(seen: Evidence) -> bool:
+    """Threads without an element leave, and their places in the shared array stay unwritten. They must stay to store a
+    zero, and for all steps: the tree counts on every thread."""
+    unwritten = bool(seen.found("uninitialised_read")) and not seen.waits_in_vain
+    return unwritten and seen.barriers < seen.block_of(256, 256).barriers
+
+
+@misconception("right_when_elements_run_short")
+def gaps_in_the_tile(seen: Evidence) -> bool:
+    """Threads without an element store nothing, and the tree adds whatever their places in the shared array held. Let
+    them store a zero."""
+    unwritten = bool(seen.found("uninitialised_read")) and not seen.waits_in_vain
+    return unwritten and seen.barriers >= seen.block_of(256, 256).barriers
+
+
+@misconception("right_for_blocks_of_any_width")
+def tile_too_short(seen: Evidence) -> bool:
+    """The shared array is shorter than a wide block: one of {seen.block[0]} threads stores beyond its end. Make it as long
+    as the widest block needs it, 1,024 elements; a narrow block then uses a part."""
+    outside = any(each.array not in ("values", "sums") for each in seen.found("out_of_bounds"))
+    return outside and seen.block_of(256, 256).is_right
+
+
+@misconception("right_for_blocks_of_any_width")
+def width_is_a_constant(seen: Evidence) -> bool:
+    """The tree counts on 256 threads, and this block has {seen.block[0]}. How wide the block is stands in
+    cuda.blockDim.x: begin with that."""
+    return not any(seen.block_of(threads, threads).is_right for threads in (128, 512))
+
+
+@misconception("right_for_blocks_of_any_width")
+def odd_one_lost(seen: Evidence) -> bool:
+    """With {seen.block[0]} threads something is left over where a step halves an odd number, and nobody adds it: 96, 48,
+    24, 12, 6, 3, and then? Round half of the width up and let only those add who have a partner, or begin with a
+    power of two and ask whether there is a partner."""
+    powers_of_two = all(seen.block_of(threads, threads).is_right for threads in (64, 128, 512))
+    return powers_of_two and not seen.block_of(96, 96).is_right
+
+
+@misconception("right_for_blocks_of_any_width", "right_with_many_blocks")
+def low_precision(seen: Evidence) -> bool:
+    """The sum is right to about three digits: the shared array or a variable is float16, which has 11 bits. Keep all of
+    it in float32, which has 24."""
+    total = float(seen.values.sum())
+    return seen.got is not None and 0 < abs(seen.got - total) < 2e-3 * total and not seen.found("race")
+
+
+# ---- part 2: threads that stay together ------------------------------------------------------------------------------
+
+
+@misconception("keeps_its_warps_together")
+def every_other_thread(seen: Evidence) -> bool:
+    """In every step the busy threads are spread over all warps: every second one, every fourth, every eighth. A warp takes
+    as long with one busy lane as with all of them. Let the first threads add what the last ones hold, so that in each
+    step whole warps are busy and whole warps are done."""
+    return True
+
+
+@misconception("shares_the_adding_out")
+def one_thread_at_work(seen: Evidence) -> bool:
+    """One thread adds up what all others have stored, and they wait: {seen.n} additions in a row. In a tree half of the
+    threads add in the first step, a quarter in the second, and {seen.steps} steps are enough."""
+    return True
+
+
+@misconception("meets_no_queues")
+def strides_of_two(seen: Evidence) -> bool:
+    """Busy threads sit side by side, and the elements that they add lie 2, 4, 8 ... places apart, which is in few banks:
+    they take turns. Let neighbours add neighbours: thread t the elements t and t + stride, with strides that shrink."""
+    counters = seen.simulated.counters
+    return counters.shared_load_bank_conflicts > 0 and counters.shared_atomic_worst_multiplicity < 2
+
+
+@misconception("meets_no_queues")
+def queue_at_one_place(seen: Evidence) -> bool:
+    """All threads add to one element by an atomic, one after another: {seen.n} additions in a row, in an order that
+    nobody knows. In a tree threads add pairs at the same time, each into an element of its own."""
+    counters = seen.simulated.counters
+    return max(counters.shared_atomic_worst_multiplicity, counters.global_atomic_worst_multiplicity) > 1
+
+
+@misconception("computes_in_float32")
+def float64_by_accident(seen: Evidence) -> bool:
+    """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or a shared array of that type.
+    Write float32(0) for the sum, and float32 for the array."""
+    return True
+
+
+# ---- part 3: many blocks ---------------------------------------------------------------------------------------------
+
+
+@misconception("right_with_many_blocks")
+def every_block_reads_the_same(seen: Evidence) -> bool:
+    """Every block adds up the same elements: the index knows the thread and not the block. cuda.grid(1) gives each thread
+    of the grid a number of its own."""
+    return seen.got is not None and seen.got in (seen.grid[0] * seen.values.sum(), seen.grid[0] * seen.first_block)
+
+
+@misconception("right_with_many_blocks")
+def elements_beyond_the_grid(seen: Evidence) -> bool:
+    """There are {seen.n} elements and {seen.threads} threads, and each thread takes one: the rest is left out. Let a thread
+    go on, by as many elements as the grid has threads, until the array ends."""
+    return seen.threads < seen.n and seen.is_sum_of(seen.values[: seen.threads])
+
+
+@misconception("right_with_many_blocks")
+def strides_overlap(seen: Evidence) -> bool:
+    """Some elements are added by several blocks: a thread goes on by the width of its block, and that is where the next
+    block works. Go on by the number of threads in the grid, cuda.gridsize(1)."""
+    often = np.minimum(np.arange(seen.n) // seen.block[0] + 1, seen.grid[0])
+    return seen.grid[0] > 1 and seen.is_sum_of(seen.values * often)
+
+
+@misconception("right_with_many_blocks")
+def one_place_for_all_blocks(seen: Evidence) -> bool:
+    """All blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
+    sums[cuda.blockIdx.x]."""
+    return any(each.array == "sums" for each in seen.races)
+
+
+@misconception("right_with_many_blocks")
+def empty_blocks_store_nothing(seen: Evidence) -> bool:
+    """Blocks for which no elements are left store nothing, and whoever adds up the sums finds there what was in memory
+    before. The sum of nothing is zero: let them store that."""
+    return not seen.races and seen.written.any() and not seen.written.all() and not seen.written[-1]
+
+
+@misconception("loads_whole_lines")
+def chunks(seen: Evidence) -> bool:
+    """Each thread walks through a stretch of its own, so that the 32 lanes of a warp load from 32 places at a time. Let
+    consecutive threads load consecutive elements, and then go on together by as many as the grid has threads."""
+    return True
+
+
+@misconception("combines_every_block")
+def never_launched(seen: Evidence) -> bool:
+    """No kernel was launched: block_sums_kernel[grid, block] starts when it is called with its arguments,
+    (values, sums)."""
+    return seen.never_launched
+
+
+@misconception("combines_every_block")
+def one_thread_for_everything(seen: Evidence) -> bool:
+    """One thread adds up all elements, one after another. Launch enough blocks to keep the GPU busy, let each leave a sum,
+    and add up those."""
+    return seen.never_ended and seen.threads_in_all == 1
+
+
+@misconception("combines_every_block")
+def blocks_do_not_wait(seen: Evidence) -> bool:
+    """One block adds up what the others have stored, in the same launch, and nothing makes it wait for them:
+    cuda.syncthreads() is for the threads of one block. The end of a launch is what all blocks wait for: launch once
+    more."""
+    return any(each.array not in ("total", "values") for each in seen.races)
+
+
+@misconception("combines_every_block")
+def lost_update(seen: Evidence) -> bool:
+    """Many threads do total[0] += ..., which is a load, an addition and a store: what another thread adds in between is
+    lost. Use cuda.atomic.add(total, 0, ...), or let one block add up the sums in a second launch."""
+    return any(each.array == "total" and each.line == each.other_line for each in seen.races)
+
+
+@misconception("combines_every_block")
+def cleared_while_others_add(seen: Evidence) -> bool:
+    """One thread sets the total to zero while threads of other blocks already add to it, and no barrier holds those back.
+    Clear it in a launch of its own, before."""
+    on_total = [each for each in seen.races if each.array == "total"]
+    return bool(on_total) and all(each.line != each.other_line for each in on_total)
+
+
+@misconception("combines_every_block")
+def total_not_cleared(seen: Evidence) -> bool:
+    """The sums are added to whatever `total` held before. Set it to zero first, in a launch of its own; or store the
+    total instead of adding to it."""
+    return bool(seen.found("uninitialised_read", "total"))
+
+
+@misconception("combines_every_block")
+def more_sums_than_places(seen: Evidence) -> bool:
+    """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be added
+    up by a single block."""
+    return bool(seen.found("out_of_bounds"))
+
+
+@misconception("combines_every_block")
+def whole_scratch(seen: Evidence) -> bool:
+    """The last launch adds up all of `scratch`, of which only the first part holds sums of blocks; the rest is whatever was
+    there before. Hand it as many elements as there were blocks: scratch[:blocks]."""
+    return bool(seen.found("uninitialised_read")) and not seen.found("uninitialised_read", "total") and not seen.races
+
+
+@misconception("combines_every_block")
+def finished_on_the_host(seen: Evidence) -> bool:
+    """The sums are copied to the host and added up there. The copy makes the CPU wait for the GPU and takes longer than
+    the addition; a last launch of one block leaves the total where the next kernel can use it."""
+    return bool(seen.run.launches) and seen.run.fault is None and not seen.run.written["total"].any()
+
+
+@misconception("combines_every_block")
+def blocks_never_combined(seen: Evidence) -> bool:
+    """The total is too small: the sums of some blocks are missing from it. Add up as many sums as blocks were launched,
+    {seen.most_blocks} here, also where that is more than the last block has threads."""
+    return seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
+
+
+@misconception("right_for_every_size")
+def no_block_for_few_elements(seen: Evidence) -> bool:
+    """With {seen.n} elements no block at all is launched. Round up where you divide by the number of threads."""
+    return seen.run.fault is not None and "a launch needs at least 1" in seen.run.fault.message
+
+
+@misconception("loses_no_small_numbers")
+def one_running_sum(seen: Evidence) -> bool:
+    """The numbers are added to one sum, one after another. The larger it grows, the coarser a float32 is, and the more of
+    every further number is rounded away. Sums of few numbers that are then added to each other lose much less, which
+    is what a tree does. (They are also ready sooner.)"""
+    return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2
+
+
+# ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+
+@misconception("faster_than_the_first_idea")
+def few_blocks(seen: Evidence) -> bool:
+    """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each holds
+    up to 2,048 threads at a time. Launch several blocks for each."""
+    return 0 < seen.most_blocks < ENOUGH_BLOCKS
+
+
+@misconception("faster_than_the_first_idea")
+def many_small_blocks(seen: Evidence) -> bool:
+    """A thread has {seen.elements_a_thread:.2g} elements, and a block's whole tree is climbed for a few of them. Start no
+    more blocks than the GPU holds at a time, and let each thread add up many elements before the tree begins."""
+    return seen.most_blocks >= ENOUGH_BLOCKS and seen.elements_a_thread < FEW_ELEMENTS

@@ -1,0 +1,346 @@
+"""Lab 4, a sum by many threads: START HERE to see what is asked for. Thresholds first, then the checks by part.
+
+The kernel is launched by the checks themselves, in blocks of their choice; the host function chooses for itself. What
+depends on the order of threads is judged on the simulated GPU, also where there is a real one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.device import Run, RunRequest, Uninitialised
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
+from autograder.simgpu.hazards import Hazard
+
+# Divergent branches a warp, in one block of 256. A tree whose busy threads sit side by side diverges in the last five
+# steps of one warp alone: 0.75 on average; shuffles, where one lane of each warp stores, 1.1. A tree over every second,
+# fourth, eighth ... thread diverges in every warp for five steps, and then in those where one lane is left: 6.
+DIVERGENT_BRANCHES_A_WARP = 2.0
+
+# Busy threads an instruction, of 32: trees and shuffles have 30 and more, the diverging tree 23. Where one thread adds up
+# what the others stored it is 4.
+THREADS_PER_INSTRUCTION = 16.0
+
+# Bank conflicts (wavefronts beyond the least needed) for each request to shared memory. Neighbours that add to neighbours
+# meet none; threads 2, 4, 8 ... places apart meet 2.3 on average.
+CONFLICTS_PER_SHARED_REQUEST = 0.5
+
+# A warp whose lanes load neighbours moves 128 bytes in 4 sectors; lanes that each walk through a stretch of their own
+# touch 32. What is left beside: the ends of arrays, and the sums of blocks.
+SECTORS_PER_LOAD_REQUEST = 6.0
+
+# Roundings of a float32 of the size of the whole sum. A hundred thousand times 0.1: threads that first add up shares of
+# their own are off by one, where a single block does it all by one to five; a running sum is off by 1,200.
+ROUNDINGS = 64.0
+ADDEND = 0.1
+
+SPEEDUP = 3.0
+NO_POINTS_AT = 2.0
+SPEED_SIZE = 2**24  # elements that are timed
+SPEED_BLOCKS_SIMULATED = 2
+LEAST_LOADED = 0.9  # of the elements, by what sampled blocks load: speed counts where all the work is done
+
+# Barriers that each warp of a block of 1,024 passes: a tree through shared memory has one for each of ten steps and one
+# before them; with shuffles in the last warp it is six, with shuffles in every warp one.
+BARRIERS_WITHOUT_BONUS = 10.0
+BONUS_BARRIERS = 6.0
+BARRIERS_OF_FULL_BONUS = 2.0
+
+WORK_LIMIT = 5_000_000  # units of simulated work: many times what a right answer needs, and what an endless loop gets
+SPEED_WORK_LIMIT = 50_000_000
+SCRATCH = 131_072  # elements of the scratch array, as the handout says
+
+BLOCK = 256
+WIDTHS = (32, 64, 96, 160, 512, 544, 992, 1024)
+SHORT = (1, 2, 31, 33, 100, 255)  # elements for a block of 256
+GRIDS = ((4, 1_024), (3, 5_003), (5, 300), (6, 1))  # blocks, elements
+STRETCH = (4, 16_384)  # blocks, elements: sixteen a thread
+MANY = 60_000  # elements: more than two hundred blocks of 256
+SIZES = (1, 2, 33, 255, 257, 1_000, 4_099, 30_011)
+MANY_SMALL = 100_003
+OUTSIDE = ("out_of_bounds", "negative_index")
+UNSOUND = ("race", "uninitialised_read", "divergent_barrier", *OUTSIDE)
+
+
+def block_sums(attempt: Attempt, blocks: int, threads: int, n: int) -> RunRequest:
+    """A launch of the submission's kernel on n whole numbers."""
+    arguments = {"values": attempt.integers(1, 6, n, np.float32), "sums": Uninitialised((blocks,), np.float32)}
+    return RunRequest("block_sums_kernel", arguments, grid=blocks, block=threads, work_limit=WORK_LIMIT)
+
+
+def whole_sum(attempt: Attempt, n: int, *, real: bool = False) -> RunRequest:
+    """A call of the submission's `total_sum` on n whole or real numbers above zero."""
+    values = attempt.uniform(n, low=0.0) if real else attempt.integers(1, 6, n, np.float32)
+    return RunRequest("total_sum", _arguments(values), work_limit=WORK_LIMIT)
+
+
+def _arguments(values: np.ndarray) -> dict[str, object]:
+    scratch, total = Uninitialised((SCRATCH,), np.float32), Uninitialised((1,), np.float32)
+    return {"values": values, "scratch": scratch, "total": total}
+
+
+def profiled_sum(rng: np.random.Generator) -> RunRequest:
+    """The sum whose counted work the report shows by source line."""
+    return RunRequest("total_sum", _arguments(rng.integers(1, 6, 20_000).astype(np.float32)), work_limit=WORK_LIMIT)
+
+
+LAB = Lab(
+    title="A sum by many threads: reduction",
+    lesson="04_warps_and_divergence",
+    hours=4,
+    required=(
+        Required("block_sums_kernel", "kernel", ("values", "sums")),
+        Required("total_sum", "host", ("values", "scratch", "total")),
+    ),
+    baseline="baseline.py",
+    profile=profiled_sum,
+)
+
+
+def expect_sums(attempt: Attempt, run: Run, request: RunRequest) -> None:
+    """Fails the check unless every block stored a sum and all of them together are the exact one."""
+    attempt.expect_every_element_written(run, "sums")
+    sums = run.outputs["sums"]
+    if len(sums) == 1:
+        attempt.expect_close(sums, exact(request), "sums", tolerance=0)
+    else:
+        together = sums.astype(np.float64).sum()
+        attempt.expect_close(together, exact(request)[0], "the sum of all `sums`", tolerance=0)
+
+
+def exact(request: RunRequest) -> np.ndarray:
+    """The sum in float64, as an array of one element."""
+    return request.arguments["values"].sum(dtype=np.float64, keepdims=True)
+
+
+def expect_total(attempt: Attempt, request: RunRequest, total: np.ndarray) -> None:
+    """Fails the check unless `total` is the sum of numbers above zero within some roundings."""
+    right = exact(request)
+    attempt.expect_close(total, right, "total", magnitude=right, tolerance=ROUNDINGS * float(np.finfo(np.float32).eps))
+
+
+def counted(attempt: Attempt) -> Run:
+    return attempt.simulate(block_sums(attempt, 1, BLOCK, BLOCK))
+
+
+def hazards(run: Run, kinds: Iterable[str]) -> list[Hazard]:
+    return [each for each in run.hazards if each.kind in kinds and each.severity == "error"]
+
+
+# ---- part 1: one block -----------------------------------------------------------------------------------------------
+
+
+@check(points=2)
+def right_on_a_full_block(attempt: Attempt) -> None:
+    """One block: 256 threads add up 256 elements, one each."""
+    request = block_sums(attempt, 1, BLOCK, BLOCK)
+    run = attempt.simulate(request, may_fault=True)
+    products.expect_none(hazards(run, ("divergent_barrier",)))
+    if run.fault is not None:
+        raise CheckFailed(str(run.fault))
+    expect_sums(attempt, run, request)
+
+
+@check(points=2, after=("right_on_a_full_block",))
+def waits_in_every_step(attempt: Attempt) -> None:
+    """One block: no thread reads what another still writes, in any step of the tree."""
+    run = attempt.simulate(block_sums(attempt, 1, BLOCK, BLOCK), may_fault=True)
+    products.expect_none(hazards(run, ("race",)))
+
+
+@check(points=2, after=("waits_in_every_step",))
+def right_when_elements_run_short(attempt: Attempt) -> None:
+    """One block: with fewer elements than threads, nothing outside the arrays is read, and nothing that nobody wrote."""
+    for n in SHORT:
+        request = block_sums(attempt, 1, BLOCK, n)
+        run = attempt.simulate(request, may_fault=True)
+        products.expect_none(hazards(run, UNSOUND))
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        expect_sums(attempt, run, request)
+
+
+@check(points=2, after=("waits_in_every_step",))
+def right_for_blocks_of_any_width(attempt: Attempt) -> None:
+    """One block: it may have any number of whole warps, a power of two or not, from 32 threads to 1,024."""
+    for threads in WIDTHS:
+        request = block_sums(attempt, 1, threads, threads)
+        run = attempt.simulate(request, may_fault=True)
+        products.expect_none(hazards(run, UNSOUND))
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        expect_sums(attempt, run, request)
+
+
+# ---- part 2: threads that stay together ------------------------------------------------------------------------------
+
+
+@check(points=2, after=("waits_in_every_step",))
+def keeps_its_warps_together(attempt: Attempt) -> str:
+    """Counted work: in each step the busy threads sit side by side, so that most warps take one way at a branch."""
+    run = counted(attempt)
+    each = run.counters.divergent_branches / run.counters.warps
+    attempt.record(divergent_branches_per_warp=each, limit=DIVERGENT_BRANCHES_A_WARP)
+    if each > DIVERGENT_BRANCHES_A_WARP:
+        worst = max(run.lines, key=lambda line: line.counters.divergent_branches)
+        raise CheckFailed(
+            f"{each:.3g} divergent branches a warp, at most {DIVERGENT_BRANCHES_A_WARP:g} asked for. Most of them: "
+            f"{worst.line}: `{worst.text.strip()}`"
+        )
+    return f"{each:.3g} divergent branches a warp; at most {DIVERGENT_BRANCHES_A_WARP:g} asked for."
+
+
+@check(points=1, after=("waits_in_every_step",))
+def shares_the_adding_out(attempt: Attempt) -> str:
+    """Counted work: all threads of a warp have something to do for most of the time."""
+    run = counted(attempt)
+    threads = run.counters.threads_per_instruction
+    attempt.record(threads_per_instruction=threads, limit=THREADS_PER_INSTRUCTION)
+    if threads < THREADS_PER_INSTRUCTION:
+        worst = max(
+            run.lines, key=lambda line: 32 * line.counters.warp_instructions - line.counters.thread_instructions
+        )
+        raise CheckFailed(
+            f"{threads:.3g} threads of 32 take part in an instruction on average, at least {THREADS_PER_INSTRUCTION:g} "
+            f"asked for. Most idle: {worst.line}: `{worst.text.strip()}`"
+        )
+    return f"{threads:.3g} threads an instruction; at least {THREADS_PER_INSTRUCTION:g} asked for."
+
+
+@check(points=1, after=("waits_in_every_step",))
+def meets_no_queues(attempt: Attempt) -> str:
+    """Counted work: the lanes of a warp find their shared elements in different banks, and none adds where another does."""
+    run = counted(attempt)
+    counters = run.counters
+    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
+    each = conflicts / max(1, counters.shared_load_requests + counters.shared_store_requests)
+    queue = max(counters.shared_atomic_worst_multiplicity, counters.global_atomic_worst_multiplicity)
+    attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST, longest_queue=queue)
+    if each > CONFLICTS_PER_SHARED_REQUEST:
+        worst = max(run.lines, key=lambda line: line.counters.shared_load_bank_conflicts)
+        raise CheckFailed(
+            f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most of "
+            f"them: {worst.line}: `{worst.text.strip()}`"
+        )
+    if queue > 1:
+        raise CheckFailed(f"{queue} lanes of one warp add to one element at the same time, and take turns.")
+    return f"{each:.3g} bank conflicts a shared request."
+
+
+@check(points=1, after=("waits_in_every_step",))
+def computes_in_float32(attempt: Attempt) -> None:
+    """Counted work: sums are float32, and nothing is worked out in float64."""
+    run = counted(attempt)
+    doubles = run.counters.float64_operations
+    attempt.record(float64_operations=doubles)
+    if doubles:
+        worst = max(run.lines, key=lambda each: each.counters.float64_operations)
+        raise CheckFailed(
+            f"{doubles:,} operations in float64, most of them here: {worst.line}: `{worst.text.strip()}`",
+            hazards=[h for h in run.hazards if h.kind == "accidental_float64"],
+        )
+
+
+# ---- part 3: many blocks ---------------------------------------------------------------------------------------------
+
+
+@check(points=3, after=("right_when_elements_run_short",))
+def right_with_many_blocks(attempt: Attempt) -> None:
+    """Many blocks: each element is added once by some block, be there more threads than elements or far fewer."""
+    for blocks, n in GRIDS:
+        request = block_sums(attempt, blocks, BLOCK, n)
+        run = attempt.simulate(request, may_fault=True)
+        products.expect_none(hazards(run, UNSOUND))
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        expect_sums(attempt, run, request)
+        attempt.expect_inputs_unchanged(run)
+
+
+@check(points=1, after=("right_with_many_blocks",))
+def loads_whole_lines(attempt: Attempt) -> str:
+    """Many blocks: consecutive threads load consecutive elements, also when each has several to load."""
+    run = attempt.simulate(block_sums(attempt, STRETCH[0], BLOCK, STRETCH[1]))
+    sectors = run.counters.global_load_sectors_per_request
+    attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
+    if sectors > SECTORS_PER_LOAD_REQUEST:
+        worst = max(run.lines, key=lambda each: each.counters.global_load_sectors)
+        raise CheckFailed(
+            f"A load request moves {sectors:.3g} sectors; neighbours need 4. Most of them: "
+            f"{worst.line}: `{worst.text.strip()}`"
+        )
+    return f"{sectors:.3g} sectors a load request; at most {SECTORS_PER_LOAD_REQUEST:g} asked for."
+
+
+@check(points=2, after=("right_with_many_blocks",))
+def combines_every_block(attempt: Attempt) -> None:
+    """Many blocks: the GPU makes one total of the blocks' sums; no update is lost, and no leftover value is used."""
+    request = replace(whole_sum(attempt, MANY), sample_blocks=SCRATCH)  # all blocks, and a record of who wrote what
+    run = attempt.simulate(request, may_fault=True)
+    products.expect_none(hazards(run, UNSOUND))
+    if run.fault is not None:
+        raise CheckFailed(str(run.fault))
+    if not run.written["total"].all():
+        raise CheckFailed("No kernel wrote `total`: the last step, too, is to happen on the GPU.")
+    attempt.expect_close(run.outputs["total"], exact(request), "total", tolerance=0)
+
+
+@check(points=2, after=("combines_every_block",))
+def right_for_every_size(attempt: Attempt) -> None:
+    """Many blocks: any number of elements is added up right, down to one; the elements are only read."""
+    for n in SIZES:
+        request = whole_sum(attempt, n)
+        run = attempt.run(request)
+        attempt.expect_close(run.outputs["total"], exact(request), "total", tolerance=0)
+        attempt.expect_inputs_unchanged(run)
+        products.expect_none(hazards(run, OUTSIDE))
+
+
+@check(points=1, after=("right_for_every_size",))
+def loses_no_small_numbers(attempt: Attempt) -> None:
+    """Many blocks: a hundred thousand small numbers are not lost on a sum that has grown large."""
+    request = RunRequest("total_sum", _arguments(np.full(MANY_SMALL, ADDEND, np.float32)), work_limit=WORK_LIMIT)
+    expect_total(attempt, request, attempt.run(request).outputs["total"])
+
+
+# ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+
+@check(points=3, after=("loses_no_small_numbers", "loads_whole_lines", "computes_in_float32"))
+def faster_than_the_first_idea(attempt: Attempt) -> str:
+    """Speed: it is clearly faster than a tree of one element a thread."""
+    sample = {"sample_blocks": SPEED_BLOCKS_SIMULATED, "sample_seed": int(attempt.rng.integers(2**31))}
+    requests = [
+        replace(whole_sum(attempt, SPEED_SIZE, real=True), work_limit=SPEED_WORK_LIMIT, **sample) for _ in range(2)
+    ]
+
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        expect_total(attempt, request, outputs["total"])
+
+    line = attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)
+    sampled = attempt.comparison.sampled
+    loaded = sampled.counters.global_load_useful_bytes / (4 * SPEED_SIZE) if sampled is not None else 1.0
+    if loaded < LEAST_LOADED:
+        raise CheckFailed(
+            f"Only {loaded:.0%} of `values` is loaded at this size: speed counts where all the work is done.", earned=0
+        )
+    return line
+
+
+# ---- bonus: shuffles -------------------------------------------------------------------------------------------------
+
+
+@check(points=3, after=("faster_than_the_first_idea",), bonus=True)
+def waits_less_often(attempt: Attempt) -> str:
+    """Bonus: the lanes of a warp exchange their sums without a barrier for the whole block."""
+    counters = attempt.simulate(block_sums(attempt, 1, 1024, 1024)).counters
+    barriers = counters.barriers / counters.warps
+    attempt.record(barriers_per_warp=barriers, limit=BONUS_BARRIERS)
+    attempt.award((BARRIERS_WITHOUT_BONUS - barriers) / (BARRIERS_WITHOUT_BONUS - BARRIERS_OF_FULL_BONUS))
+    line = f"{barriers:.3g} barriers in a block of 1,024; at most {BONUS_BARRIERS:g} asked for"
+    if barriers > BONUS_BARRIERS:
+        raise CheckFailed(f"{line}.", earned=0)
+    return f"{line}, and {BARRIERS_OF_FULL_BONUS:g} for all points."

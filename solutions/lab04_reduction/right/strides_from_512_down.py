@@ -1,0 +1,33 @@
+# Strides are powers of two from 512 down, whatever the block's width; the walk over the elements is a `for`.
+import math
+
+from numba import cuda, float32
+
+THREADS = 256
+BLOCKS = 1056  # eight for each of an H200's 132 multiprocessors
+MOST_THREADS = 1024
+
+
+@cuda.jit
+def block_sums_kernel(values, sums):
+    tile = cuda.shared.array(MOST_THREADS, float32)
+    t = cuda.threadIdx.x
+    own = float32(0)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        own += values[i]
+    tile[t] = own
+    cuda.syncthreads()
+    stride = MOST_THREADS // 2
+    while stride > 0:
+        if t < stride and t + stride < cuda.blockDim.x:
+            tile[t] += tile[t + stride]
+        cuda.syncthreads()
+        stride //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = tile[0]
+
+
+def total_sum(values, scratch, total):
+    blocks = min(BLOCKS, math.ceil(values.size / THREADS))
+    block_sums_kernel[blocks, THREADS](values, scratch)
+    block_sums_kernel[1, THREADS](scratch[:blocks], total)

@@ -1,0 +1,32 @@
+# fails: right_with_many_blocks; hint: elements_beyond_the_grid
+import math
+
+from numba import cuda, float32
+
+THREADS = 256
+MOST_THREADS = 1024
+
+
+@cuda.jit
+def block_sums_kernel(values, sums):
+    tile = cuda.shared.array(MOST_THREADS, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    own = values[i] if i < values.size else float32(0)
+    tile[t] = own
+    cuda.syncthreads()
+    width = cuda.blockDim.x
+    while width > 1:
+        half = (width + 1) // 2
+        if t + half < width:
+            tile[t] += tile[t + half]
+        cuda.syncthreads()
+        width = half
+    if t == 0:
+        sums[cuda.blockIdx.x] = tile[0]
+
+
+def total_sum(values, scratch, total):
+    blocks = max(1, min(scratch.size, math.ceil(values.size / THREADS)))
+    block_sums_kernel[blocks, THREADS](values, scratch)
+    block_sums_kernel[1, MOST_THREADS](scratch[:blocks], total)

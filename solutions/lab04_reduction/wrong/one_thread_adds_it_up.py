@@ -1,0 +1,32 @@
+# fails: shares_the_adding_out; hint: one_thread_at_work
+import math
+
+from numba import cuda, float32
+
+THREADS = 256
+BLOCKS = 1056  # eight for each of an H200's 132 multiprocessors
+MOST_THREADS = 1024
+
+
+@cuda.jit
+def block_sums_kernel(values, sums):
+    tile = cuda.shared.array(MOST_THREADS, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    own = float32(0)
+    while i < values.size:
+        own += values[i]
+        i += cuda.gridsize(1)
+    tile[t] = own
+    cuda.syncthreads()
+    if t == 0:
+        sum_of_block = float32(0)
+        for k in range(cuda.blockDim.x):
+            sum_of_block += tile[k]
+        sums[cuda.blockIdx.x] = sum_of_block
+
+
+def total_sum(values, scratch, total):
+    blocks = min(BLOCKS, math.ceil(values.size / THREADS))
+    block_sums_kernel[blocks, THREADS](values, scratch)
+    block_sums_kernel[1, THREADS](scratch[:blocks], total)
