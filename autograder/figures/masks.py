@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,16 @@ from autograder.figures.svg import Canvas, Figure, plural
 from autograder.figures.warps import Branch
 
 LEFT, LANE = 40, 18  # pixels: the margin, and the width of a lane
+
+
+@dataclass(frozen=True)
+class _Mask:
+    """A `Branch` made by hand."""
+
+    block: tuple[int, int, int]
+    warp: int
+    active: np.ndarray
+    taken: np.ndarray
 
 
 def lockstep(profile: Any, warp: int = 0) -> list[Figure]:
@@ -110,6 +121,39 @@ def _tree_steps(steps: Sequence[Sequence[Branch]], shown: int, title: str) -> Fi
     canvas.text(left, bottom + 34, said, size=LARGE, bold=True)
     x = _key(canvas, left + 560, bottom + 34, [(GREEN, "adds"), (IDLE, "waits, its warp works"), (PAPER, "at rest")])
     return canvas.figure(max(WIDTH, x), bottom + 60, f"{title}: {said}.")
+
+
+def who_works(rows: Sequence[tuple[str, Sequence[bool]]], title: str) -> list[Figure]:
+    """Which of the same threads work, a row for each (name, mask) and a frame for each row; whole warps only.
+
+    Raises ValueError for masks of different lengths, or of a length that 32 does not divide.
+    """
+    lengths = {len(mask) for _, mask in rows}
+    if len(lengths) != 1 or min(lengths) % WARP_LANES or not min(lengths):
+        raise ValueError(f"who_works takes masks of one length, a multiple of {WARP_LANES}, not {sorted(lengths)}")
+    masks = [(name, np.asarray(mask, bool).reshape(-1, WARP_LANES)) for name, mask in rows]
+    return [_who_works(masks, shown + 1, title) for shown in range(len(masks))]
+
+
+def _who_works(rows: Sequence[tuple[str, np.ndarray]], shown: int, title: str) -> Figure:
+    canvas = Canvas()
+    row, top, left, right = 92, 112, 40, 40
+    pitch = (WIDTH - left - right) / len(rows[0][1])
+    canvas.text(left, 40, title, size=LARGE, bold=True)
+    said = []
+    for at, (name, warps) in enumerate(rows[:shown]):
+        y = top + at * row
+        awake, diverging = int(warps.any(axis=1).sum()), int((warps.any(axis=1) & ~warps.all(axis=1)).sum())
+        count = f"{int(warps.sum())} threads in {plural(awake, 'warp')}; {diverging} of {len(warps)} warps diverge"
+        said.append(f"{name}: {count}")
+        canvas.text(left, y - 12, name, size=LEAST, mono=True, bold=True)
+        canvas.text(WIDTH - right, y - 12, count, size=LEAST, anchor="end", fill=VERMILLION if diverging else INK)
+        for warp, lanes in enumerate(warps):
+            one = _Mask((0, 0, 0), warp, np.ones(WARP_LANES, bool), lanes)
+            _warp_in_step(canvas, one, left + warp * pitch, y, (pitch - 7) / WARP_LANES, 36, True)
+    bottom = top + len(rows) * row
+    _key(canvas, left, bottom, [(GREEN, "works"), (IDLE, "waits, its warp works"), (PAPER, "at rest")])
+    return canvas.figure(WIDTH, bottom + 30, f"{title}. {'; '.join(said)}.")
 
 
 def _warp_in_step(canvas: Canvas, branch: Branch, x: float, y: float, lane: float, height: float, done: bool) -> None:
