@@ -179,23 +179,23 @@ def hot_bins(kept: int) -> Any:
 
 @cuda.jit
 def ranges(items, bins):
-    """Every row of blocks, blockIdx.y, reads all items and counts those in its own range of 8,192 bins."""
-    own = cuda.shared.array(8192, np.int32)
-    first = cuda.blockIdx.y * 8192
+    """Every row of blocks, blockIdx.y, reads all items and counts those in its own range of 4,096 bins."""
+    own = cuda.shared.array(4096, np.int32)
+    first = cuda.blockIdx.y * 4096
     t = cuda.threadIdx.x
-    while t < 8192:
+    while t < 4096:
         own[t] = 0
         t += cuda.blockDim.x
     cuda.syncthreads()
     i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
     while i < items.size:
         place = items[i] - first
-        if place >= 0 and place < 8192:
+        if place >= 0 and place < 4096:
             cuda.atomic.add(own, place, 1)
         i += cuda.gridDim.x * cuda.blockDim.x
     cuda.syncthreads()
     t = cuda.threadIdx.x
-    while t < 8192:
+    while t < 4096:
         cuda.atomic.add(bins, first + t, own[t])
         t += cuda.blockDim.x
 

@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ from numba import cuda
 
 HERE = Path(__file__).parent
 RESULT = HERE / "histogram_h200.json"
-ITEMS, DRAWN, BINS, REPEATS, TRIES = 1 << 26, 1 << 22, 256, 7, 20
-MOST_SHARED_BINS = 8192  # 32 KiB a block
+ITEMS, DRAWN, BINS, REPEATS, TRIES = 1 << 26, 1 << 22, 256, 11, 20
+IN_A_COPY = 4096  # bins, where there are more than a copy takes: 16 KiB a block
+Key = Any  # of a case: a name, or a row and a column
 
 
 def zipf(rng: np.random.Generator, bins: int, size: int) -> np.ndarray:
@@ -56,26 +58,50 @@ def data_sets() -> dict[str, np.ndarray]:
     return {name: np.resize(items, ITEMS) for name, items in drawn.items()}
 
 
-def median_ms(launch: Callable[[], Any], before: Callable[[], Any]) -> float:
-    """The median time of a launch between two events; `before` runs ahead of each, untimed."""
-    times = []
-    for _ in range(REPEATS + 1):
-        before()
-        start, end = cuda.event(), cuda.event()
-        start.record()
-        launch()
-        end.record()
-        end.synchronize()
-        times.append(cuda.event_elapsed_time(start, end))
-    return round(float(np.median(times[1:])), 4)  # the first compiles
+@dataclass(frozen=True)
+class Case:
+    """One kernel on one kind of items: what is timed, what runs ahead of it untimed, and what must be in `counted`."""
+
+    launch: Callable[[], Any]
+    clear: Callable[[], Any]
+    counted: Any
+    expected: np.ndarray
 
 
-def timed(kernel: Any, grid: Any, items: Any, bins: int, expected: np.ndarray, *more: Any) -> float:
-    """The median time of one histogram, after a look at its result."""
-    counted, zeros = cuda.to_device(np.zeros(bins, np.int32)), np.zeros(bins, np.int32)
-    ms = median_ms(lambda: kernel[grid, 256](items, counted, *more), lambda: counted.copy_to_device(zeros))
-    assert (counted.copy_to_host() == expected).all(), kernel
-    return ms
+def case(kernel: Any, grid: Any, items: Any, expected: np.ndarray, *more: Any) -> Case:
+    """A histogram of `items` on the device into as many bins as `expected` has."""
+    counted, zeros = cuda.device_array_like(expected), cuda.to_device(np.zeros_like(expected))
+    return Case(
+        lambda: kernel[grid, 256](items, counted, *more), lambda: counted.copy_to_device(zeros), counted, expected
+    )
+
+
+def case_with_copies(items: Any, blocks: int, expected: np.ndarray) -> Case:
+    """Private copies in global memory; to clear them is not timed."""
+    copies, zeros = cuda.device_array((blocks, BINS), np.int32), cuda.to_device(np.zeros((blocks, BINS), np.int32))
+    plain = case(kernels_of.copies_in_global_memory, blocks, items, expected, copies)
+
+    def clear() -> None:
+        plain.clear()
+        copies.copy_to_device(zeros)
+
+    return Case(plain.launch, clear, plain.counted, expected)
+
+
+def medians_ms(cases: dict[Key, Case]) -> dict[Key, float]:
+    """The median time of each case between two events; all take turns, so that no clock or temperature favours one."""
+    times: dict[Key, list[float]] = {key: [] for key in cases}
+    for turn in range(REPEATS + 1):
+        for key, each in cases.items():
+            each.clear()
+            start, end = cuda.event(), cuda.event()
+            start.record()
+            each.launch()
+            end.record()
+            end.synchronize()
+            times[key].append(cuda.event_elapsed_time(start, end))
+            assert turn or (each.counted.copy_to_host() == each.expected).all(), key
+    return {key: round(float(np.median(each[1:])), 4) for key, each in times.items()}  # the first turn compiles
 
 
 def lost_updates() -> dict[str, dict[str, list[int]]]:
@@ -95,7 +121,7 @@ def lost_updates() -> dict[str, dict[str, list[int]]]:
 
 
 def by_data(sets: dict[str, np.ndarray], multiprocessors: int) -> dict[str, dict[str, float]]:
-    """Milliseconds of every kernel on every kind of data."""
+    """Milliseconds of every kernel on every kind of items."""
     every, few = ITEMS // 256, 8 * multiprocessors
     kernels = {
         "global atomics": (kernels_of.global_atomics, every),
@@ -108,59 +134,52 @@ def by_data(sets: dict[str, np.ndarray], multiprocessors: int) -> dict[str, dict
         "runs, contiguous": (kernels_of.runs_contiguous, few),
         "runs, no copies": (kernels_of.runs_without_copies, few),
     }
-    table: dict[str, dict[str, float]] = {name: {} for name in (*kernels, "copies in global memory", "reading alone")}
+    cases: dict[Key, Case] = {}
     for data, host in sets.items():
-        items, expected = cuda.to_device(host), np.bincount(host[:ITEMS], minlength=BINS).astype(np.int32)
+        items, expected = cuda.to_device(host), np.bincount(host, minlength=BINS).astype(np.int32)
         for name, (kernel, grid) in kernels.items():
             more = (np.int32(1),) if kernel is kernels_of.weighted else ()
-            table[name][data] = timed(kernel, grid, items, BINS, expected, *more)
-        table["copies in global memory"][data] = with_copies(items, few, expected)
-        table["reading alone"][data] = timed(kernels_of.read_only, few, items, BINS, np.zeros(BINS, np.int32))
-        print(data, {name: each[data] for name, each in table.items()}, flush=True)
-    return table
-
-
-def with_copies(items: Any, blocks: int, expected: np.ndarray) -> float:
-    """The kernel with private copies in global memory; clearing them is not timed."""
-    counted, copies = cuda.device_array(BINS, np.int32), cuda.device_array((blocks, BINS), np.int32)
-    zeros, no_copies = np.zeros(BINS, np.int32), np.zeros((blocks, BINS), np.int32)
-
-    def clear() -> None:
-        counted.copy_to_device(zeros)
-        copies.copy_to_device(no_copies)
-
-    ms = median_ms(lambda: kernels_of.copies_in_global_memory[blocks, 256](items, counted, copies), clear)
-    assert (counted.copy_to_host() == expected).all()
-    return ms
+            cases[name, data] = case(kernel, grid, items, expected, *more)
+        cases["copies in global memory", data] = case_with_copies(items, few, expected)
+        cases["reading alone", data] = case(kernels_of.read_only, few, items, np.zeros(BINS, np.int32))
+    return table_of(medians_ms(cases))
 
 
 def by_blocks(host: np.ndarray, multiprocessors: int) -> dict[str, float]:
-    """Milliseconds of the privatized kernel on uniform data, by the number of blocks."""
+    """Milliseconds of the privatized kernel on uniform items, by the number of blocks."""
     items, expected = cuda.to_device(host), np.bincount(host, minlength=BINS).astype(np.int32)
     counts = [multiprocessors * each for each in (1, 2, 4, 8, 16, 64, 256)] + [ITEMS // 1024, ITEMS // 256]
-    return {str(blocks): timed(kernels_of.privatized, blocks, items, BINS, expected) for blocks in counts}
+    return medians_ms({str(blocks): case(kernels_of.privatized, blocks, items, expected) for blocks in counts})
 
 
 def by_bins(multiprocessors: int) -> dict[str, dict[str, dict[str, float]]]:
-    """Milliseconds by data, way and number of bins; a way is missing where it does not apply."""
-    rng, table = np.random.default_rng(6), {}
+    """Milliseconds by kind of items, way and number of bins; a way is missing where it does not apply."""
+    rng, few, tables = np.random.default_rng(6), 8 * multiprocessors, {}
     for data in ("uniform", "zipf"):
-        table[data] = {name: {} for name in ("global atomics", "all private", "first 4,096 private", "ranges of 8,192")}
+        found: dict[Key, float] = {}
         for bins in (1 << 8, 1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 16, 1 << 18, 1 << 20):
             drawn = zipf(rng, bins, DRAWN) if data == "zipf" else rng.integers(0, bins, DRAWN).astype(np.int32)
             host = np.resize(drawn, ITEMS)
             items, expected = cuda.to_device(host), np.bincount(host, minlength=bins).astype(np.int32)
-            ways = {"global atomics": (kernels_of.global_atomics, ITEMS // 256)}
-            few = 4 * multiprocessors
-            if bins <= MOST_SHARED_BINS:
-                ways["all private"] = (kernels_of.hot_bins(bins), few)
-            if bins > 4096:
-                ways["first 4,096 private"] = (kernels_of.hot_bins(4096), few)
-            if MOST_SHARED_BINS < bins <= 1 << 18:
-                ways["ranges of 8,192"] = (kernels_of.ranges, (few, bins // 8192))
-            for name, (kernel, grid) in ways.items():
-                table[data][name][str(bins)] = timed(kernel, grid, items, bins, expected)
-            print(data, bins, {name: each.get(str(bins)) for name, each in table[data].items()}, flush=True)
+            ways = {"no copies": case(kernels_of.global_atomics, ITEMS // 256, items, expected)}
+            if bins <= IN_A_COPY:
+                ways["all bins in copies"] = case(kernels_of.hot_bins(bins), few, items, expected)
+            else:
+                ways["the first 4,096 in copies"] = case(kernels_of.hot_bins(IN_A_COPY), few, items, expected)
+            if IN_A_COPY < bins <= 1 << 18:
+                grid = (few, bins // IN_A_COPY)
+                ways["ranges of 4,096"] = case(kernels_of.ranges, grid, items, expected)
+            found |= medians_ms({(way, str(bins)): each for way, each in ways.items()})
+        tables[data] = table_of(found)
+        print(data, tables[data], flush=True)
+    return tables
+
+
+def table_of(found: dict[Key, float]) -> dict[str, dict[str, float]]:
+    """{(row, column): value} as a table of rows."""
+    table: dict[str, dict[str, float]] = {}
+    for (row, column), value in found.items():
+        table.setdefault(row, {})[column] = value
     return table
 
 
@@ -171,7 +190,7 @@ def main(target: Path) -> None:
     result: dict[str, Any] = {
         "what": f"Histograms of 2^26 int32 items, numba.cuda on one {gpu.name}, {time.strftime('%Y-%m')}",
         "software": ", ".join(f"{each} {version(each)}" for each in ("numba", "numba-cuda", "numpy")),
-        "how_times": f"CUDA events, median of {REPEATS} launches in blocks of 256 threads; the items are larger than L2",
+        "how_times": f"CUDA events, median of {REPEATS} launches of each in turns, blocks of 256 threads; items exceed L2",
         "how_lost": f"items that are in the bins after a launch without atomics, of 2^16 and 2^20, in {TRIES} launches",
         "blocks_where_few": 8 * multiprocessors,
     }
@@ -180,7 +199,7 @@ def main(target: Path) -> None:
         ("counted_without_atomics", lost_updates),
         ("milliseconds", lambda: by_data(sets, multiprocessors)),
         ("milliseconds_by_blocks", lambda: by_blocks(sets["uniform"], multiprocessors)),
-        ("how_bins", lambda: f"{4 * multiprocessors} blocks where bins are private, that many for each range"),
+        ("how_bins", lambda: f"{8 * multiprocessors} blocks where there are copies, that many for each range"),
         ("milliseconds_by_bins", lambda: by_bins(multiprocessors)),
     ):
         result[key] = part()
