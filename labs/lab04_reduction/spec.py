@@ -153,7 +153,7 @@ def waits_in_every_step(attempt: Attempt) -> None:
 
 @check(points=2, after=("waits_in_every_step",))
 def right_when_elements_run_short(attempt: Attempt) -> None:
-    """One block: with fewer elements than threads, nothing outside the arrays is read, and nothing that nobody wrote."""
+    """One block: with fewer elements than threads, no thread reads what is not there."""
     for n in SHORT:
         request = block_sums(attempt, 1, BLOCK, n)
         run = attempt.simulate(request, may_fault=True)
@@ -212,7 +212,7 @@ def shares_the_adding_out(attempt: Attempt) -> str:
 
 @check(points=1, after=("waits_in_every_step",))
 def meets_no_queues(attempt: Attempt) -> str:
-    """Counted work: the lanes of a warp find their shared elements in different banks, and none adds where another does."""
+    """Counted work: no lane of a warp waits for another at a bank or an element of shared memory."""
     run = counted(attempt)
     counters = run.counters
     conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
@@ -340,7 +340,7 @@ def waits_less_often(attempt: Attempt) -> str:
     barriers = counters.barriers / counters.warps
     attempt.record(barriers_per_warp=barriers, limit=BONUS_BARRIERS)
     attempt.award((BARRIERS_WITHOUT_BONUS - barriers) / (BARRIERS_WITHOUT_BONUS - BARRIERS_OF_FULL_BONUS))
-    line = f"{barriers:.3g} barriers in a block of 1,024; at most {BONUS_BARRIERS:g} asked for"
+    line = f"Barriers in a block of 1,024: {barriers:.3g}; at most {BONUS_BARRIERS:g} asked for"
     if barriers > BONUS_BARRIERS:
         raise CheckFailed(f"{line}.", earned=0)
     return f"{line}, and {BARRIERS_OF_FULL_BONUS:g} for all points."
