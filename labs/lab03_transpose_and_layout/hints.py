@@ -105,6 +105,12 @@ class FallEvidence(Evidence):
         self.points, self.dt, self.steps = (arguments[name] for name in ("points", "dt", "steps"))
         self.launches = [each.kernel for each in self.run.launches]
 
+    @property
+    def takes_points_for_fields(self) -> bool:
+        """Whether an access was outside along the axis of the eight fields, with an index that is some point's."""
+        outside = (each.index for each in self.found("out_of_bounds") if each.index)
+        return any(spec.FIELDS <= max(index) < len(self.points) for index in outside)
+
     def came_to(self, moved: Matrix) -> bool:
         """Whether the points are where this float64 array has them, as far as float32 tells."""
         wrong = self.attempt.wrong
@@ -381,8 +387,15 @@ def few_blocks(seen: TransposeEvidence) -> bool:
 @slip("lets_every_point_fall")
 def fall_without_guard(seen: FallEvidence) -> bool:
     """The last block has more threads than there are points left, and they work on points that do not exist. Compare the
-    index with heights.size first."""
-    return bool(seen.found("out_of_bounds"))
+    index with the number of points first."""
+    return bool(seen.found("out_of_bounds")) and not seen.takes_points_for_fields
+
+
+@slip("lets_every_point_fall")
+def indexed_as_structures(seen: FallEvidence) -> bool:
+    """A point's number stands where the kernel's array has its eight fields. When the layout has changed, so has the order
+    of the two indices: first the field, then the point."""
+    return seen.takes_points_for_fields
 
 
 @slip("lets_every_point_fall")

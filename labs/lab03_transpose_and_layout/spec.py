@@ -25,8 +25,8 @@ MOVED_OVER_NEEDED = 1.25
 # padded tile of 16 x 17 takes 2, for a warp holds two of its rows.
 CONFLICTS_PER_SHARED_REQUEST = 1.0
 
-SPEEDUP = 2.5
-NO_POINTS_AT = 1.5
+SPEEDUP = 2.2
+NO_POINTS_AT = 1.7
 SPEED_SIDE = 2048  # a multiple of 32, see perfmodel's README
 SPEED_BLOCKS_SIMULATED = 4
 
@@ -109,7 +109,7 @@ LAB = Lab(
     required=(
         Required("transpose_kernel", "kernel", ("a", "b")),
         Required("transpose", "host", ("a", "b")),
-        Required("fall_kernel", "kernel", ("heights", "speeds", "dt")),
+        Required("fall_kernel", "kernel", ("points", "dt")),
         Required("fall", "host", ("points", "dt", "steps")),
     ),
     baseline="baseline.py",
@@ -130,7 +130,7 @@ def right_on_whole_tiles(attempt: Attempt) -> None:
 
 @check(points=2, after=("right_on_whole_tiles",))
 def waits_for_its_tile(attempt: Attempt) -> None:
-    """Whole tiles: no thread reads of a tile what another one may not have stored yet."""
+    """Whole tiles: no thread reads from a tile what others may not have stored there yet."""
     run = attempt.simulate(transposing(attempt, *WHOLE[-1]), may_fault=True)
     expect_none(h for h in run.hazards if h.kind == "race" and h.severity == "error")
 
@@ -156,7 +156,7 @@ def brings_every_thread_to_its_barrier(attempt: Attempt) -> None:
 
 @check(points=3, after=("stays_inside_its_arrays", "brings_every_thread_to_its_barrier"))
 def right_on_any_size(attempt: Attempt) -> None:
-    """Any size: every element arrives, whatever the number of rows and columns; only B is written."""
+    """Any size: every element arrives, down to a matrix of one element; only B is written."""
     for shape in (*RAGGED, *TINY, *LARGE):
         request = transposing(attempt, *shape)
         run = attempt.run(request)
@@ -207,7 +207,7 @@ def stores_whole_sectors(attempt: Attempt) -> str:
 
 @check(points=2, after=("waits_for_its_tile",))
 def meets_no_bank_conflicts(attempt: Attempt) -> str:
-    """Counted work: the lanes of a warp find their elements of the tile in different banks, row-wise and column-wise."""
+    """Counted work: the lanes of a warp find their elements of the tile in different banks."""
     run = counted(attempt)
     counters = run.counters
     conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
@@ -266,7 +266,7 @@ def faster_than_the_first_transpose(attempt: Attempt) -> str:
 
 @check(points=2, after=("right_on_any_size",))
 def lets_every_point_fall(attempt: Attempt) -> None:
-    """Layout: after each number of steps all points are where they should be, other fields untouched; a launch a step."""
+    """Layout: all points come to where they should be, one launch a step; other fields stay."""
     for points, steps in FALLS:
         request = falling(attempt, points, steps)
         attempt.expect_no_hazards(attempt.simulate(request, may_fault=True))
@@ -299,7 +299,7 @@ def moves_only_what_a_step_needs(attempt: Attempt) -> str:
 
 @check(points=2, after=("moves_only_what_a_step_needs", "loads_whole_sectors", "stores_whole_sectors"))
 def changes_the_layout_in_whole_sectors(attempt: Attempt) -> str:
-    """Layout: what comes before the first step and after the last moves each point in whole sectors, once each way."""
+    """Layout: it changes twice, before the first step and after the last, in whole sectors."""
     few, many = fall_counted(attempt, 1), fall_counted(attempt, 3)
     moved = 1.5 * moved_bytes_a_point(few) - 0.5 * moved_bytes_a_point(many)
     asked = LAYOUT_BYTES * LAYOUT_MOVED_OVER_NEEDED
@@ -342,7 +342,7 @@ def faster_over_many_steps(attempt: Attempt) -> str:
 
 @check(points=4, after=("faster_than_the_first_transpose",), bonus=True)
 def transposes_in_place(attempt: Attempt) -> str:
-    """Bonus: `transpose_in_place(a)` turns a square matrix over without a second one, each element moved once."""
+    """Bonus: `transpose_in_place(a)` needs no second matrix and moves each element once."""
     for side in IN_PLACE_SIDES:
         a = attempt.integers(1, 60_000, (side, side), np.float32)
         run = attempt.simulate(RunRequest("transpose_in_place", {"a": a}, work_limit=WORK_LIMIT), may_fault=True)

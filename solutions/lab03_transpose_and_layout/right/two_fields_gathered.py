@@ -33,32 +33,35 @@ def transpose(a, b):
 
 
 @cuda.jit
-def fall_kernel(heights, speeds, dt):
+def gather_kernel(points, gathered):
     i = cuda.grid(1)
-    if i < heights.size:
-        speed = speeds[i] - GRAVITY * dt
-        speeds[i] = speed
-        heights[i] += speed * dt
+    if i < points.shape[0]:
+        gathered[0, i] = points[i, HEIGHT]
+        gathered[1, i] = points[i, SPEED]
 
 
 @cuda.jit
-def copy_kernel(source, target):
+def fall_kernel(gathered, dt):
     i = cuda.grid(1)
-    if i < source.size:
-        target[i] = source[i]
+    if i < gathered.shape[1]:
+        speed = gathered[1, i] - GRAVITY * dt
+        gathered[1, i] = speed
+        gathered[0, i] += speed * dt
 
 
-def copy(source, target):
-    copy_kernel[math.ceil(source.size / 256), 256](source, target)
+@cuda.jit
+def scatter_kernel(gathered, points):
+    i = cuda.grid(1)
+    if i < points.shape[0]:
+        points[i, HEIGHT] = gathered[0, i]
+        points[i, SPEED] = gathered[1, i]
 
 
 def fall(points, dt, steps):
     count = points.shape[0]
-    heights = cuda.device_array(count, np.float32)
-    speeds = cuda.device_array(count, np.float32)
-    copy(points[:, HEIGHT], heights)
-    copy(points[:, SPEED], speeds)
+    blocks = math.ceil(count / 256)
+    gathered = cuda.device_array((2, count), np.float32)
+    gather_kernel[blocks, 256](points, gathered)
     for _ in range(steps):
-        fall_kernel[math.ceil(count / 256), 256](heights, speeds, np.float32(dt))
-    copy(heights, points[:, HEIGHT])
-    copy(speeds, points[:, SPEED])
+        fall_kernel[blocks, 256](gathered, np.float32(dt))
+    scatter_kernel[blocks, 256](gathered, points)

@@ -41,11 +41,11 @@ def transpose(a, b):
 
 
 @cuda.jit
-def fall_kernel(heights, speeds, dt):
+def fall_kernel(by_field, dt):
     i = cuda.grid(1)
-    while i < heights.shape[0]:
-        speeds[i] -= GRAVITY * dt
-        heights[i] += speeds[i] * dt
+    while i < by_field.shape[1]:
+        by_field[SPEED, i] -= GRAVITY * dt
+        by_field[HEIGHT, i] += by_field[SPEED, i] * dt
         i += cuda.gridsize(1)
 
 
@@ -54,5 +54,5 @@ def fall(points, dt, steps):
     by_field = cuda.device_array((fields, count), np.float32)
     transpose(points, by_field)
     for _ in range(steps):
-        fall_kernel[math.ceil(count / 256), 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt))
+        fall_kernel[math.ceil(count / 256), 256](by_field, np.float32(dt))
     transpose(by_field, points)

@@ -34,19 +34,26 @@ def transpose(a, b):
 
 
 @cuda.jit
-def fall_kernel(heights, speeds, dt):
+def fall_kernel(by_field, dt):
     i = cuda.grid(1)
-    if i < heights.size:
-        speed = speeds[i] - GRAVITY * dt
-        speeds[i] = speed
-        heights[i] += speed * dt
+    if i < by_field.shape[1]:
+        speed = by_field[SPEED, i] - GRAVITY * dt
+        by_field[SPEED, i] = speed
+        by_field[HEIGHT, i] += speed * dt
 
 
 @cuda.jit
-def copy_kernel(source, target):
+def take_field_kernel(points, by_field, field):
     i = cuda.grid(1)
-    if i < source.size:
-        target[i] = source[i]
+    if i < points.shape[0]:
+        by_field[field, i] = points[i, field]
+
+
+@cuda.jit
+def put_field_kernel(by_field, points, field):
+    i = cuda.grid(1)
+    if i < points.shape[0]:
+        points[i, field] = by_field[field, i]
 
 
 def fall(points, dt, steps):
@@ -54,8 +61,8 @@ def fall(points, dt, steps):
     blocks = math.ceil(count / 256)
     by_field = cuda.device_array((fields, count), np.float32)
     for field in range(fields):
-        copy_kernel[blocks, 256](points[:, field], by_field[field])
+        take_field_kernel[blocks, 256](points, by_field, field)
     for _ in range(steps):
-        fall_kernel[blocks, 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt))
+        fall_kernel[blocks, 256](by_field, np.float32(dt))
     for field in range(fields):
-        copy_kernel[blocks, 256](by_field[field], points[:, field])
+        put_field_kernel[blocks, 256](by_field, points, field)

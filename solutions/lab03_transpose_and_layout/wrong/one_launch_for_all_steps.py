@@ -34,25 +34,25 @@ def transpose(a, b):
 
 
 @cuda.jit
-def fall_kernel(heights, speeds, dt):
+def fall_kernel(by_field, dt):
     i = cuda.grid(1)
-    if i < heights.size:
-        speed = speeds[i] - GRAVITY * dt
-        speeds[i] = speed
-        heights[i] += speed * dt
+    if i < by_field.shape[1]:
+        speed = by_field[SPEED, i] - GRAVITY * dt
+        by_field[SPEED, i] = speed
+        by_field[HEIGHT, i] += speed * dt
 
 
 @cuda.jit
-def all_steps_kernel(heights, speeds, dt, steps):
+def all_steps_kernel(by_field, dt, steps):
     i = cuda.grid(1)
-    if i < heights.size:
-        height = heights[i]
-        speed = speeds[i]
+    if i < by_field.shape[1]:
+        height = by_field[HEIGHT, i]
+        speed = by_field[SPEED, i]
         for _ in range(steps):
             speed -= GRAVITY * dt
             height += speed * dt
-        heights[i] = height
-        speeds[i] = speed
+        by_field[HEIGHT, i] = height
+        by_field[SPEED, i] = speed
 
 
 def fall(points, dt, steps):

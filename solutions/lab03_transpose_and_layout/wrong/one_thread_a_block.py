@@ -23,12 +23,12 @@ def transpose(a, b):
 
 
 @cuda.jit
-def fall_kernel(heights, speeds, dt):
+def fall_kernel(by_field, dt):
     i = cuda.grid(1)
-    if i < heights.size:
-        speed = speeds[i] - GRAVITY * dt
-        speeds[i] = speed
-        heights[i] += speed * dt
+    if i < by_field.shape[1]:
+        speed = by_field[SPEED, i] - GRAVITY * dt
+        by_field[SPEED, i] = speed
+        by_field[HEIGHT, i] += speed * dt
 
 
 def fall(points, dt, steps):
@@ -36,5 +36,5 @@ def fall(points, dt, steps):
     by_field = cuda.device_array((fields, count), np.float32)
     transpose(points, by_field)
     for _ in range(steps):
-        fall_kernel[math.ceil(count / 256), 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt))
+        fall_kernel[math.ceil(count / 256), 256](by_field, np.float32(dt))
     transpose(by_field, points)

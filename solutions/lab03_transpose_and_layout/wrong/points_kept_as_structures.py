@@ -34,15 +34,15 @@ def transpose(a, b):
 
 
 @cuda.jit
-def fall_kernel(heights, speeds, dt):
+def fall_kernel(points, dt):
     i = cuda.grid(1)
-    if i < heights.size:
-        speed = speeds[i] - GRAVITY * dt
-        speeds[i] = speed
-        heights[i] += speed * dt
+    if i < points.shape[0]:
+        speed = points[i, SPEED] - GRAVITY * dt
+        points[i, SPEED] = speed
+        points[i, HEIGHT] += speed * dt
 
 
 def fall(points, dt, steps):
     count = points.shape[0]
     for _ in range(steps):
-        fall_kernel[math.ceil(count / 256), 256](points[:, HEIGHT], points[:, SPEED], np.float32(dt))
+        fall_kernel[math.ceil(count / 256), 256](points, np.float32(dt))

@@ -34,16 +34,16 @@ def transpose(a, b):
 
 
 @cuda.jit
-def fall_kernel(heights, speeds, dt):
+def fall_kernel(by_field, dt):
     i = cuda.grid(1)
-    if i < heights.size:
-        speed = speeds[i] - GRAVITY * dt
-        speeds[i] = speed
-        heights[i] += speed * dt
+    if i < by_field.shape[1]:
+        speed = by_field[SPEED, i] - GRAVITY * dt
+        by_field[SPEED, i] = speed
+        by_field[HEIGHT, i] += speed * dt
 
 
 def fall(points, dt, steps):
     count, fields = points.shape
     by_field = points.reshape((fields, count))
     for _ in range(steps):
-        fall_kernel[math.ceil(count / 256), 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt))
+        fall_kernel[math.ceil(count / 256), 256](by_field, np.float32(dt))
