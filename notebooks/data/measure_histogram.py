@@ -175,6 +175,15 @@ def by_bins(multiprocessors: int) -> dict[str, dict[str, dict[str, float]]]:
     return tables
 
 
+def instructions() -> dict[str, str]:
+    """The machine instruction that each way of adding to a copy in shared memory was compiled to."""
+    found = {}
+    for words, kernel in {"adds 1": kernels_of.privatized, "adds an argument": kernels_of.weighted}.items():
+        machine_code = next(iter(kernel.inspect_sass().values()))
+        found[words] = re.search(r"\bATOMS\.[\w.]+", machine_code)[0]
+    return found
+
+
 def table_of(found: dict[Key, float]) -> dict[str, dict[str, float]]:
     """{(row, column): value} as a table of rows."""
     table: dict[str, dict[str, float]] = {}
@@ -201,6 +210,7 @@ def main(target: Path) -> None:
         ("milliseconds_by_blocks", lambda: by_blocks(sets["uniform"], multiprocessors)),
         ("how_bins", lambda: f"{8 * multiprocessors} blocks where there are copies, that many for each range"),
         ("milliseconds_by_bins", lambda: by_bins(multiprocessors)),
+        ("instructions", instructions),
     ):
         result[key] = part()
         text = json.dumps(result, indent=2)
