@@ -29,7 +29,8 @@ def failed_checks(result: Result) -> set[str]:
 
 
 def hints(result: Result) -> set[str]:
-    return {each.name for check in result.checks for each in check.hints}
+    """Names of the hints given, bonus aside."""
+    return {each.name for check in result.checks for each in check.hints if not check.bonus}
 
 
 def report(result: Result) -> str:

@@ -1,0 +1,554 @@
+"""Lab 5's known misconceptions, recognised by what a kernel did and never by how its source reads.
+
+Each is one function whose name is the misconception's and whose docstring is what the student reads, with numbers from
+the evidence filled in; it returns whether the evidence fits. They stand in the order of the checks they go with. Where
+one run cannot tell two of them apart, another one does: `seen.elsewhere(items, bins)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from autograder.device import Launch, RunRequest
+from autograder.errors import Line
+from autograder.grading import Attempt
+from autograder.grading.evidence import Evidence as AnyEvidence
+from autograder.grading.evidence import recogniser
+from autograder.simgpu.counters import Counters
+from autograder.simgpu.hazards import Hazard
+
+ARGUMENTS = ("items", "bins")
+MULTIPROCESSORS = 132  # of an H200
+ITEMS_AT_SPEED = 2**20
+WHOLE = 2**15  # items that whole blocks share evenly
+FAR = 70_000  # beyond all bins and copies
+BINS_A_SECTOR = 8
+
+
+class Evidence(AnyEvidence):
+    """What the last run showed, in terms of items, bins and private copies."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt)
+        self.items, self.before = (self.request.arguments[name] for name in ARGUMENTS)
+        self.n, self.bins = self.items.size, self.before.size
+        inside = self.items[(self.items >= 0) & (self.items < self.bins)]
+        self.expected = np.bincount(inside, minlength=self.bins)
+        self.inside = inside.size
+
+    @property
+    def got(self) -> np.ndarray:
+        """The result, without what it held before where that was zero."""
+        return self.run.outputs.get("bins", self.before).astype(np.int64)
+
+    @property
+    def total(self) -> int:
+        return int(self.got.sum())
+
+    @cached_property
+    def counting(self) -> Launch | None:
+        """The launch that counts, not the one that clears: the one with the most atomic updates."""
+        launches = self.simulated.launches
+        return max(launches, key=lambda each: _atomics(each.counters), default=None)
+
+    @property
+    def counters(self) -> Counters:
+        return self.simulated.counters or Counters()
+
+    @property
+    def blocks(self) -> int:
+        return int(np.prod(self.counting.grid)) if self.counting else 0
+
+    @property
+    def threads_a_block(self) -> int:
+        return int(np.prod(self.counting.block)) if self.counting else 0
+
+    @property
+    def threads_in_all(self) -> int:
+        return self.blocks * self.threads_a_block
+
+    @property
+    def items_a_block(self) -> int:
+        return self.n // max(1, self.blocks)
+
+    @property
+    def shared_bytes(self) -> int:
+        return max((each.shared_bytes for each in self.simulated.launches), default=0)
+
+    @property
+    def sectors_a_block(self) -> float:
+        """Sectors that the atomics of a block touch in global memory, for each that its bins lie in."""
+        return self.counters.global_atomic_sectors / max(1, self.blocks) / (self.bins / BINS_A_SECTOR)
+
+    @property
+    def worst_lanes(self) -> int:
+        """The most lanes of one warp that updated one bin of the result at a time."""
+        return self.counters.global_atomic_worst_multiplicity
+
+    def races(self, where: str) -> tuple[Hazard, ...]:
+        """The races that are errors, on `shared` or on `global` arrays."""
+        return tuple(
+            each
+            for each in self.found("race")
+            if each.severity == "error" and (each.array in ARGUMENTS) == (where == "global")
+        )
+
+    def at(self, line: Line | None) -> Counters:
+        """What was counted at a source line."""
+        return next((each.counters for each in self.simulated.lines if each.line == line), Counters())
+
+    def elsewhere(self, items: np.ndarray, bins: int) -> Evidence:
+        """What other items show on the simulated GPU: an experiment, to tell two misconceptions apart."""
+        attempt, trials = self.attempt, list(self.trials)
+        request = replace(self.request, arguments={"items": items, "bins": np.zeros(bins, np.int32)})
+        attempt.simulate(request, may_fault=True)
+        other = type(self)(attempt)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return other
+
+    @property
+    def lost(self) -> bool:
+        """Whether there are fewer counts than items, and no bin has too many."""
+        return self.run.fault is None and self.total < self.inside and bool((self.got <= self.expected).all())
+
+    @property
+    def assigned(self) -> bool:
+        """Whether copies were stored into the result over one another: a race at a line that reads no bin."""
+        return any(not self.at(h.line).global_load_requests and h.line == h.other_line for h in self.races("global"))
+
+    @property
+    def updates_collide(self) -> bool:
+        """Whether a line reads a bin and writes it back, and other threads do so at the same time."""
+        at_one_line = [h for where in ("global", "shared") for h in self.races(where) if h.line == h.other_line]
+        return bool(at_one_line) and not self.assigned
+
+
+def _atomics(counters: Counters | None) -> int:
+    return 0 if counters is None else counters.global_atomic_requests + counters.shared_atomic_requests
+
+
+def many_items(attempt: Attempt) -> RunRequest:
+    """As many items as are timed; one block shows the launch."""
+    items = attempt.integers(0, 256, ITEMS_AT_SPEED)
+    return RunRequest("histogram", {"items": items, "bins": np.zeros(256, np.int32)}, sample_blocks=1)
+
+
+misconception = recogniser(Evidence, many_items)
+
+
+# ---- part 1: counts_every_item ---------------------------------------------------------------------------------------
+
+
+@misconception("counts_every_item")
+def never_launched(seen: Evidence) -> bool:
+    """No kernel was launched: histogram_kernel[grid, block] starts when it is called with its arguments, (items, bins)."""
+    return seen.never_launched
+
+
+@misconception()
+def endless_loop(seen: Evidence) -> bool:
+    """A loop never ends: does its body move on to the thread's next item?"""
+    return seen.never_ended
+
+
+@misconception("counts_every_item")
+def shape_not_constant(seen: Evidence) -> bool:
+    """Numba has to know a shared array's shape when it compiles the kernel, and bins.size is known only when it runs.
+    Take a constant that is large enough for every size asked for, and use as much of it as there are bins."""
+    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+
+
+@misconception("counts_every_item")
+def too_much_shared_memory(seen: Evidence) -> bool:
+    """The private copy is larger than a block's share of the memory on the chip. It needs one int32 for each bin of the
+    result, 4 KiB for 1,024 of them, and not one for each item."""
+    return seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
+
+
+@misconception("counts_every_item")
+def lost_updates(seen: Evidence) -> bool:
+    """Counts are lost: a bin is read, increased and written back while other threads do the same, and the last one to
+    write wins. That is so for items and for merging copies. cuda.atomic.add makes the three steps one."""
+    return seen.updates_collide
+
+
+@misconception("counts_every_item")
+def copies_overwrite_each_other(seen: Evidence) -> bool:
+    """Every block stores its copy over the one that another block stored before, so one copy is left in the end. The
+    result is the sum of all copies: add to it, atomically."""
+    return seen.assigned
+
+
+@misconception("counts_every_item")
+def private_copy_not_cleared(seen: Evidence) -> bool:
+    """Some bins of the private copy are counted up from whatever shared memory held before. All of them start at zero,
+    in every block, and with more bins than threads a thread has several to clear."""
+    return any(each.array not in ARGUMENTS for each in seen.found("uninitialised_read"))
+
+
+@misconception("counts_every_item")
+def no_copy_merged(seen: Evidence) -> bool:
+    """Items are counted in shared memory and the result never hears of it: a block's copy is gone when the block ends.
+    Add it to the result before that."""
+    return seen.run.fault is None and seen.total == 0 and seen.counters.shared_atomic_requests > 0
+
+
+@misconception("counts_every_item")
+def one_copy_merged(seen: Evidence) -> bool:
+    """The result holds {seen.total:,} of {seen.n:,} items, what one block of {seen.blocks} counted. Each block has a copy
+    of its own, and nobody else can read it: each has to add its own to the result."""
+    return seen.lost and _one_copy(seen) and not seen.races("global")
+
+
+def _one_copy(seen: Evidence) -> bool:
+    """Whether the result holds about as many items as one block of several counts."""
+    return seen.blocks > 1 and 0 < seen.total <= 1.5 * seen.items_a_block
+
+
+@misconception("counts_every_item")
+def counted_more_than_once(seen: Evidence) -> bool:
+    """The bins add up to {seen.total:,} where there are {seen.n:,} items. Either several threads take the same items (the
+    step from one item to the next is the number of threads in the whole grid), or several add the same bin of a copy to
+    the result (each bin of a copy is one thread's to add)."""
+    cleared = not any(each.array not in ARGUMENTS for each in seen.found("uninitialised_read"))
+    return seen.run.fault is None and seen.total > seen.n and cleared
+
+
+@misconception("counts_every_item")
+def bins_left_out(seen: Evidence) -> bool:
+    """Some bins are right and the others empty. A copy has {seen.bins} bins: share them out among the threads of the
+    block until all have been added to the result."""
+    some = seen.got > 0
+    all_right = bool((seen.got[some] == seen.expected[some]).all())
+    return seen.lost and 0 < some.sum() < (seen.expected > 0).sum() and all_right
+
+
+@misconception("counts_every_item", "right_on_many_items")
+def items_left_out(seen: Evidence) -> bool:
+    """{seen.total:,} of {seen.inside:,} items are counted: the {seen.blocks:,} blocks of {seen.threads_a_block} threads end
+    before the items do. Where the number of blocks is bounded, a thread goes on, a grid's width at a time, until it is
+    past the last item."""
+    some = seen.got > 0
+    all_right = bool((seen.got[some] == seen.expected[some]).all())
+    some_left = seen.lost and seen.total > 0 and not all_right
+    return some_left and not seen.updates_collide and not _one_copy(seen)
+
+
+# ---- part 1: the other checks ----------------------------------------------------------------------------------------
+
+
+@misconception("loses_no_update")
+def cleared_while_others_count(seen: Evidence) -> bool:
+    """The result is cleared by the kernel that counts: one block may set a bin to zero after another has counted into it,
+    for blocks run in any order and cannot wait for each other. One launch waits for the launch before it: clear first, in
+    a kernel of its own."""
+    return bool(seen.races("global"))
+
+
+def _lets_through(seen: Evidence, item: int) -> bool:
+    """Whether items of this value lead outside an array: an experiment."""
+    other = seen.elsewhere(np.full(WHOLE, item, np.int32), seen.bins)
+    found = (*other.found("out_of_bounds"), *other.found("negative_index"))
+    return any(each.array != "items" for each in found)
+
+
+@misconception("ignores_items_outside")
+def a_thread_a_bin(seen: Evidence) -> bool:
+    """Threads and bins are not as many: {seen.threads_a_block} threads clear or merge an element each where there are
+    {seen.bins} bins, and those beyond have none. Let each thread ask whether there is a bin with its number."""
+    return _lets_through(seen, 0)
+
+
+@misconception("ignores_items_outside")
+def one_bin_too_many(seen: Evidence) -> bool:
+    """An item equal to the number of bins gets through: {seen.bins} bins are numbered 0 to {seen.bins} - 1."""
+    return _lets_through(seen, seen.bins) and not _lets_through(seen, FAR) and not _lets_through(seen, -1)
+
+
+@misconception("ignores_items_outside")
+def negative_items(seen: Evidence) -> bool:
+    """Items below zero get through: an index below zero counts from the array's end, on the GPU as in NumPy, or leads
+    outside it. The guard has two sides."""
+    return _lets_through(seen, -1) and not _lets_through(seen, FAR)
+
+
+@misconception("ignores_items_outside")
+def items_not_guarded(seen: Evidence) -> bool:
+    """Items are used as indices as they come, and some of them are no bin's number. Count an item only if it is one: at
+    least zero, and less than the number of bins."""
+    return _lets_through(seen, FAR) and not _lets_through(seen, 0)
+
+
+@misconception("ignores_items_outside")
+def counted_at_the_ends(seen: Evidence) -> bool:
+    """Items outside the range are counted in the first and the last bin. They belong in none: leave them out instead of
+    moving them to the edge."""
+    moved = np.clip(seen.items, 0, seen.bins - 1)
+    return seen.run.fault is None and bool((seen.got == np.bincount(moved, minlength=seen.bins)).all())
+
+
+@misconception("ignores_items_outside")
+def counted_by_the_remainder(seen: Evidence) -> bool:
+    """Items outside the range are folded back into it, as by a remainder, and counted in bins that are not theirs. Leave
+    them out."""
+    folded = seen.items.astype(np.int64) % seen.bins
+    return seen.run.fault is None and bool((seen.got == np.bincount(folded, minlength=seen.bins)).all())
+
+
+@misconception("right_at_every_size")
+def no_end_of_items(seen: Evidence) -> bool:
+    """Threads beyond the last item load one all the same. Each thread asks first whether there is an item for it."""
+    return bool(seen.found("out_of_bounds", "items"))
+
+
+@misconception("right_at_every_size")
+def last_items_left_out(seen: Evidence) -> bool:
+    """{seen.total:,} of {seen.inside:,} items are counted, and it is the last ones that are missing: a division rounds
+    down where the number of items is no multiple. Round up, and let threads that find no item do nothing."""
+    return seen.lost and not seen.found("divergent_barrier") and _is_prefix(seen)
+
+
+def _is_prefix(seen: Evidence) -> bool:
+    """Whether exactly the items up to some place are counted."""
+    inside = (seen.items >= 0) & (seen.items < seen.bins)
+    places = np.flatnonzero(inside)[: max(0, seen.total)]
+    return bool((np.bincount(seen.items[places], minlength=seen.bins) == seen.got).all())
+
+
+@misconception("right_at_every_size")
+def always_256_bins(seen: Evidence) -> bool:
+    """The kernel counts into 256 bins where the result has {seen.bins}. bins.size says how many there are: clear, guard
+    and merge that many."""
+    stray = seen.bins < 256 and bool(seen.found("out_of_bounds", "bins"))
+    return stray or (seen.bins > 256 and seen.lost and not _leaves_copy(seen) and not _counts_a_high_item(seen))
+
+
+@misconception("right_at_every_size")
+def bins_beyond_the_block(seen: Evidence) -> bool:
+    """The first {seen.threads_a_block} bins are right and others are not: a block of {seen.threads_a_block} threads clears
+    or merges one bin a thread, and there are {seen.bins}. Let each thread go on with bin + block size, as long as there is
+    one."""
+    first, right = seen.threads_a_block, seen.got == seen.expected
+    some = 0 < first < seen.bins and bool(right[:first].all()) and not right[first:].all()
+    return some and seen.run.fault is None and _counts_a_high_item(seen)
+
+
+def _counts_a_high_item(seen: Evidence) -> bool:
+    """Whether the last bin's items are counted anywhere: an experiment."""
+    other = seen.elsewhere(np.full(64, seen.bins - 1, np.int32), seen.bins)
+    return other.counters.shared_atomic_requests > 0
+
+
+@misconception("right_at_every_size")
+def leaves_early(seen: Evidence) -> bool:
+    """Threads that have no item return at once, and their share of clearing and merging stays undone: that is work of the
+    block, whoever finds an item. Let them skip the counting and nothing else."""
+    whole = seen.elsewhere(np.resize(seen.items, WHOLE), seen.bins)
+    stays = bool((whole.got == whole.expected).all())
+    return seen.run.fault is None and stays and not _is_prefix(seen) and not seen.found("out_of_bounds")
+
+
+@misconception("right_at_every_size")
+def copy_too_small(seen: Evidence) -> bool:
+    """The private copy has fewer elements than the result has bins ({seen.bins}). Its shape is a constant: take one that
+    is large enough for all sizes asked for."""
+    return _leaves_copy(seen)
+
+
+def _leaves_copy(seen: Evidence) -> bool:
+    """Whether some access was outside an array in shared memory."""
+    return any(each.array not in ARGUMENTS for each in seen.found("out_of_bounds"))
+
+
+@misconception("right_at_every_size", "brings_every_thread_to_its_barriers")
+def barrier_not_for_all(seen: Evidence) -> bool:
+    """A barrier stands where only some threads of a block come by: in a loop that ends earlier for some of them, in a
+    branch, or behind a return. The others wait there in vain, or leave their share of clearing and merging undone. Keep
+    branch and loop around counting alone."""
+    return bool(seen.found("divergent_barrier"))
+
+
+@misconception("clears_the_result")
+def result_not_cleared(seen: Evidence) -> bool:
+    """Counts are added to what the result's memory held before. Clear it first, in a launch before the one that counts."""
+    return bool((seen.got == seen.expected + seen.before).all())
+
+
+@misconception("clears_the_result")
+def result_partly_cleared(seen: Evidence) -> bool:
+    """Some of the {seen.bins} bins are cleared and the others are not: launch as many threads as there are bins, in as
+    many blocks as that takes."""
+    stale = seen.got == seen.expected + seen.before
+    return bool(stale.any() and not stale.all() and (stale | (seen.got == seen.expected)).all())
+
+
+# ---- part 2: private copies ------------------------------------------------------------------------------------------
+
+
+@misconception("counts_in_shared_memory")
+def no_private_copy(seen: Evidence) -> bool:
+    """Every item is an update in global memory, where all threads of the GPU meet. Let each block count in an array of
+    its own in shared memory, and add that array to the result when all its threads have counted."""
+    return seen.shared_bytes == 0 and seen.counters.local_store_requests == 0
+
+
+@misconception("counts_in_shared_memory")
+def a_copy_a_thread(seen: Evidence) -> bool:
+    """Every thread has a copy of its own: that needs no atomics to count, and more of them to merge than there are items.
+    A copy that all threads of a block share is merged once for all of them."""
+    return seen.shared_bytes == 0 and seen.counters.local_store_requests > 0
+
+
+@misconception("counts_in_shared_memory")
+def small_blocks(seen: Evidence) -> bool:
+    """Blocks of {seen.threads_a_block} threads count {seen.items_a_block} items each, and then update {seen.bins} bins of
+    the result. Let more threads share a copy: 256 or more."""
+    return seen.shared_bytes > 0 and seen.threads_a_block < 128 and seen.sectors_a_block <= 1.1
+
+
+@misconception("counts_in_shared_memory")
+def one_thread_merges(seen: Evidence) -> bool:
+    """The result is updated bin by bin, one lane at a time. Neighbouring lanes that update neighbouring bins share
+    sectors, eight bins in each: let all threads of the block take part in merging."""
+    return seen.shared_bytes > 0 and not _grows(seen) and _lanes_an_atomic(seen) < 2
+
+
+@misconception("counts_in_shared_memory")
+def counts_in_both(seen: Evidence) -> bool:
+    """There is a private copy, and yet many items are updates in global memory as well, before a block merges. While a
+    block counts it needs nothing but its copy."""
+    return seen.shared_bytes > 0 and seen.threads_a_block >= 128 and _lanes_an_atomic(seen) >= 2
+
+
+def _lanes_an_atomic(seen: Evidence) -> float:
+    """Active lanes of an atomic in global memory: instructions on its line tell."""
+    lines = [each.counters for each in seen.simulated.lines if each.counters.global_atomic_requests]
+    lanes = sum(each.thread_instructions for each in lines)
+    return lanes / max(1, sum(each.warp_instructions for each in lines))
+
+
+def _grows(seen: Evidence) -> bool:
+    """Whether twice the items touch clearly more sectors of the result with the same number of blocks."""
+    twice = seen.elsewhere(np.concatenate([seen.items, seen.items]), seen.bins)
+    return (
+        twice.blocks == seen.blocks and twice.counters.global_atomic_sectors > 1.2 * seen.counters.global_atomic_sectors
+    )
+
+
+@misconception("waits_around_counting")
+def no_barrier_after_clearing(seen: Evidence) -> bool:
+    """Threads begin to count while others are still clearing the copy, and what they counted is cleared away.
+    cuda.syncthreads() belongs between the two: it waits for all warps of the block, where cuda.syncwarp() waits for one.
+    """
+    return _clearing_collides(seen)
+
+
+@misconception("waits_around_counting")
+def no_barrier_before_merging(seen: Evidence) -> bool:
+    """Threads that have no items left add the copy to the result while others are still counting into it.
+    cuda.syncthreads() belongs before merging; a fence, or a barrier for one warp, does not wait for the others."""
+    return bool(seen.races("shared")) and not _clearing_collides(seen)
+
+
+def _clearing_collides(seen: Evidence) -> bool:
+    """Whether a plain store to a copy races with counting."""
+    lines = [line for each in seen.races("shared") for line in (each.line, each.other_line)]
+    return any(seen.at(line).shared_store_requests for line in lines)
+
+
+# ---- part 3: coarse blocks -------------------------------------------------------------------------------------------
+
+
+@misconception("merges_seldom")
+def too_few_items_a_block(seen: Evidence) -> bool:
+    """{seen.blocks:,} blocks count {seen.items_a_block} items each and merge a copy each. Bound the number of blocks, a few
+    for each multiprocessor, and let each thread count many items."""
+    return seen.sectors_a_block <= 1.1
+
+
+@misconception("merges_seldom")
+def some_bins_stay_global(seen: Evidence) -> bool:
+    """Some bins are in no block's copy, and their items are updates in global memory: up to {seen.worst_lanes} lanes of one
+    warp meet in a bin there. Which bins are rare is up to the data: give all of them a place in the copy."""
+    return seen.sectors_a_block > 1.1 and seen.worst_lanes > 1
+
+
+@misconception("merges_seldom")
+def copies_merged_one_by_one(seen: Evidence) -> bool:
+    """A block has several copies and adds each of them to the result: {seen.sectors_a_block:.0f} times the updates that one
+    copy needs. Add up the copies within the block first, in a register, and the sum to the result."""
+    return seen.sectors_a_block > 1.1 and seen.worst_lanes == 1 and not _grows(seen)
+
+
+@misconception("merges_seldom")
+def merges_every_round(seen: Evidence) -> bool:
+    """A block merges its copy {seen.sectors_a_block:.0f} times, once in every round of its loop over the items. Once is
+    enough: after the loop."""
+    return seen.sectors_a_block > 1.1 and seen.worst_lanes == 1 and _grows(seen)
+
+
+@misconception("loads_neighbours_together")
+def a_stretch_a_thread(seen: Evidence) -> bool:
+    """Each thread walks through a stretch of items of its own, so that the lanes of a warp load from 32 places at a time.
+    Let neighbouring threads take neighbouring items, and all move on together by the number of threads."""
+    return seen.sectors > 8 and not _spreads_blocks(seen)
+
+
+@misconception("loads_neighbours_together")
+def scattered_items(seen: Evidence) -> bool:
+    """Neighbouring items belong to different blocks, so that the lanes of a warp load from 32 places at a time. Number the
+    threads of the grid so that threads of one warp come one after the other: blockIdx.x * blockDim.x + threadIdx.x."""
+    return seen.sectors > 8 and _spreads_blocks(seen)
+
+
+def _spreads_blocks(seen: Evidence) -> bool:
+    """Whether several blocks load the same sectors: their items lie in between one another."""
+    return seen.counters.block_load_sectors > 2 * seen.n / BINS_A_SECTOR
+
+
+@misconception("leaves_the_host_out")
+def copies_by_the_host(seen: Evidence) -> bool:
+    """An array goes between the host and the device. On an H200, clearing the bins by a copy from the host took three times
+    as long as a kernel takes to count a million items: let a kernel of your own clear them where they are."""
+    return bool(seen.simulated.transfers)
+
+
+# ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+SPEED = ("fast_on_even_data", "fast_on_one_value", "fast_on_skewed_data")
+
+
+@misconception(*SPEED)
+def few_blocks(seen: Evidence) -> bool:
+    """The launch has {seen.blocks} blocks, so that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and
+    each holds several blocks at a time. Bound the grid by a few blocks for each of them."""
+    return 0 < seen.blocks < MULTIPROCESSORS
+
+
+# ---- bonus -----------------------------------------------------------------------------------------------------------
+
+
+@misconception("counts_into_more_bins")
+def no_room_for_the_copy(seen: Evidence) -> bool:
+    """A block's copy has room for fewer than {seen.bins:,} bins. Share them out: a block counts one part of the bins, and
+    another block, or another launch, the next part. Or give up copies where there are too many bins for one."""
+    full = seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
+    return full or _leaves_copy(seen)
+
+
+@misconception("skew_meets_more_bins")
+def merges_empty_bins(seen: Evidence) -> bool:
+    """Blocks add their copies to the result bin by bin, also those they never met: of many bins most are zero. Add only
+    what has been counted, or let fewer blocks have a copy."""
+    return seen.worst_lanes == 1
+
+
+@misconception("skew_meets_more_bins")
+def still_crowded(seen: Evidence) -> bool:
+    """With many bins every item is an update in global memory again, and up to {seen.worst_lanes} lanes of a warp meet in
+    one bin. Somebody has to add up what they have in common first: the block, in a copy of one part of the bins, or the
+    warp itself."""
+    return seen.worst_lanes > 1

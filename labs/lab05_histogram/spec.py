@@ -1,0 +1,329 @@
+"""Lab 5, a histogram that skew cannot slow down: START HERE to see what is asked for. Thresholds first, then the checks
+by part.
+
+Whatever depends on the order of threads is judged on the simulated GPU, also where there is a real one: a missing
+barrier gives right results there on one day and wrong ones on the next. No check that needs a real GPU comes before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.device import Run, RunRequest
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check
+
+BINS = 256  # of most cases
+MOST_BINS = 1024  # of all cases but the bonus: a copy of them takes 4 KiB
+MANY_BINS = 40_000  # 156 KiB, where a block of a kernel compiled by Numba has 48
+
+# Sectors that atomic updates touch in global memory, for each item. One update an item: 0.7 with even data (items that
+# share a sector go together), 1 with one value. A block that merges its copy of 256 bins touches 32 sectors: 0.125 an
+# item in blocks of 256 threads with an item each, half of that in blocks of 512.
+SECTORS_WITH_A_PRIVATE_COPY = 0.4
+ITEMS_IN_SMALL_BLOCKS = 2**16
+
+# The same where there are many items: 2,112 blocks (16 for each multiprocessor of an H200) touch 0.016 sectors an item,
+# and so does a block for every 2,048 items. One item a thread touches 0.03 in the largest blocks that there are.
+SECTORS_OF_COARSE_BLOCKS = 1 / 40
+ITEMS_COUNTED = 2**22
+BLOCKS_COUNTED = 16  # simulated of those that are launched
+
+# Neighbouring lanes that load neighbouring int32 items need 4 sectors a request; a stretch for each thread, 32.
+SECTORS_PER_LOAD_REQUEST = 5.0
+SECTORS_OF_WHOLE_ROWS = 4.0
+
+# The baseline updates global memory once an item. On one H200 a million even items took it 0.14 ms (up to twice that,
+# as the bins lie in memory), skewed ones 0.39 and one value 0.78; private copies in coarse blocks 0.010 to 0.015, whatever
+# the data (predicted: 0.28, 0.23 and 0.77 against 0.008 to 0.013). Eight blocks, which leave most of the GPU idle: 0.096.
+# All ratios, measured and predicted, and all verdicts: solutions/lab05_histogram/calibration/verdicts.md.
+SPEED_ITEMS = 2**20
+SPEEDUP = {"even": 5.0, "one value": 20.0, "skewed": 10.0}
+NO_POINTS_AT = 0.5  # of the speedup asked for
+
+# Bonus, sectors of atomics in global memory for each item, with bins that no block has room for.
+SECTORS_WITHOUT_BONUS = 0.5
+BONUS_SECTORS = 0.25
+SECTORS_OF_FULL_BONUS = 0.125
+ITEMS_INTO_MANY_BINS = 2**19
+
+# Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
+WORK_LIMIT = 30_000_000
+SPEED_WORK_LIMIT = 100_000_000
+
+WHOLE = 2**15
+RAGGED = (1000, 10_007, 257, 31, 2, 1)
+NUMBERS_OF_BINS = (100, 1000, MOST_BINS, 7, 1)
+MANY = 600_011  # more than the threads of any grid that is bounded for the sake of few copies
+KINDS = ("even", "one value", "skewed")
+COPIES = ("to_device", "copy_to_device", "copy_to_host", "an element")
+OUTSIDE = ("out_of_bounds", "negative_index")
+EXTREMES = (-(2**31), -70_000, -257, -256, -1, 256, 257, 1023, 1024, 65_536, 2**31 - 1)
+SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, bin 1 14 %, bin 2 7 %
+
+
+def items_of(attempt: Attempt, kind: str, n: int, bins: int) -> np.ndarray:
+    """`n` int32 items in [0, bins): all equally likely, all the same, or few values most of the time (zipf)."""
+    if kind == "even":
+        return attempt.integers(0, bins, n)
+    if kind == "one value":
+        return np.full(n, int(attempt.rng.integers(bins)), np.int32)
+    return ((attempt.rng.zipf(SKEW, n) - 1) % bins).astype(np.int32)
+
+
+def counting(items: np.ndarray, bins: int | np.ndarray, work_limit: int = WORK_LIMIT) -> RunRequest:
+    """A call of the submission's `histogram`; `bins` is what the result holds before, or how many zeros."""
+    before = np.zeros(bins, np.int32) if isinstance(bins, int) else bins
+    return RunRequest("histogram", {"items": items, "bins": before}, work_limit=work_limit)
+
+
+def histogram_of(items: np.ndarray, bins: int) -> np.ndarray:
+    """How many items of each value there are, those outside [0, bins) left out."""
+    return np.bincount(items[(items >= 0) & (items < bins)], minlength=bins).astype(np.int32)
+
+
+def expect_histogram(attempt: Attempt, request: RunRequest, run: Run) -> None:
+    """Fails the check unless every bin holds its count, and the items are what they were."""
+    got = run.outputs["bins"]
+    attempt.expect_close(got, histogram_of(request.arguments["items"], got.size), "bins")
+    attempt.expect_inputs_unchanged(run, ("items",))
+
+
+def expect_none(run: Run, kinds: tuple[str, ...], where: str = "") -> None:
+    """Fails the check over an error of these kinds on shared (or global) arrays; any other fault is for other checks."""
+    names = ("items", "bins")
+    found = [h for h in run.hazards if h.kind in kinds and h.severity == "error"]
+    if where:
+        found = [h for h in found if (h.array in names) == (where == "global")]
+    if found:
+        raise CheckFailed(str(found[0]), hazards=found)
+
+
+def profiled_histogram(rng: np.random.Generator) -> RunRequest:
+    """The case whose counted work the report shows by source line."""
+    return counting(((rng.zipf(SKEW, WHOLE) - 1) % BINS).astype(np.int32), BINS)
+
+
+LAB = Lab(
+    title="A histogram that skew cannot slow down",
+    lesson="05_privatized_histogram",
+    hours=4,
+    required=(
+        Required("histogram_kernel", "kernel", ("items", "bins")),
+        Required("histogram", "host", ("items", "bins")),
+    ),
+    baseline="baseline.py",
+    profile=profiled_histogram,
+)
+
+
+# ---- part 1: right counts --------------------------------------------------------------------------------------------
+
+
+@check(points=2)
+def counts_every_item(attempt: Attempt) -> None:
+    """Right counts: every item is counted in its bin, once, where many blocks count at a time."""
+    for kind in KINDS:
+        request = counting(items_of(attempt, kind, WHOLE, BINS), BINS)
+        expect_histogram(attempt, request, attempt.simulate(request))
+
+
+@check(points=1, after=("counts_every_item",))
+def loses_no_update(attempt: Attempt) -> None:
+    """Right counts: no thread changes a bin of the result while another is changing or clearing it."""
+    for kind in KINDS:
+        run = attempt.simulate(counting(items_of(attempt, kind, WHOLE, BINS), BINS), may_fault=True)
+        expect_none(run, ("race",), "global")
+
+
+@check(points=2, after=("counts_every_item",))
+def ignores_items_outside(attempt: Attempt) -> None:
+    """Right counts: items below zero, or beyond the last bin, are in no bin and lead nobody outside an array."""
+    extremes = np.resize(np.array(EXTREMES, np.int32), WHOLE)
+    for items in (attempt.integers(-2 * BINS, 3 * BINS, WHOLE), extremes):
+        request = counting(items, BINS)
+        run = attempt.simulate(request, may_fault=True)
+        expect_none(run, OUTSIDE)
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        expect_histogram(attempt, request, run)
+
+
+@check(points=2, after=("ignores_items_outside",))
+def right_at_every_size(attempt: Attempt) -> None:
+    """Right counts: any number of items, down to one, and any number of bins from one to 1,024."""
+    for n, bins in (*((n, BINS) for n in RAGGED), *((4099, bins) for bins in NUMBERS_OF_BINS)):
+        request = counting(items_of(attempt, "even", n, bins + 9), bins)  # a few items have no bin
+        run = attempt.simulate(request, may_fault=True)
+        expect_none(run, OUTSIDE)
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        expect_histogram(attempt, request, run)
+
+
+@check(points=1, after=("right_at_every_size",))
+def clears_the_result(attempt: Attempt) -> None:
+    """Right counts: it does not matter what the result's memory held before."""
+    for bins in (BINS, 1000):
+        request = counting(items_of(attempt, "even", 10_007, bins), attempt.integers(1, 100, bins))
+        expect_histogram(attempt, request, attempt.simulate(request))
+
+
+# ---- part 2: private copies ------------------------------------------------------------------------------------------
+
+
+def atomic_sectors_an_item(attempt: Attempt, kind: str, n: int, bins: int = BINS, blocks: int | None = None) -> float:
+    """Sectors that atomic updates touch in global memory, for each of `n` items of one kind; goes into the report."""
+    request = replace(counting(items_of(attempt, kind, n, bins), bins), sample_blocks=blocks)
+    counters = attempt.simulate(request).counters
+    sectors, which = counters.global_atomic_sectors / n, kind.replace(" ", "_")
+    attempt.record(**{
+        f"atomic_sectors_an_item_{which}": sectors,
+        f"most_lanes_on_one_bin_{which}": counters.global_atomic_worst_multiplicity,
+    })  # fmt: skip
+    return sectors
+
+
+def at_most(attempt: Attempt, sectors: dict[str, float], limit: float) -> str:
+    """The line to show, or `CheckFailed` with it, where atomics touch more than `limit` sectors an item of some kind."""
+    worst = max(sectors, key=sectors.__getitem__)
+    attempt.record(limit=limit)
+    line = f"Atomic updates touch {sectors[worst]:.3g} sectors of global memory an item ({worst})"
+    if sectors[worst] > limit:
+        raise CheckFailed(f"{line}; at most {limit:.3g} asked for.", earned=0)
+    return f"{line}, at most {limit:.3g} asked for."
+
+
+@check(points=2, after=("counts_every_item",))
+def counts_in_shared_memory(attempt: Attempt) -> str:
+    """Private copies: a block counts in bins of its own, in shared memory, and adds only those to the result."""
+    sectors = {kind: atomic_sectors_an_item(attempt, kind, ITEMS_IN_SMALL_BLOCKS) for kind in KINDS}
+    return at_most(attempt, sectors, SECTORS_WITH_A_PRIVATE_COPY)
+
+
+@check(points=2, after=("counts_in_shared_memory",))
+def waits_around_counting(attempt: Attempt) -> None:
+    """Private copies: nobody counts before the copy is cleared, and nobody merges it before all have counted."""
+    for n, bins in ((WHOLE, BINS), (10_007, 1000)):
+        for kind in KINDS:
+            run = attempt.simulate(counting(items_of(attempt, kind, n, bins), bins), may_fault=True)
+            expect_none(run, ("race",), "shared")
+
+
+@check(points=1, after=("counts_in_shared_memory",))
+def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
+    """Private copies: threads that find no item left come to every barrier like the others."""
+    for n in RAGGED:
+        run = attempt.simulate(counting(items_of(attempt, "even", n, BINS), BINS), may_fault=True)
+        expect_none(run, ("divergent_barrier",))
+
+
+# ---- part 3: coarse blocks -------------------------------------------------------------------------------------------
+
+
+@check(points=2, after=("counts_in_shared_memory",))
+def merges_seldom(attempt: Attempt) -> str:
+    """Coarse blocks: each block counts so many items that merging its copy hardly matters."""
+    sectors = {"even": atomic_sectors_an_item(attempt, "even", ITEMS_COUNTED, blocks=BLOCKS_COUNTED)}
+    return at_most(attempt, sectors, SECTORS_OF_COARSE_BLOCKS)
+
+
+@check(points=1, after=("counts_in_shared_memory",))
+def loads_neighbours_together(attempt: Attempt) -> str:
+    """Coarse blocks: the lanes of a warp load neighbouring items, in every round."""
+    request = counting(items_of(attempt, "even", ITEMS_COUNTED // 2, BINS), BINS)
+    run = attempt.simulate(replace(request, sample_blocks=BLOCKS_COUNTED))
+    sectors = run.counters.global_load_sectors_per_request
+    attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
+    if sectors > SECTORS_PER_LOAD_REQUEST:
+        worst = max(run.lines, key=lambda each: each.counters.global_load_sectors_per_request)
+        raise CheckFailed(
+            f"A load request moves {sectors:.3g} sectors; neighbouring items need {SECTORS_OF_WHOLE_ROWS:g}. "
+            f"{worst.line}: `{worst.text.strip()}`"
+        )
+    return f"{sectors:.3g} sectors a load request; at most {SECTORS_PER_LOAD_REQUEST:g} asked for."
+
+
+@check(points=1, after=("counts_every_item",))
+def leaves_the_host_out(attempt: Attempt) -> None:
+    """Coarse blocks: no array is copied from the host or to it, not even to clear the result."""
+    run = attempt.simulate(counting(items_of(attempt, "even", WHOLE, BINS), BINS))
+    copies = [each for each in run.transfers if each.what in COPIES]
+    if copies:
+        raise CheckFailed(f"{copies[0].line}: `{copies[0].what}` moves {copies[0].size_bytes:,} bytes.")
+
+
+SAFE = (
+    "loses_no_update", "right_at_every_size", "waits_around_counting", "brings_every_thread_to_its_barriers",
+)  # fmt: skip
+
+
+@check(points=1, after=SAFE)
+def right_on_many_items(attempt: Attempt) -> None:
+    """Coarse blocks: more items than the grid has threads are all counted."""
+    request = counting(attempt.integers(-5, BINS + 5, MANY), BINS, SPEED_WORK_LIMIT)
+    expect_histogram(attempt, request, attempt.run(request))
+
+
+# ---- part 4: speed, whatever the data --------------------------------------------------------------------------------
+
+COARSE = ("merges_seldom", "loads_neighbours_together", "leaves_the_host_out", "right_on_many_items")
+
+
+def speed(attempt: Attempt, kind: str) -> str:
+    """Compares with one update in global memory for every item, on items of one kind."""
+
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        attempt.expect_close(outputs["bins"], histogram_of(request.arguments["items"], BINS), "bins")
+
+    items = items_of(attempt, kind, SPEED_ITEMS, BINS)
+    requests = [counting(each, BINS, SPEED_WORK_LIMIT) for each in (items, (items + 1) % BINS)]
+    asked = SPEEDUP[kind]
+    return attempt.speedup(requests, threshold=asked, no_points_at=NO_POINTS_AT * asked, verify=verify)
+
+
+@check(points=2, after=COARSE)
+def fast_on_even_data(attempt: Attempt) -> str:
+    """Speed: clearly faster than one update in global memory for every item, where all values are equally likely."""
+    return speed(attempt, "even")
+
+
+@check(points=2, after=COARSE)
+def fast_on_one_value(attempt: Attempt) -> str:
+    """Speed: the same where all items have one value, and all updates would meet in one bin."""
+    return speed(attempt, "one value")
+
+
+@check(points=1, after=COARSE)
+def fast_on_skewed_data(attempt: Attempt) -> str:
+    """Speed: the same where few values make up most of the items, as in real data."""
+    return speed(attempt, "skewed")
+
+
+# ---- bonus: more bins than shared memory holds -----------------------------------------------------------------------
+
+
+@check(points=2, after=("right_on_many_items",), bonus=True)
+def counts_into_more_bins(attempt: Attempt) -> None:
+    """Bonus: bins that no block has room for are counted as well, 40,000 of them."""
+    for n in (WHOLE, 1009):
+        request = counting(attempt.integers(-9, MANY_BINS + 9, n), attempt.integers(1, 100, MANY_BINS))
+        run = attempt.simulate(request, may_fault=True)
+        expect_none(run, (*OUTSIDE, "race", "divergent_barrier"))
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        expect_histogram(attempt, request, run)
+
+
+@check(points=2, after=("counts_into_more_bins",), bonus=True)
+def skew_meets_more_bins(attempt: Attempt) -> str:
+    """Bonus: the updates of skewed items do not crowd in global memory there either."""
+    sectors = {
+        kind: atomic_sectors_an_item(attempt, kind, ITEMS_INTO_MANY_BINS, MANY_BINS, 4 * BLOCKS_COUNTED)
+        for kind in KINDS[1:]
+    }
+    line = at_most(attempt, sectors, BONUS_SECTORS)
+    worst = max(sectors.values())
+    attempt.award((SECTORS_WITHOUT_BONUS - worst) / (SECTORS_WITHOUT_BONUS - SECTORS_OF_FULL_BONUS))
+    return f"{line} Full points at {SECTORS_OF_FULL_BONUS:g}."

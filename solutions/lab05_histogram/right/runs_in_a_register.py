@@ -1,0 +1,43 @@
+# A thread counts a run of equal items in a register and adds it up when the next item is another.
+from numba import cuda, int32
+
+MOST_BINS = 1024
+THREADS = 256
+MOST_BLOCKS = 528
+
+
+@cuda.jit
+def clear_kernel(bins):
+    b = cuda.grid(1)
+    if b < bins.size:
+        bins[b] = 0
+
+
+@cuda.jit
+def histogram_kernel(items, bins):
+    own = cuda.shared.array(MOST_BINS, int32)
+    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
+        own[b] = 0
+    cuda.syncthreads()
+    run_of = -1
+    length = 0
+    for i in range(cuda.grid(1), items.size, cuda.gridsize(1)):
+        item = items[i]
+        if item == run_of:
+            length += 1
+        else:
+            if 0 <= run_of < bins.size:
+                cuda.atomic.add(own, run_of, length)
+            run_of = item
+            length = 1
+    if 0 <= run_of < bins.size:
+        cuda.atomic.add(own, run_of, length)
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
+        cuda.atomic.add(bins, b, own[b])
+
+
+def histogram(items, bins):
+    clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](bins)
+    blocks = min((items.size + THREADS - 1) // THREADS, MOST_BLOCKS)
+    histogram_kernel[blocks, THREADS](items, bins)
