@@ -200,7 +200,7 @@ def three_phases(
     rows = (
         (90, "1  walk: each thread numbers its sublist from its splitter on, until it meets another splitter"),
         (196, "2  rank the splitters: a short list, whose links count as many as were walked"),
-        (302, "3  put together: a node's rank is its splitter's rank minus its steps"),
+        (302, "3  add up: a node's rank is its splitter's rank minus its steps"),
     )
     for y, words in rows:
         canvas.text(left, y - 32, words, bold=True)

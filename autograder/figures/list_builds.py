@@ -79,7 +79,7 @@ def jumping(rounds: Sequence[Round]) -> list[Figure]:
     return frames
 
 
-def walks(successor: Sequence[int], splitters: Sequence[int]) -> list[Figure]:
+def sublist_walks(successor: Sequence[int], splitters: Sequence[int]) -> list[Figure]:
     """Threads walk from the splitters at the same time: a frame before the first step, then one for each step.
 
     Raises ValueError unless the head is a splitter.
@@ -90,10 +90,10 @@ def walks(successor: Sequence[int], splitters: Sequence[int]) -> list[Figure]:
     starts = sorted(order.index(int(each)) for each in splitters)
     ends = [*starts[1:], len(order)]
     longest = max(end - start for start, end in zip(starts, ends, strict=True))
-    return [_walks(order, starts, ends, step) for step in range(longest)]
+    return [_sublist_walks(order, starts, ends, step) for step in range(longest)]
 
 
-def _walks(order: Sequence[int], starts: Sequence[int], ends: Sequence[int], step: int) -> Figure:
+def _sublist_walks(order: Sequence[int], starts: Sequence[int], ends: Sequence[int], step: int) -> Figure:
     canvas, n = Canvas(), len(order)
     chain, words, fills, standing = _chain(n, 130), [""] * n, [PAPER] * n, []
     for index, (start, end) in enumerate(zip(starts, ends, strict=True)):

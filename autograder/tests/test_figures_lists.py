@@ -13,7 +13,7 @@ from autograder.figures.curves import Curve, curves
 from autograder.figures.footprints import footprints
 from autograder.figures.jump_race import READINGS, jump_race, jump_race_frames
 from autograder.figures.links import linked_list, order_of, pointer_jumping, three_phases
-from autograder.figures.list_builds import following, jumping, one_chain_or_many, phases_of_sublists, walks
+from autograder.figures.list_builds import following, jumping, one_chain_or_many, phases_of_sublists, sublist_walks
 from autograder.figures.steps import LEAST
 from autograder.figures.svg import SMALL
 
@@ -59,7 +59,7 @@ PICTURES = {
 BUILDS = {
     "following": (following(SUCCESSOR), 9),
     "jumping": (jumping(rounds()), 4),
-    "walks": (walks(SUCCESSOR, [0, 5, 4]), 4),
+    "walks": (sublist_walks(SUCCESSOR, [0, 5, 4]), 4),
     "phases_of_sublists": (phases_of_sublists(SUCCESSOR, SUBLIST, STEPS, SPLITTER_RANK), 3),
     "jump_race_frames": (jump_race_frames(), 4),
     "one_chain_or_many": (one_chain_or_many(16), 2),
@@ -134,7 +134,7 @@ def test_walks_end_before_the_next_splitter() -> None:
     frames = BUILDS["walks"][0]
     assert [re.search(r"(\d) of 3 threads", each.alt)[1] for each in frames] == ["3", "2", "2", "1"]
     with pytest.raises(ValueError, match="the head must be a splitter"):
-        walks(SUCCESSOR, [5, 4])
+        sublist_walks(SUCCESSOR, [5, 4])
 
 
 def test_a_curve_lies_where_its_logarithms_say() -> None:
