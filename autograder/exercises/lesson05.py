@@ -8,7 +8,15 @@ import numpy as np
 
 from autograder.exercises.replies import Reply, judge_tuple, not_yet, right
 
-RULES = ("out_of_bounds", "negative_index", "race", "uninitialised_read", "divergent_barrier", "endless")
+RULES = (
+    "out_of_bounds",
+    "negative_index",
+    "race",
+    "uninitialised_read",
+    "divergent_barrier",
+    "endless",
+    "unset_variable",
+)
 DIGITS = 10
 
 

@@ -10,6 +10,7 @@ from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural,
 
 _WIDTH, _TALLEST = 728, 150  # pixels: all columns of a panel, and the longest queue
 _LEAST, _MOST = 13, 30  # pixels: a cell's sides
+_COUNTS = mix(PAPER, VERMILLION, 0.75)
 
 
 def atomic_sectors(access: Access) -> int:
@@ -44,9 +45,7 @@ def queues(panels: Mapping[str, Access], *, title: str, names: Mapping[int, str]
         canvas.text(MARGIN + _WIDTH, y + 16, said, anchor="end")
         y = _panel(canvas, y + 30, panels[name], sectors, longest, names or {})
         alts.append(f"{f'{name}: ' if name else ''}{said}.")
-    canvas.key(
-        MARGIN, y + 18, [(VERMILLION, "the longest queue of its sector: these count"), (PALE_BLUE, "other lanes")]
-    )
+    canvas.key(MARGIN, y + 18, [(_COUNTS, "the longest queue of its sector: these count"), (PALE_BLUE, "other lanes")])
     return canvas.figure(_WIDTH + 2 * MARGIN, y + 34, f"{title}. {' '.join(alts)}")
 
 
@@ -71,7 +70,7 @@ def _panel(
             counts = len(lanes) == most and not counted
             counted |= counts
             for place, lane in enumerate(lanes):
-                fill = mix(PAPER, VERMILLION, 0.75) if counts else PALE_BLUE
+                fill = _COUNTS if counts else PALE_BLUE
                 canvas.rectangle(x, floor - (place + 1) * high, wide, high, fill, INK, 0.6)
                 if min(wide, high) >= _LEAST and wide >= text_width("00", SMALL):
                     middle = floor - (place + 0.5) * high + 4
@@ -83,7 +82,7 @@ def _panel(
                 canvas.text(x + wide / 2, floor + 16, words, size=SMALL, anchor="middle")
             x += wide
         canvas.line(start, floor + 27, x, floor + 27, INK, 2)
-        if len(sectors) <= 12 and x - start >= 16:
+        if x - start >= 12:
             canvas.text((start + x) / 2, floor + 43, f"{most}", size=SMALL, anchor="middle", bold=True)
         x += gap
     return floor + 54

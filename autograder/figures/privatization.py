@@ -81,21 +81,26 @@ def runs(items: Sequence[int], *, title: str, names: Sequence[str] | None = None
     cell = min(30.0, _WIDTH / len(items))
     groups = [(int(value), len(list(same))) for value, same in groupby(items)]
     values = sorted({value for value, _ in groups})
-    x, top = float(MARGIN), 50.0
-    for number, (value, length) in enumerate(groups):
+    placed: list[tuple[int, float, float, float]] = []  # row, begin, end and leader of each label, from the right
+    right, top = MARGIN + cell * len(items), 50.0
+    for value, length in reversed(groups):
+        left, words = right - length * cell, names[value] if names else f"{value}"
         fill = mix(PAPER, (BLUE, GREEN, ORANGE, VERMILLION)[values.index(value) % 4], 0.5 if value else 0.25)
-        words = names[value] if names else f"{value}"
-        for each in range(length):
-            canvas.rectangle(x + each * cell, top, cell, 30, fill, INK, 0.8)
-            canvas.text(x + (each + 0.5) * cell, top + 20, words, size=SMALL, anchor="middle", fill=ink_on(fill))
-        middle, row = x + length * cell / 2, number % 3
-        canvas.line(x + 2, top + 36, x + length * cell - 2, top + 36, INK, 2)
-        canvas.line(middle, top + 36, middle, top + 56 + 24 * row, LINE, 1)
-        said = f"bin {words} += {length}"
-        near = min(max(middle, MARGIN + text_width(said, SMALL) / 2), MARGIN + _WIDTH - text_width(said, SMALL) / 2)
-        canvas.text(near, top + 68 + 24 * row, said, size=SMALL, anchor="middle")
-        x += length * cell
+        for x in (left + each * cell for each in range(length)):
+            canvas.rectangle(x, top, cell, 30, fill, INK, 0.8)
+            canvas.text(x + cell / 2, top + 20, words, size=SMALL, anchor="middle", fill=ink_on(fill))
+        said, middle = f"bin {words} += {length}", (left + right) / 2
+        begin = min(middle - 4, MARGIN + _WIDTH - text_width(said, SMALL))
+        end = begin + text_width(said, SMALL)
+        beside = [other for other, start, _, leader in placed if end > start or begin < leader < end]
+        row = max(beside, default=-1) + 1  # below all that it would cross
+        placed.append((row, begin, end, middle))
+        canvas.line(left + 2, top + 36, right - 2, top + 36, INK, 2)
+        canvas.line(middle, top + 36, middle, top + 54 + 20 * row, LINE, 1)
+        canvas.text(begin, top + 66 + 20 * row, said, size=SMALL)
+        right = left
+    bottom = top + 66 + 20 * (1 + max(row for row, *_ in placed))
     said = f"{plural(len(items), 'item')}, {plural(len(groups), 'update')}"
-    canvas.text(MARGIN, top + 152, said, bold=True)
+    canvas.text(MARGIN, bottom + 10, said, bold=True)
     told = "; ".join(f"bin {names[value] if names else value} += {length}" for value, length in groups)
-    return canvas.figure(_WIDTH + 2 * MARGIN, top + 170, f"{title}. {said}: {told}.")
+    return canvas.figure(_WIDTH + 2 * MARGIN, bottom + 28, f"{title}. {said}: {told}.")
