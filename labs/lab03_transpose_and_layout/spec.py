@@ -82,12 +82,12 @@ def falling(attempt: Attempt, points: int, steps: int) -> RunRequest:
 def fallen(request: RunRequest) -> tuple[np.ndarray, np.ndarray]:
     """Where the points are afterwards in float64, and the size of what was added up for each field (0: unchanged)."""
     points, dt, steps = (request.arguments[name] for name in ("points", "dt", "steps"))
-    moved = points.astype(np.float64)
+    moved, magnitude = points.astype(np.float64), np.zeros(points.shape)
+    speeds = moved[:, SPEED].copy()
+    magnitude[:, SPEED] = np.abs(speeds) + steps * GRAVITY * dt
+    magnitude[:, HEIGHT] = np.abs(moved[:, HEIGHT]) + steps * dt * magnitude[:, SPEED]
     moved[:, SPEED] -= steps * GRAVITY * dt
-    moved[:, HEIGHT] += steps * points[:, SPEED] * dt - GRAVITY * dt**2 * steps * (steps + 1) / 2
-    magnitude = np.zeros_like(moved)
-    magnitude[:, SPEED] = np.abs(points[:, SPEED]) + steps * GRAVITY * dt
-    magnitude[:, HEIGHT] = np.abs(points[:, HEIGHT]) + steps * dt * magnitude[:, SPEED]
+    moved[:, HEIGHT] += steps * speeds * dt - GRAVITY * dt**2 * steps * (steps + 1) / 2
     return moved, magnitude
 
 
@@ -174,7 +174,7 @@ def counted(attempt: Attempt) -> Run:
 def worst_line(run: Run, count: Callable[[Counters], int]) -> str:
     """The source line with most of what `count` reads, as a message ends with it."""
     worst: LineProfile = max(run.lines, key=lambda line: count(line.counters))
-    return f"Most of them: {worst.line}: `{worst.text.strip()}`"
+    return f"Mostly here: {worst.line}: `{worst.text.strip()}`"
 
 
 def expect_whole_sectors(attempt: Attempt, run: Run, kind: str, sectors: int, each: float, worst: str) -> str:
