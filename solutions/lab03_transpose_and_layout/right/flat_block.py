@@ -1,0 +1,51 @@
+import math
+
+import numpy as np
+from numba import cuda, float32
+
+TILE = 32
+PADDED = TILE + 1
+THREADS = 256
+HEIGHT, SPEED = 2, 5
+GRAVITY = np.float32(9.81)
+
+
+@cuda.jit
+def transpose_kernel(a, b):
+    tile = cuda.shared.array((TILE, PADDED), float32)
+    rows, columns = a.shape
+    top = cuda.blockIdx.y * TILE
+    left = cuda.blockIdx.x * TILE
+    x = cuda.threadIdx.x % TILE
+    first = cuda.threadIdx.x // TILE
+    for y in range(first, TILE, THREADS // TILE):
+        if top + y < rows and left + x < columns:
+            tile[y, x] = a[top + y, left + x]
+    cuda.syncthreads()
+    for y in range(first, TILE, THREADS // TILE):
+        if left + y < columns and top + x < rows:
+            b[left + y, top + x] = tile[x, y]
+
+
+def transpose(a, b):
+    rows, columns = a.shape
+    grid = (math.ceil(columns / TILE), math.ceil(rows / TILE))
+    transpose_kernel[grid, THREADS](a, b)
+
+
+@cuda.jit
+def fall_kernel(by_field, dt):
+    i = cuda.grid(1)
+    if i < by_field.shape[1]:
+        speed = by_field[SPEED, i] - GRAVITY * dt
+        by_field[SPEED, i] = speed
+        by_field[HEIGHT, i] += speed * dt
+
+
+def fall(points, dt, steps):
+    count, fields = points.shape
+    by_field = cuda.device_array((fields, count), np.float32)
+    transpose(points, by_field)
+    for _ in range(steps):
+        fall_kernel[math.ceil(count / 256), 256](by_field, np.float32(dt))
+    transpose(by_field, points)
