@@ -203,7 +203,7 @@ def main(target: Path) -> None:
     result: dict[str, Any] = {
         "what": f"Histograms of 2^26 int32 items, numba.cuda on one {gpu.name}, {time.strftime('%Y-%m')}",
         "software": ", ".join(f"{each} {version(each)}" for each in ("numba", "numba-cuda", "numpy")),
-        "how_times": f"CUDA events, median of {REPEATS} launches of each in turns, one untimed ahead; blocks of 256; items exceed L2",
+        "how_times": f"CUDA events, median of {REPEATS} launches each, in turns, each after an untimed one; blocks of 256",
         "how_lost": f"items that are in the bins after a launch without atomics, of 2^16 and 2^20, in {TRIES} launches",
         "blocks_where_few": 8 * multiprocessors,
     }
