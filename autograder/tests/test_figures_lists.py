@@ -133,8 +133,11 @@ def test_of_four_readings_the_two_that_mix_old_and_new_are_wrong() -> None:
 def test_walks_end_before_the_next_splitter() -> None:
     frames = BUILDS["walks"][0]
     assert [re.search(r"(\d) of 3 threads", each.alt)[1] for each in frames] == ["3", "2", "2", "1"]
-    with pytest.raises(ValueError, match="the head must be a splitter"):
-        sublist_walks(SUCCESSOR, [5, 4])
+
+
+def test_no_walk_comes_by_the_nodes_ahead_of_the_first_splitter() -> None:
+    last = sublist_walks(SUCCESSOR, [5, 4])[-1]
+    assert [each for each in words(last) if each.isdigit() or not each][:8] == ["", "", "", "0", "1", "2", "3", "0"]
 
 
 def test_a_curve_lies_where_its_logarithms_say() -> None:

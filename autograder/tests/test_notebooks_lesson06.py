@@ -1,10 +1,9 @@
-"""Lesson 6: its exercises reply as they should, and the numbers in its prose follow from the measurements and from theory."""
+"""Lesson 6: its exercises reply as they should; numbers in its prose follow from the measurements and from theory."""
 
 from __future__ import annotations
 
 import json
 import linecache
-import math
 from pathlib import Path
 from typing import Any
 
