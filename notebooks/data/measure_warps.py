@@ -40,6 +40,11 @@ REDUCTIONS = {
     "halving": kernels.halving,
     "shuffled block": kernels.shuffled_block,
 }
+TWO_PATHS = {
+    "writers in the if": kernels.writers_in_the_if,
+    "writers in the else": kernels.writers_in_the_else,
+    "two ifs and a syncwarp": kernels.with_syncwarp,
+}
 WITHOUT_BARRIERS = {
     "in the loop": kernels.without_the_last_barriers,
     "written out": kernels.last_warp_written_out,
@@ -47,18 +52,20 @@ WITHOUT_BARRIERS = {
 }
 
 
-def median_ms(launch: Callable[[], Any]) -> float:
-    """The median time of a launch, between two events."""
+def elapsed_ms(launch: Callable[[], Any]) -> float:
+    """The time of one launch, between two events."""
+    start, end = cuda.event(), cuda.event()
+    start.record()
     launch()
-    times = []
-    for _ in range(REPEATS):
-        start, end = cuda.event(), cuda.event()
-        start.record()
-        launch()
-        end.record()
-        end.synchronize()
-        times.append(cuda.event_elapsed_time(start, end))
-    return round(float(np.median(times)), 4)
+    end.record()
+    end.synchronize()
+    return float(cuda.event_elapsed_time(start, end))
+
+
+def median_ms(launch: Callable[[], Any]) -> float:
+    """The median time of several launches, after one that compiles."""
+    launch()
+    return round(float(np.median([elapsed_ms(launch) for _ in range(REPEATS)])), 4)
 
 
 def times_of_work(n: int, rounds: int) -> dict[str, float]:
@@ -67,31 +74,38 @@ def times_of_work(n: int, rounds: int) -> dict[str, float]:
     return {k.py_func.__name__: median_ms(lambda k=k: k[n // 256, 256](x, rounds)) for k in WORK}
 
 
-def lengths_of(n: int) -> dict[str, np.ndarray]:
+def lengths_of(n: int, mean: int = 200) -> dict[str, np.ndarray]:
     """The same rounds for n threads in three orders: as drawn, sorted, and spread out evenly."""
-    drawn = np.random.default_rng(4).geometric(1 / 200, n).astype(np.int32)
-    return {"as drawn": drawn, "sorted": np.sort(drawn)[::-1].copy(), "all equal": np.full(n, 200, np.int32)}
+    drawn = np.random.default_rng(4).geometric(1 / mean, n).astype(np.int32)
+    return {"as drawn": drawn, "sorted": np.sort(drawn)[::-1].copy(), "all equal": np.full(n, mean, np.int32)}
 
 
 def times_of_loops(n: int) -> dict[str, float]:
     """The loops of n threads, with the same number of rounds in all (for "all equal", within a thousandth)."""
     times = {}
-    for name, lengths in lengths_of(n).items():
+    for name, lengths in lengths_of(n, 2000).items():
         device_lengths, out = cuda.to_device(lengths), cuda.to_device(np.ones(n, np.float32))
         times[name] = median_ms(lambda a=device_lengths, b=out: kernels.walk[n // 256, 256](a, b))
     return times
 
 
-def times_of_reductions(n: int) -> dict[str, float]:
-    """Sums of 256 (for `warp_sums` 32) neighbours among n float32 numbers, checked against NumPy."""
+def times_of_reductions(n: int, rounds: int = 100) -> dict[str, float]:
+    """Sums of 256 (for `warp_sums` 32) neighbours among n float32 numbers, checked against NumPy.
+
+    Each round launches every kernel once, so that whatever changes on the GPU meanwhile meets them all.
+    """
     values = np.random.default_rng(n).random(n, dtype=np.float32)
-    device_values, times = cuda.to_device(values), {}
+    device_values, launches, times = cuda.to_device(values), {}, {}
     for name, kernel in (REDUCTIONS | {"warp sums": kernels.warp_sums}).items():
         each = 32 if kernel is kernels.warp_sums else 256
         sums = cuda.device_array(n // each, np.float32)
-        times[name] = median_ms(lambda k=kernel, s=sums: k[n // 256, 256](device_values, s))
+        launches[name] = lambda k=kernel, s=sums: k[n // 256, 256](device_values, s)
+        launches[name]()
         assert np.allclose(sums.copy_to_host(), values.reshape(-1, each).sum(axis=1, dtype=np.float64), rtol=1e-5)
-    return times
+    for _ in range(rounds):
+        for name, launch in launches.items():
+            times.setdefault(name, []).append(elapsed_ms(launch))
+    return {name: round(float(np.median(each)), 4) for name, each in times.items()}
 
 
 def wrong_sums(kernel: Any, n: int) -> list[int]:
@@ -102,6 +116,17 @@ def wrong_sums(kernel: Any, n: int) -> list[int]:
         sums = cuda.to_device(np.zeros(n // 256, np.float32))
         kernel[n // 256, 256](device_values, sums)
         counts.append(int((sums.copy_to_host() != expected).sum()))
+    return counts
+
+
+def wrong_reads(kernel: Any, n: int) -> list[int]:
+    """How many of n / 2 odd threads read something else than their neighbour's value, in each of several launches."""
+    values = np.random.default_rng(n).random(n, dtype=np.float32)
+    device_values, counts = cuda.to_device(values), []
+    for _ in range(TRIES):
+        out = cuda.to_device(np.zeros(n, np.float32))
+        kernel[n // 256, 256](device_values, out)
+        counts.append(int((out.copy_to_host()[1::2] != values[::2]).sum()))
     return counts
 
 
@@ -123,7 +148,7 @@ def launches_to_count() -> dict[str, tuple[Any, Any, Any, tuple]]:
     """Name -> (kernel, grid, block, arguments): small launches, each made once under the profiler."""
     x, n = np.ones(1 << 16, np.float32), 1 << 16
     values = np.random.default_rng(8).random(2048, dtype=np.float32)
-    found = {k.py_func.__name__: (k, n // 256, 256, (x, 200)) for k in WORK}
+    found = {k.py_func.__name__: (k, n // 1024, 256, (x[: n // 4], 2000)) for k in WORK}
     found |= {f"walk, {name}": (kernels.walk, n // 256, 256, (lengths, x)) for name, lengths in lengths_of(n).items()}
     found["picture"] = (kernels.picture, (5, 4), (16, 16), (np.zeros((62, 76), np.int32),))
     found |= {name: (kernel, 8, 256, (values, np.zeros(8, np.float32))) for name, kernel in REDUCTIONS.items()}
@@ -152,15 +177,17 @@ def measure() -> dict[str, Any]:
     return {
         "what": f"Lesson 4's kernels, numba.cuda on one {cuda.get_current_device().name}, {time.strftime('%Y-%m')}",
         "software": ", ".join(f"{each} {version(each)}" for each in ("numba", "numba-cuda", "numpy")),
-        "how_times": f"CUDA events, median of {REPEATS} launches, blocks of 256 threads",
+        "how_times": f"CUDA events, median of {REPEATS} launches (of 100 for reductions), blocks of 256 threads",
         "threads": sizes,
         "milliseconds": {
-            "work": times_of_work(sizes["work"], 2000),
+            "work": times_of_work(sizes["work"], 20_000),
             "loops": times_of_loops(sizes["loops"]),
             "reductions": times_of_reductions(sizes["reductions"]),
         },
         "how_wrong": f"of 65,536 sums, in each of {TRIES} launches",
         "wrong_sums": {name: wrong_sums(kernel, 1 << 24) for name, kernel in WITHOUT_BARRIERS.items()},
+        "how_wrong_reads": f"of 524,288 reads, in each of {TRIES} launches",
+        "wrong_reads": {name: wrong_reads(kernel, 1 << 20) for name, kernel in TWO_PATHS.items()},
         "how_orders": "the order in which the first 32 warps of a launch came to an atomic, in six launches",
         "orders": {"one block of 1024": orders_of_warps(1, 1024), "32 blocks of 32": orders_of_warps(32, 32)},
     }

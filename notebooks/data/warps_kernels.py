@@ -187,3 +187,43 @@ def draw_tickets(x, counter, tickets):
     value = x[i]
     if i % 32 == 0 and value >= 0:
         tickets[i // 32] = cuda.atomic.add(counter, 0, 1)
+
+
+@cuda.jit
+def writers_in_the_if(values, out):
+    """Even lanes write, odd ones read their neighbour's place, in the two paths of one branch."""
+    part = cuda.shared.array(256, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = np.float32(-1)
+    cuda.syncthreads()
+    if t % 2 == 0:
+        part[t] = values[i]
+    else:
+        out[i] = part[t - 1]
+
+
+@cuda.jit
+def writers_in_the_else(values, out):
+    """The same with the two paths exchanged."""
+    part = cuda.shared.array(256, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = np.float32(-1)
+    cuda.syncthreads()
+    if t % 2 == 1:
+        out[i] = part[t - 1]
+    else:
+        part[t] = values[i]
+
+
+@cuda.jit
+def with_syncwarp(values, out):
+    """The same in an order that is promised."""
+    part = cuda.shared.array(256, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    part[t] = np.float32(-1)
+    cuda.syncthreads()
+    if t % 2 == 0:
+        part[t] = values[i]
+    cuda.syncwarp()
+    if t % 2 == 1:
+        out[i] = part[t - 1]
