@@ -74,28 +74,50 @@ def four_each(width: int) -> Any:
 
 
 @cuda.jit
-def strided_load(x, out, stride):
-    i = cuda.grid(1)
-    out[i] = x[i * stride]
+def copy_four(x, out):
+    column, row = cuda.grid(1), 32 * cuda.blockIdx.y + cuda.threadIdx.y
+    for j in range(0, 32, 8):
+        out[row + j, column] = x[row + j, column]
 
 
 @cuda.jit
-def strided_store(x, out, stride):
-    i = cuda.grid(1)
-    out[i * stride] = x[i]
+def copy_four_loads_first(x, out):
+    column, row = cuda.grid(1), 32 * cuda.blockIdx.y + cuda.threadIdx.y
+    first, second = x[row, column], x[row + 8, column]
+    third, fourth = x[row + 16, column], x[row + 24, column]
+    out[row, column], out[row + 8, column] = first, second
+    out[row + 16, column], out[row + 24, column] = third, fourth
 
 
 @cuda.jit
-def offset_load(x, out, offset):
-    i = cuda.grid(1)
-    out[i] = x[i + offset]
+def transpose_four(x, out):
+    column, row = cuda.grid(1), 32 * cuda.blockIdx.y + cuda.threadIdx.y
+    for j in range(0, 32, 8):
+        out[column, row + j] = x[row + j, column]
 
 
 @cuda.jit
-def only_load(x, out, stride, offset):
-    value = x[cuda.grid(1) * stride + offset]
-    if value == 2:  # never: all elements are 1, but the compiler does not know
-        out[0] = value
+def by_columns_four(x, out):
+    column, row = cuda.grid(1), 32 * cuda.blockIdx.y + cuda.threadIdx.y
+    for j in range(0, 32, 8):
+        out[row + j, column] = x[column, row + j]
+
+
+@cuda.jit
+def knobs(x, out, stride, offset):
+    i, threads = cuda.grid(1), cuda.gridsize(1)
+    total = np.float32(0)
+    for part in range(8):
+        total += x[(part * threads + i) * stride + offset]
+    out[i] = total
+
+
+@cuda.jit
+def knobs_of_a_store(x, out, stride, offset):
+    i, threads = cuda.grid(1), cuda.gridsize(1)
+    value = x[i]
+    for part in range(8):
+        out[(part * threads + i) * stride + offset] = value
 
 
 @cuda.jit
@@ -201,27 +223,28 @@ def timed(launch: Callable[[], None], flush: Callable[[], None]) -> float:
 
 def by_reading() -> Callable[[], None]:
     """A launch that reads 256 MiB, so that nothing of the next kernel's arrays is left in L2."""
-    room, out = cuda.device_array(FLUSH_BYTES // 4, np.float32), cuda.device_array(1, np.float32)
+    room, out = cuda.device_array(FLUSH_BYTES // 4, np.float32), cuda.device_array(FLUSH_BYTES // 32, np.float32)
     fill[1024, 256](room)
-    return lambda: only_load[FLUSH_BYTES // 4 // 256, 256](room, out, 1, 0)
+    return lambda: knobs[FLUSH_BYTES // 4 // 8 // 256, 256](room, out, 1, 0)
 
 
 def transposes(flush: Callable[[], None]) -> dict[str, float]:
     """Milliseconds of a copy and of each transpose, SIDE x SIDE; each result compared with NumPy's."""
     host = np.random.default_rng(3).random((SIDE, SIDE), dtype=np.float32)
     x, out = cuda.to_device(host), cuda.device_array((SIDE, SIDE), np.float32)
-    kernels: dict[str, tuple[Any, tuple[int, int], int]] = {}
-    for block in ((32, 32), (32, 8)):
-        words = f"{block[0]} x {block[1]} threads"
-        for kernel in (copy, transpose, transpose_by_columns):
-            kernels[f"{kernel.__name__}, {words}"] = (kernel, block, block[1])
+    kernels: dict[str, tuple[Any, tuple[int, int]]] = {
+        kernel.__name__: (kernel, (32, 32)) for kernel in (copy, transpose, transpose_by_columns)
+    }
     for width in (32, 33):
-        kernels[f"tile of 32 x {width}"] = (through_tile(width), (32, 32), 32)
-        kernels[f"tile of 32 x {width}, four each"] = (four_each(width), (32, 8), 32)
+        kernels[f"tile of 32 x {width}"] = (through_tile(width), (32, 32))
+    fours = {"copy": copy_four, "transpose": transpose_four, "transpose_by_columns": by_columns_four}
+    fours |= {f"tile of 32 x {width}": four_each(width) for width in (32, 33)}
+    kernels |= {f"{name}, four each": (kernel, (32, 8)) for name, kernel in fours.items()}
+    kernels["copy, four each, loads first"] = (copy_four_loads_first, (32, 8))
     result = {}
-    for name, (kernel, block, rows) in kernels.items():
-        grid = (SIDE // 32, SIDE // rows)
-        result[name] = timed(lambda kernel=kernel, grid=grid, block=block: kernel[grid, block](x, out), flush)
+    for name, (kernel, block) in kernels.items():
+        launch = kernel[(SIDE // 32, SIDE // 32), block]
+        result[name] = timed(lambda launch=launch: launch(x, out), flush)
         expected = host if name.startswith("copy") else host.T
         assert np.array_equal(out.copy_to_host(), expected), name
     return result
@@ -230,26 +253,15 @@ def transposes(flush: Callable[[], None]) -> dict[str, float]:
 def sweeps(flush: Callable[[], None]) -> dict[str, dict[str, float]]:
     """Milliseconds of ACCESSES loads or stores of float32, by stride and by offset."""
     x = cuda.device_array(ACCESSES * max(STRIDES) + 32, np.float32)
-    out = cuda.device_array(ACCESSES, np.float32)
+    small = cuda.device_array(ACCESSES // 8, np.float32)
     fill[4096, 256](x)
-    blocks = ACCESSES // 256
-    result: dict[str, dict[str, float]] = {}
-    for name, kernel in (("strided_load", strided_load), ("offset_load", offset_load)):
-        steps = STRIDES if kernel is strided_load else OFFSETS
-        result[name] = {
-            str(step): timed(lambda kernel=kernel, step=step: kernel[blocks, 256](x, out, step), flush)
-            for step in steps
-        }
-    result["strided_load alone"] = {
-        str(step): timed(lambda step=step: only_load[blocks, 256](x, out, step, 0), flush) for step in STRIDES
+    fill[4096, 256](small)
+    load, store = (kernel[ACCESSES // 8 // 256, 256] for kernel in (knobs, knobs_of_a_store))
+    return {
+        "load by stride": {str(step): timed(lambda step=step: load(x, small, step, 0), flush) for step in STRIDES},
+        "load by offset": {str(step): timed(lambda step=step: load(x, small, 1, step), flush) for step in OFFSETS},
+        "store by stride": {str(step): timed(lambda step=step: store(small, x, step, 0), flush) for step in STRIDES},
     }
-    result["offset_load alone"] = {
-        str(step): timed(lambda step=step: only_load[blocks, 256](x, out, 1, step), flush) for step in OFFSETS
-    }
-    result["strided_store"] = {
-        str(step): timed(lambda step=step: strided_store[blocks, 256](out, x, step), flush) for step in STRIDES
-    }
-    return result
 
 
 def sums(flush: Callable[[], None], threads: int = 2**18, each: int = 1024) -> dict[str, float]:
@@ -300,8 +312,11 @@ def main(target: Path) -> None:
     }
     flush = by_reading()
     parts: dict[str, tuple[str, Callable[[Callable[[], None]], dict[str, Any]]]] = {
-        "transposes": (f"{SIDE} x {SIDE} float32; a tile is shared, rows x columns", transposes),
-        "sweeps": (f"{ACCESSES} accesses to float32 by stride or offset, in blocks of 256 threads", sweeps),
+        "transposes": (
+            f"{SIDE} x {SIDE} float32, 32 x 32 threads a block, or 32 x 8 that move four elements each",
+            transposes,
+        ),
+        "sweeps": (f"{ACCESSES} loads or stores of float32, eight a thread, in blocks of 256 threads", sweeps),
         "sums": ("2^18 threads, each sums up 1024 float32, in blocks of 256 threads (32 with a tile)", sums),
         "layouts": (
             f"{PARTICLES} particles of four float32 fields, halved in place, in blocks of 256 threads",

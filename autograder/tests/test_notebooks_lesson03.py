@@ -1,0 +1,197 @@
+"""Lesson 3: its exercises reply to right and wrong answers; the numbers in its prose follow from the measurements."""
+
+from __future__ import annotations
+
+import json
+import linecache
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder import perfmodel, simulate
+from autograder.exercises import lesson03
+from autograder.exercises.replies import Reply
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "03_coalescing.ipynb"
+
+RIGHT = [
+    (lesson03.sectors_by_hand, (5, 12, 8)),
+    (lesson03.transposed_a, (4, 1)),
+    (lesson03.around_the_corner, (37, 67, 69, 35)),
+    (lesson03.queues_at_a_bank, (1, 2, 16)),
+    (lesson03.one_field_of_six, (24, 4)),
+]
+WRONG = [
+    (lesson03.sectors_by_hand, (4, 12, 8), "where does it begin"),
+    (lesson03.sectors_by_hand, (5, 32, 8), "Some lanes do share a sector"),
+    (lesson03.sectors_by_hand, (5, 12, 4), "takes 8 bytes"),
+    (lesson03.sectors_by_hand, (5, 13, 8), "The second of"),
+    (lesson03.transposed_a, (32, 1), "still a row apart"),
+    (lesson03.transposed_a, (4, 4), "same column"),
+    (lesson03.around_the_corner, (37, 67, 67, 37), "would be right without the tile"),
+    (lesson03.around_the_corner, (67, 37, 69, 35), "x counts columns"),
+    (lesson03.around_the_corner, (37, 67, 69, 36), "The fourth of"),
+    (lesson03.queues_at_a_bank, (32, 2, 16), "does one come twice"),
+    (lesson03.queues_at_a_bank, (1, 16, 2), "How many lanes queue at each"),
+    (lesson03.one_field_of_six, (32, 4), "smaller than a sector"),
+    (lesson03.one_field_of_six, (4, 24), "Swapped"),
+]
+
+
+@pytest.mark.parametrize("exercise, answer", RIGHT)
+def test_the_right_answer_is_praised_and_an_empty_cell_is_an_invitation(exercise, answer) -> None:
+    assert exercise(answer).outcome == "right"
+    assert exercise(...).outcome == exercise((..., *answer[1:])).outcome == "your turn"
+
+
+@pytest.mark.parametrize("exercise, answer, words", WRONG)
+def test_a_wrong_answer_gets_words_that_help(exercise, answer, words: str) -> None:
+    reply = exercise(answer)
+    assert reply.outcome == "not yet"
+    assert words in reply.words
+
+
+@pytest.mark.parametrize(
+    "width, fill, read, outcome, words",
+    [
+        (33, "tile[k, t] = x[first + k, start + t]", "tile[t, k]", "right", "no bank conflict"),
+        (35, "tile[k, t] = x[first + k, start + t]", "tile[t, k]", "right", "no bank conflict"),
+        (32, "tile[t, k] = x[first + t, start + k]", "tile[t, k]", "your turn", "Make it 4 and 0"),
+        (33, "tile[t, k] = x[first + t, start + k]", "tile[t, k]", "not yet", "The tile is fine"),
+        (32, "tile[k, t] = x[first + k, start + t]", "tile[t, k]", "not yet", "give it room"),
+        (32, "tile[t, k] = x[first + k, start + t]", "tile[k, t]", "not yet", "give it room"),
+        (33, "tile[k, t] = x[first + k, start + t]", "tile[k, t]", "not yet", "elements differ"),
+        (33, "tile[k, t] = x[start + t, first + k]", "tile[t, k]", "not yet", "outside its shape"),
+        (33, "pass", "x[first + k, start + t]", "not yet", "elements differ"),
+        (33, "pass", "x[first + t, start + k]", "not yet", "do not go through the tile"),
+    ],
+)
+def test_row_sums_are_judged_by_what_was_counted(width: int, fill: str, read: str, outcome: str, words: str) -> None:
+    reply = reply_to(
+        lesson03.row_sums,
+        f"""
+def kernel(x, out):
+    tile = cuda.shared.array((32, {width}), np.float32)
+    t = cuda.threadIdx.x
+    first = 32 * cuda.blockIdx.x
+    total = np.float32(0)
+    for start in range(0, x.shape[1], 32):
+        for k in range(32):
+            {fill}
+        cuda.syncthreads()
+        for k in range(32):
+            total += {read}
+        cuda.syncthreads()
+    out[first + t] = total
+""",
+    )
+    assert reply.outcome == outcome
+    assert words in reply.words
+
+
+def test_row_sums_need_their_barriers() -> None:
+    reply = reply_to(
+        lesson03.row_sums,
+        """
+def kernel(x, out):
+    tile = cuda.shared.array((32, 33), np.float32)
+    t = cuda.threadIdx.x
+    total = np.float32(0)
+    for start in range(0, x.shape[1], 32):
+        for k in range(32):
+            tile[k, t] = x[32 * cuda.blockIdx.x + k, start + t]
+        for k in range(32):
+            total += tile[t, k]
+    out[32 * cuda.blockIdx.x + t] = total
+""",
+    )
+    assert reply.outcome == "not yet"
+    assert "Race on `tile[" in reply.words
+
+
+def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
+    """What an exercise says to a kernel given as text, which stays readable as it is in a notebook."""
+    file = f"answer {hash(source)}"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    with simulate() as cuda:
+        scope: dict[str, Any] = {"cuda": cuda, "np": np}
+        exec(compile(source, file, "exec"), scope)
+        return exercise(cuda.jit(scope["kernel"]))
+
+
+H200 = json.loads((NOTEBOOK.parent / "data" / "coalescing_h200.json").read_text(encoding="utf-8"))
+MOVES, SUMS, LAYOUTS = (H200[part]["milliseconds"] for part in ("transposes", "sums", "layouts"))
+STRIDE, OFFSET = (
+    {int(step): ms for step, ms in H200["sweeps"]["milliseconds"][f"load by {knob}"].items()}
+    for knob in ("stride", "offset")
+)
+COPY, TURNED, TILE, PADDED = (MOVES[name] for name in ("copy", "transpose", "tile of 32 x 32", "tile of 32 x 33"))
+COPY_4, TILE_4, PADDED_4 = (MOVES[f"{name}, four each"] for name in ("copy", "tile of 32 x 32", "tile of 32 x 33"))
+
+
+def prose() -> str:
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    return " ".join(
+        " ".join("".join(cell["source"]).split()) for cell in notebook["cells"] if cell["cell_type"] == "markdown"
+    )
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"takes **{TURNED / COPY:.1f} times as long** as the copy",
+        f"the kernel is **{TILE / PADDED:.1f} times as fast**",
+        f"65,536 / 8,192 = **{65_536 // 8_192}** times as many sectors",
+        f"3 × 31 × 4 = {3 * 31 * 4}, in sector {3 * 31 * 4 // 32}",
+        f"by a factor of **{SUMS['sum_rows'] / SUMS['sum_columns']:.1f}**",
+        f"({2**18:,} threads, each sums up 1,024 numbers)",
+        f"{4 * 2**26 / 1e6:.0f} MB that are *used*",
+        f"A stride of 2 takes {STRIDE[2] / STRIDE[1]:.1f} times as long, a stride of 8 takes "
+        f"{STRIDE[8] / STRIDE[1]:.1f} times",
+        f"to {STRIDE[16] / STRIDE[1]:.1f} at a stride of 16",
+        f"within {100 * (max(OFFSET.values()) / min(OFFSET.values()) - 1):.0f} %",
+        f"storing columns takes {TURNED:.2f} ms, loading columns {MOVES['transpose_by_columns']:.2f}",
+        f"The first transpose took {TURNED:.2f} ms, this one takes {TILE:.2f}, and the copy {COPY:.2f}",
+        f"took only {MOVES['transpose_by_columns']:.2f}",
+        f"{TILE:.2f} ms become {PADDED:.2f}, and the transpose runs at {100 * COPY / PADDED:.0f} % of the copy's rate",
+        f"made for {perfmodel.SPECIFICATIONS['H200'].dram_gb_per_s:,.0f} GB/s, and the *copy* gets "
+        f"{2 * 4 * 8192**2 / COPY / 1e6:,.0f}",
+        f"gains a factor of {COPY / COPY_4:.1f}, and the padded transpose a factor of {PADDED / PADDED_4:.1f}",
+        f"{TURNED / PADDED_4:.1f} times as fast as the first transpose, {COPY / PADDED_4:.1f} times as fast as the first",
+        f"padding now gains a factor of {TILE_4 / PADDED_4:.1f}, more than before",
+        f"brought {SUMS['sum_rows']:.2f} ms down to {SUMS['sum_rows, tile of 32 x 33']:.2f} (and without the padding to "
+        f"{SUMS['sum_rows, tile of 32 x 32']:.2f})",
+        f"{LAYOUTS['(n, 4), one field'] / LAYOUTS['(4, n), one field']:.1f} times as fast",
+        f"{LAYOUTS['(n, 4), all fields']:.2f} ms against {LAYOUTS['(4, n), all fields']:.2f}",
+        f"{LAYOUTS['record array, packed, all fields'] / LAYOUTS['record array, align=True, all fields']:.0f} times as "
+        "long as the same records",
+        f"32 × 4 = {32 * 4} bytes of shared memory",
+        f"32 records of 24 bytes are {32 * 24} bytes",
+        f"Of the {32 * 24} bytes it uses {32 * 4}",
+    ],
+)
+def test_lesson_3_says(sentence: str) -> None:
+    assert sentence in prose()
+
+
+def test_lesson_3_s_words_for_numbers_hold() -> None:
+    assert PADDED_4 < COPY < PADDED, "a transpose that beats the copy, at the end"
+    assert PADDED_4 < COPY_4 and TILE_4 / PADDED_4 > TILE / PADDED
+    assert MOVES["transpose_by_columns"] < TILE < TURNED
+    assert LAYOUTS["(n, 4), all fields"] < LAYOUTS["(4, n), all fields"]
+    in_64 = [len({4 * lane * stride // 64 for lane in range(32)}) / STRIDE[stride] for stride in STRIDE]
+    assert max(in_64) / min(in_64) < 1.25, "counted in pieces of 64 bytes, the rate is nearly the same everywhere"
+    in_32 = [len({4 * lane * stride // 32 for lane in range(32)}) / STRIDE[stride] for stride in STRIDE]
+    assert max(in_32) / min(in_32) > 2, "and counted in sectors it is not"
+
+
+def test_the_profiler_on_an_h200_read_the_wavefronts_that_the_prose_tells() -> None:
+    """The same transposes of 128 x 128, so a quarter of the prose's 256 x 256; requests, then all wavefronts."""
+    counters = NOTEBOOK.parents[1] / "autograder" / "simgpu" / "measurements" / "h200_counters.json"
+    cases = json.loads(counters.read_text(encoding="utf-8"))["cases"]
+    padded, plain = (cases[f"transpose_{width}_columns"]["shared_load_wavefronts"] for width in (33, 32))
+    assert re.search(rf"profiler read {4 * plain:,} and {4 * padded:,} wavefronts", prose())
