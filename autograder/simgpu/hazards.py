@@ -39,6 +39,7 @@ class Hazard:
     occurrences: int = 1
     other_line: Line | None = None  # a race's other access
     other_thread: tuple[int, int, int] | None = None
+    space: str = ""  # where the array lies: global, shared, local or constant
 
     def __str__(self) -> str:
         who = f" Block {self.block}, thread {self.thread}." if self.block is not None else ""

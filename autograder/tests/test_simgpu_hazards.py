@@ -217,6 +217,13 @@ def test_a_hazard_names_line_block_thread_array_index_and_remedy():
     assert hazard.occurrences == 4 and "guard" in hazard.remedy
 
 
+def test_a_hazard_says_where_its_array_lies():
+    def of(kernel, blocks):
+        return {each.space for each in profile(kernel)[blocks, 64](np.zeros(64, np.float32)).hazards}
+
+    assert of(past_the_end, 2) == {"global"} and of(no_barrier, 1) == {"shared"}
+
+
 def test_a_race_names_both_threads_and_both_lines():
     (hazard,) = profile(no_barrier)[1, 64](np.zeros(64, np.float32)).hazards
     assert hazard.other_line.number == hazard.line.number - 1
