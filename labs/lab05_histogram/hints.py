@@ -88,13 +88,25 @@ class Evidence(AnyEvidence):
         """The most lanes of one warp that updated one bin of the result at a time."""
         return self.counters.global_atomic_worst_multiplicity
 
-    def races(self, where: str) -> tuple[Hazard, ...]:
-        """The races that are errors, on `shared` or on `global` arrays."""
-        return tuple(
-            each
-            for each in self.found("race")
-            if each.severity == "error" and (each.array in ARGUMENTS) == (where == "global")
-        )
+    def races(self, space: str) -> tuple[Hazard, ...]:
+        """The races that are errors, in `shared` or in `global` memory."""
+        return tuple(each for each in self.found("race") if each.severity == "error" and each.space == space)
+
+    @property
+    def reads_unset_copy(self) -> bool:
+        """Whether something is read from shared memory that nobody wrote."""
+        return any(each.space == "shared" for each in self.found("uninitialised_read"))
+
+    def strays(self, *arrays: str) -> bool:
+        """Whether some access was outside one of these arrays: items, bins, or the copy in shared memory."""
+        found = (*self.found("out_of_bounds"), *self.found("negative_index"))
+        return any(self._which(each) in arrays for each in found)
+
+    def _which(self, hazard: Hazard) -> str:
+        """What an array is, whatever a kernel calls it: a histogram has as many items as its message says."""
+        if hazard.space != "global":
+            return "copy"
+        return "items" if f"({self.n},)" in hazard.message and self.n != self.bins else "bins"
 
     def at(self, line: Line | None) -> Counters:
         """What was counted at a source line."""
@@ -186,7 +198,7 @@ def copies_overwrite_each_other(seen: Evidence) -> bool:
 def private_copy_not_cleared(seen: Evidence) -> bool:
     """Some bins of the private copy are counted up from whatever shared memory held before. All of them start at zero,
     in every block, and with more bins than threads a thread has several to clear."""
-    return any(each.array not in ARGUMENTS for each in seen.found("uninitialised_read"))
+    return seen.reads_unset_copy
 
 
 @misconception("counts_every_item")
@@ -213,8 +225,7 @@ def counted_more_than_once(seen: Evidence) -> bool:
     """The bins add up to {seen.total:,} where there are {seen.n:,} items. Either several threads take the same items (the
     step from one item to the next is the number of threads in the whole grid), or several add the same bin of a copy to
     the result (each bin of a copy is one thread's to add)."""
-    cleared = not any(each.array not in ARGUMENTS for each in seen.found("uninitialised_read"))
-    return seen.run.fault is None and seen.total > seen.n and cleared
+    return seen.run.fault is None and seen.total > seen.n and not seen.reads_unset_copy
 
 
 @misconception("counts_every_item")
@@ -250,9 +261,7 @@ def cleared_while_others_count(seen: Evidence) -> bool:
 
 def _lets_through(seen: Evidence, item: int) -> bool:
     """Whether items of this value lead outside an array: an experiment."""
-    other = seen.elsewhere(np.full(WHOLE, item, np.int32), seen.bins)
-    found = (*other.found("out_of_bounds"), *other.found("negative_index"))
-    return any(each.array != "items" for each in found)
+    return seen.elsewhere(np.full(WHOLE, item, np.int32), seen.bins).strays("bins", "copy")
 
 
 @misconception("ignores_items_outside")
@@ -301,7 +310,7 @@ def counted_by_the_remainder(seen: Evidence) -> bool:
 @misconception("right_at_every_size")
 def no_end_of_items(seen: Evidence) -> bool:
     """Threads beyond the last item load one all the same. Each thread asks first whether there is an item for it."""
-    return bool(seen.found("out_of_bounds", "items"))
+    return seen.strays("items")
 
 
 @misconception("right_at_every_size")
@@ -322,8 +331,8 @@ def _is_prefix(seen: Evidence) -> bool:
 def always_256_bins(seen: Evidence) -> bool:
     """The kernel counts into 256 bins where the result has {seen.bins}. bins.size says how many there are: clear, guard
     and merge that many."""
-    stray = seen.bins < 256 and bool(seen.found("out_of_bounds", "bins"))
-    return stray or (seen.bins > 256 and seen.lost and not _leaves_copy(seen) and not _counts_a_high_item(seen))
+    stray = seen.bins < 256 and seen.strays("bins")
+    return stray or (seen.bins > 256 and seen.lost and not seen.strays("copy") and not _counts_a_high_item(seen))
 
 
 @misconception("right_at_every_size")
@@ -355,12 +364,7 @@ def leaves_early(seen: Evidence) -> bool:
 def copy_too_small(seen: Evidence) -> bool:
     """The private copy has fewer elements than the result has bins ({seen.bins}). Its shape is a constant: take one that
     is large enough for all sizes asked for."""
-    return _leaves_copy(seen)
-
-
-def _leaves_copy(seen: Evidence) -> bool:
-    """Whether some access was outside an array in shared memory."""
-    return any(each.array not in ARGUMENTS for each in seen.found("out_of_bounds"))
+    return seen.strays("copy")
 
 
 @misconception("right_at_every_size", "brings_every_thread_to_its_barriers")
@@ -536,7 +540,7 @@ def no_room_for_the_copy(seen: Evidence) -> bool:
     """A block's copy has room for fewer than {seen.bins:,} bins. Share them out: a block counts one part of the bins, and
     another block, or another launch, the next part. Or give up copies where there are too many bins for one."""
     full = seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
-    return full or _leaves_copy(seen)
+    return full or seen.strays("copy")
 
 
 @misconception("skew_meets_more_bins")

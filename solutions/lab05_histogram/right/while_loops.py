@@ -7,34 +7,34 @@ MOST_BLOCKS = 264
 
 
 @cuda.jit
-def clear_kernel(bins):
+def clear_kernel(counts):
     b = cuda.grid(1)
-    if b < bins.size:
-        bins[b] = 0
+    if b < counts.size:
+        counts[b] = 0
 
 
 @cuda.jit
-def histogram_kernel(items, bins):
-    own = cuda.shared.array(MOST_BINS, int32)
+def histogram_kernel(data, counts):
+    bins = cuda.shared.array(MOST_BINS, int32)
     t = cuda.threadIdx.x
-    while t < bins.size:
-        own[t] = 0
+    while t < counts.size:
+        bins[t] = 0
         t += cuda.blockDim.x
     cuda.syncthreads()
     i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    while i < items.size:
-        item = items[i]
-        if item >= 0 and item < bins.size:
-            cuda.atomic.add(own, item, 1)
+    while i < data.size:
+        item = data[i]
+        if item >= 0 and item < counts.size:
+            cuda.atomic.add(bins, item, 1)
         i += cuda.gridDim.x * cuda.blockDim.x
     cuda.syncthreads()
     t = cuda.threadIdx.x
-    while t < bins.size:
-        cuda.atomic.add(bins, t, own[t])
+    while t < counts.size:
+        cuda.atomic.add(counts, t, bins[t])
         t += cuda.blockDim.x
 
 
-def histogram(items, bins):
-    clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](bins)
-    blocks = min((items.size + THREADS - 1) // THREADS, MOST_BLOCKS)
-    histogram_kernel[blocks, THREADS](items, bins)
+def histogram(data, counts):
+    clear_kernel[(counts.size + THREADS - 1) // THREADS, THREADS](counts)
+    blocks = min((data.size + THREADS - 1) // THREADS, MOST_BLOCKS)
+    histogram_kernel[blocks, THREADS](data, counts)

@@ -7,28 +7,28 @@ MOST_BLOCKS = 528
 
 
 @cuda.jit
-def clear_kernel(bins):
+def clear_kernel(result):
     b = cuda.grid(1)
-    if b < bins.size:
-        bins[b] = 0
+    if b < result.size:
+        result[b] = 0
 
 
 @cuda.jit
-def histogram_kernel(items, bins):
-    own = cuda.shared.array(MOST_BINS, int32)
-    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
-        own[b] = 0
+def histogram_kernel(values, result):
+    items = cuda.shared.array(MOST_BINS, int32)
+    for b in range(cuda.threadIdx.x, result.size, cuda.blockDim.x):
+        items[b] = 0
     cuda.syncthreads()
-    for i in range(cuda.grid(1), items.size, cuda.gridsize(1)):
-        item = items[i]
-        if 0 <= item < bins.size:
-            cuda.atomic.add(own, item, 1)
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        item = values[i]
+        if 0 <= item < result.size:
+            cuda.atomic.add(items, item, 1)
     cuda.syncthreads()
-    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
-        cuda.atomic.add(bins, b, own[b])
+    for b in range(cuda.threadIdx.x, result.size, cuda.blockDim.x):
+        cuda.atomic.add(result, b, items[b])
 
 
-def histogram(items, bins):
-    clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](bins)
-    blocks = min((items.size + THREADS - 1) // THREADS, MOST_BLOCKS)
-    histogram_kernel[blocks, THREADS](items, bins)
+def histogram(values, result):
+    clear_kernel[(result.size + THREADS - 1) // THREADS, THREADS](result)
+    blocks = min((values.size + THREADS - 1) // THREADS, MOST_BLOCKS)
+    histogram_kernel[blocks, THREADS](values, result)

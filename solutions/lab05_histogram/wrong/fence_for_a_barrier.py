@@ -7,28 +7,28 @@ MOST_BLOCKS = 528
 
 
 @cuda.jit
-def clear_kernel(bins):
+def clear_kernel(counts):
     b = cuda.grid(1)
-    if b < bins.size:
-        bins[b] = 0
+    if b < counts.size:
+        counts[b] = 0
 
 
 @cuda.jit
-def histogram_kernel(items, bins):
-    own = cuda.shared.array(MOST_BINS, int32)
-    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
-        own[b] = 0
+def histogram_kernel(data, counts):
+    bins = cuda.shared.array(MOST_BINS, int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        bins[b] = 0
     cuda.syncthreads()
-    for i in range(cuda.grid(1), items.size, cuda.gridsize(1)):
-        item = items[i]
-        if 0 <= item < bins.size:
-            cuda.atomic.add(own, item, 1)
+    for i in range(cuda.grid(1), data.size, cuda.gridsize(1)):
+        item = data[i]
+        if 0 <= item < counts.size:
+            cuda.atomic.add(bins, item, 1)
     cuda.threadfence_block()
-    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
-        cuda.atomic.add(bins, b, own[b])
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, bins[b])
 
 
-def histogram(items, bins):
-    clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](bins)
-    blocks = min((items.size + THREADS - 1) // THREADS, MOST_BLOCKS)
-    histogram_kernel[blocks, THREADS](items, bins)
+def histogram(data, counts):
+    clear_kernel[(counts.size + THREADS - 1) // THREADS, THREADS](counts)
+    blocks = min((data.size + THREADS - 1) // THREADS, MOST_BLOCKS)
+    histogram_kernel[blocks, THREADS](data, counts)

@@ -3,35 +3,35 @@ from numba import cuda, int32
 
 MOST_BINS = 1024
 THREADS = 256
-EACH = 16  # items a thread
+EACH = 16  # data a thread
 
 
 @cuda.jit
-def clear_kernel(bins):
+def clear_kernel(counts):
     b = cuda.grid(1)
-    if b < bins.size:
-        bins[b] = 0
+    if b < counts.size:
+        counts[b] = 0
 
 
 @cuda.jit
-def histogram_kernel(items, bins):
-    own = cuda.shared.array(MOST_BINS, int32)
-    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
-        own[b] = 0
+def histogram_kernel(data, counts):
+    bins = cuda.shared.array(MOST_BINS, int32)
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        bins[b] = 0
     cuda.syncthreads()
     first = cuda.blockIdx.x * THREADS * EACH + cuda.threadIdx.x
     for step in range(EACH):
         i = first + step * THREADS
-        item = items[i]
-        if 0 <= item < bins.size:
-            cuda.atomic.add(own, item, 1)
+        item = data[i]
+        if 0 <= item < counts.size:
+            cuda.atomic.add(bins, item, 1)
     cuda.syncthreads()
-    for b in range(cuda.threadIdx.x, bins.size, cuda.blockDim.x):
-        cuda.atomic.add(bins, b, own[b])
+    for b in range(cuda.threadIdx.x, counts.size, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, bins[b])
 
 
-def histogram(items, bins):
-    clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](bins)
+def histogram(data, counts):
+    clear_kernel[(counts.size + THREADS - 1) // THREADS, THREADS](counts)
     a_block = THREADS * EACH
-    blocks = (items.size + a_block - 1) // a_block
-    histogram_kernel[blocks, THREADS](items, bins)
+    blocks = (data.size + a_block - 1) // a_block
+    histogram_kernel[blocks, THREADS](data, counts)
