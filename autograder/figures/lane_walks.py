@@ -17,7 +17,7 @@ def lane_walks(lengths: Sequence[int], *, title: str) -> Figure:
     Raises ValueError unless there are 1 to 32 lengths, one of them above zero.
     """
     walked = [int(each) for each in lengths]
-    if not 1 <= len(walked) <= WARP_LANES or max(walked) <= 0:
+    if not 1 <= len(walked) <= WARP_LANES or not any(walked):
         raise ValueError(f"a warp has 1 to {WARP_LANES} lanes, one of them with something to do")
     canvas, longest = Canvas(), max(walked)
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)

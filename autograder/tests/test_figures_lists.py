@@ -12,6 +12,7 @@ from autograder.figures import Figure
 from autograder.figures.curves import Curve, curves
 from autograder.figures.footprints import footprints
 from autograder.figures.jump_race import READINGS, jump_race, jump_race_frames
+from autograder.figures.lane_walks import lane_walks
 from autograder.figures.links import linked_list, order_of, pointer_jumping, three_phases
 from autograder.figures.list_builds import following, jumping, one_chain_or_many, phases_of_sublists, sublist_walks
 from autograder.figures.steps import LEAST
@@ -54,6 +55,7 @@ PICTURES = {
     "three_phases": three_phases(SUCCESSOR, SUBLIST, STEPS, SPLITTER_RANK, title="Phases"),
     "jump_race": jump_race(title="Race"),
     "curves": curves(LINES, title="Growth", **AXES),
+    "lane_walks": lane_walks([3, 12, 1], title="A warp"),
     "footprints": footprints({"random": [access(3, 40), access(60, -1)]}, title="Reads"),
 }
 BUILDS = {
@@ -154,3 +156,10 @@ def test_footprints_count_the_sectors_of_each_step() -> None:
     assert "1.5 sectors a step, 2 in the first and 1 in the last of 2" in PICTURES["footprints"].alt
     with pytest.raises(ValueError, match="at least one panel"):
         footprints({}, title="nothing")
+
+
+def test_lanes_wait_for_the_longest_walk() -> None:
+    assert "average 5.3 nodes, longest 12; 1.3 of 3 lanes at work on average" in PICTURES["lane_walks"].alt
+    for lengths in ([], [0, 0], [1] * 33):
+        with pytest.raises(ValueError, match="a warp has 1 to 32 lanes"):
+            lane_walks(lengths, title="")
