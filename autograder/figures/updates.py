@@ -71,7 +71,7 @@ def interleaving(orders: Mapping[str, Sequence[tuple[int, str]]], *, title: str,
         _panel(canvas, MARGIN + at * (_PANEL + _BETWEEN), name, steps[:shown], len(steps), longest)
         alts.append(_words(name, steps[:shown]))
     width = max(MARGIN + len(orders) * (_PANEL + _BETWEEN) - _BETWEEN, text_width(title, TITLE) + MARGIN)
-    return canvas.figure(width + MARGIN, 122 + longest * _ROW + 40, f"{title}. {' '.join(alts)}")
+    return canvas.figure(width + MARGIN, 122 + longest * _ROW + 46, f"{title}. {' '.join(alts)}")
 
 
 def interleaving_steps(order: Sequence[tuple[int, str]], *, title: str) -> list[Figure]:
@@ -107,7 +107,7 @@ def _panel(canvas: Canvas, left: float, name: str, steps: Sequence[Step], all_st
         done = sum(step.kind != "read" for step in steps)
         lost = sum(step.lost for step in steps)
         said = f"{plural(done, 'addition')}, the counter says {steps[-1].counter}" + (f": {lost} lost" if lost else "")
-        canvas.text(left, top + longest * _ROW + 34, said, bold=True, fill=VERMILLION if lost else INK)
+        canvas.text(left, top + longest * _ROW + 40, said, bold=True, fill=VERMILLION if lost else INK)
 
 
 def _value(canvas: Canvas, x: float, y: float, value: int, fill: str) -> None:
