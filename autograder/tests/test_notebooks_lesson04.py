@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import linecache
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,14 @@ import pytest
 
 from autograder import simulate
 from autograder.exercises import lesson04
+from autograder.perfmodel import SPECIFICATIONS
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+CELLS = json.loads((NOTEBOOKS / "04_warps_and_divergence.ipynb").read_text(encoding="utf-8"))["cells"]
+H200 = json.loads((NOTEBOOKS / "data" / "warps_h200.json").read_text(encoding="utf-8"))
+WORK, LOOPS, SUMS = (H200["milliseconds"][each] for each in ("work", "loops", "reductions"))
+READ = H200["counters"]
+READ_MS = 4 * H200["threads"]["reductions"] / SPECIFICATIONS["H200"].dram_gb_per_s / 1e6
 
 
 @pytest.mark.parametrize(
@@ -133,6 +144,73 @@ def test_the_largest_of_a_warp_is_judged(first: str, last: int, join: str, outco
 def test_the_largest_of_a_warp_needs_no_shared_memory() -> None:
     source = LARGEST.format(first="values[i]", last=0, join="max(largest, other)") + "    cuda.syncthreads()\n"
     assert "neither shared memory nor a barrier" in lesson04.largest_of_warp(kernel_of(source)).words
+
+
+def prose() -> str:
+    return " ".join("\n".join("".join(each["source"]) for each in CELLS if each["cell_type"] == "markdown").split())
+
+
+def printed(name: str) -> str:
+    """What the cell called `name` has printed."""
+    cell = next(each for each in CELLS if each["id"] == name)
+    return "".join("".join(each.get("text", "")) for each in cell["outputs"])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"gives work to {H200['threads']['work'] // 1_000_000} million threads, and takes {WORK['everyone']:.0f} ms",
+        f"**{WORK['every_32nd']:.0f} ms**, as before",
+        f"it takes **{WORK['the_first']:.1f} ms**",
+        f"{WORK['everyone'] / WORK['the_first']:.0f} times as fast with the same work",
+        f"H200's profiler read {READ['every_32nd']['threads_per_instruction']:.2f}",
+        f"the H200 is {LOOPS['as drawn'] / LOOPS['sorted']:.1f} times as fast",
+        f"`halving` is {SUMS['doubling'] / SUMS['halving']:.1f} times as fast as `doubling`",
+        f"{READ['doubling']['warp_instructions']:,} instructions for `doubling` and "
+        f"{READ['halving']['warp_instructions']:,} for `halving`",
+        f"numbers are {4 * H200['threads']['reductions'] / 1e6:.0f} MB, and the memory of an H200, with 4,800 GB/s, "
+        f"delivers them in {READ_MS:.3f} ms",
+        f"Even `halving` takes {SUMS['halving'] / READ_MS:.0f} times as long",
+        f"take {SUMS['shuffled block']:.3f} ms, where `halving` takes {SUMS['halving']:.3f} ms",
+        f"the mean of these 32 lanes is {np.random.default_rng(4).geometric(1 / 200, 1 << 16)[:32].mean():.0f} rounds",
+    ],
+)
+def test_the_lesson_says_what_was_measured(sentence: str) -> None:
+    assert sentence in prose()
+
+
+def test_words_for_measured_numbers_hold() -> None:
+    assert abs(WORK["every_32nd"] / WORK["everyone"] - 1) < 0.02, "as before"
+    assert 24 < WORK["everyone"] / WORK["the_first"] < 32, "not quite 32 times"
+    assert SUMS["halving"] < SUMS["packed"] < SUMS["doubling"], "packed lost a part of what it had won"
+    assert SUMS["shuffled block"] < SUMS["halving"]
+    assert READ["packed"]["shared_load_wavefronts"] > 3.5 * READ["halving"]["shared_load_wavefronts"]
+    assert READ["halving"]["divergent_branches"] == 8 * 5, "the last if is a predicate"
+    assert set(H200["wrong_sums"]["written out"]) == {0}, "not one wrong sum"
+    wrong = {name: set(counts) for name, counts in H200["wrong_reads"].items()}
+    assert list(wrong.values()) == [{524_288}, {0}, {0}], "the opposite of the simulated GPU, in every launch"
+    assert re.search(r"writers in the if +0 of 1,024.*\n.*writers in the else +1,024 of 1,024", printed("two-orders"))
+
+
+def test_no_two_launches_let_the_warps_come_in_the_same_order() -> None:
+    orders = H200["orders"]["one block of 1024"][:5]
+    assert len({tuple(each) for each in orders}) == 5
+    first = sum(each[0] == 0 for each in orders)
+    assert ("warp 0 was never the first" in prose()) == (first == 0)
+    assert ("warp 0 was the first in one of them" in prose()) == (first == 1)
+
+
+def test_words_for_counted_numbers_hold() -> None:
+    rounds = np.random.default_rng(4).geometric(1 / 200, 1 << 16)[:32]
+    assert 0.75 < 1 - rounds.mean() / rounds.max() < 0.85, "four fifths are grey"
+    assert "as drawn" in printed("sorted-counted")
+    active = float(re.search(r"as drawn +[\d,]+ +[\d,]+ +([\d.]+) +([\d.]+)", printed("sorted-counted"))[1])
+    assert active < READ["walk, as drawn"]["threads_per_instruction"], "the H200 reads more"
+    instructions = re.findall(r"^every\w+ +([\d,]+) +([\d,]+)$", printed("run-surprise"), re.M)
+    threads, warps = ([int(each.replace(",", "")) for each in column] for column in zip(*instructions, strict=True))
+    assert 0 < warps[1] / warps[0] - 1 < 0.01, "just as many, a little more"
+    assert f"the simulated GPU counts {threads[1] / warps[1]:.2f}" in prose()
+    assert "465" in printed("picture-cost") and 465 == 3 * 155 == 3 * (160 - 5)
 
 
 def kernel_of(source: str) -> Any:
