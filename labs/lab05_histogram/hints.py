@@ -463,7 +463,7 @@ def _clearing_collides(seen: Evidence) -> bool:
     return any(seen.at(line).shared_store_requests for line in lines)
 
 
-# ---- part 3: coarse blocks -------------------------------------------------------------------------------------------
+# ---- part 3: coarsening ----------------------------------------------------------------------------------------------
 
 
 @misconception("merges_seldom")
@@ -522,7 +522,7 @@ def copies_by_the_host(seen: Evidence) -> bool:
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
 
-SPEED = ("fast_on_even_data", "fast_on_one_value", "fast_on_skewed_data")
+SPEED = ("fast_on_uniform_items", "fast_on_one_value", "fast_on_zipf_items")
 
 
 @misconception(*SPEED)

@@ -18,7 +18,7 @@ BINS = 256  # of most cases
 MOST_BINS = 1024  # of all cases but the bonus: a copy of them takes 4 KiB
 MANY_BINS = 40_000  # 156 KiB, where a block of a kernel compiled by Numba has 48
 
-# Sectors that atomic updates touch in global memory, for each item. One update an item: 0.7 with even data (items that
+# Sectors that atomic updates touch in global memory, for each item. One update an item: 0.7 with uniform items (items that
 # share a sector go together), 1 with one value. A block that merges its copy of 256 bins touches 32 sectors: 0.125 an
 # item in blocks of 256 threads with an item each, half of that in blocks of 512.
 SECTORS_WITH_A_PRIVATE_COPY = 0.4
@@ -26,7 +26,7 @@ ITEMS_IN_SMALL_BLOCKS = 2**16
 
 # The same where there are many items: 2,112 blocks (16 for each multiprocessor of an H200) touch 0.016 sectors an item,
 # and so does a block for every 2,048 items. One item a thread touches 0.03 in the largest blocks that there are.
-SECTORS_OF_COARSE_BLOCKS = 1 / 40
+SECTORS_COARSENED = 1 / 40
 ITEMS_COUNTED = 2**22
 BLOCKS_COUNTED = 16  # simulated of those that are launched
 
@@ -34,12 +34,12 @@ BLOCKS_COUNTED = 16  # simulated of those that are launched
 SECTORS_PER_LOAD_REQUEST = 5.0
 SECTORS_OF_WHOLE_ROWS = 4.0
 
-# The baseline updates global memory once an item. On one H200 a million even items took it 0.14 ms (up to twice that,
-# as the bins lie in memory), skewed ones 0.39 and one value 0.78; private copies in coarse blocks 0.010 to 0.015, whatever
+# The baseline updates global memory once an item. On one H200 a million uniform items took it 0.14 ms (up to twice that,
+# as the bins lie in memory), zipf 0.39 and one value 0.78; private copies with few blocks 0.010 to 0.015, whatever
 # the data (predicted: 0.28, 0.23 and 0.77 against 0.008 to 0.013). Eight blocks, which leave most of the GPU idle: 0.096.
 # All ratios, measured and predicted, and all verdicts: solutions/lab05_histogram/calibration/verdicts.md.
 SPEED_ITEMS = 2**20
-SPEEDUP = {"even": 5.0, "one value": 20.0, "skewed": 10.0}
+SPEEDUP = {"uniform": 5.0, "one value": 20.0, "zipf": 10.0}
 NO_POINTS_AT = 0.5  # of the speedup asked for
 
 # Bonus, sectors of atomics in global memory for each item, with bins that no block has room for.
@@ -56,7 +56,7 @@ WHOLE = 2**15
 RAGGED = (1000, 10_007, 257, 31, 2, 1)
 NUMBERS_OF_BINS = (100, 1000, MOST_BINS, 7, 1)
 MANY = 600_011  # more than the threads of any grid that is bounded for the sake of few copies
-KINDS = ("even", "one value", "skewed")
+KINDS = ("uniform", "one value", "zipf")
 COPIES = ("to_device", "copy_to_device", "copy_to_host", "an element")
 OUTSIDE = ("out_of_bounds", "negative_index")
 EXTREMES = (-(2**31), -70_000, -257, -256, -1, 256, 257, 1023, 1024, 65_536, 2**31 - 1)
@@ -65,7 +65,7 @@ SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, b
 
 def items_of(attempt: Attempt, kind: str, n: int, bins: int) -> np.ndarray:
     """`n` int32 items in [0, bins): all equally likely, all the same, or few values most of the time (zipf)."""
-    if kind == "even":
+    if kind == "uniform":
         return attempt.integers(0, bins, n)
     if kind == "one value":
         return np.full(n, int(attempt.rng.integers(bins)), np.int32)
@@ -152,7 +152,7 @@ def ignores_items_outside(attempt: Attempt) -> None:
 def right_at_every_size(attempt: Attempt) -> None:
     """Right counts: any number of items, down to one, and any number of bins from one to 1,024."""
     for n, bins in (*((n, BINS) for n in RAGGED), *((4099, bins) for bins in NUMBERS_OF_BINS)):
-        request = counting(items_of(attempt, "even", n, bins + 9), bins)  # a few items have no bin
+        request = counting(items_of(attempt, "uniform", n, bins + 9), bins)  # a few items have no bin
         run = attempt.simulate(request, may_fault=True)
         expect_none(run, OUTSIDE)
         if run.fault is not None:
@@ -164,7 +164,7 @@ def right_at_every_size(attempt: Attempt) -> None:
 def clears_the_result(attempt: Attempt) -> None:
     """Right counts: it does not matter what the result's memory held before."""
     for bins in (BINS, 1000):
-        request = counting(items_of(attempt, "even", 10_007, bins), attempt.integers(1, 100, bins))
+        request = counting(items_of(attempt, "uniform", 10_007, bins), attempt.integers(1, 100, bins))
         expect_histogram(attempt, request, attempt.simulate(request))
 
 
@@ -213,24 +213,24 @@ def waits_around_counting(attempt: Attempt) -> None:
 def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
     """Private copies: threads that find no item left come to every barrier like the others."""
     for n in RAGGED:
-        run = attempt.simulate(counting(items_of(attempt, "even", n, BINS), BINS), may_fault=True)
+        run = attempt.simulate(counting(items_of(attempt, "uniform", n, BINS), BINS), may_fault=True)
         expect_none(run, ("divergent_barrier",))
 
 
-# ---- part 3: coarse blocks -------------------------------------------------------------------------------------------
+# ---- part 3: coarsening ----------------------------------------------------------------------------------------------
 
 
 @check(points=2, after=("counts_in_shared_memory",))
 def merges_seldom(attempt: Attempt) -> str:
-    """Coarse blocks: each block counts so many items that merging its copy hardly matters."""
-    sectors = {"even": atomic_sectors_an_item(attempt, "even", ITEMS_COUNTED, blocks=BLOCKS_COUNTED)}
-    return at_most(attempt, sectors, SECTORS_OF_COARSE_BLOCKS)
+    """Coarsening: each block counts so many items that merging its copy hardly matters."""
+    sectors = {"uniform": atomic_sectors_an_item(attempt, "uniform", ITEMS_COUNTED, blocks=BLOCKS_COUNTED)}
+    return at_most(attempt, sectors, SECTORS_COARSENED)
 
 
 @check(points=1, after=("counts_in_shared_memory",))
 def loads_neighbours_together(attempt: Attempt) -> str:
-    """Coarse blocks: the lanes of a warp load neighbouring items, in every round."""
-    request = counting(items_of(attempt, "even", ITEMS_COUNTED // 2, BINS), BINS)
+    """Coarsening: the lanes of a warp load neighbouring items, in every round."""
+    request = counting(items_of(attempt, "uniform", ITEMS_COUNTED // 2, BINS), BINS)
     run = attempt.simulate(replace(request, sample_blocks=BLOCKS_COUNTED))
     sectors = run.counters.global_load_sectors_per_request
     attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
@@ -245,8 +245,8 @@ def loads_neighbours_together(attempt: Attempt) -> str:
 
 @check(points=1, after=("counts_every_item",))
 def leaves_the_host_out(attempt: Attempt) -> None:
-    """Coarse blocks: no array is copied from the host or to it, not even to clear the result."""
-    run = attempt.simulate(counting(items_of(attempt, "even", WHOLE, BINS), BINS))
+    """Coarsening: no array is copied from the host or to it, not even to clear the result."""
+    run = attempt.simulate(counting(items_of(attempt, "uniform", WHOLE, BINS), BINS))
     copies = [each for each in run.transfers if each.what in COPIES]
     if copies:
         raise CheckFailed(f"{copies[0].line}: `{copies[0].what}` moves {copies[0].size_bytes:,} bytes.")
@@ -259,14 +259,14 @@ SAFE = (
 
 @check(points=1, after=SAFE)
 def right_on_many_items(attempt: Attempt) -> None:
-    """Coarse blocks: more items than the grid has threads are all counted."""
+    """Coarsening: more items than the grid has threads are all counted."""
     request = counting(attempt.integers(-5, BINS + 5, MANY), BINS, SPEED_WORK_LIMIT)
     expect_histogram(attempt, request, attempt.run(request))
 
 
 # ---- part 4: speed, whatever the data --------------------------------------------------------------------------------
 
-COARSE = ("merges_seldom", "loads_neighbours_together", "leaves_the_host_out", "right_on_many_items")
+COARSENED = ("merges_seldom", "loads_neighbours_together", "leaves_the_host_out", "right_on_many_items")
 
 
 def speed(attempt: Attempt, kind: str) -> str:
@@ -281,22 +281,22 @@ def speed(attempt: Attempt, kind: str) -> str:
     return attempt.speedup(requests, threshold=asked, no_points_at=NO_POINTS_AT * asked, verify=verify)
 
 
-@check(points=2, after=COARSE)
-def fast_on_even_data(attempt: Attempt) -> str:
+@check(points=2, after=COARSENED)
+def fast_on_uniform_items(attempt: Attempt) -> str:
     """Speed: clearly faster than one update in global memory for every item, where all values are equally likely."""
-    return speed(attempt, "even")
+    return speed(attempt, "uniform")
 
 
-@check(points=2, after=COARSE)
+@check(points=2, after=COARSENED)
 def fast_on_one_value(attempt: Attempt) -> str:
     """Speed: clearly faster where all items have one value, and all updates would meet in one bin."""
     return speed(attempt, "one value")
 
 
-@check(points=1, after=COARSE)
-def fast_on_skewed_data(attempt: Attempt) -> str:
+@check(points=1, after=COARSENED)
+def fast_on_zipf_items(attempt: Attempt) -> str:
     """Speed: clearly faster where few values make up most of the items, as in real data."""
-    return speed(attempt, "skewed")
+    return speed(attempt, "zipf")
 
 
 # ---- bonus: more bins than shared memory holds -----------------------------------------------------------------------

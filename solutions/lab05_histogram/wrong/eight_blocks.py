@@ -1,4 +1,4 @@
-# fails: fast_on_even_data, fast_on_one_value, fast_on_skewed_data; hint: few_blocks
+# fails: fast_on_uniform_items, fast_on_one_value, fast_on_zipf_items; hint: few_blocks
 from numba import cuda, int32
 
 MOST_BINS = 1024

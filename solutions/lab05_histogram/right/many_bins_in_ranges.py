@@ -1,7 +1,7 @@
-# Each row of blocks counts one part of the bins, so that any number of bins has room: the bonus.
+# Each row of blocks counts one range of the bins, so that any number of bins has room: the bonus.
 from numba import cuda, int32
 
-PART = 10240  # bins that a block counts: 40 KiB
+RANGE = 10240  # bins that a block counts: 40 KiB
 THREADS = 512
 BLOCKS = 396
 
@@ -15,9 +15,9 @@ def clear_kernel(bins):
 
 @cuda.jit
 def histogram_kernel(items, bins):
-    own = cuda.shared.array(PART, int32)
-    first = cuda.blockIdx.y * PART
-    size = min(PART, bins.size - first)
+    own = cuda.shared.array(RANGE, int32)
+    first = cuda.blockIdx.y * RANGE
+    size = min(RANGE, bins.size - first)
     for b in range(cuda.threadIdx.x, size, THREADS):
         own[b] = 0
     cuda.syncthreads()
@@ -33,6 +33,6 @@ def histogram_kernel(items, bins):
 
 def histogram(items, bins):
     clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](bins)
-    parts = (bins.size + PART - 1) // PART
-    blocks = min((items.size + THREADS - 1) // THREADS, BLOCKS // parts)
-    histogram_kernel[(blocks, parts), THREADS](items, bins)
+    ranges = (bins.size + RANGE - 1) // RANGE
+    blocks = min((items.size + THREADS - 1) // THREADS, BLOCKS // ranges)
+    histogram_kernel[(blocks, ranges), THREADS](items, bins)
