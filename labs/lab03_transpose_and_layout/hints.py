@@ -61,7 +61,16 @@ class TransposeEvidence(Evidence):
 
     def on_tiles(self, kind: str) -> tuple[Hazard, ...]:
         """Hazards of this kind on shared arrays."""
-        return tuple(each for each in self.found(kind) if each.array not in "ab")
+        return tuple(each for each in self.found(kind) if each.space == "shared")
+
+    @property
+    def loads_outside(self) -> bool:
+        """Whether something was loaded from outside A, whatever the kernel calls it."""
+        return any(each.message.startswith("Reads") for each in self.found("out_of_bounds") if each.space == "global")
+
+    @property
+    def stores_outside(self) -> bool:
+        return any(each.message.startswith("Writes") for each in self.found("out_of_bounds") if each.space == "global")
 
     @property
     def has_a_row_too_many(self) -> bool:
@@ -249,28 +258,28 @@ def second_barrier_missing(seen: TransposeEvidence) -> bool:
 def square_only(seen: TransposeEvidence) -> bool:
     """One size is used for rows and columns alike: a matrix of 41 x 41 goes well, and one of {seen.rows} x {seen.columns}
     does not. Take both from a.shape."""
-    return bool(seen.found("out_of_bounds", "a")) and seen.goes_well_when_square
+    return seen.loads_outside and seen.goes_well_when_square
 
 
 @misconception("stays_inside_its_arrays")
 def guards_b_with_the_sizes_of_a(seen: TransposeEvidence) -> bool:
     """The store asks whether its row is one of A's, and it writes to B, which has as many rows as A has columns. Each
     guard takes the sizes of the array that it guards."""
-    return not seen.found("out_of_bounds", "a") and seen.goes_well_when_square
+    return seen.stores_outside and not seen.loads_outside and seen.goes_well_when_square
 
 
 @misconception("stays_inside_its_arrays")
 def loads_without_guard(seen: TransposeEvidence) -> bool:
     """The last tiles stick out over the edge of A, and what is not there is loaded all the same. Load only what has a row
     and a column in A."""
-    return bool(seen.found("out_of_bounds", "a")) and not seen.goes_well_when_square
+    return seen.loads_outside and not seen.goes_well_when_square
 
 
 @misconception("stays_inside_its_arrays")
 def stores_without_guard(seen: TransposeEvidence) -> bool:
     """Threads write beyond the edge of B. What a thread stores is not what it loaded: the store needs a guard of its own,
     for its own row and column."""
-    return {each.array for each in seen.found("out_of_bounds")} == {"b"} and not seen.goes_well_when_square
+    return seen.stores_outside and not seen.loads_outside and not seen.goes_well_when_square
 
 
 @misconception("brings_every_thread_to_its_barrier")
