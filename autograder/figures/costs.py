@@ -54,8 +54,11 @@ def _two_bounds(name: str, compute: float, memory: float, step: int) -> Figure:
     return canvas.figure(WIDTH, HEIGHT, f"{name}: {said}.")
 
 
-def bank_queues(row_elements: int) -> Figure:
-    """The banks that a warp's lanes need when each reads a 4-byte word at the start of its own row: one cell a lane."""
+def bank_queues(row_elements: int, words: str = "") -> Figure:
+    """The banks that a warp's lanes need when each reads a 4-byte word at the start of its own row: one cell a lane.
+
+    `words` say what the rows are: elements that lie as far apart, for example.
+    """
     canvas = Canvas()
     queues = Counter(lane * row_elements % BANKS for lane in range(WARP_LANES))
     longest = max(queues.values())
@@ -70,9 +73,10 @@ def bank_queues(row_elements: int) -> Figure:
         if bank % 4 == 0:
             canvas.text(x + cell / 2, bottom + 23, f"{bank}", size=LEAST, anchor="middle")
     canvas.text(_LEFT, bottom + 58, "bank of the word that a lane reads", size=LEAST, fill=QUIET)
-    said = f"rows of {row_elements:,} elements: {plural(len(queues), 'bank')}, {plural(longest, 'lane')} at each"
+    said = f"{words or f'rows of {row_elements:,} elements'}: "
+    said += f"{plural(len(queues), 'bank')}, {plural(longest, 'lane')} at each"
     canvas.text(_LEFT, 44, said, size=LARGE, bold=True)
-    return canvas.figure(WIDTH, HEIGHT, f"The 32 lanes of a warp, each at the start of its own row; {said}.")
+    return canvas.figure(WIDTH, HEIGHT, f"The banks that the 32 lanes of a warp read; {said}.")
 
 
 def warp_walk(lengths: Sequence[int], unit: str = "nodes") -> list[Figure]:

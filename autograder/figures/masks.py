@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.figures.palette import BLUE, GREEN, IDLE, INK, LINE, PALE_BLUE, PAPER, QUIET, VERMILLION
+from autograder.figures.palette import BLUE, GREEN, IDLE, INK, LINE, PAPER, QUIET, SKY, VERMILLION
 from autograder.figures.steps import EDGE, LARGE, LEAST, WARP_LANES, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
 from autograder.figures.warps import Branch
@@ -68,7 +68,7 @@ def _lockstep(rows: Sequence[tuple[str, np.ndarray | None]], walked: Sequence[in
         indent = len(text) - len(text.lstrip()) - margin
         canvas.text(LEFT + indent * 0.6 * LEAST, y + 31, text.strip(), size=LEAST, mono=True, bold=now)
         for lane in range(WARP_LANES) if mask is not None else ():
-            fill = (BLUE if now else PALE_BLUE) if mask[lane] else IDLE
+            fill = (BLUE if now else SKY) if mask[lane] else IDLE
             canvas.rectangle(first + lane * LANE, y + 8, LANE, row - 16, fill if at in walked else PAPER, EDGE, 0.8)
         if at in walked:
             canvas.text(first + WARP_LANES * LANE + 16, y + 31, f"{int(mask.sum())} of 32", size=LEAST, bold=now)

@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -122,12 +122,23 @@ def wrong_sums(kernel: Any, n: int) -> list[int]:
 def wrong_reads(kernel: Any, n: int) -> list[int]:
     """How many of n / 2 odd threads read something else than their neighbour's value, in each of several launches."""
     values = np.random.default_rng(n).random(n, dtype=np.float32)
-    device_values, counts = cuda.to_device(values), []
+    return [int((out[1::2] != values[::2]).sum()) for out in outputs_of(kernel, values, 256)]
+
+
+def wrong_from_another_warp(n: int) -> list[int]:
+    """How many of n threads read something else than what the thread half a block away was to write."""
+    values = np.random.default_rng(n).random(n, dtype=np.float32)
+    expected = np.roll(values.reshape(-1, 1024), 512, axis=1).ravel()
+    return [int((out != expected).sum()) for out in outputs_of(kernels.from_another_warp, values, 1024)]
+
+
+def outputs_of(kernel: Any, values: np.ndarray, threads: int) -> Iterator[np.ndarray]:
+    """What each of several launches of a (values, out) kernel makes of the same values."""
+    device_values = cuda.to_device(values)
     for _ in range(TRIES):
-        out = cuda.to_device(np.zeros(n, np.float32))
-        kernel[n // 256, 256](device_values, out)
-        counts.append(int((out.copy_to_host()[1::2] != values[::2]).sum()))
-    return counts
+        out = cuda.to_device(np.zeros_like(values))
+        kernel[values.size // threads, threads](device_values, out)
+        yield out.copy_to_host()
 
 
 def orders_of_warps(blocks: int, threads: int, launches: int = 6) -> list[list[int]]:
@@ -188,6 +199,8 @@ def measure() -> dict[str, Any]:
         "wrong_sums": {name: wrong_sums(kernel, 1 << 24) for name, kernel in WITHOUT_BARRIERS.items()},
         "how_wrong_reads": f"of 524,288 reads, in each of {TRIES} launches",
         "wrong_reads": {name: wrong_reads(kernel, 1 << 20) for name, kernel in TWO_PATHS.items()},
+        "how_wrong_from_another_warp": f"of 1,048,576 reads, in each of {TRIES} launches, blocks of 1,024",
+        "wrong_from_another_warp": wrong_from_another_warp(1 << 20),
         "how_orders": "the order in which the first 32 warps of a launch came to an atomic, in six launches",
         "orders": {"one block of 1024": orders_of_warps(1, 1024), "32 blocks of 32": orders_of_warps(32, 32)},
     }

@@ -227,3 +227,14 @@ def with_syncwarp(values, out):
     cuda.syncwarp()
     if t % 2 == 1:
         out[i] = part[t - 1]
+
+
+@cuda.jit
+def from_another_warp(values, out):
+    """Every thread of a block of 1,024 reads what a thread of another warp writes, and nothing makes it wait."""
+    piece = cuda.shared.array(1024, np.float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    piece[t] = np.float32(-1)
+    cuda.syncthreads()
+    piece[t] = values[i]
+    out[i] = piece[(t + 512) % 1024]
