@@ -8,144 +8,25 @@ one run cannot tell two of them apart, another one does: `seen.elsewhere(items, 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
-from autograder.device import Launch, RunRequest
-from autograder.errors import Line
+from autograder.device import RunRequest
 from autograder.grading import Attempt
-from autograder.grading.evidence import Evidence as AnyEvidence
 from autograder.grading.evidence import recogniser
-from autograder.simgpu.counters import Counters
-from autograder.simgpu.hazards import Hazard
+from autograder.grading.histograms import BINS_A_SECTOR, counting
+from autograder.grading.histograms import HistogramEvidence as Evidence
 
-ARGUMENTS = ("items", "bins")
 MULTIPROCESSORS = 132  # of an H200
 ITEMS_AT_SPEED = 2**20
 WHOLE = 2**15  # items that whole blocks share evenly
 FAR = 70_000  # beyond all bins and copies
-BINS_A_SECTOR = 8
-
-
-class Evidence(AnyEvidence):
-    """What the last run showed, in terms of items, bins and private copies."""
-
-    def __init__(self, attempt: Attempt) -> None:
-        super().__init__(attempt)
-        self.items, self.before = (self.request.arguments[name] for name in ARGUMENTS)
-        self.n, self.bins = self.items.size, self.before.size
-        inside = self.items[(self.items >= 0) & (self.items < self.bins)]
-        self.expected = np.bincount(inside, minlength=self.bins)
-        self.inside = inside.size
-
-    @property
-    def got(self) -> np.ndarray:
-        """The result, without what it held before where that was zero."""
-        return self.run.outputs.get("bins", self.before).astype(np.int64)
-
-    @property
-    def total(self) -> int:
-        return int(self.got.sum())
-
-    @cached_property
-    def counting(self) -> Launch | None:
-        """The launch that counts, not the one that clears: the one with the most atomic updates."""
-        launches = self.simulated.launches
-        return max(launches, key=lambda each: _atomics(each.counters), default=None)
-
-    @property
-    def counters(self) -> Counters:
-        return self.simulated.counters or Counters()
-
-    @property
-    def blocks(self) -> int:
-        return int(np.prod(self.counting.grid)) if self.counting else 0
-
-    @property
-    def threads_a_block(self) -> int:
-        return int(np.prod(self.counting.block)) if self.counting else 0
-
-    @property
-    def threads_in_all(self) -> int:
-        return self.blocks * self.threads_a_block
-
-    @property
-    def items_a_block(self) -> int:
-        return self.n // max(1, self.blocks)
-
-    @property
-    def shared_bytes(self) -> int:
-        return max((each.shared_bytes for each in self.simulated.launches), default=0)
-
-    @property
-    def sectors_a_block(self) -> float:
-        """Sectors that the atomics of a block touch in global memory, for each that its bins lie in."""
-        return self.counters.global_atomic_sectors / max(1, self.blocks) / (self.bins / BINS_A_SECTOR)
-
-    @property
-    def worst_lanes(self) -> int:
-        """The most lanes of one warp that updated one bin of the result at a time."""
-        return self.counters.global_atomic_worst_multiplicity
-
-    def races(self, space: str) -> tuple[Hazard, ...]:
-        """The races that are errors, in `shared` or in `global` memory."""
-        return tuple(each for each in self.found("race") if each.severity == "error" and each.space == space)
-
-    @property
-    def reads_unset_copy(self) -> bool:
-        """Whether something is read from shared memory that nobody wrote."""
-        return any(each.space == "shared" for each in self.found("uninitialised_read"))
-
-    def strays(self, *arrays: str) -> bool:
-        """Whether some access was outside one of these arrays: items, bins, or the copy in shared memory."""
-        found = (*self.found("out_of_bounds"), *self.found("negative_index"))
-        return any(self._which(each) in arrays for each in found)
-
-    def _which(self, hazard: Hazard) -> str:
-        """What an array is, whatever a kernel calls it: a histogram has as many items as its message says."""
-        if hazard.space != "global":
-            return "copy"
-        return "items" if f"({self.n},)" in hazard.message and self.n != self.bins else "bins"
-
-    def at(self, line: Line | None) -> Counters:
-        """What was counted at a source line."""
-        return next((each.counters for each in self.simulated.lines if each.line == line), Counters())
-
-    def elsewhere(self, items: np.ndarray, bins: int) -> Evidence:
-        """What other items show on the simulated GPU: an experiment, to tell two misconceptions apart."""
-        attempt, trials = self.attempt, list(self.trials)
-        request = replace(self.request, arguments={"items": items, "bins": np.zeros(bins, np.int32)})
-        attempt.simulate(request, may_fault=True)
-        other = type(self)(attempt)
-        attempt.trials[:] = trials  # the attempt is still about what failed
-        return other
-
-    @property
-    def lost(self) -> bool:
-        """Whether there are fewer counts than items, and no bin has too many."""
-        return self.run.fault is None and self.total < self.inside and bool((self.got <= self.expected).all())
-
-    @property
-    def assigned(self) -> bool:
-        """Whether copies were stored into the result over one another: a race at a line that reads no bin."""
-        return any(not self.at(h.line).global_load_requests and h.line == h.other_line for h in self.races("global"))
-
-    @property
-    def updates_collide(self) -> bool:
-        """Whether a line reads a bin and writes it back, and other threads do so at the same time."""
-        at_one_line = [h for where in ("global", "shared") for h in self.races(where) if h.line == h.other_line]
-        return bool(at_one_line) and not self.assigned
-
-
-def _atomics(counters: Counters | None) -> int:
-    return 0 if counters is None else counters.global_atomic_requests + counters.shared_atomic_requests
 
 
 def many_items(attempt: Attempt) -> RunRequest:
     """As many items as are timed; one block shows the launch."""
     items = attempt.integers(0, 256, ITEMS_AT_SPEED)
-    return RunRequest("histogram", {"items": items, "bins": np.zeros(256, np.int32)}, sample_blocks=1)
+    return replace(counting(items, 256), sample_blocks=1)
 
 
 misconception = recogniser(Evidence, many_items)

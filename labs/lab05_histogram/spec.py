@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import Run, RunRequest
+from autograder.device import RunRequest
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
+from autograder.grading.histograms import KINDS, SKEW, counting, expect_histogram, expect_none, histogram_of, items_of
 
 BINS = 256  # of most cases
 MOST_BINS = 1024  # of all cases but the bonus: a copy of them takes 4 KiB
@@ -48,54 +49,15 @@ BONUS_SECTORS = 0.25
 SECTORS_OF_FULL_BONUS = 0.125
 ITEMS_INTO_MANY_BINS = 2**19
 
-# Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
-WORK_LIMIT = 30_000_000
-SPEED_WORK_LIMIT = 100_000_000
+SPEED_WORK_LIMIT = 100_000_000  # units of simulated work in a run on as many items; others have WORK_LIMIT
 
 WHOLE = 2**15
 RAGGED = (1000, 10_007, 257, 31, 2, 1)
 NUMBERS_OF_BINS = (100, 1000, MOST_BINS, 7, 1)
 MANY = 600_011  # more than the threads of any grid that is bounded for the sake of few copies
-KINDS = ("uniform", "one value", "zipf")
 COPIES = ("to_device", "copy_to_device", "copy_to_host", "an element")
 OUTSIDE = ("out_of_bounds", "negative_index")
 EXTREMES = (-(2**31), -70_000, -257, -256, -1, 256, 257, 1023, 1024, 65_536, 2**31 - 1)
-SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, bin 1 14 %, bin 2 7 %
-
-
-def items_of(attempt: Attempt, kind: str, n: int, bins: int) -> np.ndarray:
-    """`n` int32 items in [0, bins): all equally likely, all the same, or few values most of the time (zipf)."""
-    if kind == "uniform":
-        return attempt.integers(0, bins, n)
-    if kind == "one value":
-        return np.full(n, int(attempt.rng.integers(bins)), np.int32)
-    return ((attempt.rng.zipf(SKEW, n) - 1) % bins).astype(np.int32)
-
-
-def counting(items: np.ndarray, bins: int | np.ndarray, work_limit: int = WORK_LIMIT) -> RunRequest:
-    """A call of the submission's `histogram`; `bins` is what the result holds before, or how many zeros."""
-    before = np.zeros(bins, np.int32) if isinstance(bins, int) else bins
-    return RunRequest("histogram", {"items": items, "bins": before}, work_limit=work_limit)
-
-
-def histogram_of(items: np.ndarray, bins: int) -> np.ndarray:
-    """How many items of each value there are, those outside [0, bins) left out."""
-    return np.bincount(items[(items >= 0) & (items < bins)], minlength=bins).astype(np.int32)
-
-
-def expect_histogram(attempt: Attempt, request: RunRequest, run: Run) -> None:
-    """Fails the check unless every bin holds its count, and the items are what they were."""
-    got = run.outputs["bins"]
-    attempt.expect_close(got, histogram_of(request.arguments["items"], got.size), "bins")
-    attempt.expect_inputs_unchanged(run, ("items",))
-
-
-def expect_none(run: Run, kinds: tuple[str, ...], space: str = "") -> None:
-    """Fails the check over an error of these kinds, in this memory if one is named; other faults are for other checks."""
-    found = [each for each in run.hazards if each.kind in kinds and space in ("", each.space)]
-    found = [each for each in found if each.severity == "error" or each.kind == "negative_index"]
-    if found:
-        raise CheckFailed(str(found[0]), hazards=found)
 
 
 def profiled_histogram(rng: np.random.Generator) -> RunRequest:

@@ -1,0 +1,174 @@
+"""What a lab about a histogram asks of a submission and sees of it: items of three kinds, right counts, and evidence.
+
+A submission's `histogram(items, bins)` counts how many items are equal to 0, 1, ... bins.size - 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from autograder.device import Launch, Run, RunRequest
+from autograder.errors import Line
+from autograder.grading.attempt import Attempt
+from autograder.grading.evidence import Evidence
+from autograder.grading.spec import CheckFailed
+from autograder.simgpu.counters import Counters
+from autograder.simgpu.hazards import Hazard
+
+KINDS = ("uniform", "one value", "zipf")
+SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, bin 1 14 %, bin 2 7 %
+BINS_A_SECTOR = 8
+
+# Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
+WORK_LIMIT = 30_000_000
+
+
+def items_of(attempt: Attempt, kind: str, n: int, bins: int) -> np.ndarray:
+    """`n` int32 items in [0, bins): all equally likely, all the same, or few values most of the time (zipf)."""
+    if kind == "uniform":
+        return attempt.integers(0, bins, n)
+    if kind == "one value":
+        return np.full(n, int(attempt.rng.integers(bins)), np.int32)
+    seed = int(attempt.rng.integers(2**31))
+    items = ((np.random.default_rng(seed).zipf(SKEW, n) - 1) % bins).astype(np.int32)
+    recipe = f"((np.random.default_rng({seed}).zipf({SKEW}, {n}) - 1) % {bins}).astype(np.int32)"
+    return attempt.remember(items, recipe)
+
+
+def counting(items: np.ndarray, bins: int | np.ndarray, work_limit: int = WORK_LIMIT) -> RunRequest:
+    """A call of the submission's `histogram`; `bins` is what the result holds before, or how many zeros."""
+    before = np.zeros(bins, np.int32) if isinstance(bins, int) else bins
+    return RunRequest("histogram", {"items": items, "bins": before}, work_limit=work_limit)
+
+
+def histogram_of(items: np.ndarray, bins: int) -> np.ndarray:
+    """How many items of each value there are, those outside [0, bins) left out."""
+    return np.bincount(items[(items >= 0) & (items < bins)], minlength=bins).astype(np.int32)
+
+
+def expect_histogram(attempt: Attempt, request: RunRequest, run: Run) -> None:
+    """Fails the check unless every bin holds its count, and the items are what they were."""
+    got = run.outputs["bins"]
+    attempt.expect_close(got, histogram_of(request.arguments["items"], got.size), "bins")
+    attempt.expect_inputs_unchanged(run, ("items",))
+
+
+def expect_none(run: Run, kinds: tuple[str, ...], space: str = "") -> None:
+    """Fails the check over an error of these kinds, in this memory if one is named; other faults are for other checks."""
+    found = [each for each in run.hazards if each.kind in kinds and space in ("", each.space)]
+    found = [each for each in found if each.severity == "error" or each.kind == "negative_index"]
+    if found:
+        raise CheckFailed(str(found[0]), hazards=found)
+
+
+class HistogramEvidence(Evidence):
+    """What the last run showed, in terms of items, bins and private copies."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt)
+        self.items, self.before = (self.request.arguments[name] for name in ("items", "bins"))
+        self.n, self.bins = self.items.size, self.before.size
+        inside = self.items[(self.items >= 0) & (self.items < self.bins)]
+        self.expected = np.bincount(inside, minlength=self.bins)
+        self.inside = inside.size
+
+    @property
+    def got(self) -> np.ndarray:
+        """The result, without what it held before where that was zero."""
+        return self.run.outputs.get("bins", self.before).astype(np.int64)
+
+    @property
+    def total(self) -> int:
+        return int(self.got.sum())
+
+    @cached_property
+    def counting(self) -> Launch | None:
+        """The launch that counts, not the one that clears: the one with the most atomic updates."""
+        launches = self.simulated.launches
+        return max(launches, key=lambda each: _atomics(each.counters), default=None)
+
+    @property
+    def counters(self) -> Counters:
+        return self.simulated.counters or Counters()
+
+    @property
+    def blocks(self) -> int:
+        return int(np.prod(self.counting.grid)) if self.counting else 0
+
+    @property
+    def threads_a_block(self) -> int:
+        return int(np.prod(self.counting.block)) if self.counting else 0
+
+    @property
+    def items_a_block(self) -> int:
+        return self.n // max(1, self.blocks)
+
+    @property
+    def shared_bytes(self) -> int:
+        return max((each.shared_bytes for each in self.simulated.launches), default=0)
+
+    @property
+    def sectors_a_block(self) -> float:
+        """Sectors that the atomics of a block touch in global memory, for each that its bins lie in."""
+        return self.counters.global_atomic_sectors / max(1, self.blocks) / (self.bins / BINS_A_SECTOR)
+
+    @property
+    def worst_lanes(self) -> int:
+        """The most lanes of one warp that updated one bin of the result at a time."""
+        return self.counters.global_atomic_worst_multiplicity
+
+    def races(self, space: str) -> tuple[Hazard, ...]:
+        """The races that are errors, in `shared` or in `global` memory."""
+        return tuple(each for each in self.found("race") if each.severity == "error" and each.space == space)
+
+    @property
+    def reads_unset_copy(self) -> bool:
+        """Whether something is read from shared memory that nobody wrote."""
+        return any(each.space == "shared" for each in self.found("uninitialised_read"))
+
+    def strays(self, *arrays: str) -> bool:
+        """Whether some access was outside one of these arrays: items, bins, or the copy in shared memory."""
+        found = (*self.found("out_of_bounds"), *self.found("negative_index"))
+        return any(self._which(each) in arrays for each in found)
+
+    def _which(self, hazard: Hazard) -> str:
+        """What an array is, whatever a kernel calls it: the items are the global array that is as long as there are items."""
+        if hazard.space != "global":
+            return "copy"
+        return "items" if f"({self.n},)" in hazard.message and self.n != self.bins else "bins"
+
+    def at(self, line: Line | None) -> Counters:
+        """What was counted at a source line."""
+        return next((each.counters for each in self.simulated.lines if each.line == line), Counters())
+
+    def elsewhere(self, items: np.ndarray, bins: int) -> HistogramEvidence:
+        """What other items show on the simulated GPU: an experiment, to tell two misconceptions apart."""
+        attempt, trials = self.attempt, list(self.trials)
+        request = replace(self.request, arguments={"items": items, "bins": np.zeros(bins, np.int32)})
+        attempt.simulate(request, may_fault=True)
+        other = type(self)(attempt)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return other
+
+    @property
+    def lost(self) -> bool:
+        """Whether there are fewer counts than items, and no bin has too many."""
+        return self.run.fault is None and self.total < self.inside and bool((self.got <= self.expected).all())
+
+    @property
+    def assigned(self) -> bool:
+        """Whether copies were stored into the result over one another: a race at a line that reads no bin."""
+        return any(not self.at(h.line).global_load_requests and h.line == h.other_line for h in self.races("global"))
+
+    @property
+    def updates_collide(self) -> bool:
+        """Whether a line reads a bin and writes it back, and other threads do so at the same time."""
+        at_one_line = [h for where in ("global", "shared") for h in self.races(where) if h.line == h.other_line]
+        return bool(at_one_line) and not self.assigned
+
+
+def _atomics(counters: Counters | None) -> int:
+    return 0 if counters is None else counters.global_atomic_requests + counters.shared_atomic_requests
