@@ -135,7 +135,7 @@ class HistogramEvidence(Evidence):
         return any(self._which(each) in arrays for each in found)
 
     def _which(self, hazard: Hazard) -> str:
-        """What an array is, whatever a kernel calls it: the items are the global array that is as long as there are items."""
+        """What an array is, whatever a kernel calls it: the items are the global array of that length."""
         if hazard.space != "global":
             return "copy"
         return "items" if f"({self.n},)" in hazard.message and self.n != self.bins else "bins"
