@@ -10,6 +10,7 @@ import numpy as np
 
 from autograder.errors import KitError
 from autograder.language.program import Program
+from autograder.language.transfers import Transfer
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 
@@ -38,6 +39,9 @@ class RunRequest:
     sample_blocks: int | None = None  # simulate at most this many blocks a launch (counting only: outputs are partial)
     sample_seed: int | None = None  # where in the grid those blocks lie, so that nobody can know; None: evenly spread
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
+    scratch: tuple[str, ...] = ()  # arguments lent to work in: what they hold afterwards is nobody's business
+    # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.
+    baseline_estimated_ns: float | None = None
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Launch:
     counters: Counters | None = None
     estimated_ns: float | None = None
     measured_ns: float | None = None
+    array_bytes: int | None = None  # all arrays that it was given, together
     estimate: Any = None  # the `autograder.perfmodel.Estimate` behind `estimated_ns`
 
 
@@ -67,6 +72,7 @@ class Run:
     counters: Counters | None = None  # summed over launches; None on a real GPU
     lines: tuple[LineProfile, ...] = ()
     hazards: tuple[Hazard, ...] = ()
+    transfers: tuple[Transfer, ...] = ()  # what host code asked of the device's memory beside launches
     fault: KitError | None = None  # the student's: KernelFault or SubmissionError
     source: Source = "simulated"
     estimated_ns: float | None = None  # summed over launches

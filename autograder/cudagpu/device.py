@@ -37,6 +37,8 @@ class GpuDevice:
         run = self._run_once(program, request, 0)
         if run.fault is None and _needs_second_run(run, request):
             again = self._run_once(program, request, 1)
+            if again.fault is not None:
+                return again
             for name, mask in again.written.items():
                 run.written[name][...] |= mask
         return run
@@ -53,6 +55,18 @@ class GpuDevice:
         from autograder.cudagpu.comparing import Contest
 
         return Contest(self, baseline, submission, requests, self._rng).decide(threshold)
+
+    def is_usable(self) -> bool:
+        """Whether the GPU still answers this process: after some faults of a kernel nothing more can be done in it."""
+        from numba import cuda
+        from numba.cuda.cudadrv.driver import CudaAPIError
+
+        try:
+            cuda.synchronize()
+            cuda.device_array(1, np.uint8).copy_to_host()
+        except CudaAPIError:
+            return False
+        return True
 
     def compiler(self, program: Program) -> Compiler:
         """The compiler with this program's kernels; those of the program before are let go."""
@@ -85,6 +99,7 @@ class GpuDevice:
             written=written,
             launches=launches,
             hazards=hazards,
+            transfers=tuple(session.transfers),
             fault=fault,
             source=self.source,
             measured_ns=sum(times) if times and fault is None else None,
@@ -125,12 +140,12 @@ def gather(
     for array in session.arrays:
         data, before, after = session.read(array)
         hazards += guard_hazards(array, before, after, kernels)
-        if id(array) in names:
+        if id(array) in names and names[id(array)] not in request.scratch:
             outputs[names[id(array)]] = data
     written = {
         name: written_mask(outputs[name], session.poison_variant)
         for name, value in request.arguments.items()
-        if isinstance(value, Uninitialised)
+        if isinstance(value, Uninitialised) and name not in request.scratch
     }
     return {name: outputs[name] for name in handles if name in outputs}, written, tuple(hazards)
 
@@ -138,6 +153,5 @@ def gather(
 def _needs_second_run(run: Run, request: RunRequest) -> bool:
     """Whether an element of a narrow integer array looks unwritten and may have been given the poison's value."""
     return any(
-        isinstance(value, Uninitialised) and is_ambiguous(value.dtype) and not run.written[name].all()
-        for name, value in request.arguments.items()
+        is_ambiguous(request.arguments[name].dtype) and not written.all() for name, written in run.written.items()
     )

@@ -14,6 +14,7 @@ from autograder.cudagpu.memory import GuardedArray, guarded, poisoned
 from autograder.device import Launch
 from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.language.program import Function
+from autograder.language.transfers import Transfer
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.launch import check_geometry
 
@@ -30,8 +31,6 @@ DRIVER_ERRORS = {
     719: "it crashed the GPU: some index is far outside its array, or threads wait for each other for ever",
     720: "a cooperative launch has more blocks than the GPU can hold at once",
 }
-# After these nothing more can be done in this process's context.
-FATAL = {700, 702, 714, 715, 716, 718, 719}
 
 
 @dataclass(eq=False)
@@ -45,6 +44,7 @@ class GpuSession:
     arrays: list[GuardedArray] = field(default_factory=list)
     launches: list[tuple[Launch, Any, Any]] = field(default_factory=list)  # with its two events
     timed: bool = True
+    transfers: list[Transfer] = field(default_factory=list)
 
     def to_device(self, host: np.ndarray, name: str = "") -> GpuArray:
         """Copies a host array to guarded device memory."""

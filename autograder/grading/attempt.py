@@ -46,7 +46,8 @@ class Trial:
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `rng`, `uniform`, `integers`, `run`, `simulate`, `speedup`, `expect_*`, `award`, `record`, `show`.
+    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `speedup`, `expect_*`, `award`,
+    `record`, `show`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -72,6 +73,11 @@ class Attempt:
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
         self._recipes: dict[int, tuple[np.ndarray, str]] = {}
 
+    @property
+    def source(self) -> Source:
+        """What kind of times `speedup` compares here."""
+        return self._runner.source
+
     # ---- inputs ----------------------------------------------------------------------------------
 
     def uniform(
@@ -81,14 +87,17 @@ class Attempt:
         seed = int(self.rng.integers(2**31))
         array = np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
         recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{array.dtype})"
-        self._recipes[id(array)] = (array, recipe)
-        return array
+        return self.remember(array, recipe)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...] | int, dtype: Any = np.int32) -> np.ndarray:
         """Random whole numbers in [low, high), reproducible as with `uniform`."""
         seed = int(self.rng.integers(2**31))
         array = np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
         recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{array.dtype})"
+        return self.remember(array, recipe)
+
+    def remember(self, array: np.ndarray, recipe: str) -> np.ndarray:
+        """The array, which the report can make again by this expression in NumPy."""
         self._recipes[id(array)] = (array, recipe)
         return array
 
@@ -263,7 +272,10 @@ class Attempt:
         """Holds the sampled blocks of an estimated run to their share of the result: a speed is that of the whole work."""
         covered = run.covered
         if any(share < LEAST_COVERED for share in covered.values()):  # by chance, where some blocks have nothing to do?
-            more = {"sample_blocks": 4 * (request.sample_blocks or 1), "work_limit": 4 * (request.work_limit or 0) or None}
+            more = {
+                "sample_blocks": 4 * (request.sample_blocks or 1),
+                "work_limit": 4 * (request.work_limit or 0) or None,
+            }
             covered = self._runner.run(replace(request, **more), "simulated").covered
         for name, share in covered.items():
             if share < LEAST_COVERED:

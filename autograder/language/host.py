@@ -30,6 +30,7 @@ from autograder.language.host_limits import (
 )
 from autograder.language.host_names import ARRAY_ATTRIBUTES, METHOD_KEYWORDS, METHODS, call_library, library_value
 from autograder.language.program import Function, Program, Reference, reachable
+from autograder.language.transfers import Transfer
 from autograder.language.validate import validate_kernel
 
 MOST_STEPS = 50_000  # statements and expressions of host code: a thousand launches, but no product of matrices
@@ -61,6 +62,8 @@ ITEMS_A_STEP = 16  # items that a library function works through in the time of 
 
 class Backend(Protocol):
     """What a device gives to host code; arrays are handles that only the backend understands."""
+
+    transfers: list[Transfer]  # what host code asked for beside launches, in order
 
     def to_device(self, host: np.ndarray) -> Any: ...
 
@@ -275,6 +278,8 @@ class HostInterpreter:
         elif isinstance(target, ast.Subscript):
             owner, key = self.evaluate(target.value), self.evaluate(target.slice)
             self.guarded(target, _set_item, owner, key, value)
+            if is_on_device(owner) and not is_on_device(value):
+                self.note(target, "an assignment", np.asarray(value, owner.dtype).nbytes)
         else:
             raise self.fault(target, "This cannot be assigned to in a submission.")
 
@@ -400,7 +405,10 @@ class HostInterpreter:
             return self.configure(node, owner, key)
         if isinstance(owner, (int, float, Reference)) or owner is None:
             raise self.fault(node, f"`{shown(node.value)}` cannot be indexed.")
-        return self.guarded(node, _item, owner, key)
+        found = self.guarded(node, _item, owner, key)
+        if is_on_device(owner) and not is_on_device(found):
+            self.note(node, "an element", owner.dtype.itemsize)
+        return found
 
     def configure(self, node: ast.AST, kernel: Function, key: Any) -> Configured:
         if kernel.kind != "kernel":
@@ -450,6 +458,8 @@ class HostInterpreter:
             return self.method(node, function, arguments, keywords)
         if isinstance(function, Reference):
             result = self.guarded(node, call_library, function, self.backend, arguments, keywords)
+            if is_on_device(result):
+                self.note(node, function.path.rpartition(".")[2], result.nbytes)
             return self.guarded(node, check_bits, result)
         raise self.fault(node, f"`{shown(node.func)}` is not a function.")
 
@@ -457,6 +467,9 @@ class HostInterpreter:
         if self.backend is None:
             raise self.fault(node, "Kernels cannot be launched at module level of a submission.")
         self.steps += LAUNCH_STEPS
+        for each in arguments:
+            if isinstance(each, np.ndarray):  # Numba copies it to the device and back
+                self.note(node, "a NumPy array as an argument", 2 * each.nbytes)
         for function in reachable(configured.kernel):
             if function.kind != "host":
                 validate_kernel(function)
@@ -477,6 +490,8 @@ class HostInterpreter:
         unknown = set(keywords) - METHOD_KEYWORDS
         if unknown:
             raise self.fault(node, f"`.{method.name}` takes no `{sorted(unknown)[0]}` in a submission.")
+        if method.name == "copy_to_host" or (method.name == "copy_to_device" and not any(map(is_on_device, arguments))):
+            self.note(node, method.name, method.owner.nbytes)
         if method.name == "copy_to_host" and self.backend is not None and not arguments:
             return self.backend.copy_to_host(method.owner)
         return self.guarded(node, getattr(method.owner, method.name), *arguments, **keywords)
@@ -510,6 +525,11 @@ class HostInterpreter:
         except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
             raise self.fault(node, f"`{shown(node)}` fails: {error}.") from None
 
+    def note(self, node: ast.AST, what: str, size_bytes: int) -> None:
+        """Keeps account of what the device's memory was asked for beside launches."""
+        if self.backend is not None:
+            self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node)))
+
     def step(self, node: ast.AST) -> None:
         self.steps += 1
         if self.steps > MOST_STEPS:
@@ -542,7 +562,11 @@ def _set_item(owner: Any, key: Any, value: Any) -> None:
 
 
 def is_array(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic)) or hasattr(type(value), "copy_to_host")
+    return isinstance(value, (np.ndarray, np.generic)) or is_on_device(value)
+
+
+def is_on_device(value: Any) -> bool:
+    return hasattr(type(value), "copy_to_host")
 
 
 def kind_of(value: Any) -> str:

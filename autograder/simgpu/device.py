@@ -12,6 +12,7 @@ import numpy as np
 from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.errors import KernelFault, KitError, SubmissionError
 from autograder.language.program import Function, Program, reachable
+from autograder.language.transfers import Transfer
 from autograder.language.validate import validate_kernel
 from autograder.simgpu import arrays
 from autograder.simgpu.arrays import DeviceArray
@@ -52,6 +53,7 @@ class Session:
         self.output = output
         self.keep_records = keep_records
         self.records: list[LaunchRecord] = []
+        self.transfers: list[Transfer] = []
 
     def to_device(self, host: np.ndarray) -> DeviceArray:
         return arrays.to_device(self.addresses, host)
@@ -192,8 +194,9 @@ class SimulatedDevice:
         self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
     ) -> Comparison:
         """Estimates both on the first request: deterministic, so there is no interval and no threshold to clear."""
-        times, fault, outputs, launches = [], None, (), ()
-        for program in (baseline, submission):
+        known = requests[0].baseline_estimated_ns
+        times, fault, outputs, launches = [known] if known else [], None, (), ()
+        for program in (submission,) if known else (baseline, submission):
             run = self.run(program, requests[0])
             if run.fault is not None:
                 if program is baseline:
@@ -237,18 +240,21 @@ class SimulatedDevice:
         if isinstance(returned, DeviceArray):
             returned = returned.copy_to_host()
         return Run(
-            outputs={name: handle.copy_to_host() for name, handle in arrays_by_name.items()},
+            outputs={
+                name: handle.copy_to_host() for name, handle in arrays_by_name.items() if name not in request.scratch
+            },
             returned=returned,
             written={
                 name: arrays_by_name[name]._written(by_kernels=request.sample_blocks is not None)
                 for name, value in request.arguments.items()
-                if isinstance(value, Uninitialised)
+                if isinstance(value, Uninitialised) and name not in request.scratch
             },
             launches=launches,
             counters=sum((record.counters for record in session.records), Counters()),
             covered=session.covered,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),
+            transfers=tuple(session.transfers),
             fault=fault,
             source="simulated",
             estimated_ns=sum(estimates) if estimates else None,
@@ -263,6 +269,7 @@ class SimulatedDevice:
             record.shared_bytes,
             record.counters,
             estimated_ns=None if estimate is None else estimate.ns,
+            array_bytes=record.array_bytes,
             estimate=estimate,
         )
 

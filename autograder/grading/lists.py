@@ -1,0 +1,94 @@
+"""What labs about linked lists ask of a submission: random lists as arrays of successors, and right walks and ranks.
+
+A list of n nodes is an int32 array: `successor[i]` is the node after node i, and a tail points to itself. The rank of a
+node is the number of links from it to the tail of its list. One array may hold several lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograder.grading.attempt import Attempt
+
+Array = np.ndarray
+
+
+def random_lists(attempt: Attempt, lengths: Sequence[int]) -> tuple[Array, Array]:
+    """Successors and ranks of lists of these lengths, their nodes strewn over one array (int32, as long as all)."""
+    seed = int(attempt.rng.integers(2**31))
+    successor, rank = laid_out(np.random.default_rng(seed).permutation(sum(lengths)), lengths)
+    return attempt.remember(successor, _recipe(seed, lengths)), rank
+
+
+def random_reduced_lists(attempt: Attempt, lengths: Sequence[int]) -> tuple[Array, Array]:
+    """What follows each sublist (-1: nothing) and its links, in random lists of so many sublists (int32)."""
+    seed = int(attempt.rng.integers(2**31))
+    successor, rank = laid_out(np.random.default_rng(seed).permutation(sum(lengths)), lengths)
+    following = np.where(rank == 0, -1, successor).astype(np.int32)
+    recipe = f"(lambda s: np.where(s == np.arange(s.size), -1, s).astype(np.int32))({_recipe(seed, lengths)})"
+    return attempt.remember(following, recipe), attempt.integers(1, 40, len(following))
+
+
+def _recipe(seed: int, lengths: Sequence[int]) -> str:
+    """The same successors as one expression of NumPy."""
+    tails = (np.cumsum(lengths) - 1).tolist()
+    chained = f"np.where(np.isin(np.arange(o.size), {tails}), o, np.roll(o, -1))[np.argsort(o)].astype(np.int32)"
+    return f"(lambda o: {chained})(np.random.default_rng({seed}).permutation({sum(lengths)}))"
+
+
+def laid_out(order: Array, lengths: Sequence[int] = ()) -> tuple[Array, Array]:
+    """Successors and ranks (int32, n) of lists of these lengths, one after the other along a permutation of all nodes."""
+    order = np.asarray(order, np.int32)
+    ends = np.cumsum(lengths if len(lengths) else [len(order)])
+    successor, rank = np.empty_like(order), np.empty_like(order)
+    successor[order] = np.roll(order, -1)
+    successor[order[ends - 1]] = order[ends - 1]
+    rank[order] = np.repeat(ends, np.diff(ends, prepend=0)) - 1 - np.arange(len(order))
+    return successor, rank
+
+
+def walked(successor: Array, splitter: Array) -> tuple[Array, Array, Array, Array]:
+    """What walks from these splitters find (int32): sublist and steps of each node, following and links of each sublist.
+
+    -1 stands for a node that no walk comes by, and for a sublist that nothing follows.
+    """
+    sublist, steps = (np.full(len(successor), -1, np.int32) for _ in range(2))
+    following, links = (np.full(len(splitter), -1, np.int32) for _ in range(2))
+    number = {int(node): s for s, node in enumerate(splitter)}
+    for node, s in number.items():
+        count = 0
+        while True:
+            sublist[node], steps[node] = s, count
+            after = int(successor[node])
+            if after == node or after in number:
+                break
+            node, count = after, count + 1
+        following[s] = -1 if after == node else number[after]
+        links[s] = count + (after != node)
+    return sublist, steps, following, links
+
+
+def ranks_of_sublists(following: Array, links: Array) -> Array:
+    """Links from the beginning of each sublist to its list's tail (int32)."""
+    rank = np.full(len(following), -1, np.int32)
+    for s in range(len(following)):
+        chain = []
+        while s >= 0 and rank[s] < 0:
+            chain.append(s)
+            s = following[s]
+        total = rank[s] if s >= 0 else 0
+        for each in reversed(chain):
+            total += links[each]
+            rank[each] = total
+    return rank
+
+
+def in_bit_reversed_order(bits: int) -> Array:
+    """The numbers below 2**bits by their reversed bits: multiples of any power of two come before all others."""
+    order, reversed_order = np.arange(1 << bits), np.zeros(1 << bits, np.int64)
+    for _ in range(bits):
+        reversed_order = 2 * reversed_order + order % 2
+        order //= 2
+    return np.argsort(reversed_order)

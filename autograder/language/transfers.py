@@ -1,0 +1,19 @@
+"""What host code of a submission asked of the device's memory beside launches: copies, single elements, new arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from autograder.errors import Line
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One such request; on a GPU each makes the host wait, or sets memory aside, while a launch does neither.
+
+    `what` is the call by its name ("copy_to_host", "to_device", "device_array" ...) or "an element".
+    """
+
+    what: str
+    size_bytes: int
+    line: Line | None

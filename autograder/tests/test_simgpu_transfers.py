@@ -1,0 +1,93 @@
+"""What host code asks of the device's memory beside launches is kept account of, and lent memory is nobody's business."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.device import RunRequest, Uninitialised
+from autograder.language import parse_program
+from autograder.language.source import submission_from_cells
+from autograder.simgpu.device import SimulatedDevice
+
+PROGRAM = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def double(a):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] *= 2
+
+def launches_only(a, spare):
+    part = a[:3].reshape(3)
+    double[1, part.size](part)
+    spare.copy_to_device(a)
+    cuda.synchronize()
+
+def copies_back(a, spare):
+    a.copy_to_host()
+
+def copies_in(a, spare):
+    cuda.to_device(np.zeros(4, np.float64))
+
+def fills(a, spare):
+    a.copy_to_device(np.zeros(8, np.int32))
+
+def sets_aside(a, spare):
+    cuda.device_array(100, np.int16)
+
+def sets_aside_the_same(a, spare):
+    cuda.device_array_like(a)
+
+def reads(a, spare):
+    if a[2] > 0:
+        pass
+
+def assigns(a, spare):
+    a[1:3] = 7
+
+def passes_an_array(a, spare):
+    double[1, 8](np.zeros(8, np.int32))
+"""
+ASKED = {
+    "launches_only": [],
+    "copies_back": [("copy_to_host", 32)],
+    "copies_in": [("to_device", 32)],
+    "fills": [("copy_to_device", 32)],
+    "sets_aside": [("device_array", 200)],
+    "sets_aside_the_same": [("device_array_like", 32)],
+    "reads": [("an element", 4)],
+    "assigns": [("an assignment", 4)],
+    "passes_an_array": [("a NumPy array as an argument", 64)],
+}
+ARGUMENTS = {"a": np.arange(8, dtype=np.int32), "spare": Uninitialised((8,), np.int32)}
+
+
+def run(function: str, **options: object):
+    program = parse_program(submission_from_cells("host.py", [("host.py", PROGRAM)], is_notebook=False))
+    found = SimulatedDevice().run(program, RunRequest(function, ARGUMENTS, **options))
+    assert found.fault is None, found.fault
+    return found
+
+
+@pytest.mark.parametrize("function", ASKED)
+def test_each_request_is_kept_with_its_size_and_line(function: str) -> None:
+    transfers = run(function).transfers
+    assert [(each.what, each.size_bytes) for each in transfers] == ASKED[function]
+    assert all(f"def {function}" in PROGRAM.splitlines()[each.line.number - 2] for each in transfers)
+
+
+def test_lent_memory_does_not_come_back() -> None:
+    found = run("launches_only", scratch=("spare",))
+    assert set(found.outputs) == {"a"} and not found.written
+    assert set(run("launches_only").outputs) == {"a", "spare"}
+
+
+def test_a_known_baseline_is_not_run_again() -> None:
+    program = parse_program(submission_from_cells("host.py", [("host.py", PROGRAM)], is_notebook=False))
+    device = SimulatedDevice()
+    told = device.compare(program, program, [RunRequest("launches_only", ARGUMENTS, baseline_estimated_ns=1e9)])
+    assert told.baseline_ns == 1e9 and told.ratio == 1e9 / told.submission_ns
+    assert device.compare(program, program, [RunRequest("launches_only", ARGUMENTS)]).ratio == 1
