@@ -111,7 +111,7 @@ def counted_more_than_once(seen: Evidence) -> bool:
 
 @misconception("counts_every_item")
 def bins_left_out(seen: Evidence) -> bool:
-    """Some bins are right and the others empty. A copy has {seen.bins} bins: share them out among the threads of the
+    """Some bins are right and the others empty. A copy has {seen.bins:,} bins: share them out among the threads of the
     block until all have been added to the result."""
     some = seen.got > 0
     all_right = bool((seen.got[some] == seen.expected[some]).all())
@@ -148,13 +148,13 @@ def _lets_through(seen: Evidence, item: int) -> bool:
 @misconception("ignores_items_outside")
 def a_thread_a_bin(seen: Evidence) -> bool:
     """Threads and bins are not as many: {seen.threads_a_block} threads clear or merge an element each where there are
-    {seen.bins} bins, and those beyond have none. Let each thread ask whether there is a bin with its number."""
+    {seen.bins:,} bins, and those beyond have none. Let each thread ask whether there is a bin with its number."""
     return _lets_through(seen, 0)
 
 
 @misconception("ignores_items_outside")
 def one_bin_too_many(seen: Evidence) -> bool:
-    """An item equal to the number of bins gets through: {seen.bins} bins are numbered 0 to {seen.bins} - 1."""
+    """An item equal to the number of bins gets through: {seen.bins:,} bins are numbered 0 to {seen.bins:,} - 1."""
     return _lets_through(seen, seen.bins) and not _lets_through(seen, FAR) and not _lets_through(seen, -1)
 
 
@@ -210,7 +210,7 @@ def _is_prefix(seen: Evidence) -> bool:
 
 @misconception("right_at_every_size")
 def always_256_bins(seen: Evidence) -> bool:
-    """The kernel counts into 256 bins where the result has {seen.bins}. bins.size says how many there are: clear, guard
+    """The kernel counts into 256 bins where the result has {seen.bins:,}. bins.size says how many there are: clear, guard
     and merge that many."""
     stray = seen.bins < 256 and seen.strays("bins")
     return stray or (seen.bins > 256 and seen.lost and not seen.strays("copy") and not _counts_a_high_item(seen))
@@ -219,7 +219,7 @@ def always_256_bins(seen: Evidence) -> bool:
 @misconception("right_at_every_size")
 def bins_beyond_the_block(seen: Evidence) -> bool:
     """The first {seen.threads_a_block} bins are right and others are not: a block of {seen.threads_a_block} threads clears
-    or merges one bin a thread, and there are {seen.bins}. Let each thread go on with bin + block size, as long as there is
+    or merges one bin a thread, and there are {seen.bins:,}. Let each thread go on with bin + block size, as long as there is
     one."""
     first, right = seen.threads_a_block, seen.got == seen.expected
     some = 0 < first < seen.bins and bool(right[:first].all()) and not right[first:].all()
@@ -234,8 +234,8 @@ def _counts_a_high_item(seen: Evidence) -> bool:
 
 @misconception("right_at_every_size")
 def leaves_early(seen: Evidence) -> bool:
-    """Threads that have no item return at once, and their share of clearing and merging stays undone: that is work of the
-    block, whoever finds an item. Let them skip the counting and nothing else."""
+    """Threads that have no item return at once, and their share of clearing and merging stays undone. That is work for all
+    threads, whoever finds an item. Let them skip the counting and nothing else."""
     whole = seen.elsewhere(np.resize(seen.items, WHOLE), seen.bins)
     stays = bool((whole.got == whole.expected).all())
     return seen.run.fault is None and stays and not _is_prefix(seen) and not seen.found("out_of_bounds")
@@ -243,7 +243,7 @@ def leaves_early(seen: Evidence) -> bool:
 
 @misconception("right_at_every_size")
 def copy_too_small(seen: Evidence) -> bool:
-    """The private copy has fewer elements than the result has bins ({seen.bins}). Its shape is a constant: take one that
+    """The private copy has fewer elements than the result has bins ({seen.bins:,}). Its shape is a constant: take one that
     is large enough for all sizes asked for."""
     return seen.strays("copy")
 
@@ -264,7 +264,7 @@ def result_not_cleared(seen: Evidence) -> bool:
 
 @misconception("clears_the_result")
 def result_partly_cleared(seen: Evidence) -> bool:
-    """Some of the {seen.bins} bins are cleared and the others are not: launch as many threads as there are bins, in as
+    """Some of the {seen.bins:,} bins are cleared and the others are not: launch as many threads as there are bins, in as
     many blocks as that takes."""
     stale = seen.got == seen.expected + seen.before
     return bool(stale.any() and not stale.all() and (stale | (seen.got == seen.expected)).all())
@@ -289,7 +289,7 @@ def a_copy_a_thread(seen: Evidence) -> bool:
 
 @misconception("counts_in_shared_memory")
 def small_blocks(seen: Evidence) -> bool:
-    """Blocks of {seen.threads_a_block} threads count {seen.items_a_block} items each, and then update {seen.bins} bins of
+    """Blocks of {seen.threads_a_block} threads count {seen.items_a_block} items each, and then update {seen.bins:,} bins of
     the result. Let more threads share a copy: 256 or more."""
     return seen.shared_bytes > 0 and seen.threads_a_block < 128 and seen.sectors_a_block <= 1.1
 
@@ -396,8 +396,8 @@ def _spreads_blocks(seen: Evidence) -> bool:
 
 @misconception("leaves_the_host_out")
 def copies_by_the_host(seen: Evidence) -> bool:
-    """An array goes between the host and the device. On an H200, clearing the bins by a copy from the host took three times
-    as long as a kernel takes to count a million items: let a kernel of your own clear them where they are."""
+    """An array goes between the host and the device. On an H200, clearing the bins by a copy from the host took several
+    times as long as a kernel takes to count a million items: let a kernel of your own clear them where they are."""
     return bool(seen.simulated.transfers)
 
 
@@ -418,8 +418,8 @@ def few_blocks(seen: Evidence) -> bool:
 
 @misconception("counts_into_more_bins")
 def no_room_for_the_copy(seen: Evidence) -> bool:
-    """A block's copy has room for fewer than {seen.bins:,} bins. Share them out: a block counts one part of the bins, and
-    another block, or another launch, the next part. Or give up copies where there are too many bins for one."""
+    """A block's copy has room for fewer than {seen.bins:,} bins. Share them out: a block counts one range of the bins, and
+    another block, or another launch, the next. Or give up copies where there are too many bins for one."""
     full = seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
     return full or seen.strays("copy")
 
@@ -434,6 +434,6 @@ def merges_empty_bins(seen: Evidence) -> bool:
 @misconception("skew_meets_more_bins")
 def still_crowded(seen: Evidence) -> bool:
     """With many bins every item is an update in global memory again, and up to {seen.worst_lanes} lanes of a warp meet in
-    one bin. Somebody has to add up what they have in common first: the block, in a copy of one part of the bins, or the
+    one bin. Somebody has to add up what they have in common first: the block, in a copy of one range of the bins, or the
     warp itself."""
     return seen.worst_lanes > 1
