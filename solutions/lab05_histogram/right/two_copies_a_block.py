@@ -1,9 +1,9 @@
-# Two private copies a block, one for its even and one for its odd warps, merged as one.
+# Two private copies a block, one for its even and one for its odd warps, merged as one; and more blocks than it takes.
 from numba import cuda, int32
 
 MOST_BINS = 1024
 THREADS = 256
-MOST_BLOCKS = 528
+MOST_BLOCKS = 2112
 
 
 @cuda.jit
