@@ -395,9 +395,10 @@ def _spreads_blocks(seen: Evidence) -> bool:
 
 
 @misconception("leaves_the_host_out")
-def copies_by_the_host(seen: Evidence) -> bool:
-    """An array goes between the host and the device. On an H200, clearing the bins by a copy from the host took several
-    times as long as a kernel takes to count a million items: let a kernel of your own clear them where they are."""
+def more_than_launches(seen: Evidence) -> bool:
+    """Beside its launches the host copies an array or sets memory aside, and the GPU waits for it. On an H200, clearing the
+    bins by a copy from the host took several times as long as counting a million items. Let a kernel of your own clear the
+    bins where they are, and let blocks add their copies to the result."""
     return bool(seen.simulated.transfers)
 
 

@@ -1,4 +1,4 @@
-# fails: leaves_the_host_out; hint: copies_by_the_host
+# fails: leaves_the_host_out; hint: more_than_launches
 import numpy as np
 from numba import cuda, int32
 
