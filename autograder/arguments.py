@@ -35,7 +35,7 @@ DEVICE: Argument = (
     ("--device",),
     {"choices": DEVICES, "default": "auto", "help": "default: the GPU where there is one"},
 )
-JOBS = _value("--jobs", "N", "workers; default: one a core, or one for a GPU", type=positive)
+JOBS = _value("--jobs", "N", "workers; default: one a core, or three for a GPU", type=positive)
 PROGRESS = _switch("--progress", "show the progress bar even where it is no terminal")
 FORMS = (
     _file("--canvas", "gradebook as exported from Canvas: a copy with the grades goes to OUT"),

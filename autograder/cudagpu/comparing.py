@@ -58,9 +58,10 @@ class Contest:
 
     def decide(self, threshold: float | None) -> Comparison:
         """Measures until it is settled; the submission's fault ends it, the baseline's is ours."""
-        from autograder.cudagpu.compilation import Compiler
-
-        self.compilers = {id(self.baseline): Compiler(), id(self.submission): self.device.compiler(self.submission)}
+        self.compilers = {
+            id(self.baseline): self.device.baseline_compiler(self.baseline),
+            id(self.submission): self.device.compiler(self.submission),
+        }
         self.flush, self.clocks = Flush(), Clocks()
         self.lead_in_ns = {id(self.baseline): 0.0, id(self.submission): 0.0}
         try:

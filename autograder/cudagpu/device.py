@@ -31,6 +31,7 @@ class GpuDevice:
         self._rng = np.random.default_rng()  # guards and shuffles: not to be foreseen
         self._compiler = Compiler()
         self._compiled_for: Program | None = None
+        self._baseline: tuple[Program, Compiler] | None = None
 
     def run(self, program: Program, request: RunRequest) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`."""
@@ -73,6 +74,12 @@ class GpuDevice:
         if program is not self._compiled_for:
             self._compiler, self._compiled_for = Compiler(), program
         return self._compiler
+
+    def baseline_compiler(self, baseline: Program) -> Compiler:
+        """The compiler with a baseline's kernels, kept for the next submission."""
+        if self._baseline is None or self._baseline[0] is not baseline:
+            self._baseline = baseline, Compiler()
+        return self._baseline[1]
 
     def _run_once(self, program: Program, request: RunRequest, poison_variant: int) -> Run:
         session = GpuSession(self.compiler(program), self._rng, poison_variant)

@@ -30,10 +30,11 @@ from autograder.reports.files import report_name, write_atomically
 from autograder.reports.json_form import from_text, write_result
 
 SUBMISSIONS_A_WORKER = 250  # then a fresh one takes over: a leak must not grow with the class
+GPU_WORKERS = 3
 
 
 class Batch:
-    """Grades a class's entries with `jobs` workers (default: one a core, or one for a GPU).
+    """Grades a class's entries with `jobs` workers (default: one a core, or a few for a GPU).
 
     Use it as a context manager: leaving it ends the workers.
     """
@@ -153,7 +154,9 @@ class Batch:
         checks = tuple(not_run(each, fault, fault=True) for each in self.lab.checks)
         source = "measured" if self._device == "gpu" else "simulated"
         shown_as, flags = entry.shown_as, (fault,)
-        result = Result(self.lab.name, self.lab.title, entry.student, shown_as, checks, self._device, source, flags=flags)
+        result = Result(
+            self.lab.name, self.lab.title, entry.student, shown_as, checks, self._device, source, flags=flags
+        )
         return about(entry, result)
 
     def _borrowed(self) -> Worker:
@@ -169,7 +172,10 @@ class Batch:
         """Starts one worker, which must come up, then the others beside it; returns how many there are."""
         first = Worker(self._device, self._limits)
         self._graded[first] = 0
-        jobs = self._jobs or (os.cpu_count() or 1 if first.source == "simulated" else 1)
+        cores = (
+            os.cpu_count() or 1
+        )  # a GPU is one worker's at a time: a few keep it busy while others compile or compare
+        jobs = self._jobs or (cores if first.source == "simulated" else min(cores, GPU_WORKERS))
         for _ in range(1, min(jobs, most)):
             worker = Worker(self._device, self._limits)
             worker.start()

@@ -116,7 +116,9 @@ def calibrate(
     """
     solution = lab.folder.parent.parent / "solutions" / lab.name
     if not (solution / "lab.ipynb").is_file():
-        raise UsageError(f"{lab.name} has no solution to calibrate by.", remedy=f"It is to be {solution / 'lab.ipynb'}.")
+        raise UsageError(
+            f"{lab.name} has no solution to calibrate by.", remedy=f"It is to be {solution / 'lab.ipynb'}."
+        )
     if lab.baseline_path is None:
         raise UsageError(f"{lab.name} names no baseline: there is no speed to compare.")
     with RecordingWorker(device) as worker:
@@ -262,7 +264,9 @@ def told(calibration: Calibration) -> str:
         lines.append(f"  {answer.ratio:6.2f}  {interval}  {answer.kind:8}  {answer.name}  {wanted}".rstrip())
     untimed = [each for each in calibration.answers if not each.rounds]
     if untimed:
-        lines.append(f"  Not timed, for they fail an earlier check: {len(untimed)} of {len(calibration.answers)} answers.")
+        lines.append(
+            f"  Not timed, for they fail an earlier check: {len(untimed)} of {len(calibration.answers)} answers."
+        )
     lines += _at(calibration, "The threshold is", calibration.threshold)
     if calibration.recommended is None:
         return "\n".join([*lines, calibration.reason])

@@ -105,6 +105,7 @@ class Reply:
     error: Exception | None = None
     details: str = ""
     out_of_memory: bool = False
+    is_last: bool = False  # the device is lost to this process: another one is to go on
 
 
 def send(stream: BinaryIO, message: object) -> None:

@@ -17,25 +17,32 @@ Array = np.ndarray
 
 def random_lists(attempt: Attempt, lengths: Sequence[int]) -> tuple[Array, Array]:
     """Successors and ranks of lists of these lengths, their nodes strewn over one array (int32, as long as all)."""
-    seed = int(attempt.rng.integers(2**31))
-    successor, rank = laid_out(np.random.default_rng(seed).permutation(sum(lengths)), lengths)
-    return attempt.remember(successor, _recipe(seed, lengths)), rank
+    seed, size = int(attempt.rng.integers(2**31)), sum(lengths)
+    order = np.random.default_rng(seed).permutation(size)
+    return lists_along(attempt, order, lengths, f"np.random.default_rng({seed}).permutation({size})")
+
+
+def lists_along(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) -> tuple[Array, Array]:
+    """Successors and ranks of lists along an order of the nodes, which NumPy makes again by the recipe."""
+    successor, rank = laid_out(order, lengths)
+    return attempt.remember(successor, _recipe(recipe, lengths)), rank
 
 
 def random_reduced_lists(attempt: Attempt, lengths: Sequence[int]) -> tuple[Array, Array]:
     """What follows each sublist (-1: nothing) and its links, in random lists of so many sublists (int32)."""
-    seed = int(attempt.rng.integers(2**31))
-    successor, rank = laid_out(np.random.default_rng(seed).permutation(sum(lengths)), lengths)
+    seed, size = int(attempt.rng.integers(2**31)), sum(lengths)
+    successor, rank = laid_out(np.random.default_rng(seed).permutation(size), lengths)
     following = np.where(rank == 0, -1, successor).astype(np.int32)
-    recipe = f"(lambda s: np.where(s == np.arange(s.size), -1, s).astype(np.int32))({_recipe(seed, lengths)})"
-    return attempt.remember(following, recipe), attempt.integers(1, 40, len(following))
+    of_successor = _recipe(f"np.random.default_rng({seed}).permutation({size})", lengths)
+    recipe = f"(lambda s: np.where(s == np.arange(s.size), -1, s).astype(np.int32))({of_successor})"
+    return attempt.remember(following, recipe), attempt.integers(1, 40, size)
 
 
-def _recipe(seed: int, lengths: Sequence[int]) -> str:
-    """The same successors as one expression of NumPy."""
+def _recipe(order: str, lengths: Sequence[int]) -> str:
+    """Successors along an order of the nodes, all as one expression of NumPy."""
     tails = (np.cumsum(lengths) - 1).tolist()
     chained = f"np.where(np.isin(np.arange(o.size), {tails}), o, np.roll(o, -1))[np.argsort(o)].astype(np.int32)"
-    return f"(lambda o: {chained})(np.random.default_rng({seed}).permutation({sum(lengths)}))"
+    return f"(lambda o: {chained})({order})"
 
 
 def laid_out(order: Array, lengths: Sequence[int] = ()) -> tuple[Array, Array]:
@@ -87,8 +94,4 @@ def ranks_of_sublists(following: Array, links: Array) -> Array:
 
 def in_bit_reversed_order(bits: int) -> Array:
     """The numbers below 2**bits by their reversed bits: multiples of any power of two come before all others."""
-    order, reversed_order = np.arange(1 << bits), np.zeros(1 << bits, np.int64)
-    for _ in range(bits):
-        reversed_order = 2 * reversed_order + order % 2
-        order //= 2
-    return np.argsort(reversed_order)
+    return np.array([int(f"{i:0{bits}b}"[::-1], 2) for i in range(1 << bits)])

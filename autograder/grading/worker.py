@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 import autograder
 from autograder.device import Comparison, Run, RunRequest, Source
@@ -172,6 +175,9 @@ class Worker:
             )
         if not self._is_read:
             self._read_now()
+        if self.source == "measured" and not (isinstance(job, RunJob) and job.on == "simulated"):
+            with gpu_lock():  # waiting for it is not the submission's time
+                return self._ask(job, min(self._run_seconds, self._seconds_left))
         return self._ask(job, min(self._run_seconds, self._seconds_left))
 
     def _read_now(self) -> Summary:
@@ -197,6 +203,8 @@ class Worker:
         if reply.out_of_memory:
             self.close()
             raise KernelFault(f"This needs more than the {self.limits.memory_bytes / 2**30:g} GiB of memory allowed.")
+        if reply.is_last:
+            self.close()
         if reply.error is not None:
             self.last_details = reply.details
             raise reply.error
@@ -247,6 +255,12 @@ class Worker:
         self.close()
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return f" ({how}{': ' + words.strip() if words else ''})."
+
+
+def gpu_lock() -> FileLock:
+    """Holds off every other grader on this machine: a time is that of one kernel only while nothing else is on the GPU."""
+    cards = re.sub(r"\W", "_", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
+    return FileLock(Path(tempfile.gettempdir()) / f"autograder-gpu-{cards}.lock", mode=0o666)
 
 
 def _module_path() -> list[str]:

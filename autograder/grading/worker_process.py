@@ -11,6 +11,7 @@ import signal
 import sys
 import traceback
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from autograder.device import Device
@@ -33,6 +34,7 @@ from autograder.grading.jobs import (
 from autograder.language import parse_program, read_submission
 from autograder.language.modules import reference
 from autograder.language.program import Function, Program
+from autograder.language.source import Submission
 from autograder.live import wants_gpu
 
 SIMULATED = "autograder.simgpu.device:SimulatedDevice"
@@ -58,6 +60,8 @@ def main() -> None:
             else:
                 assert session is not None
                 reply = session.answer(job)
+                if _tells_of_a_fault(reply) and not session.is_usable():
+                    reply = replace(reply, is_last=True)
         except Exception as problem:  # the kit's own failure: reported, never a student's
             reply = Reply(error=_as_fault(problem), details=traceback.format_exc())
         try:
@@ -81,6 +85,10 @@ def _private_streams() -> tuple[BinaryIO, BinaryIO]:
     return jobs, answers
 
 
+def _tells_of_a_fault(reply: Reply) -> bool:
+    return reply.error is not None or getattr(reply.value, "fault", None) is not None
+
+
 def _as_fault(problem: Exception) -> KitError:
     if isinstance(problem, KitError):
         return problem
@@ -101,6 +109,7 @@ class Session:
         self.greeting = Greeting(self.device.name, self.device.source, isolate(self.limits))
         self.program: Program | None = None
         self.baseline: Program | None = None
+        self._baseline_text: Submission | None = None
 
     def answer(self, job: Any) -> Reply:
         """Carries out one job; memory and recursion that a submission exhausts are its own error."""
@@ -125,6 +134,11 @@ class Session:
         except SubmissionError as problem:
             return Reply(error=problem)
 
+    def is_usable(self) -> bool:
+        """Whether the device, asked after a fault, still works in this process; one that cannot be asked does."""
+        probe = getattr(self.device, "is_usable", None)
+        return probe is None or probe()
+
     def on(self, place: str) -> Device:
         if place == "device":
             return self.device
@@ -135,7 +149,7 @@ class Session:
     def read(self, job: Read) -> Summary:
         self.program = None
         try:
-            self.baseline = parse_program(read_submission(job.baseline)) if job.baseline else None
+            self._read_baseline(job.baseline)
         except SubmissionError as problem:
             raise GraderFault(f"The lab's baseline cannot be read: {problem}") from None
         submission = job.submission
@@ -147,6 +161,12 @@ class Session:
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
         functions = {name: _summary(each, texts) for name, each in self.program.functions.items()}
         return Summary(self.program.label, functions)
+
+    def _read_baseline(self, path: Path | None) -> None:
+        """Keeps the baseline from one submission to the next where its text has not changed: it is compiled once."""
+        text = read_submission(path) if path else None
+        if text is None or text != self._baseline_text:
+            self.baseline, self._baseline_text = parse_program(text) if text else None, text
 
     def _program(self) -> Program:
         if self.program is None:

@@ -217,11 +217,8 @@ class SimulatedDevice:
             request_of_output=() if sampled or fault is not None else (0,),
             sampled=replace(run, outputs=_of_uninitialised(run)) if sampled and fault is None else None,
             fault=fault,
-            notes={
-                "model": self.model,
-                "launches": len(launches),
-                "sampled_blocks": requests[0].sample_blocks,
-            },
+            notes={"model": self.model, "launches": len(launches)}
+            | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {}),
         )
 
     def _to_device(self, session: Session, value: Any) -> Any:

@@ -3,7 +3,7 @@
 Seen in machine code for compute capability 9.0 (numba-cuda 0.30): `for i in range(n)` keeps Numba's 64-bit iterator,
 whose sign the compiler cannot know, so every index made of `i` is wrapped and multiplied anew (36 instructions a round
 in a naive matrix multiply). `while i < n: ... i += 1` is an ordinary counter: addresses advance by one addition
-(8 instructions a round). Constant bounds up to 32 rounds are written out whole.
+(8 instructions a round). Short loops of constant length are written out whole: see `unrolling`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from autograder.language.program import Function
-
-UNROLLED_ROUNDS = 32
+from autograder.simgpu.unrolling import is_written_out
 
 
 @lru_cache(maxsize=256)
@@ -22,7 +21,7 @@ def cheap_loops(function: Function) -> frozenset[int]:
     """ids of the `for` nodes whose rounds cost next to nothing beside their bodies: written out, or counting unseen."""
     loops = [node for node in ast.walk(function.node) if isinstance(node, ast.For)]
     local = _assigned(function.node) | set(function.parameters)
-    return frozenset(id(loop) for loop in loops if _is_unrolled(loop, function, local) or not _uses_target(loop))
+    return frozenset(id(loop) for loop in loops if is_written_out(loop, function, local) or not _uses_target(loop))
 
 
 @lru_cache(maxsize=256)
@@ -101,18 +100,3 @@ def _is_stored(name: ast.Name) -> bool:
 def _uses_target(loop: ast.For) -> bool:
     names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
     return any(_name(part) in names for statement in loop.body for part in ast.walk(statement))
-
-
-def _is_unrolled(loop: ast.For, function: Function, local: set[str]) -> bool:
-    call = loop.iter
-    if not isinstance(call, ast.Call):
-        return True  # over a tuple: always written out
-    bounds = []
-    for each in call.args:
-        bound = each.value if isinstance(each, ast.Constant) else None
-        if isinstance(each, ast.Name) and each.id not in local and each.id in function.names:
-            bound = function.names[each.id]
-        if isinstance(bound, bool) or not isinstance(bound, int):
-            return False
-        bounds.append(bound)
-    return 1 <= len(bounds) <= 3 and 0 not in bounds[2:] and len(range(*bounds)) <= UNROLLED_ROUNDS

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.device import Comparison, Run, RunRequest, Uninitialised
-from autograder.errors import Line
+from autograder.errors import KernelFault, Line
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab
 from autograder.language.program import Program
@@ -73,6 +73,10 @@ class MisbehavingDevice:
     """A device for the worker process: does what the function's name says, in ways that no interpreter should."""
 
     name, source = "misbehaving device", "simulated"
+    lost = False
+
+    def is_usable(self) -> bool:
+        return not self.lost
 
     def run(self, program: Program, request: RunRequest) -> Run:
         action = request.arguments.get("action")
@@ -80,6 +84,10 @@ class MisbehavingDevice:
             time.sleep(60)
         if action == "die":
             os._exit(11)
+        if action == "lose the device":
+            self.lost = True
+        if self.lost:
+            return Run(outputs={"pid": np.array([os.getpid()])}, fault=KernelFault("The GPU is gone."))
         if action == "raise":
             raise ZeroDivisionError("a bug in the device")
         if action == "allocate":

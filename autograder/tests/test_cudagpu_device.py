@@ -12,6 +12,7 @@ import pytest
 from autograder.cudagpu import GpuFinding, find_gpu
 from autograder.device import RunRequest, Uninitialised
 from autograder.errors import KernelFault
+from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.language.program import Program
 
@@ -222,3 +223,17 @@ def test_a_submission_that_fails_ends_the_comparison_with_its_fault(device, tmp_
     slow = program(tmp_path, SLOW_AND_FAST.format(repeats=4))
     broken = program(tmp_path, "def run(a, b, c):\n    return 1 / 0\n")
     assert device.compare(slow, broken, vector_sums(1)).fault is not None
+
+
+def test_a_kernel_that_breaks_the_gpu_s_context_costs_its_own_submission_only(tmp_path: Path) -> None:
+    broken, sound = tmp_path / "broken.py", tmp_path / "sound.py"
+    broken.write_text(VECTORS + "\ndef run(a, b):\n    far_outside[1, 32](a, b)\n", encoding="utf-8")
+    sound.write_text(VECTORS + "\ndef run(a, b):\n    double[1, 32](a, b)\n", encoding="utf-8")
+    a = np.arange(32, dtype=np.float32)
+    request = RunRequest("run", {"a": a, "b": Uninitialised((32,), np.float32)})
+    with Worker("gpu") as worker:
+        worker.read(broken)
+        assert worker.run(request, "device").fault is not None
+        worker.read(sound)
+        run = worker.run(request, "device")
+        assert run.fault is None and np.array_equal(run.outputs["b"], 2 * a)

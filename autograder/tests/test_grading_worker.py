@@ -78,6 +78,13 @@ def test_a_process_that_dies_is_a_fault_of_the_grader_and_replaced(worker, submi
     assert ask(worker, submission, "work").returned == "done"
 
 
+def test_a_device_that_a_fault_took_away_costs_that_submission_only(worker, submission):
+    before = ask(worker, submission, "lose the device")
+    assert str(before.fault) == "The GPU is gone."
+    after = ask(worker, submission, "work")
+    assert after.returned == "done" and pid(after) != pid(before)
+
+
 def test_a_bug_in_the_device_is_a_fault_of_the_grader_with_its_traceback_kept(worker, submission):
     with pytest.raises(GraderFault, match="ZeroDivisionError: a bug in the device"):
         ask(worker, submission, "raise")

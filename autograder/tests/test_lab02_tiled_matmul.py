@@ -15,6 +15,7 @@ from nbclient import NotebookClient
 
 from autograder.device import RunRequest, Uninitialised
 from autograder.grading.grade import check_submission
+from autograder.grading.known_answers import table
 from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
@@ -99,8 +100,10 @@ def test_the_baseline_is_right_and_without_any_tile() -> None:
     assert np.allclose(run.outputs["c"], a @ a.T) and not run.counters.shared_load_requests
 
 
-MEASURE = runpy.run_path(str(CALIBRATION / "measure.py"))
-CALIBRATIONS = {"measured": MEASURE["read"]("h200.json"), "simulated": MEASURE["read"]("simulated.json")}
+CALIBRATIONS = {
+    source: json.loads((CALIBRATION / f"{name}.json").read_text(encoding="utf-8"))
+    for source, name in (("measured", "h200"), ("simulated", "simulated"))
+}
 
 
 @pytest.mark.parametrize("source", CALIBRATIONS)
@@ -119,12 +122,12 @@ def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
     measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
     for name in measured:
         assert measured[name] == simulated[name], name
-    assert MEASURE["table"]() == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
+    assert table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("source", "margin"), [("measured", 1.03), ("simulated", 1.01)])
 def test_the_threshold_lies_clear_of_every_answer(source: str, margin: float) -> None:
-    found = CALIBRATIONS[source]["ratios"][str(SPEC["SPEED_SIDE"])]
+    found = CALIBRATIONS[source]["ratios"][SPEED_CHECK]
     ratios = {name: each["ratio"] for name, each in found.items()}
     right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
     too_slow = [ratios[f"wrong/{path.stem}"] for path in WRONG if SPEED_CHECK in promised(path)[0]]
@@ -133,7 +136,7 @@ def test_the_threshold_lies_clear_of_every_answer(source: str, margin: float) ->
 
 
 def test_a_tighter_loop_alone_earns_nothing_for_speed_on_a_gpu() -> None:
-    ratios = CALIBRATIONS["measured"]["ratios"][str(SPEC["SPEED_SIDE"])]
+    ratios = CALIBRATIONS["measured"]["ratios"][SPEED_CHECK]
     assert ratios["naive loops/while"]["ratio"] < SPEC["NO_POINTS_AT"]
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from autograder import perfmodel
-from autograder.grading.counted import counted_launches
+from autograder.grading.known_answers import Measuring, answers, counted_launches
+from autograder.grading.labs import load_lab
+from autograder.grading.worker import Worker
 from autograder.perfmodel.measurements import verdicts
 from autograder.perfmodel.measurements.predicting import HERE, headline, predictions, summary, table
 
@@ -80,9 +82,12 @@ def test_the_readme_s_scatter_plot_is_drawn_from_these_cases() -> None:
     assert validation.VALIDATION.read_text(encoding="utf-8") == validation.validation().svg + "\n"
 
 
-@pytest.mark.parametrize("lab", verdicts.labs())
-def test_a_lab_s_variants_rank_as_measured_and_no_verdict_differs(lab: str) -> None:
-    found = verdicts.verdicts(lab)
+SPEED_CHECKS = [(lab, check) for lab in verdicts.labs() for check in verdicts.speed_checks(lab)]
+
+
+@pytest.mark.parametrize(("lab", "check"), SPEED_CHECKS)
+def test_a_lab_s_variants_rank_as_measured_and_no_verdict_differs(lab: str, check: str) -> None:
+    found = verdicts.verdicts(lab, check)
     assert len(found) >= 10
     assert {each.measured >= each.threshold for each in found} == {True, False}
     # what a lab keeps under differs/ is published as a miss, with its cause
@@ -93,12 +98,26 @@ def test_a_lab_s_variants_rank_as_measured_and_no_verdict_differs(lab: str) -> N
     assert not known or f"Without the two the rank correlation is {verdicts.rank_correlation(others):.2f}" in README
 
 
-@pytest.mark.parametrize("lab", verdicts.labs())
-def test_a_lab_s_threshold_is_the_one_its_counts_were_taken_for(lab: str) -> None:
-    from autograder.grading.labs import spec_of
+@pytest.mark.parametrize(("lab", "check"), SPEED_CHECKS)
+def test_every_known_answer_that_runs_to_its_end_is_predicted_and_measured(lab: str, check: str) -> None:
+    calibration = verdicts.SOLUTIONS / lab / "calibration"
+    counted = json.loads((calibration / "counted.json").read_text(encoding="utf-8"))[check]["launches"]
+    measured = json.loads((calibration / "h200.json").read_text(encoding="utf-8"))["ratios"][check]
+    assert set(counted) <= set(answers(load_lab(lab))) and {"baseline", "solution"} <= set(counted)
+    assert set(counted) <= set(measured), sorted(set(counted) - set(measured))
 
+
+@pytest.mark.parametrize("lab", verdicts.labs())
+def test_a_lab_s_thresholds_are_those_its_counts_were_taken_for_and_its_counts_are_fresh(lab: str) -> None:
     counted = json.loads((verdicts.SOLUTIONS / lab / "calibration" / "counted.json").read_text(encoding="utf-8"))
-    assert (counted["threshold"], counted["size"]) == (spec_of(lab).SPEEDUP, str(spec_of(lab).SPEED_SIDE))
+    known = answers(load_lab(lab))
+    with Worker("simulated") as worker:
+        measuring = Measuring(load_lab(lab), worker)
+        for check in measuring.speed_checks(known["solution"]):
+            found = measuring.compared(known["solution"], check)
+            assert found is not None and found[2] == counted[check]["threshold"]
+            fresh = verdicts.predicted_ns(counted_launches(known["solution"], found[0][0]))
+            assert fresh == pytest.approx(verdicts.predicted_ns(counted[check]["launches"]["solution"]), rel=0.03)
 
 
 @pytest.mark.parametrize(
@@ -114,16 +133,3 @@ def test_ratios_that_nobody_could_tell_apart_share_a_rank() -> None:
     found = [verdicts.Verdict("", *pair, 2.0) for pair in ((1.0, 1.0), (2.00, 2.02), (2.02, 2.00), (3.0, 3.0))]
     assert verdicts.rank_correlation(found) == pytest.approx(1)
     assert verdicts.rank_correlation(found, 0) < 1
-
-
-@pytest.mark.parametrize("name", ["x along rows, 16x16", "right/grid_stride_loop"])
-def test_lab_1_s_committed_counts_give_the_ratio_that_counting_again_gives(name: str) -> None:
-    """Which blocks are sampled may differ; what is predicted from them may not."""
-    import runpy
-
-    folder = verdicts.SOLUTIONS / "lab01_naive_matmul" / "calibration"
-    count = runpy.run_path(str(folder / "count.py"))
-    committed = json.loads((folder / "counted.json").read_text(encoding="utf-8"))["launches"]
-    launches = counted_launches("lab01_naive_matmul", "matmul", count["submission"](name))
-    fresh = verdicts.predicted_ns(launches)
-    assert fresh == pytest.approx(verdicts.predicted_ns(committed[name]), rel=0.03)

@@ -2,7 +2,8 @@
 
     python -m autograder.perfmodel.measurements.verdicts     # writes the tables into README.md
 
-Reads solutions/*/calibration/: h200.json holds measured ratios to the lab's baseline, counted.json the counted work.
+Reads solutions/*/calibration/: h200.json holds verdicts and measured ratios to the lab's baseline by each check that compares
+speed, counted.json the counted work of the same launches; both are written by `autograder.grading.known_answers`.
 """
 
 from __future__ import annotations
@@ -31,31 +32,42 @@ class Verdict:
     measured: float
     predicted: float
     threshold: float
+    stopped_before: bool = False  # grading stops at an earlier check: compared all the same, but no verdict on speed
 
     @property
     def agrees(self) -> bool:
-        """Whether both pass or both fail."""
-        return (self.measured >= self.threshold) == (self.predicted >= self.threshold)
+        """Whether both pass or both fail, or speed decides nothing."""
+        return self.stopped_before or (self.measured >= self.threshold) == (self.predicted >= self.threshold)
 
 
 def labs() -> list[str]:
     """The labs with measured ratios and counted work."""
-    return sorted(path.parents[1].name for path in SOLUTIONS.glob("*/calibration/counted.json"))
+    found = SOLUTIONS.glob("*/calibration/counted.json")
+    return sorted(path.parents[1].name for path in found if (path.parent / "h200.json").is_file())
 
 
-def verdicts(lab: str) -> list[Verdict]:
-    """Every variant of a lab that was counted and measured, fastest first."""
-    folder = SOLUTIONS / lab / "calibration"
-    counted = json.loads((folder / "counted.json").read_text(encoding="utf-8"))
-    measured = json.loads((folder / "h200.json").read_text(encoding="utf-8"))["ratios"][counted["size"]]
+def speed_checks(lab: str) -> list[str]:
+    """The checks of a lab that compare speed."""
+    return list(_calibration(lab, "counted"))
+
+
+def verdicts(lab: str, check: str) -> list[Verdict]:
+    """Every known answer and variant of a lab that was counted and measured, fastest first."""
+    counted = _calibration(lab, "counted")[check]
+    form = _calibration(lab, "h200")
     baseline = predicted_ns(counted["launches"]["baseline"])
     found = []
-    for name, row in measured.items():
+    for name, row in form["ratios"].get(check, {}).items():
         if name in counted["launches"]:
             launches = counted["launches"][name]  # none where the simulated GPU stopped it: too much work
             ratio = baseline / predicted_ns(launches) if launches else 0.0
-            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"]))
+            earlier = set(form["verdicts"].get(name, {}).get("failed", ())) - {check}
+            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier)))
     return sorted(found, key=lambda each: (-each.measured, each.name))
+
+
+def _calibration(lab: str, name: str) -> dict[str, Any]:
+    return json.loads((SOLUTIONS / lab / "calibration" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def predicted_ns(launches: Sequence[dict[str, Any]]) -> float:
@@ -90,22 +102,28 @@ def _ranks(values: Sequence[float], same: float) -> np.ndarray:
 
 
 def summary(lab: str) -> str:
-    """One sentence of the README."""
-    found = verdicts(lab)
+    """One sentence of the README for each of a lab's speed checks."""
+    return "\n".join(_sentence(lab, check) for check in speed_checks(lab))
+
+
+def _sentence(lab: str, check: str) -> str:
+    found = verdicts(lab, check)
     differing = [each.name for each in found if not each.agrees]
     verdict = "no verdict differs" if not differing else f"verdicts that differ: {', '.join(differing)}"
     exact = rank_correlation(found, 0.0)
+    name = lab if len(speed_checks(lab)) == 1 else f"{lab}, {check}"
     return (
-        f"{lab}: {len(found)} variants, threshold {found[0].threshold:g}; {verdict}; "
+        f"{name}: {len(found)} variants, threshold {found[0].threshold:g}; {verdict}; "
         f"rank correlation {rank_correlation(found):.2f} ({exact:.2f} with near ties ranked)."
     )
 
 
-def table(lab: str) -> str:
+def table(lab: str, check: str) -> str:
     """The README's table."""
     lines = ["| variant | measured ratio | predicted ratio | verdict |", "|---|---|---|---|"]
-    for each in verdicts(lab):
+    for each in verdicts(lab, check):
         words = ("passes" if each.measured >= each.threshold else "fails") if each.agrees else "**differs**"
+        words = "fails before" if each.stopped_before else words
         predicted = f"{each.predicted:.3g}" if each.predicted else "stopped: too much work"
         lines.append(f"| {each.name} | {each.measured:.3g} | {predicted} | {words} |")
     return "\n".join(lines)
@@ -113,7 +131,9 @@ def table(lab: str) -> str:
 
 def published() -> str:
     """What the README says of all labs."""
-    return "\n\n".join(f"{summary(lab)}\n\n{table(lab)}" for lab in labs())
+    return "\n\n".join(
+        f"{_sentence(lab, check)}\n\n{table(lab, check)}" for lab in labs() for check in speed_checks(lab)
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,19 @@
+"""More to time in lab 2, for `python -m autograder.grading.known_answers lab02_tiled_matmul`: the baseline's loop as a
+`while`, which compiles to fewer instructions, and what stands in `differs/`: right, and slower than it looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BASELINE = HERE.parents[2] / "labs" / HERE.parent.name / "baseline.py"
+FOR = "        for i in range(a.shape[1]):\n            total += a[row, i] * b[i, col]\n"
+WHILE = "        i = 0\n        while i < a.shape[1]:\n            total += a[row, i] * b[i, col]\n            i += 1\n"
+
+
+def variants() -> Iterator[tuple[str, str]]:
+    """A name and its source."""
+    yield "naive loops/while", BASELINE.read_text(encoding="utf-8").replace(FOR, WHILE)
+    for path in sorted((HERE / "differs").glob("*.py")):
+        yield f"differs/{path.stem}", path.read_text(encoding="utf-8")
