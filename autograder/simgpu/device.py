@@ -175,7 +175,8 @@ class SimulatedDevice:
         )
         handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
         if request.sample_blocks is not None:
-            new = [name for name, value in request.arguments.items() if isinstance(value, Uninitialised)]
+            asked_for = (name for name in request.arguments if name not in request.scratch)
+            new = [name for name in asked_for if isinstance(request.arguments[name], Uninitialised)]
             session.watched = {name: handles[name]._buffer for name in new}
         returned, fault = None, None
         try:

@@ -85,6 +85,11 @@ def test_lent_memory_does_not_come_back() -> None:
     assert set(run("launches_only").outputs) == {"a", "spare"}
 
 
+def test_how_much_is_written_of_lent_memory_is_not_asked() -> None:
+    assert set(run("launches_only", sample_blocks=1).covered) == {"spare"}
+    assert not run("launches_only", sample_blocks=1, scratch=("spare",)).covered
+
+
 def test_a_known_baseline_is_not_run_again() -> None:
     program = parse_program(submission_from_cells("host.py", [("host.py", PROGRAM)], is_notebook=False))
     device = SimulatedDevice()
