@@ -93,6 +93,12 @@ def test_every_hint_is_given_to_some_wrong_answer() -> None:
     assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
 
 
+def test_sizes_that_are_named_in_several_places_agree() -> None:
+    hints = runpy.run_path(str(LAB.folder / "hints.py"))
+    assert (hints["SCRATCH"], hints["SHOWN"]) == (SPEC["SCRATCH"], SPEC["SPEED_SIZE"])
+    assert f"{SPEC['SCRATCH']:,} float32" in LAB.notebook.read_text(encoding="utf-8")
+
+
 def test_the_baseline_is_right_and_its_warps_diverge_in_every_step() -> None:
     values = np.arange(1, 70_001, dtype=np.float32) % 7  # three launches: 274 sums, then two, then one
     scratch, total = Uninitialised((SPEC["SCRATCH"],), np.float32), Uninitialised((1,), np.float32)

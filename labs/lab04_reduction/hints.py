@@ -7,7 +7,6 @@ one run cannot tell two of them apart, another one does: `seen.block_of(threads,
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +20,9 @@ from autograder.simgpu.hazards import Hazard
 WARP = 32
 ENOUGH_BLOCKS = 132  # one for each multiprocessor of an H200
 FEW_ELEMENTS = 6  # a thread: below that, starting blocks takes longer than adding
-SHOWN = 2**20  # elements of the sum whose launches stand for those that were timed
+SHOWN = 2**24  # elements, as many as are timed
+SHOWN_WORK = 300_000  # is enough to see them
+SCRATCH = 131_072  # elements, as in spec.py
 
 
 class Evidence(observed.Evidence):
@@ -127,11 +128,10 @@ class Evidence(observed.Evidence):
 
 
 def shown_sum(attempt: Attempt) -> RunRequest:
-    """A sum of many elements, of which a few blocks are carried out: it shows how the kernels were launched."""
-    values = attempt.rng.integers(1, 6, SHOWN).astype(np.float32)
-    scratch, total = Uninitialised((131_072,), np.float32), Uninitialised((1,), np.float32)
-    request = RunRequest("total_sum", {"values": values, "scratch": scratch, "total": total})
-    return replace(request, sample_blocks=1)
+    """A sum of many ones, of which a block is carried out as far as it gets: it shows how the kernels were launched."""
+    scratch, total = Uninitialised((SCRATCH,), np.float32), Uninitialised((1,), np.float32)
+    arguments = {"values": np.ones(SHOWN, np.float32), "scratch": scratch, "total": total}
+    return RunRequest("total_sum", arguments, sample_blocks=1, work_limit=SHOWN_WORK)
 
 
 misconception = recogniser(Evidence, shown_sum)
@@ -144,7 +144,7 @@ misconception = recogniser(Evidence, shown_sum)
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
     zero and stays there, and one that is doubled must begin with one."""
-    return seen.never_ended and seen.threads_in_all > 1
+    return seen.never_ended and seen.threads_in_all > 1 and seen.attempt.comparison is None
 
 
 @misconception()

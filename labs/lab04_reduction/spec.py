@@ -313,7 +313,7 @@ def loses_no_small_numbers(attempt: Attempt) -> None:
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
 
 
-@check(points=3, after=("loses_no_small_numbers", "loads_whole_lines", "computes_in_float32"))
+@check(points=3, after=("loses_no_small_numbers", "loads_whole_lines", "meets_no_queues", "computes_in_float32"))
 def faster_than_the_first_idea(attempt: Attempt) -> str:
     """Speed: it is clearly faster than a tree of one element a thread."""
     sample = {"sample_blocks": SPEED_BLOCKS_SIMULATED, "sample_seed": int(attempt.rng.integers(2**31))}
