@@ -85,8 +85,8 @@ def _core_array(row: int, column: int, step: int) -> Figure:
         canvas.text(left, 496, "bus", size=LEAST, fill=QUIET)
     x = 760
     said = (
-        ("One element is wanted.", "But no capacitor can be", "read by itself."),
-        ("The array reads a whole row", "into the row buffer.", "This is the slow part."),
+        ("One element is wanted.", "Its capacitors hold so little", "that reading takes long."),
+        ("So the array reads a whole", "row of them at once, into", "the row buffer."),
         ("A burst goes out: the wanted", "element and its neighbours,", "one after the other. Fast."),
     )
     for number, lines in enumerate(said[: step + 1]):
