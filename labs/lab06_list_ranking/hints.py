@@ -1,0 +1,524 @@
+"""Lab 6's known misconceptions, recognised by what kernels and host code did and never by how their source reads.
+
+Each is one function whose name is the misconception's and whose docstring is what the student reads, with numbers from
+the evidence filled in; it returns whether the evidence fits. They stand in the order of the checks they go with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.device import Launch, RunRequest
+from autograder.grading import Attempt
+from autograder.grading.evidence import Evidence, recogniser
+from autograder.grading.labs import spec_of
+from autograder.grading.lists import Array, laid_out, random_lists, ranks_of_sublists, walked
+
+WALKS = ("walks_its_sublists", "walks_any_lists")
+WHOLE = 4096  # nodes: a multiple of every distance between splitters that is a power of two
+
+
+class Seen(Evidence):
+    """What the last run showed, in terms of lists, walks and rounds."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt)
+        self.given: dict[str, Array] = {k: v for k, v in self.request.arguments.items() if isinstance(v, np.ndarray)}
+        self.outputs = self.run.outputs
+        self.launches = self.simulated.launches
+        if self.request.function == "walk_sublists":
+            names = ("sublist", "steps", "following", "links")
+            found = walked(self.given["successor"], self.given["splitters"])
+            self.expected = dict(zip(names, found, strict=True))
+            self.reached = self.expected["sublist"] >= 0
+            self.tails = self.given["successor"] == np.arange(self.given["successor"].size)
+
+    # ---- walks -----------------------------------------------------------------------------------
+
+    def right(self, *names: str) -> bool:
+        """Whether these outputs of a walk are what they should be, `steps` where walks come by."""
+        for name in names:
+            same = self.outputs[name] == self.expected[name]
+            if not (same[self.reached] if name == "steps" else same).all():
+                return False
+        return True
+
+    def differs(self, name: str, by: int, where: Array) -> bool:
+        """Whether an output is off by this much at these places, of which there are some, and right elsewhere."""
+        off = (self.outputs[name].astype(np.int64) - self.expected[name])[self.reached if name == "steps" else ...]
+        where = where[self.reached] if name == "steps" else where
+        return bool(where.any() and (off[where] == by).all() and not off[~where].any())
+
+    @property
+    def overwritten(self) -> bool:
+        """Whether some splitter no longer carries its own number."""
+        splitters = self.given["splitters"]
+        return bool((self.outputs["sublist"][splitters] != np.arange(splitters.size)).any())
+
+    # ---- rounds ----------------------------------------------------------------------------------
+
+    @property
+    def needed(self) -> int:
+        """Rounds that are enough for as many splitters as these."""
+        return int(np.ceil(np.log2(max(1, self.given["links"].size))))
+
+    def after(self, rounds: int, *, one_following: bool = False, one_links: bool = False) -> Array:
+        """Links after some rounds; with one array of either kind every round begins with that as it was given."""
+        following, links = self.given["following"], self.given["links"]
+        first_following, first_links = following, links
+        for _ in range(rounds):
+            source_following = first_following if one_following else following
+            source_links = first_links if one_links else links
+            goes_on = source_following >= 0
+            links = np.where(goes_on, source_links + source_links[source_following], source_links)
+            following = np.where(goes_on, source_following[source_following], -1)
+        return links
+
+    def returned(self, array: Array) -> bool:
+        return isinstance(self.run.returned, np.ndarray) and bool(np.array_equal(self.run.returned, array))
+
+    # ---- ranks -----------------------------------------------------------------------------------
+
+    @property
+    def at_a_splitter(self) -> tuple[Array, Array, Array]:
+        """Where a sublist is known; and there, what was found and the splitter's rank."""
+        known = self.given["sublist"] >= 0
+        splitter_rank = self.given["splitter_rank"][self.given["sublist"][known]]
+        return known, self.outputs["rank"][known].astype(np.int64), splitter_rank.astype(np.int64)
+
+    @property
+    def steps_known(self) -> Array:
+        return self.given["steps"][self.given["sublist"] >= 0]
+
+    @property
+    def n(self) -> int:
+        return int(self.given["successor"].size)
+
+    @property
+    def m(self) -> int:
+        """Splitters."""
+        return int(self.given["splitters" if "splitters" in self.given else "links"].size)
+
+    @property
+    def rounds(self) -> int:
+        return len(self.launches)
+
+    @property
+    def goes_well_elsewhere(self) -> bool:
+        """Whether a list of a round number of nodes is ranked right."""
+        attempt, trials = self.attempt, list(self.trials)
+        successor, rank = laid_out(np.random.default_rng(0).permutation(WHOLE))
+        run = attempt.simulate(SPEC.ranking_request(successor), may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return run.fault is None and bool((run.outputs["rank"] == rank).all())
+
+    # ---- counted work ----------------------------------------------------------------------------
+
+    @property
+    def slowest(self) -> Launch:
+        """The launch whose warps make most loads, on average."""
+        return max(self.launches, key=SPEC.loads_of_a_warp)
+
+    @property
+    def idlest(self) -> Launch:
+        """Of the launches that make many loads, the one with the fewest lanes at work."""
+        return min(SPEC.busy_launches(self.simulated), key=SPEC.lanes_at_work)
+
+    @property
+    def walks_alone(self) -> bool:
+        """Whether one lane of one warp makes most of the loads."""
+        return SPEC.lanes_at_work(self.slowest) < 1.3 and SPEC.loads_of_a_warp(self.slowest) > SPEC.LOADS_OF_A_WARP
+
+    def rounds_of(self, threads: float) -> int:
+        """Launches of the kernel that is launched most, with at least this many threads."""
+        kernels = [each.kernel for each in self.launches if each.counters.threads >= threads]
+        return max((kernels.count(each) for each in kernels), default=0)
+
+    def asked_for(self, *what: str) -> bool:
+        return any(each.what in what for each in self.simulated.transfers)
+
+
+def counted_list(attempt: Attempt) -> RunRequest:
+    """A list as long as that whose work is counted: it shows how the kernels were launched."""
+    return SPEC.ranking_request(random_lists(attempt, (SPEC.COUNTED_NODES,))[0])
+
+
+SPEC = spec_of("lab06_list_ranking")
+misconception = recogniser(Seen, counted_list)
+
+
+# ---- part 1: walk ----------------------------------------------------------------------------------------------------
+
+
+@misconception(*WALKS, "ranks_one_list")
+def endless_loop(seen: Seen) -> bool:
+    """A walk never ends. Does every round of the loop go on to another node, and does it stop at the tail, which points
+    to itself?"""
+    return seen.never_ended
+
+
+@misconception(*WALKS)
+def steps_from_one(seen: Seen) -> bool:
+    """All steps are one too many: they count links from the splitter, and to the splitter itself there are none."""
+    return seen.differs("steps", 1, np.ones(seen.reached.size, bool))
+
+
+@misconception(*WALKS)
+def splitter_without_steps(seen: Seen) -> bool:
+    """The walk begins behind the splitter: nobody writes the splitter's own steps, which are 0."""
+    missing = np.flatnonzero(seen.reached & ~seen.run.written["steps"])
+    return missing.size > 0 and bool(np.isin(missing, seen.given["splitters"]).all())
+
+
+@misconception(*WALKS)
+def links_one_short(seen: Seen) -> bool:
+    """The last link of each walk is missing: links[s] counts up to the next splitter, and that link leads there."""
+    return seen.right("sublist", "following") and seen.differs("links", -1, seen.expected["following"] >= 0)
+
+
+@misconception(*WALKS)
+def links_one_too_many(seen: Seen) -> bool:
+    """Where a walk ends at the tail it has one link too many: behind the tail there is none. A sublist of one node that
+    is a tail has no links at all."""
+    return seen.right("sublist", "following") and seen.differs("links", 1, seen.expected["following"] < 0)
+
+
+@misconception(*WALKS)
+def walks_past_the_next_splitter(seen: Seen) -> bool:
+    """A walk goes over the next splitter, and gives it a number that is not its own. Look at sublist of the next node
+    before you step on it: if it has one, the walk ends here."""
+    return seen.overwritten
+
+
+@misconception(*WALKS)
+def follows_itself_at_the_tail(seen: Seen) -> bool:
+    """A sublist that ends at the tail says that it follows itself: at the tail the next node is the same node again, and
+    by then it carries this thread's number. Ask whether after == node before you ask whose node it is."""
+    last = seen.expected["following"] < 0
+    itself = seen.outputs["following"] == np.arange(last.size)
+    return bool(itself[last].all()) and seen.right("sublist") and not seen.tails[seen.given["splitters"][itself]].any()
+
+
+@misconception(*WALKS)
+def tail_left_out(seen: Seen) -> bool:
+    """The walk stops one node ahead of the tail, which then belongs to no sublist. A tail is a node like any other: step
+    on it, and stop because there is nowhere to go from it."""
+    missing = np.flatnonzero(seen.reached & (seen.outputs["sublist"] < 0))
+    return 0 < missing.size and bool(seen.tails[missing].all())
+
+
+@misconception(*WALKS)
+def node_for_number(seen: Seen) -> bool:
+    """A node's number stands where a sublist's belongs. Sublists are counted from 0 to the number of splitters, less one;
+    splitters[s] is a node, s is its sublist."""
+    splitters, outputs = seen.given["splitters"], seen.outputs
+    follows = seen.expected["following"] >= 0
+    as_node = splitters[seen.expected["following"]]
+    nodes = splitters[seen.expected["sublist"]]
+    others = seen.reached & ~np.isin(np.arange(seen.reached.size), splitters)
+    if not follows.any():
+        return False
+    return bool((outputs["following"] == as_node)[follows].all() or (outputs["sublist"] == nodes)[others].all())
+
+
+@misconception(*WALKS)
+def nodes_without_number(seen: Seen) -> bool:
+    """The nodes between splitters keep their -1: a walk also writes its number s into sublist, at each node."""
+    unchanged = np.array_equal(seen.outputs["sublist"], seen.given["sublist"])
+    return unchanged and not seen.right("sublist") and bool(seen.run.written["steps"].any())
+
+
+@misconception(*WALKS)
+def writes_the_list(seen: Seen) -> bool:
+    """The walk leaves marks in successor itself. The list belongs to whoever called, and later stages read it, too: leave
+    it as it is, and mark nodes in sublist."""
+    return not np.array_equal(seen.outputs["successor"], seen.given["successor"])
+
+
+@misconception("walks_inside_its_arrays")
+def missing_guard(seen: Seen) -> bool:
+    """Threads without a splitter walk as well. There are {seen.threads} threads for {seen.m} splitters: compare the
+    thread's number with splitters.size."""
+    return bool(seen.found("out_of_bounds"))
+
+
+@misconception("walks_any_lists")
+def splitter_at_the_tail(seen: Seen) -> bool:
+    """A splitter that is a tail itself takes a step although there is none to take: no links, and nothing follows. Look
+    before the first step, as before every other."""
+    wrong = [seen.outputs[name] != seen.expected[name] for name in ("following", "links")]
+    sublists = np.flatnonzero(wrong[0] | wrong[1])
+    return sublists.size > 0 and bool(seen.tails[seen.given["splitters"][sublists]].all())
+
+
+# ---- part 2: rank the splitters --------------------------------------------------------------------------------------
+
+
+@misconception("jumps_between_two_buffers")
+def rounds_without_the_host(seen: Seen) -> bool:
+    """All rounds happen in one launch. A barrier waits for the threads of its block only, and a pointer may lead to any
+    block: only the end of a launch is the end of a round for everybody. Launch once for each round."""
+    return len(seen.launches) == 1 and bool(seen.found("race"))
+
+
+@misconception("jumps_between_two_buffers")
+def jumps_in_place(seen: Seen) -> bool:
+    """A round writes to an array that it also reads: whether a thread finds the old or the new links of the one it points
+    to is up to chance. Read from two arrays, write to the two others, and swap them for the next round."""
+    return len(seen.launches) > 1 and bool(seen.found("race"))
+
+
+@misconception("ranks_the_splitters")
+def returns_nothing(seen: Seen) -> bool:
+    """The ranks are in one of two arrays, depending on how many rounds there were, and only rank_splitters knows in
+    which: let it end with a return."""
+    return seen.run.returned is None and seen.run.fault is None and bool(seen.launches)
+
+
+@misconception("ranks_the_splitters")
+def returns_the_other_buffer(seen: Seen) -> bool:
+    """The ranks are right, in the array that is not returned: with each round they move to the other one. After the swap
+    the name of what the last round wrote is the name of what the next would read."""
+    ranks = ranks_of_sublists(seen.given["following"], seen.given["links"])
+    elsewhere = [name for name in ("links", "spare_links") if np.array_equal(seen.outputs[name], ranks)]
+    return isinstance(seen.run.returned, np.ndarray) and bool(elsewhere)
+
+
+@misconception("ranks_the_splitters")
+def buffers_not_swapped(seen: Seen) -> bool:
+    """Every round begins with what stood in the arrays at first. What one round wrote, the next has to read: swap both
+    pairs, following with the spare one and links with the spare one."""
+    rounds = len(seen.launches)
+    guesses = [
+        seen.after(rounds, one_following=f, one_links=k) for f, k in ((True, True), (True, False), (False, True))
+    ]
+    return rounds > 1 and not seen.returned(seen.after(rounds)) and any(map(seen.returned, guesses))
+
+
+@misconception("ranks_the_splitters")
+def too_few_rounds(seen: Seen) -> bool:
+    """{seen.rounds} rounds are not enough for {seen.m} splitters: after r rounds a pointer spans 2^r sublists, and it has to
+    span all of them. Round the logarithm up, or double a span until it is long enough."""
+    return 0 < len(seen.launches) < seen.needed and seen.returned(seen.after(len(seen.launches)))
+
+
+@misconception("ranks_the_splitters")
+def too_few_blocks(seen: Seen) -> bool:
+    """The last splitters have no thread: {seen.threads} threads for {seen.m} splitters. Divide by the size of a block and
+    round up."""
+    return bool(seen.launches) and seen.threads < seen.m and len(seen.launches) >= seen.needed
+
+
+@misconception("ranks_the_splitters")
+def a_round_for_each_splitter(seen: Seen) -> bool:
+    """There are about as many rounds as splitters. Each round doubles how far a pointer reaches, so that {seen.m} splitters
+    need {seen.needed} rounds."""
+    return len(seen.launches) > 4 * max(4, seen.needed)
+
+
+# ---- part 3: add up --------------------------------------------------------------------------------------------------
+
+
+@misconception("adds_up")
+def adds_the_steps(seen: Seen) -> bool:
+    """Steps are added where they are to be taken away: each step leads nearer to the tail, and a rank is what is left to
+    go."""
+    known, found, splitter_rank = seen.at_a_splitter
+    return np.array_equal(found, splitter_rank + seen.steps_known)
+
+
+@misconception("adds_up")
+def forgets_the_steps(seen: Seen) -> bool:
+    """All nodes of a sublist get the rank of their splitter. Take the steps away that lie between."""
+    known, found, splitter_rank = seen.at_a_splitter
+    return np.array_equal(found, splitter_rank)
+
+
+@misconception("adds_up")
+def forgets_the_offset(seen: Seen) -> bool:
+    """The ranks are the steps from the splitter, as if each sublist were a list of its own. Begin with the splitter's rank,
+    and take the steps away from that."""
+    return np.array_equal(seen.at_a_splitter[1], seen.steps_known)
+
+
+@misconception("adds_up")
+def rank_from_one(seen: Seen) -> bool:
+    """All ranks are one too many. A rank counts links, not nodes: a tail's is 0."""
+    known, found, splitter_rank = seen.at_a_splitter
+    return np.array_equal(found, splitter_rank - seen.steps_known + 1)
+
+
+@misconception("adds_up")
+def wrong_sublist(seen: Seen) -> bool:
+    """Steps are taken away from the rank of another sublist's splitter. Which sublist a node is in has nothing to do with
+    where the node lies in memory: sublist[i] says it."""
+    known, found, splitter_rank = seen.at_a_splitter
+    from_some = np.isin(found + seen.steps_known, seen.given["splitter_rank"]).all()
+    return bool(from_some) and not np.array_equal(found, splitter_rank)
+
+
+@misconception("ranks_nodes_before_the_first_splitter")
+def no_sublist_taken_for_one(seen: Seen) -> bool:
+    """Some nodes are in no sublist, since no walk came by, and -1 is used as if it were one (as an index it means the last
+    element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters."""
+    return bool(seen.found("negative_index") or seen.found("out_of_bounds"))
+
+
+@misconception("ranks_nodes_before_the_first_splitter")
+def nodes_left_out(seen: Seen) -> bool:
+    """Nodes that no walk came by get no rank. Each can go on foot: count the links up to the first node that has a sublist,
+    which is a splitter, and add them to its rank."""
+    unwritten = ~seen.run.written["rank"]
+    return unwritten.any() and bool((seen.given["sublist"][unwritten] < 0).all()) and not seen.never_ended
+
+
+@misconception("ranks_nodes_before_the_first_splitter")
+def way_on_foot_forgotten(seen: Seen) -> bool:
+    """A node ahead of the first splitter gets the splitter's rank. The links between the two come on top."""
+    lost = seen.given["sublist"] < 0
+    found = seen.outputs["rank"][lost]
+    written = seen.run.written["rank"].all()
+    return bool(written and np.isin(found, seen.given["splitter_rank"]).all()) and not seen.found("negative_index")
+
+
+@misconception("ranks_nodes_before_the_first_splitter")
+def list_without_a_splitter(seen: Seen) -> bool:
+    """A thread walks and never meets a splitter: in a short list there may be none. It has to stop at the tail as well,
+    where its steps are its rank already."""
+    return seen.never_ended
+
+
+# ---- part 3: the whole list ------------------------------------------------------------------------------------------
+
+
+@misconception("ranks_one_list")
+def ranks_never_written(seen: Seen) -> bool:
+    """Nothing was written to rank. rank_list has to launch add_up at the end, with rank as its last argument."""
+    return not seen.run.written["rank"].any() and seen.run.fault is None
+
+
+@misconception("ranks_one_list")
+def sublist_not_cleared(seen: Seen) -> bool:
+    """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all of
+    sublist to -1 first, and then mark the splitters."""
+    return bool(seen.found("uninitialised_read")) and bool(seen.run.written["rank"].any())
+
+
+@misconception("ranks_one_list")
+def clears_and_marks_at_once(seen: Seen) -> bool:
+    """One thread marks a node as a splitter, and another sets the same node to -1, in one launch: which comes last is up to
+    chance. Clear in a launch of its own, or let the thread that clears a node decide whether it is a splitter."""
+    return bool(seen.found("race"))
+
+
+@misconception("ranks_one_list")
+def splitters_rounded_down(seen: Seen) -> bool:
+    """{seen.n} nodes are too few for the number of splitters that you work out, while a round number goes well. Round up, so
+    that the rest of a division has a splitter too: a list of one node needs one."""
+    failed = seen.run.fault is not None or bool(seen.found("out_of_bounds"))
+    return failed and not seen.never_ended and seen.goes_well_elsewhere
+
+
+@misconception("ranks_any_lists")
+def launch_too_small(seen: Seen) -> bool:
+    """Some nodes have no thread: no launch has as many threads as there are nodes, {seen.n}. Work the grid out from
+    successor.size, or let each thread take several nodes."""
+    return seen.run.fault is None and all(np.prod(e.grid) * np.prod(e.block) < seen.n for e in seen.run.launches)
+
+
+@misconception("faster_than_pointer_jumping")
+def ranks_wrap_around(seen: Seen) -> bool:
+    """Long lists have ranks that wrap around: they went through a type of 16 bits, which ends at 32,767."""
+    wrong = seen.attempt.wrong
+    off = None if wrong is None or wrong.problem else wrong.got.astype(np.int64) - wrong.expected
+    return off is not None and off.any() and not (off % 65_536).any()
+
+
+# ---- part 4: counted work --------------------------------------------------------------------------------------------
+
+
+@misconception("loads_in_proportion_to_the_list")
+def jumps_on_all_nodes(seen: Seen) -> bool:
+    """All nodes jump, round after round: that is the work which sublists save. Let walks cover the nodes, once, and jump on
+    the splitters only."""
+    return seen.rounds_of(seen.n) >= 8
+
+
+@misconception("loads_in_proportion_to_the_list")
+def too_many_splitters(seen: Seen) -> bool:
+    """There are so many splitters that ranking them is most of the work: each takes part in every round. Put them further
+    apart."""
+    return seen.rounds_of(seen.n) < 8 <= seen.rounds_of(seen.n / 8)
+
+
+@misconception("loads_in_proportion_to_the_list")
+def everybody_on_foot(seen: Seen) -> bool:
+    """Every node walks to the next splitter by itself, over the same links as its neighbours. One walk for each sublist is
+    enough, if it leaves the steps behind."""
+    loads = [each.counters.global_load_useful_bytes / 4 for each in seen.launches if each.counters.threads >= seen.n]
+    return seen.rounds_of(seen.n / 8) < 8 and max(loads, default=0) > 12 * seen.n
+
+
+@misconception("shares_the_walking")
+def one_thread_a_block(seen: Seen) -> bool:
+    """Blocks of a single thread: a warp has 32 lanes, and here one of them works. Launch blocks of 64 threads and more."""
+    return int(np.prod(seen.idlest.block)) == 1 and seen.idlest.counters.blocks > 32
+
+
+@misconception("shares_the_walking")
+def one_thread_walks(seen: Seen) -> bool:
+    """In `{seen.slowest.kernel}` one thread does the work of all. That is the loop that a CPU runs, and a thread of a GPU is
+    far slower at it. What could each splitter's own thread do?"""
+    return seen.walks_alone
+
+
+@misconception("shares_the_walking")
+def too_few_splitters(seen: Seen) -> bool:
+    """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an H200
+    has room for a quarter of a million threads."""
+    return SPEC.loads_of_a_warp(seen.slowest) > SPEC.LOADS_OF_A_WARP and not seen.walks_alone
+
+
+@misconception("shares_the_walking")
+def few_lanes_walk(seen: Seen) -> bool:
+    """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since only every so-manieth thread has a
+    splitter. Let consecutive threads have consecutive splitters."""
+    return SPEC.loads_of_a_warp(seen.slowest) <= SPEC.LOADS_OF_A_WARP and int(np.prod(seen.idlest.block)) > 1
+
+
+@misconception("stays_on_the_device")
+def copies_to_the_host(seen: Seen) -> bool:
+    """An array is copied back to the host in the middle of the work. The GPU waits for that copy, and the copy takes longer
+    than a round. How many rounds are enough is known beforehand."""
+    return seen.asked_for("copy_to_host")
+
+
+@misconception("stays_on_the_device")
+def reads_an_element(seen: Seen) -> bool:
+    """The host looks at single elements of a device array. For each it waits until the GPU is done with everything before,
+    and the GPU then waits for the host. All that the host has to know follows from the sizes of arrays."""
+    return seen.asked_for("an element") and not seen.asked_for("copy_to_host")
+
+
+@misconception("stays_on_the_device")
+def makes_arrays(seen: Seen) -> bool:
+    """New arrays are made on the device, in every call anew. Setting memory aside takes its time, and so whoever calls
+    lends some, once for all calls: take the rows of scratch."""
+    return seen.asked_for("device_array", "device_array_like")
+
+
+@misconception("stays_on_the_device")
+def copies_to_the_device(seen: Seen) -> bool:
+    """Values are sent from the host that a kernel could write by itself, without a copy."""
+    return seen.asked_for("to_device", "copy_to_device", "an assignment", "a NumPy array as an argument")
+
+
+# ---- part 5: speed ---------------------------------------------------------------------------------------------------
+
+
+@misconception("faster_than_pointer_jumping")
+def long_walks(seen: Seen) -> bool:
+    """The launch waits for its longest walk, and with splitters this far apart walks are long while most of the GPU has
+    nothing left to do. Put splitters nearer to each other."""
+    slow = seen.attempt.wrong is None and SPEC.loads_of_a_warp(seen.slowest) > 200
+    return slow

@@ -1,0 +1,375 @@
+"""Lab 6, list ranking: START HERE to see what is asked for. Thresholds first, then the checks by part.
+
+The three stages are asked for by name and judged alone, each on inputs of the grader's, so that one wrong stage costs
+its own points only. They are judged on the simulated GPU, also where there is a real one: a walk that never ends would
+hang that, and a jump in place gives right ranks there on one day and wrong ones on the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from autograder.device import Launch, Run, RunRequest, Uninitialised
+from autograder.grading import Attempt, CheckFailed, Lab, Required, check
+from autograder.grading.lists import (
+    Array,
+    in_bit_reversed_order,
+    laid_out,
+    lists_along,
+    random_lists,
+    random_reduced_lists,
+    ranks_of_sublists,
+    walked,
+)
+from autograder.simgpu.hazards import Hazard
+
+SCRATCH_ROWS = 8  # of n int32 each, lent to `rank_list`
+BLOCK = 32  # of the launches that grade a kernel alone: small, so that several blocks take part
+
+# Numbers that all threads together load from global memory, per node. Pointer jumping on all n nodes loads four a node
+# in every round, 52 in 13 rounds; with a splitter every 16 nodes walking, ranking the splitters and adding up take 9,
+# with one every 8 nodes 12. Asked for: less than half of what 13 rounds take.
+LOADS_A_NODE = 24.0
+
+# Loads that a warp makes one after the other, on average over a launch: with a splitter every 16 nodes 130, every 64
+# nodes 300; a thread that walks alone makes two a node. And lanes of a warp at work: 7 to 9 of 32 where splitters have
+# consecutive threads, 2.1 where every node has a thread and every sixteenth of them walks, 1.0 where one walks alone.
+LOADS_OF_A_WARP = 700
+LANES_AT_WORK = 4.0
+COUNTED_NODES = 1 << 13
+MATTERS = 0.3  # a launch is looked at if it makes this share of the loads of the one that makes most
+REVERSED_BITS = 11  # of a node's number: a list of 2,048 nodes
+
+# The baseline is Wyllie's pointer jumping on all nodes. On one H200, with two million nodes, a splitter every 16 nodes
+# was 2.9 times as fast, every 32 nodes 2.5, every 64 nodes 1.8. A million nodes is what can be simulated whole, and there
+# the model says 2.9, 2.2 and 1.4: it knows the average warp and not the slowest one, and that matters less as lists
+# grow. (On the H200 a million nodes gave 1.9, 1.4 and 0.9.) calibration/verdicts.md has all answers.
+SPEEDUP = 2.0
+NO_POINTS_AT = 1.0
+SPEED_NODES = {"measured": 1 << 21, "simulated": 1 << 20}
+# The baseline's 22 launches take the simulated GPU seconds, and every list of this size gives the same: a test runs them.
+BASELINE_ESTIMATED_NS = 403_500
+
+# Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
+STAGE_WORK_LIMIT = 300_000
+WORK_LIMIT = 100_000_000  # one thread that walks alone is told so, and not that its loop never ends
+SPEED_WORK_LIMIT = 40_000_000
+
+ORDERS = {
+    "np.arange(1000)": np.arange(1000),
+    "np.arange(1000)[::-1]": np.arange(1000)[::-1],
+    "np.roll(np.arange(1000), 500)": np.roll(np.arange(1000), 500),
+}  # the same twice: for reports, and for us
+OUTSIDE = ("out_of_bounds", "negative_index")
+UNWRITTEN = ("uninitialised_read",)
+
+LAB = Lab(
+    title="List ranking: walk sublists, rank their splitters, add up",
+    lesson="06_list_ranking",
+    hours=5,
+    required=(
+        Required("walk_sublists", "kernel", ("successor", "splitters", "sublist", "steps", "following", "links")),
+        Required("rank_splitters", "host", ("following", "links", "spare_following", "spare_links")),
+        Required("add_up", "kernel", ("successor", "sublist", "steps", "splitter_rank", "rank")),
+        Required("rank_list", "host", ("successor", "rank", "scratch")),
+    ),
+    baseline="baseline.py",
+    profile=lambda rng: ranking_request(laid_out(rng.permutation(2048))[0]),
+)
+
+
+# ---- requests --------------------------------------------------------------------------------------------------------
+
+
+def kernel_request(function: str, threads: int, arguments: dict, block: int = BLOCK) -> RunRequest:
+    """A launch of one kernel with at least this many threads."""
+    return RunRequest(function, arguments, grid=-(-threads // block), block=block, work_limit=STAGE_WORK_LIMIT)
+
+
+def walk_request(successor: Array, splitter: Array, block: int = BLOCK) -> RunRequest:
+    """`walk_sublists` alone: each splitter carries its number in `sublist`, all other nodes -1."""
+    m, n = len(splitter), len(successor)
+    sublist = np.full(n, -1, np.int32)
+    sublist[splitter] = np.arange(m)
+    unwritten = {name: Uninitialised((m,), np.int32) for name in ("following", "links")}
+    arrays = {"successor": successor, "splitters": splitter, "sublist": sublist, "steps": Uninitialised((n,), np.int32)}
+    return kernel_request("walk_sublists", m, arrays | unwritten, block)
+
+
+def jump_request(following: Array, links: Array) -> RunRequest:
+    """`rank_splitters` alone, on a reduced list and two unwritten arrays of its size."""
+    spare = {name: Uninitialised(links.shape, np.int32) for name in ("spare_following", "spare_links")}
+    arrays = {"following": following, "links": links} | spare
+    return RunRequest("rank_splitters", arrays, work_limit=STAGE_WORK_LIMIT)
+
+
+def add_request(successor: Array, splitter: Array) -> RunRequest:
+    """`add_up` alone, after right walks and ranks; the steps of nodes that no walk came by are unwritten."""
+    sublist, steps, following, links = walked(successor, splitter)
+    splitter_rank = ranks_of_sublists(following, links)
+    arrays = {"successor": successor, "sublist": sublist, "steps": steps, "splitter_rank": splitter_rank}
+    return kernel_request("add_up", len(successor), arrays | {"rank": Uninitialised(successor.shape, np.int32)})
+
+
+def ranking_request(successor: Array) -> RunRequest:
+    """`rank_list` on a whole list."""
+    n = len(successor)
+    arrays = {"successor": successor, "rank": Uninitialised((n,), np.int32)}
+    arrays["scratch"] = Uninitialised((SCRATCH_ROWS, n), np.int32)
+    return RunRequest("rank_list", arrays, work_limit=WORK_LIMIT, scratch=("scratch",))
+
+
+def every(successor: Array, distance: int, *more: int) -> Array:
+    """Splitters at every so-manieth node, and at these."""
+    return np.unique([*range(0, len(successor), distance), *more]).astype(np.int32)
+
+
+# ---- expectations ----------------------------------------------------------------------------------------------------
+
+
+def expect_none(hazards: Sequence[Hazard]) -> None:
+    """Fails the check over any of these hazards."""
+    if hazards:
+        raise CheckFailed(str(hazards[0]), hazards=hazards)
+
+
+def expect_walks(attempt: Attempt, successor: Array, splitter: Array, block: int = BLOCK) -> None:
+    """Fails the check unless `walk_sublists` finds what there is; nobody looks at `steps` where no walk comes by."""
+    run = attempt.simulate(walk_request(successor, splitter, block))
+    sublist, steps, following, links = walked(successor, splitter)
+    attempt.expect_close(run.outputs["sublist"], sublist)
+    found = run.outputs["steps"]
+    if not (run.written["steps"] | (sublist < 0)).all():
+        attempt.expect_close(found, steps)
+    attempt.expect_close(np.where(sublist < 0, steps, found), steps, "steps")
+    attempt.expect_close(run.outputs["links"], links)
+    attempt.expect_close(run.outputs["following"], following)
+    attempt.expect_inputs_unchanged(run, ["successor", "splitters"])
+
+
+def expect_ranks_of_splitters(attempt: Attempt, lengths: Sequence[int]) -> None:
+    """Fails the check unless `rank_splitters` returns an array with the rank of each splitter."""
+    following, links = random_reduced_lists(attempt, lengths)
+    run = attempt.simulate(jump_request(following, links))
+    if not isinstance(run.returned, np.ndarray):
+        raise CheckFailed("rank_splitters returns nothing; it is to return the array that holds the ranks.")
+    attempt.expect_close(run.returned, ranks_of_sublists(following, links), "ranks")
+
+
+def expect_ranks(attempt: Attempt, successor: Array, rank: Array, *, simulate: bool = False) -> Run:
+    """Fails the check unless `rank_list` ranks every node and leaves `successor` as it was."""
+    run = attempt.run(ranking_request(successor), on="simulated" if simulate else "device")
+    attempt.expect_close(run.outputs["rank"], rank)
+    attempt.expect_inputs_unchanged(run)
+    return run
+
+
+def counted(attempt: Attempt) -> Run:
+    return attempt.simulate(ranking_request(random_lists(attempt, (COUNTED_NODES,))[0]))
+
+
+def expect_shared_walks(attempt: Attempt, run: Run) -> float:
+    """Fails the check where few threads, or few lanes of a warp, make most of the loads; the most loads of a warp."""
+    busy = busy_launches(run)
+    slowest, fewest = max(busy, key=loads_of_a_warp), min(busy, key=lanes_at_work)
+    loads, lanes = loads_of_a_warp(slowest), lanes_at_work(fewest)
+    attempt.record(loads_of_a_warp=loads, limit=LOADS_OF_A_WARP, lanes_at_work=lanes)
+    if loads > LOADS_OF_A_WARP:
+        raise CheckFailed(
+            f"A warp of `{slowest.kernel}` makes {loads:,.0f} loads one after the other, on average of its "
+            f"{slowest.counters.warps:,} warps; at most {LOADS_OF_A_WARP:,} asked for."
+        )
+    if lanes < LANES_AT_WORK:
+        raise CheckFailed(
+            f"Of the 32 lanes of a warp {lanes:.3g} are at work in `{fewest.kernel}`, on average: some thread walks "
+            f"alone. At least {LANES_AT_WORK:g} asked for."
+        )
+    return loads
+
+
+def busy_launches(run: Run) -> list[Launch]:
+    most = max(each.counters.global_load_requests for each in run.launches)
+    return [each for each in run.launches if each.counters.global_load_requests >= MATTERS * most]
+
+
+def loads_of_a_warp(launch: Launch) -> float:
+    return launch.counters.global_load_requests / launch.counters.warps
+
+
+def lanes_at_work(launch: Launch) -> float:
+    return launch.counters.threads_per_instruction
+
+
+# ---- part 1: walk the sublists ---------------------------------------------------------------------------------------
+
+
+@check(points=2)
+def walks_its_sublists(attempt: Attempt) -> None:
+    """Walks: in one list, each node learns its sublist and its steps, each sublist its links and what follows."""
+    successor, rank = random_lists(attempt, (24,))
+    order = np.argsort(-rank)  # the nodes along the list
+    expect_walks(attempt, successor, order[[0, 5, 6, 15]].astype(np.int32), block=4)  # a thread for each splitter
+
+
+@check(points=1, after=("walks_its_sublists",))
+def walks_inside_its_arrays(attempt: Attempt) -> None:
+    """Walks: threads without a splitter touch nothing, and no two threads meet at one node."""
+    successor, rank = random_lists(attempt, (26, 10))
+    run = attempt.simulate(walk_request(successor, every(successor, 2)), may_fault=True)
+    expect_none([h for h in run.hazards if h.severity == "error" or h.kind in OUTSIDE])
+
+
+@check(points=2, after=("walks_inside_its_arrays",))
+def walks_any_lists(attempt: Attempt) -> None:
+    """Walks: several lists are walked right, lists of one node, splitters at heads, at tails and side by side."""
+    for lengths, distance in (((1,), 1), ((2,), 1), ((5, 1, 1, 20, 2), 4), ((14, 3, 19), 8), ((36,), 1)):
+        successor, rank = random_lists(attempt, lengths)
+        tails = np.flatnonzero(rank == 0)[:2]
+        expect_walks(attempt, successor, every(successor, distance, *tails))
+
+
+# ---- part 2: rank the splitters --------------------------------------------------------------------------------------
+
+
+@check(points=2)
+def jumps_between_two_buffers(attempt: Attempt) -> None:
+    """Splitters: no round of jumping reads what the same round writes, or what nobody wrote."""
+    run = attempt.simulate(jump_request(*random_reduced_lists(attempt, (96,))), may_fault=True)
+    if run.fault is None and not run.launches:
+        raise CheckFailed("rank_splitters launches nothing.")
+    expect_none([h for h in run.hazards if h.kind == "race" and h.severity == "error"])
+    if run.fault is not None:
+        raise CheckFailed(str(run.fault), hazards=run.hazards)
+
+
+@check(points=3, after=("jumps_between_two_buffers",))
+def ranks_the_splitters(attempt: Attempt) -> None:
+    """Splitters: after enough rounds each has its rank, in the array that is returned; in one list or in several."""
+    for lengths in ((8,), (7,), (1,), (2,), (3,), (65,), (9, 1, 2, 30), (400,), (1500,)):
+        expect_ranks_of_splitters(attempt, lengths)
+
+
+# ---- part 3: add up, and the whole list ------------------------------------------------------------------------------
+
+
+@check(points=2)
+def adds_up(attempt: Attempt) -> None:
+    """Ranks: each node of a sublist gets its splitter's rank less its own steps."""
+    successor, rank = random_lists(attempt, (36,))
+    head = int(np.argmax(rank))
+    run = attempt.simulate(add_request(successor, every(successor, 6, head)))
+    attempt.expect_close(run.outputs["rank"], rank)
+
+
+@check(points=2, after=("adds_up",))
+def ranks_nodes_before_the_first_splitter(attempt: Attempt) -> None:
+    """Ranks: nodes ahead of the first splitter of their list get theirs as well, also where there is no splitter at all."""
+    for lengths in ((36,), (3, 1, 20, 2, 10)):
+        successor, rank = random_lists(attempt, lengths)
+        heads = np.flatnonzero(~np.isin(np.arange(len(successor)), successor[rank > 0]))
+        splitter = np.setdiff1d(every(successor, 8), heads).astype(np.int32)
+        run = attempt.simulate(add_request(successor, splitter), may_fault=True)
+        expect_none([h for h in run.hazards if h.kind in OUTSIDE])
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        attempt.expect_close(run.outputs["rank"], rank)
+
+
+STAGES = ("walks_any_lists", "ranks_the_splitters", "ranks_nodes_before_the_first_splitter")
+
+
+@check(points=2, after=STAGES)
+def ranks_one_list(attempt: Attempt) -> None:
+    """Ranks: rank_list ranks one list of any length, from one node to many, and reads nothing that nobody wrote."""
+    for length in (1, 2, 15, 16, 100, 777, 2048):
+        successor, rank = random_lists(attempt, (length,))
+        run = attempt.simulate(ranking_request(successor), may_fault=True)
+        expect_none([h for h in run.hazards if h.kind in (*OUTSIDE, *UNWRITTEN, "race") and h.severity == "error"])
+        if run.fault is not None:
+            raise CheckFailed(str(run.fault))
+        attempt.expect_close(run.outputs["rank"], rank)
+        attempt.expect_inputs_unchanged(run)
+
+
+@check(points=2, after=("ranks_one_list",))
+def ranks_any_lists(attempt: Attempt) -> None:
+    """Ranks: rank_list ranks several lists in one array, in any order in memory, and longer ones."""
+    for lengths in ((5, 1, 1, 300, 2, 40), (1,) * 50, (3000, 1000, 10, 1), (6000,)):
+        expect_ranks(attempt, *random_lists(attempt, lengths))
+    for recipe, order in ORDERS.items():
+        expect_ranks(attempt, *lists_along(attempt, order, (order.size,), recipe))
+
+
+# ---- part 4: counted work --------------------------------------------------------------------------------------------
+
+
+@check(points=1, after=("ranks_any_lists",))
+def shares_the_walking(attempt: Attempt) -> str:
+    """Counted work: many threads walk at the same time, none of them far."""
+    worst = expect_shared_walks(attempt, counted(attempt))
+    return f"At most {worst:,.0f} loads of a warp one after the other; {LOADS_OF_A_WARP:,} allowed."
+
+
+@check(points=2, after=("shares_the_walking",))
+def loads_in_proportion_to_the_list(attempt: Attempt) -> str:
+    """Counted work: a node costs a few loads, and not a few in each of log n rounds."""
+    counters = counted(attempt).counters
+    loads = counters.global_load_useful_bytes / 4 / COUNTED_NODES
+    attempt.record(loads_a_node=loads, limit=LOADS_A_NODE)
+    if loads > LOADS_A_NODE:
+        raise CheckFailed(
+            f"{loads:.3g} numbers loaded from global memory for each of {COUNTED_NODES:,} nodes; "
+            f"at most {LOADS_A_NODE:g} asked for."
+        )
+    return f"{loads:.3g} numbers loaded for each node; at most {LOADS_A_NODE:g} asked for."
+
+
+@check(points=1, after=("ranks_any_lists",))
+def stays_on_the_device(attempt: Attempt) -> None:
+    """Counted work: rank_list copies nothing to the host or from it, and works in the memory it is lent."""
+    run = attempt.simulate(ranking_request(random_lists(attempt, (1000,))[0]))
+    attempt.record(transfers=len(run.transfers), bytes=sum(each.size_bytes for each in run.transfers))
+    if run.transfers:
+        first = run.transfers[0]
+        raise CheckFailed(
+            f"{first.line}: {first.what}, {first.size_bytes:,} bytes. In one call rank_list asks {len(run.transfers)} times "
+            f"for copies, elements or new arrays, and none of these is needed."
+        )
+
+
+# ---- part 5: speed ---------------------------------------------------------------------------------------------------
+
+COUNTED_WORK = ("loads_in_proportion_to_the_list", "shares_the_walking", "stays_on_the_device")
+
+
+@check(points=3, after=COUNTED_WORK)
+def faster_than_pointer_jumping(attempt: Attempt) -> str:
+    """Speed: a list of a million nodes and more is ranked clearly faster than by pointer jumping on all of them."""
+    lists = [random_lists(attempt, (SPEED_NODES[attempt.source],)) for _ in range(2)]
+    requests = [ranking_request(successor) for successor, _ in lists]
+    known = {"work_limit": SPEED_WORK_LIMIT, "baseline_estimated_ns": BASELINE_ESTIMATED_NS}
+    requests = [replace(request, **known) for request in requests]
+
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        rank = next(r for s, r in lists if s is request.arguments["successor"])
+        attempt.expect_close(outputs["rank"], rank, "rank")
+
+    return attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)
+
+
+# ---- bonus: any order ------------------------------------------------------------------------------------------------
+
+
+@check(points=3, after=("ranks_any_lists", "shares_the_walking"), bonus=True)
+def no_order_makes_a_long_walk(attempt: Attempt) -> str:
+    """Bonus: walks stay short where a list visits the nodes by their reversed bits, however evenly splitters lie."""
+    order = in_bit_reversed_order(REVERSED_BITS)
+    recipe = f"np.array([int(f'{{i:0{REVERSED_BITS}b}}'[::-1], 2) for i in range({order.size})])"
+    successor, rank = lists_along(attempt, order, (order.size,), recipe)
+    run = attempt.simulate(ranking_request(successor))
+    attempt.expect_close(run.outputs["rank"], rank)
+    worst = expect_shared_walks(attempt, run)
+    return f"At most {worst:,.0f} loads of a warp one after the other."

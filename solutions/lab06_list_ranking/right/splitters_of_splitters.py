@@ -1,0 +1,141 @@
+# Recursion: the list of splitters is ranked by walks of its own, down to a list that jumping ranks in a few rounds.
+from numba import cuda
+
+THREADS = 256
+EVERY = 8
+FEW = 4096
+
+
+@cuda.jit
+def walk_sublists(successor, splitters, sublist, steps, following, links):
+    s = cuda.grid(1)
+    if s < splitters.size:
+        node = splitters[s]
+        steps[node] = 0
+        count = 0
+        after = successor[node]
+        while after != node and sublist[after] < 0:
+            count += 1
+            sublist[after] = s
+            steps[after] = count
+            node = after
+            after = successor[node]
+        if after == node:
+            following[s] = -1
+            links[s] = count
+        else:
+            following[s] = sublist[after]
+            links[s] = count + 1
+
+
+@cuda.jit
+def jump(following, links, new_following, new_links):
+    s = cuda.grid(1)
+    if s < following.size:
+        after = following[s]
+        if after < 0:
+            new_links[s] = links[s]
+            new_following[s] = after
+        else:
+            new_links[s] = links[s] + links[after]
+            new_following[s] = following[after]
+
+
+def rank_splitters(following, links, spare_following, spare_links):
+    m = following.size
+    blocks = (m + THREADS - 1) // THREADS
+    reach = 1
+    while reach < m:
+        jump[blocks, THREADS](following, links, spare_following, spare_links)
+        following, spare_following = spare_following, following
+        links, spare_links = spare_links, links
+        reach *= 2
+    return links
+
+
+@cuda.jit
+def add_up(successor, sublist, steps, splitter_rank, rank):
+    i = cuda.grid(1)
+    if i < rank.size:
+        node = i
+        walked = 0
+        while sublist[node] < 0 and successor[node] != node:
+            node = successor[node]
+            walked += 1
+        s = sublist[node]
+        if s < 0:
+            rank[i] = walked
+        elif walked > 0:
+            rank[i] = walked + splitter_rank[s]
+        else:
+            rank[i] = splitter_rank[s] - steps[i]
+
+
+@cuda.jit
+def choose(splitters, sublist):
+    i = cuda.grid(1)
+    if i < sublist.size:
+        if i % EVERY == 0:
+            splitters[i // EVERY] = i
+            sublist[i] = i // EVERY
+        else:
+            sublist[i] = -1
+
+
+@cuda.jit
+def walk_links(following, links, splitters, sublist, before, next_following, next_links):
+    t = cuda.grid(1)
+    if t < splitters.size:
+        s = splitters[t]
+        before[s] = 0
+        total = links[s]
+        after = following[s]
+        while after >= 0 and sublist[after] < 0:
+            sublist[after] = t
+            before[after] = total
+            total += links[after]
+            after = following[after]
+        next_links[t] = total
+        next_following[t] = sublist[after] if after >= 0 else -1
+
+
+@cuda.jit
+def add_links(following, links, sublist, before, splitter_rank, rank):
+    s = cuda.grid(1)
+    if s < rank.size:
+        at = s
+        total = 0
+        while at >= 0 and sublist[at] < 0:
+            total += links[at]
+            at = following[at]
+        if at >= 0:
+            total += splitter_rank[sublist[at]] - before[at]
+        rank[s] = total
+
+
+def rank_links(following, links, rank, rows, start):
+    """Ranks a reduced list; what this level needs lies in the rows from `start` on."""
+    m = following.size
+    if m <= FEW:
+        return rank_splitters(following, links, rows[5][start : start + m], rank)
+    k, end = (m + EVERY - 1) // EVERY, start + m
+    blocks, few = (m + THREADS - 1) // THREADS, (k + THREADS - 1) // THREADS
+    sublist, before = rows[5][start:end], rows[6][start:end]
+    splitters, shorter, longer, found = (rows[row][end : end + k] for row in (2, 3, 4, 7))
+    choose[blocks, THREADS](splitters, sublist)
+    walk_links[few, THREADS](following, links, splitters, sublist, before, shorter, longer)
+    splitter_rank = rank_links(shorter, longer, found, rows, end)
+    add_links[blocks, THREADS](following, links, sublist, before, splitter_rank, rank)
+    return rank
+
+
+def rank_list(successor, rank, scratch):
+    n = successor.size
+    m = (n + EVERY - 1) // EVERY
+    blocks, few = (n + THREADS - 1) // THREADS, (m + THREADS - 1) // THREADS
+    sublist, steps, splitters = scratch[0], scratch[1], scratch[2][:m]
+    following, links = scratch[3][:m], scratch[4][:m]
+    choose[blocks, THREADS](splitters, sublist)
+    walk_sublists[few, THREADS](successor, splitters, sublist, steps, following, links)
+    splitter_rank = rank_links(following, links, scratch[7][:m], scratch, 0)
+    add_up[blocks, THREADS](successor, sublist, steps, splitter_rank, rank)
