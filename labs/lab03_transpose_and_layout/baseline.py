@@ -36,6 +36,6 @@ def fall_kernel(points, dt):
         points[i, HEIGHT] += speed * dt
 
 
-def fall(points, dt, steps):
+def fall(points, scratch, dt, steps):
     for _ in range(steps):
         fall_kernel[math.ceil(points.shape[0] / THREADS), THREADS](points, np.float32(dt))

@@ -410,7 +410,8 @@ def indexed_as_structures(seen: FallEvidence) -> bool:
 @slip("lets_every_point_fall")
 def one_launch_for_all_steps(seen: FallEvidence) -> bool:
     """All is right, and other kernels would see nothing of the steps in between: launch fall_kernel once for each."""
-    return seen.attempt.wrong is None and seen.launches.count("fall_kernel") < seen.steps
+    arrived = seen.run.fault is None and seen.attempt.wrong is None
+    return arrived and seen.launches.count("fall_kernel") < seen.steps
 
 
 @slip("lets_every_point_fall")

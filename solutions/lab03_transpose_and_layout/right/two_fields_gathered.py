@@ -57,11 +57,10 @@ def scatter_kernel(gathered, points):
         points[i, SPEED] = gathered[1, i]
 
 
-def fall(points, dt, steps):
+def fall(points, scratch, dt, steps):
     count = points.shape[0]
     blocks = math.ceil(count / 256)
-    gathered = cuda.device_array((2, count), np.float32)
-    gather_kernel[blocks, 256](points, gathered)
+    gather_kernel[blocks, 256](points, scratch)
     for _ in range(steps):
-        fall_kernel[blocks, 256](gathered, np.float32(dt))
-    scatter_kernel[blocks, 256](gathered, points)
+        fall_kernel[blocks, 256](scratch, np.float32(dt))
+    scatter_kernel[blocks, 256](scratch, points)

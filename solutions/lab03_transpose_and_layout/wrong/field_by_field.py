@@ -56,13 +56,12 @@ def put_field_kernel(by_field, points, field):
         points[i, field] = by_field[field, i]
 
 
-def fall(points, dt, steps):
+def fall(points, scratch, dt, steps):
     count, fields = points.shape
     blocks = math.ceil(count / 256)
-    by_field = cuda.device_array((fields, count), np.float32)
     for field in range(fields):
-        take_field_kernel[blocks, 256](points, by_field, field)
+        take_field_kernel[blocks, 256](points, scratch, field)
     for _ in range(steps):
-        fall_kernel[blocks, 256](by_field, np.float32(dt))
+        fall_kernel[blocks, 256](scratch, np.float32(dt))
     for field in range(fields):
-        put_field_kernel[blocks, 256](by_field, points, field)
+        put_field_kernel[blocks, 256](scratch, points, field)

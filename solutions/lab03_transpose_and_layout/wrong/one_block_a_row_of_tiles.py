@@ -44,10 +44,9 @@ def fall_kernel(by_field, dt):
         by_field[HEIGHT, i] += speed * dt
 
 
-def fall(points, dt, steps):
-    count, fields = points.shape
-    by_field = cuda.device_array((fields, count), np.float32)
-    transpose(points, by_field)
+def fall(points, scratch, dt, steps):
+    count = points.shape[0]
+    transpose(points, scratch)
     for _ in range(steps):
-        fall_kernel[math.ceil(count / 256), 256](by_field, np.float32(dt))
-    transpose(by_field, points)
+        fall_kernel[math.ceil(count / 256), 256](scratch, np.float32(dt))
+    transpose(scratch, points)

@@ -55,9 +55,8 @@ def all_steps_kernel(by_field, dt, steps):
         by_field[SPEED, i] = speed
 
 
-def fall(points, dt, steps):
-    count, fields = points.shape
-    by_field = cuda.device_array((fields, count), np.float32)
-    transpose(points, by_field)
-    all_steps_kernel[math.ceil(count / 256), 256](by_field[HEIGHT], by_field[SPEED], np.float32(dt), steps)
-    transpose(by_field, points)
+def fall(points, scratch, dt, steps):
+    count = points.shape[0]
+    transpose(points, scratch)
+    all_steps_kernel[math.ceil(count / 256), 256](scratch, np.float32(dt), steps)
+    transpose(scratch, points)

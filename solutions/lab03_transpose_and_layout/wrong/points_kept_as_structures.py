@@ -42,7 +42,7 @@ def fall_kernel(points, dt):
         points[i, HEIGHT] += speed * dt
 
 
-def fall(points, dt, steps):
+def fall(points, scratch, dt, steps):
     count = points.shape[0]
     for _ in range(steps):
         fall_kernel[math.ceil(count / 256), 256](points, np.float32(dt))

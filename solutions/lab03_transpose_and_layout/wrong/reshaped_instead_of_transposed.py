@@ -42,7 +42,7 @@ def fall_kernel(by_field, dt):
         by_field[HEIGHT, i] += speed * dt
 
 
-def fall(points, dt, steps):
+def fall(points, scratch, dt, steps):
     count, fields = points.shape
     by_field = points.reshape((fields, count))
     for _ in range(steps):
