@@ -72,7 +72,7 @@ class Run:
     counters: Counters | None = None  # summed over launches; None on a real GPU
     lines: tuple[LineProfile, ...] = ()
     hazards: tuple[Hazard, ...] = ()
-    transfers: tuple[Transfer, ...] = ()  # what host code asked of the device's memory beside launches
+    transfers: tuple[Transfer, ...] = ()  # what host code asked of the device beside launches
     fault: KitError | None = None  # the student's: KernelFault or SubmissionError
     source: Source = "simulated"
     estimated_ns: float | None = None  # summed over launches

@@ -458,8 +458,8 @@ class HostInterpreter:
             return self.method(node, function, arguments, keywords)
         if isinstance(function, Reference):
             result = self.guarded(node, call_library, function, self.backend, arguments, keywords)
-            if is_on_device(result):
-                self.note(node, function.path.rpartition(".")[2], result.nbytes)
+            if is_on_device(result) or function.path == "numba.cuda.synchronize":
+                self.note(node, function.path.rpartition(".")[2], result.nbytes if is_on_device(result) else 0)
             return self.guarded(node, check_bits, result)
         raise self.fault(node, f"`{shown(node.func)}` is not a function.")
 
@@ -492,6 +492,8 @@ class HostInterpreter:
             raise self.fault(node, f"`.{method.name}` takes no `{sorted(unknown)[0]}` in a submission.")
         if method.name == "copy_to_host" or (method.name == "copy_to_device" and not any(map(is_on_device, arguments))):
             self.note(node, method.name, method.owner.nbytes)
+        elif method.name == "synchronize":
+            self.note(node, method.name, 0)
         if method.name == "copy_to_host" and self.backend is not None and not arguments:
             return self.backend.copy_to_host(method.owner)
         return self.guarded(node, getattr(method.owner, method.name), *arguments, **keywords)
@@ -526,7 +528,7 @@ class HostInterpreter:
             raise self.fault(node, f"`{shown(node)}` fails: {error}.") from None
 
     def note(self, node: ast.AST, what: str, size_bytes: int) -> None:
-        """Keeps account of what the device's memory was asked for beside launches."""
+        """Keeps account of what the device was asked for beside launches."""
         if self.backend is not None:
             self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node)))
 

@@ -1,4 +1,4 @@
-"""What host code of a submission asked of the device's memory beside launches: copies, single elements, new arrays."""
+"""What host code of a submission asked of the device beside launches: copies, single elements, new arrays, waiting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.errors import Line
 class Transfer:
     """One such request; on a GPU each makes the host wait, or sets memory aside, while a launch does neither.
 
-    `what` is the call by its name ("copy_to_host", "to_device", "device_array" ...) or "an element".
+    `what` is the call by its name ("copy_to_host", "to_device", "device_array", "synchronize" ...) or "an element".
     """
 
     what: str

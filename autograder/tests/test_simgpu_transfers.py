@@ -1,4 +1,4 @@
-"""What host code asks of the device's memory beside launches is kept account of, and lent memory is nobody's business."""
+"""What host code asks of the device beside launches is kept account of, and lent memory is nobody's business."""
 
 from __future__ import annotations
 
@@ -24,7 +24,12 @@ def launches_only(a, spare):
     part = a[:3].reshape(3)
     double[1, part.size](part)
     spare.copy_to_device(a)
+
+def waits(a, spare):
     cuda.synchronize()
+
+def waits_for_a_stream(a, spare):
+    cuda.default_stream().synchronize()
 
 def copies_back(a, spare):
     a.copy_to_host()
@@ -53,6 +58,8 @@ def passes_an_array(a, spare):
 """
 ASKED = {
     "launches_only": [],
+    "waits": [("synchronize", 0)],
+    "waits_for_a_stream": [("synchronize", 0)],
     "copies_back": [("copy_to_host", 32)],
     "copies_in": [("to_device", 32)],
     "fills": [("copy_to_device", 32)],

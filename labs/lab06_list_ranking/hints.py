@@ -242,6 +242,13 @@ def missing_guard(seen: Seen) -> bool:
     return bool(seen.found("out_of_bounds"))
 
 
+@misconception("walks_inside_its_arrays")
+def marks_again(seen: Seen) -> bool:
+    """A thread marks its own splitter in sublist once more, while another walk may be looking at that mark. It writes what
+    stands there already, so leave it out: then nobody writes what somebody else reads."""
+    return bool(seen.found("race")) and not seen.found("out_of_bounds") and seen.right("sublist", "following", "links")
+
+
 @misconception("walks_any_lists")
 def splitter_at_the_tail(seen: Seen) -> bool:
     """A splitter that is a tail itself takes a step although there is none to take: no links, and nothing follows. Look
@@ -511,6 +518,13 @@ def makes_arrays(seen: Seen) -> bool:
 def copies_to_the_device(seen: Seen) -> bool:
     """Values are sent from the host that a kernel could write by itself, without a copy."""
     return seen.asked_for("to_device", "copy_to_device", "an assignment", "a NumPy array as an argument")
+
+
+@misconception("stays_on_the_device")
+def waits_for_the_device(seen: Seen) -> bool:
+    """The host waits until the GPU is done, before it goes on. Launches of one stream follow each other anyway: a round
+    begins when the one before has ended, and the host can be several launches ahead."""
+    return seen.asked_for("synchronize")
 
 
 # ---- part 5: speed ---------------------------------------------------------------------------------------------------

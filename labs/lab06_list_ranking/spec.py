@@ -329,14 +329,14 @@ def loads_in_proportion_to_the_list(attempt: Attempt) -> str:
 
 @check(points=1, after=("ranks_any_lists",))
 def stays_on_the_device(attempt: Attempt) -> None:
-    """Counted work: rank_list copies nothing to the host or from it, and works in the memory it is lent."""
+    """Counted work: rank_list copies nothing, waits for nothing, and works in the memory that it is lent."""
     run = attempt.simulate(ranking_request(random_lists(attempt, (1000,))[0]))
     attempt.record(transfers=len(run.transfers), bytes=sum(each.size_bytes for each in run.transfers))
     if run.transfers:
         first = run.transfers[0]
         raise CheckFailed(
             f"{first.line}: {first.what}, {first.size_bytes:,} bytes. In one call rank_list asks {len(run.transfers)} times "
-            f"for copies, elements or new arrays, and none of these is needed."
+            f"for copies, elements, new arrays or to wait; none is needed."
         )
 
 
