@@ -112,6 +112,15 @@ class Evidence(observed.Evidence):
         return self.run.fault is None and not errors and self.run.outputs["sums"][0] == self.values.sum()
 
     @property
+    def asked_of_the_device(self) -> set[str]:
+        """What the host asked for beside launches."""
+        return {each.what for each in self.simulated.transfers}
+
+    @property
+    def copies_to_the_host(self) -> bool:
+        return bool({"copy_to_host", "an element"} & self.asked_of_the_device)
+
+    @property
     def most_blocks(self) -> int:
         """Blocks of the largest launch."""
         return max((int(np.prod(each.grid)) for each in self.run.launches), default=0)
@@ -131,7 +140,7 @@ def shown_sum(attempt: Attempt) -> RunRequest:
     """A sum of many ones, of which a block is carried out as far as it gets: it shows how the kernels were launched."""
     scratch, total = Uninitialised((SCRATCH,), np.float32), Uninitialised((1,), np.float32)
     arguments = {"values": np.ones(SHOWN, np.float32), "scratch": scratch, "total": total}
-    return RunRequest("total_sum", arguments, sample_blocks=1, work_limit=SHOWN_WORK)
+    return RunRequest("total_sum", arguments, sample_blocks=1, work_limit=SHOWN_WORK, scratch=("scratch",))
 
 
 misconception = recogniser(Evidence, shown_sum)
@@ -435,17 +444,33 @@ def whole_scratch(seen: Evidence) -> bool:
 
 
 @misconception("combines_every_block")
-def finished_on_the_host(seen: Evidence) -> bool:
-    """The sums are copied to the host and added up there. The copy makes the CPU wait for the GPU and takes longer than
-    the addition; a last launch of one block leaves the total where the next kernel can use it."""
-    return bool(seen.run.launches) and seen.run.fault is None and not seen.run.written["total"].any()
-
-
-@misconception("combines_every_block")
 def blocks_never_combined(seen: Evidence) -> bool:
     """The total is too small: the sums of some blocks are missing from it. Add up as many sums as blocks were launched,
     {seen.most_blocks} here, also where that is more than the last block has threads."""
     return seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
+
+
+@misconception("leaves_the_host_out")
+def finished_on_the_host(seen: Evidence) -> bool:
+    """The sums are copied to the host and added up there. The CPU then waits for the GPU, and copies for longer than a
+    launch takes. A last launch of one block adds them up where they are, and leaves the total where the next kernel
+    can use it."""
+    return seen.copies_to_the_host
+
+
+@misconception("leaves_the_host_out")
+def cleared_by_the_host(seen: Evidence) -> bool:
+    """The host sets the total to zero, and the GPU waits for these four bytes: on an H200 ten times as long as it takes to
+    add up sixteen million numbers, and more. Let a kernel do it, or store the total instead of adding to it."""
+    return bool({"an assignment", "copy_to_device"} & seen.asked_of_the_device) and not seen.copies_to_the_host
+
+
+@misconception("leaves_the_host_out")
+def array_of_its_own(seen: Evidence) -> bool:
+    """The host sets memory aside for the blocks' sums in every call, which takes longer than to add them up. `scratch` is
+    there for them."""
+    arrays = {"device_array", "device_array_like", "to_device"}
+    return bool(arrays & seen.asked_of_the_device) and not seen.copies_to_the_host
 
 
 @misconception("right_for_every_size")

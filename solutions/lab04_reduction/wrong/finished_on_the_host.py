@@ -1,4 +1,4 @@
-# fails: combines_every_block; hint: finished_on_the_host
+# fails: leaves_the_host_out; hint: finished_on_the_host
 import math
 
 from numba import cuda, float32
