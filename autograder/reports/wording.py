@@ -114,8 +114,9 @@ def pair_text(expected: Any, got: Any) -> tuple[str, str]:
 
 
 def index_text(array: str, index: tuple[int, ...]) -> str:
-    """An element as Python names it: `c[3, 4]`."""
-    return f"{clipped(one_line(array), 40)}[{', '.join(str(int(part)) for part in index)}]"
+    """An element as Python names it: `c[3, 4]`; a single number is no element, and has its name alone."""
+    name = clipped(one_line(array), 40)
+    return f"{name}[{', '.join(str(int(part)) for part in index)}]" if index else name
 
 
 _UNITS = (("_gb_per_s", "GB/s"), ("_bytes", "bytes"), ("_cycles", "cycles"), ("_percent", "%"))

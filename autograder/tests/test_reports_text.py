@@ -278,6 +278,8 @@ def test_a_flag_that_repeats_a_fault_is_told_once():
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (wording.index_text("c", (3, 4)), "c[3, 4]"),
+        (wording.index_text("the sum of all `sums`", ()), "the sum of all `sums`"),
         (wording.points_text(2.0), "2"),
         (wording.points_text(2.125), "2.12"),
         (wording.points_text(math.nan), "?"),
