@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import linecache
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -136,3 +138,95 @@ def in_two_halves(n: int, every: int) -> np.ndarray:
 def test_an_order_is_judged_by_its_longest_walk(order_for, outcome: str, words: str) -> None:
     reply = lesson06.ruinous_order(order_for)
     assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+NOTEBOOK = json.loads((NOTEBOOKS / "06_list_ranking.ipynb").read_text(encoding="utf-8"))
+PROSE = " ".join(
+    " ".join("".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "markdown").split()
+)
+MS = {int(size): times for size, times in H200["milliseconds"].items()}
+CPU, JUMPING, SUBLISTS, IN_ORDER = "one CPU core", "pointer jumping", "sublists", "one CPU core, list in order"
+ROUNDS = H200["rounds_ms"][str(2**22)]
+WRONG = {int(size): counts for size, counts in H200["wrong_ranks_in_place"].items()}
+WALKS = {int(size): kinds for size, kinds in H200["walks"].items()}
+SPACINGS = {int(every): each for every, each in H200["spacings"].items()}
+TOTAL = {every: each["ms"] + each["jumping_ms"] for every, each in SPACINGS.items()}
+NEAR = [every for every, ms in TOTAL.items() if ms < 1.15 * min(TOTAL.values())]
+HARMONIC_32 = sum(1 / each for each in range(1, 33))
+RANDOM, EQUAL = "random list, random splitters", "random list, equal walks"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"On an NVIDIA H200 it needs {MS[2**24][JUMPING]:.1f} ms for a list of {2**24:,} nodes",
+        f"one CPU core needs {MS[2**24][CPU] / 1000:.1f} seconds",
+        "**it does 24 times as much work**",
+        f"is {MS[2**24][JUMPING] / MS[2**24][SUBLISTS]:.1f} times as fast again",
+        f"takes **{MS[2**24][CPU] / MS[2**24][IN_ORDER]:.0f} times as long**",
+        f"right in {('no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight')[WRONG[2**14].count(0)]} tries",
+        f"it needs {ROUNDS[0]:.3f} ms for most rounds, {ROUNDS[-1]:.3f} ms for the last",
+        f"4,098 splitters are ranked in {math.ceil(math.log2(4098 - 1))} rounds",
+        "pointer jumping on a million nodes takes 20 rounds again",
+        f"all levels together are {100 * (sum(64.0**-level for level in range(5)) - 1):.1f} % more than the first",
+        f"the sum is {HARMONIC_32:.2f}",
+        f"e⁻⁴, {100 * math.exp(-4):.1f} %",
+        f"2²² nodes has {2**22 // 22:,} splitters, and 4 log₂N is {4 * 22}",
+        f"Three arrays of 2²² numbers have {3 * 4 * 2**22 // 2**20} MiB",
+        f"{4800 // 32} billion sectors",
+        f"262,145 walks side by side each want a line of 128 bytes of three arrays, {262_145 * 3 * 128 // 2**20} MiB",
+        f"from {min(NEAR)} to {max(NEAR)} nodes for each splitter make little difference",
+        f"the CPU needs {MS[2**26][CPU] / 1000:.1f} seconds, pointer jumping {MS[2**26][JUMPING]:.0f} ms",
+        f"sublists {MS[2**26][SUBLISTS]:.0f} ms",
+        f"{MS[2**26][CPU] / MS[2**26][JUMPING]:.0f} and {MS[2**26][CPU] / MS[2**26][SUBLISTS]:.0f} times as fast as the CPU",
+        f"about {1e9 / 32e6:.0f} ns a node. Here it is {1e6 * MS[2**26][SUBLISTS] / 2**26:.2f} ns",
+    ],
+)
+def test_the_lesson_says(sentence: str) -> None:
+    assert sentence in PROSE
+
+
+def test_words_for_numbers_hold() -> None:
+    assert 80 < 1e6 * MS[2**24][CPU] / 2**24 < 130, "about a hundred nanoseconds"
+    assert not any(WRONG[2**10]) and min(WRONG[2**22]) > 0.99 * 2**22, "right with a small list, wrong with a large one"
+    assert max(ROUNDS[:16]) < 1.02 * min(ROUNDS[:16]), "most rounds"
+    assert MS[2**16][CPU] < min(MS[2**16][JUMPING], MS[2**16][SUBLISTS]), "short lists are the CPU's"
+    assert MS[2**18][CPU] > max(MS[2**18][JUMPING], MS[2**18][SUBLISTS]), "they cross at some hundred thousand nodes"
+    assert min(MS, key=lambda size: MS[size][JUMPING] / size) == 2**22, "at its best with 2^22 nodes"
+    assert all(MS[size][SUBLISTS] < MS[size][JUMPING] for size in (2**22, 2**24, 2**26))
+    assert 12.5 < math.log(2**22 / 22) + lesson06.EULER < 13, "nearly 13 times the average"
+
+
+def test_what_limits_the_walks_is_what_the_lesson_says() -> None:
+    measurements = NOTEBOOKS.parent / "autograder" / "perfmodel" / "measurements" / "microbenchmarks.json"
+    rates = json.loads(measurements.read_text(encoding="utf-8"))["memory"]
+    memory = {
+        size: [2 * size / rates[f"{how} {place}, G sectors/s"] / 1e6 for how in ("gather from", "scatter to")]
+        for size, place in ((2**22, "16 MiB"), (2**24, "1 GiB"))
+    }
+    alone = {size: WALKS[size][RANDOM]["longest"] * H200["lone_walk_ns_a_node"][str(size)] / 1e6 for size in memory}
+    assert sum(memory[2**22]) < alone[2**22] < WALKS[2**22][RANDOM]["ms"], (
+        "the smaller list waits for its slowest thread"
+    )
+    assert alone[2**24] < 0.5 * sum(memory[2**24]), "the larger one does not"
+    assert abs(sum(memory[2**24]) / WALKS[2**24][RANDOM]["ms"] - 1) < 0.05, "within a twentieth"
+    assert memory[2**24][1] > 2 / 3 * sum(memory[2**24]), "more than two thirds of it are stores"
+    gains = {size: kinds[RANDOM]["ms"] / kinds[EQUAL]["ms"] for size, kinds in WALKS.items()}
+    assert gains[2**22] > 1.8 and gains[2**24] < 1.25, "equal walks: much for the smaller list, little for the larger"
+
+
+def test_the_lesson_counts_what_the_prose_says_of_it() -> None:
+    shown = {
+        cell["id"]: " ".join("".join(each.get("text") or each["data"]["text/plain"]) for each in cell["outputs"])
+        for cell in NOTEBOOK["cells"]
+        if cell["cell_type"] == "code"
+    }
+    jumped, walked = (
+        int(each.replace(",", "")) for each in re.findall(r"(?:rounds|walks) ([\d,]+\d)", shown["walk-counted"])
+    )
+    assert 9 < jumped / walked < 10, "almost ten times fewer"
+    assert 2_450_000 < jumped < 2_550_000, "about 2.5 million sectors"
+    lanes = float(re.search(r"instruction: ([\d.]+) of 32", shown["walk-lines"])[1])
+    assert round(lanes) == 8
+    largest = re.search(r"N = 2\^22: warps ([\d.]+) on average, longest of all (\d+)", shown["longest-simulated"])
+    assert float(largest[1]) == pytest.approx(88, rel=0.02) and int(largest[2]) == pytest.approx(280, rel=0.05)
