@@ -125,6 +125,12 @@ class HistogramEvidence(Evidence):
         return tuple(each for each in self.found("race") if each.severity == "error" and each.space == space)
 
     @property
+    def no_shared_memory_left(self) -> bool:
+        """Whether the run ended because a block was to have more shared memory than there is."""
+        message = self.run.fault.message if self.run.fault else ""
+        return "shared arrays of a block take" in message or "bytes of dynamic shared memory" in message
+
+    @property
     def reads_unset_copy(self) -> bool:
         """Whether something is read from shared memory that nobody wrote."""
         return any(each.space == "shared" for each in self.found("uninitialised_read"))

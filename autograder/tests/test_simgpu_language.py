@@ -290,6 +290,21 @@ def test_dynamic_shared_memory():
     out = zeros()
     reverse[1, 8, 0, 64](out)
     assert out.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    reverse[1, 8, 0, 48 * 1024](out)
+    with pytest.raises(KernelFault, match="52,000 bytes of dynamic shared memory"):  # as an H200 refused it
+        reverse[1, 8, 0, 52_000](out)
+
+
+def test_static_and_dynamic_shared_memory_share_one_limit():
+    @cuda.jit
+    def both(out):
+        fixed = cuda.shared.array(1024, np.int64)
+        fixed[cuda.threadIdx.x] = 1
+        out[cuda.threadIdx.x] = fixed[cuda.threadIdx.x]
+
+    both[1, 8, 0, 40 * 1024](zeros())
+    with pytest.raises(KernelFault, match="take 49,160 bytes"):
+        both[1, 8, 0, 40 * 1024 + 8](zeros())
 
 
 @gives(zeros(), expected=[0, 1, 3, 6, 10, 15, 21, 28])

@@ -58,7 +58,7 @@ def shape_not_constant(seen: Evidence) -> bool:
 def too_much_shared_memory(seen: Evidence) -> bool:
     """The private copy is larger than a block's share of the memory on the chip. It needs one int32 for each bin of the
     result, 4 KiB for 1,024 of them, and not one for each item."""
-    return seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
+    return seen.no_shared_memory_left
 
 
 @misconception("counts_every_item")
@@ -421,8 +421,7 @@ def few_blocks(seen: Evidence) -> bool:
 def no_room_for_the_copy(seen: Evidence) -> bool:
     """A block's copy has room for fewer than {seen.bins:,} bins. Share them out: a block counts one range of the bins, and
     another block, or another launch, the next. Or give up copies where there are too many bins for one."""
-    full = seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
-    return full or seen.strays("copy")
+    return seen.no_shared_memory_left or seen.strays("copy")
 
 
 @misconception("skew_meets_more_bins")
