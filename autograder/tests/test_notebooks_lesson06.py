@@ -153,6 +153,8 @@ SPACINGS = {int(every): each for every, each in H200["spacings"].items()}
 TOTAL = {every: each["ms"] + each["jumping_ms"] for every, each in SPACINGS.items()}
 NEAR = [every for every, ms in TOTAL.items() if ms < 1.15 * min(TOTAL.values())]
 HARMONIC_32 = sum(1 / each for each in range(1, 33))
+MEASUREMENTS = NOTEBOOKS.parent / "autograder" / "perfmodel" / "measurements"
+MICRO = json.loads((MEASUREMENTS / "microbenchmarks.json").read_text(encoding="utf-8"))
 RANDOM, EQUAL = "random list, random splitters", "random list, equal walks"
 
 
@@ -194,12 +196,13 @@ def test_words_for_numbers_hold() -> None:
     assert MS[2**18][CPU] > max(MS[2**18][JUMPING], MS[2**18][SUBLISTS]), "they cross at some hundred thousand nodes"
     assert min(MS, key=lambda size: MS[size][JUMPING] / size) == 2**22, "at its best with 2^22 nodes"
     assert all(MS[size][SUBLISTS] < MS[size][JUMPING] for size in (2**22, 2**24, 2**26))
+    now = MICRO["latency in cycles"]["DRAM load"]
+    assert 690 < now < 710 and round(1 / MICRO["clock_ghz"], 2) == 0.51 and round(1 / 1.296, 2) == 0.77
     assert 12.5 < math.log(2**22 / 22) + lesson06.EULER < 13, "nearly 13 times the average"
 
 
 def test_what_limits_the_walks_is_what_the_lesson_says() -> None:
-    measurements = NOTEBOOKS.parent / "autograder" / "perfmodel" / "measurements" / "microbenchmarks.json"
-    rates = json.loads(measurements.read_text(encoding="utf-8"))["memory"]
+    rates = MICRO["memory"]
     memory = {
         size: [2 * size / rates[f"{how} {place}, G sectors/s"] / 1e6 for how in ("gather from", "scatter to")]
         for size, place in ((2**22, "16 MiB"), (2**24, "1 GiB"))
