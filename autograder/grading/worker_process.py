@@ -5,6 +5,7 @@ It never executes a student's Python: the text is parsed into a `Program` and th
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -70,6 +71,9 @@ def main() -> None:
             send(answers, Reply(out_of_memory=True))
         except Exception as problem:  # an answer that cannot be written down
             send(answers, Reply(error=_as_fault(problem), details=traceback.format_exc()))
+        if isinstance(job, CompareJob):  # cycles of references keep its arrays, which would count against the next one
+            del reply
+            gc.collect()
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:

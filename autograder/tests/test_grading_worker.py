@@ -201,3 +201,11 @@ def test_a_submission_named_like_a_module_is_not_imported_by_the_worker(tmp_path
     with Worker(DEVICE) as worker:
         worker.read(tmp_path / "ann.py")
     assert not (tmp_path / "executed").exists()
+
+
+@pytest.mark.skipif(not LINUX, reason="limits of memory are Linux's")
+def test_what_one_comparison_needed_does_not_count_against_the_next(submission):
+    request = RunRequest("host", {"a": np.zeros(1 << 22, np.int32)})
+    with Worker("simulated", Limits(memory_bytes=5 << 28)) as worker:  # room for two, and for what the process takes
+        worker.read(submission, baseline=submission)
+        assert [str(worker.compare([request], 1.0).fault or "") for _ in range(12)] == [""] * 12
