@@ -203,7 +203,7 @@ def printed(name: str) -> str:
         f"the night sky {WEIGHTED['night sky'] / PRIVATE['night sky']:.1f} times",
         f"{FEW['night sky'] / WITH_RUNS['night sky']:.0f} times for the night sky",
         f"{FEW['one value'] / WITH_RUNS['one value']:.0f} times for one value",
-        f"a multiprocessor has {GPU.shared_bytes // 1024} KiB",
+        f"at most 48 KiB of shared memory (of the {GPU.shared_bytes // 1024} that a multiprocessor has)",
         f"take {UNIFORM_BINS['no copies']['256'] / UNIFORM_BINS['no copies']['1048576']:.0f} times less than 256",
         f"take {FIRST_BINS['1048576']:.2f} ms",
         f"{ZIPF_BINS['no copies']['1048576'] / FIRST_BINS['1048576']:.0f} times less than no copies",
@@ -224,7 +224,7 @@ def test_lesson_5_s_words_for_measured_times_hold() -> None:
     assert MS["copies in global memory"]["uniform"] > 2 * PRIVATE["uniform"], "and nearness the rest"
     assert all(MS["privatized, contiguous"][name] > PRIVATE[name] for name in PRIVATE), "interleaved was faster"
     assert max(PRIVATE.values()) < 1.25 * min(PRIVATE.values()), "robust against skew"
-    assert sum(MS["runs, interleaved"].values()) > 0.97 * sum(PRIVATE.values()), "nothing is gained"
+    assert all(MS["runs, interleaved"][name] > 0.97 * PRIVATE[name] for name in PRIVATE), "nothing is gained"
     assert WITH_RUNS["uniform"] > 0.98 * FEW["uniform"], "not at all for uniform items"
     assert H200["instructions"] == {"adds 1": "ATOMS.POPC.INC.32", "adds an argument": "ATOMS.ADD"}
     assert max(FIRST_BINS.values()) < 1.25 * min(FIRST_BINS.values()), "whether 8,192 bins or a million"
