@@ -56,14 +56,25 @@ class Evidence(observed.Evidence):
         """Whether the wrong sum is exactly that of these values (whole numbers: nothing is rounded)."""
         return self.got is not None and self.got == float(values.sum())
 
+    def lying(self, space: str, *kinds: str) -> tuple[Hazard, ...]:
+        """Hazards of these kinds on arrays in this memory."""
+        found = (each for kind in kinds for each in self.found(kind) if each.severity == "error")
+        return tuple(each for each in found if each.space == space)
+
     @cached_property
     def races(self) -> tuple[Hazard, ...]:
-        return tuple(each for each in self.found("race") if each.severity == "error")
+        """Races on arrays that all blocks see."""
+        return self.lying("global", "race")
+
+    @cached_property
+    def shared_races(self) -> tuple[Hazard, ...]:
+        """Races on the block's own arrays."""
+        return self.lying("shared", "race")
 
     @property
-    def shared_races(self) -> tuple[Hazard, ...]:
-        """Races on the block's own arrays, not on those that it was given."""
-        return tuple(each for each in self.races if each.array not in ("values", "sums", "scratch", "total"))
+    def unset(self) -> set[tuple[int, ...] | None]:
+        """Places in global memory that were read and never written."""
+        return {each.index for each in self.lying("global", "uninitialised_read")}
 
     @property
     def races_within_warps(self) -> bool:
@@ -77,6 +88,16 @@ class Evidence(observed.Evidence):
     def races_in_one_line(self) -> bool:
         """Whether a line races with itself: one step of the tree with another, or with the same step."""
         return any(each.line == each.other_line for each in self.shared_races)
+
+    @property
+    def races_of_one_line(self) -> bool:
+        """Whether blocks' threads race in one line, as where they load, add and store."""
+        return any(each.line == each.other_line for each in self.races)
+
+    @property
+    def races_with_atomics(self) -> bool:
+        """Whether an atomic is one side of a race between blocks."""
+        return any("updates" in each.message for each in self.races)
 
     @property
     def barriers(self) -> float:
@@ -187,14 +208,14 @@ def sum_never_stored(seen: Evidence) -> bool:
 def adds_to_what_was_there(seen: Evidence) -> bool:
     """The block adds its sum to sums[cuda.blockIdx.x], which holds whatever was in that memory before. Store the sum: no
     other block uses that place."""
-    return bool(seen.found("uninitialised_read", "sums"))
+    return bool(seen.unset)
 
 
 @misconception("right_on_a_full_block")
 def beyond_the_threads(seen: Evidence) -> bool:
     """Threads add elements of the shared array that no thread has stored: a stride reaches beyond the last thread. With
     {seen.n} threads the first stride is half of that."""
-    return any(each.array != "sums" for each in (*seen.found("uninitialised_read"), *seen.found("out_of_bounds")))
+    return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
 
 
 @misconception("right_on_a_full_block")
@@ -247,7 +268,7 @@ def barrier_missing_before_the_tree(seen: Evidence) -> bool:
 def reads_past_the_end(seen: Evidence) -> bool:
     """A thread without an element loads one all the same, from behind the end of `values`. Compare the index with
     values.size first; the thread still has a place in the shared array, which takes a zero."""
-    return bool(seen.found("out_of_bounds", "values"))
+    return bool(seen.lying("global", "out_of_bounds"))
 
 
 @misconception("right_when_elements_run_short")
@@ -270,8 +291,7 @@ def gaps_in_the_tile(seen: Evidence) -> bool:
 def tile_too_short(seen: Evidence) -> bool:
     """The shared array is shorter than a wide block: one of {seen.block[0]} threads stores beyond its end. Make it as long
     as the widest block needs it, 1,024 elements; a narrow block then uses a part."""
-    outside = any(each.array not in ("values", "sums") for each in seen.found("out_of_bounds"))
-    return outside and seen.block_of(256, 256).is_right
+    return bool(seen.lying("shared", "out_of_bounds")) and seen.block_of(256, 256).is_right
 
 
 @misconception("right_for_blocks_of_any_width")
@@ -368,7 +388,7 @@ def strides_overlap(seen: Evidence) -> bool:
 def one_place_for_all_blocks(seen: Evidence) -> bool:
     """All blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
     sums[cuda.blockIdx.x]."""
-    return any(each.array == "sums" for each in seen.races)
+    return bool(seen.races)
 
 
 @misconception("right_with_many_blocks")
@@ -404,29 +424,28 @@ def blocks_do_not_wait(seen: Evidence) -> bool:
     """One block adds up what the others have stored, in the same launch, and nothing makes it wait for them:
     cuda.syncthreads() is for the threads of one block. The end of a launch is what all blocks wait for: launch once
     more."""
-    return any(each.array not in ("total", "values") for each in seen.races)
+    return bool(seen.races) and not seen.races_of_one_line and not seen.races_with_atomics
 
 
 @misconception("combines_every_block")
 def lost_update(seen: Evidence) -> bool:
     """Many threads do total[0] += ..., which is a load, an addition and a store: what another thread adds in between is
     lost. Use cuda.atomic.add(total, 0, ...), or let one block add up the sums in a second launch."""
-    return any(each.array == "total" and each.line == each.other_line for each in seen.races)
+    return seen.races_of_one_line
 
 
 @misconception("combines_every_block")
 def cleared_while_others_add(seen: Evidence) -> bool:
     """One thread sets the total to zero while threads of other blocks already add to it, and no barrier holds those back.
     Clear it in a launch of its own, before."""
-    on_total = [each for each in seen.races if each.array == "total"]
-    return bool(on_total) and all(each.line != each.other_line for each in on_total)
+    return seen.races_with_atomics and not seen.races_of_one_line
 
 
 @misconception("combines_every_block")
 def total_not_cleared(seen: Evidence) -> bool:
     """The sums are added to whatever `total` held before. Set it to zero first, in a launch of its own; or store the
     total instead of adding to it."""
-    return bool(seen.found("uninitialised_read", "total"))
+    return seen.unset == {(0,)}
 
 
 @misconception("combines_every_block")
@@ -440,7 +459,7 @@ def more_sums_than_places(seen: Evidence) -> bool:
 def whole_scratch(seen: Evidence) -> bool:
     """The last launch adds up all of `scratch`, of which only the first part holds sums of blocks; the rest is whatever was
     there before. Hand it as many elements as there were blocks: scratch[:blocks]."""
-    return bool(seen.found("uninitialised_read")) and not seen.found("uninitialised_read", "total") and not seen.races
+    return bool(seen.unset - {(0,)}) and not seen.races
 
 
 @misconception("combines_every_block")
