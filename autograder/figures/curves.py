@@ -54,7 +54,7 @@ def curves(
     ends: list[tuple[float, str, str]] = []
     for at, line in enumerate(lines):
         colour = line.colour or SERIES[at % len(SERIES)]
-        _draw_line(canvas, frame, line, colour)
+        _draw_line(canvas, frame, line, colour, scale)
         ends.append((frame.y(line.points[-1][1]), line.name, colour))
     _name_ends(canvas, ends, left + frame.width + 14, least)
     right = left + frame.width + 14 + max(text_width(name, least) for name in names) + MARGIN + 16
@@ -103,14 +103,14 @@ def _draw_frame(
     canvas.text(middle, bottom + 2.4 * least + 10, x_axis, size=least, anchor="middle")
 
 
-def _draw_line(canvas: Canvas, frame: _Frame, line: Curve, colour: str) -> None:
+def _draw_line(canvas: Canvas, frame: _Frame, line: Curve, colour: str, scale: float) -> None:
     places = [(frame.x(x), frame.y(y)) for x, y in line.points]
     for (low, high), (x, _) in zip(line.spread, places, strict=False):
-        canvas.line(x, frame.y(low), x, frame.y(high), colour, 1.2)
+        canvas.line(x, frame.y(low), x, frame.y(high), colour, 1.2 * scale)
     for one, other in zip(places, places[1:], strict=False):
-        canvas.line(*one, *other, colour, 1.6, "6 4" if line.theory else "")
+        canvas.line(*one, *other, colour, 1.6 * scale, "6 4" if line.theory else "")
     for x, y in () if line.theory else places:
-        canvas.circle(x, y, 4, colour, INK)
+        canvas.circle(x, y, 4 * scale, colour, INK)
 
 
 def _name_ends(canvas: Canvas, ends: Sequence[tuple[float, str, str]], x: float, least: int) -> None:
