@@ -30,17 +30,10 @@ def queues(panels: Mapping[str, Access], *, title: str, names: Mapping[int, str]
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
     y, alts = 44.0, []
     for name, sectors in touched.items():
-        elements = {
-            sector * (SECTOR_BYTES // panels[name].itemsize) + element: lanes
-            for sector, held in sectors.items()
-            for element, lanes in held.items()
-        }
-        longest = max(map(len, elements.values()))
-        cost = atomic_sectors(panels[name])
-        addresses = "1 address" if len(elements) == 1 else f"{len(elements)} addresses"
-        said = (
-            f"{addresses} in {plural(len(sectors), 'sector')}, at most {plural(longest, 'lane')} on one: costs {cost}"
-        )
+        lanes = [len(each) for held in sectors.values() for each in held.values()]
+        longest, cost = max(lanes), atomic_sectors(panels[name])
+        said = "1 address" if len(lanes) == 1 else f"{len(lanes)} addresses"
+        said += f" in {plural(len(sectors), 'sector')}, at most {plural(longest, 'lane')} on one: costs {cost}"
         canvas.text(MARGIN, y + 16, name, bold=True)
         canvas.text(MARGIN + _WIDTH, y + 16, said, anchor="end")
         y = _panel(canvas, y + 30, panels[name], sectors, longest, names or {})
@@ -69,12 +62,7 @@ def _panel(
         for element, lanes in held.items():
             counts = len(lanes) == most and not counted
             counted |= counts
-            for place, lane in enumerate(lanes):
-                fill = _COUNTS if counts else PALE_BLUE
-                canvas.rectangle(x, floor - (place + 1) * high, wide, high, fill, INK, 0.6)
-                if min(wide, high) >= _LEAST and wide >= text_width("00", SMALL):
-                    middle = floor - (place + 0.5) * high + 4
-                    canvas.text(x + wide / 2, middle, f"{lane}", size=SMALL, anchor="middle", fill=ink_on(fill))
+            _queue(canvas, (x, floor), (wide, high), lanes, _COUNTS if counts else PALE_BLUE)
             index = sector * each_sector + element
             canvas.rectangle(x, floor, wide, 22, IDLE, LINE, 0.6)
             words = names.get(index, f"{index}")
@@ -86,3 +74,16 @@ def _panel(
             canvas.text((start + x) / 2, floor + 43, f"{most}", size=SMALL, anchor="middle", bold=True)
         x += gap
     return floor + 54
+
+
+def _queue(
+    canvas: Canvas, foot: tuple[float, float], cell: tuple[float, float], lanes: Sequence[int], fill: str
+) -> None:
+    """One cell a lane, upwards from `foot`; with the lane's number where it fits."""
+    (x, floor), (wide, high) = foot, cell
+    numbered = min(wide, high) >= _LEAST and wide >= text_width("00", SMALL)
+    for place, lane in enumerate(lanes):
+        canvas.rectangle(x, floor - (place + 1) * high, wide, high, fill, INK, 0.6)
+        if numbered:
+            middle = floor - (place + 0.5) * high + 4
+            canvas.text(x + wide / 2, middle, f"{lane}", size=SMALL, anchor="middle", fill=ink_on(fill))
