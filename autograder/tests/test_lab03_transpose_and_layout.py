@@ -14,6 +14,7 @@ from nbclient import NotebookClient
 
 from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading.grade import check_submission
+from autograder.grading.known_answers import table
 from autograder.grading.labs import load_lab, spec_of
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
@@ -23,6 +24,7 @@ from autograder.tests.known_answers import DEVICES, failed_checks, hints, promis
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab03_transpose_and_layout"
+CALIBRATION = SOLUTIONS / "calibration"
 WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
 RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
 LAB = load_lab("lab03_transpose_and_layout")
@@ -138,6 +140,18 @@ def test_a_wrong_transpose_in_place_costs_the_bonus_alone_and_says_why(name: str
     assert [each.name for each in result.checks[-1].hints] == [hint] * bool(hint), report(result)
 
 
+def test_steps_left_out_where_they_are_timed_earn_nothing_for_speed(tmp_path: Path) -> None:
+    code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
+    shortened = code.replace("range(steps)", "range(steps if count < 100_000 else 1)")
+    assert shortened != code
+    path = tmp_path / "stops_early.py"
+    path.write_text(shortened, encoding="utf-8")
+    with Worker("simulated") as running:
+        result = check_submission(LAB, path, worker=running)
+    assert failed_checks(result) == {"faster_over_many_steps"}, report(result)
+    assert next(each for each in result.checks if each.name == "faster_over_many_steps").points == 0
+
+
 def test_every_check_is_failed_by_some_wrong_answer() -> None:
     required = {each.name for each in LAB.checks if not each.bonus}
     assert set().union(*(promised(path)[0] for path in WRONG)) == required
@@ -146,6 +160,11 @@ def test_every_check_is_failed_by_some_wrong_answer() -> None:
 def test_every_hint_is_given_to_some_wrong_answer() -> None:
     given = {promised(path)[1] for path in WRONG} | {hint for _, hint in WRONG_IN_PLACE.values() if hint}
     assert given == {each.name for each in LAB.hints}
+
+
+def fall_request(points: np.ndarray, steps: int) -> RunRequest:
+    scratch = Uninitialised(points.shape[::-1], np.float32)
+    return RunRequest("fall", {"points": points, "scratch": scratch, "dt": 0.01, "steps": steps})
 
 
 def baseline(request: RunRequest) -> Run:
@@ -160,7 +179,7 @@ def test_the_baseline_transposes_right_and_without_any_tile() -> None:
 
 def test_the_baseline_lets_points_fall_as_they_lie_a_sector_for_each() -> None:
     points = np.random.default_rng(1).uniform(-1, 1, (256, SPEC.FIELDS)).astype(np.float32)
-    request = RunRequest("fall", {"points": points, "dt": 0.01, "steps": 3})
+    request = fall_request(points, steps=3)
     run = baseline(request)
     assert np.allclose(run.outputs["points"], SPEC.fallen(request)[0], atol=1e-5)
     assert run.counters.global_load_sectors_per_request == 32
@@ -172,8 +191,44 @@ def test_the_expected_fall_is_that_of_its_steps_one_by_one() -> None:
     for _ in range(7):
         moved[:, SPEC.SPEED] -= SPEC.GRAVITY * 0.01
         moved[:, SPEC.HEIGHT] += moved[:, SPEC.SPEED] * 0.01
-    request = RunRequest("fall", {"points": points, "dt": 0.01, "steps": 7})
-    np.testing.assert_allclose(SPEC.fallen(request)[0], moved, rtol=1e-12)
+    np.testing.assert_allclose(SPEC.fallen(fall_request(points, steps=7))[0], moved, rtol=1e-12)
+
+
+CALIBRATIONS = {
+    source: json.loads((CALIBRATION / f"{name}.json").read_text(encoding="utf-8"))
+    for source, name in (("measured", "h200"), ("simulated", "simulated"))
+    if (CALIBRATION / f"{name}.json").is_file()
+}
+THRESHOLDS = {"faster_than_the_first_transpose": SPEC.SPEEDUP, "faster_over_many_steps": SPEC.FALL_SPEEDUP}
+
+
+@pytest.mark.parametrize("source", CALIBRATIONS)
+def test_every_known_answer_was_given_its_verdict(source: str) -> None:
+    found = CALIBRATIONS[source]
+    assert found["source"] == source
+    assert set(found["verdicts"]) == {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
+    for path in (*RIGHT, *WRONG):
+        checks, hint = promised(path) if path in WRONG else (set(), None)
+        verdict = found["verdicts"][f"{path.parent.name}/{path.stem}"]
+        assert set(verdict["failed"]) == checks and set(verdict["hints"]) == {hint} - {None}, path.name
+    assert not found["verdicts"]["solution"]["failed"]
+
+
+def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
+    measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
+    for name in measured:
+        assert measured[name] == simulated[name], name
+    assert table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", CALIBRATIONS)
+@pytest.mark.parametrize("check", THRESHOLDS)
+def test_the_threshold_lies_clear_of_every_answer(check: str, source: str) -> None:
+    ratios = {name: each["ratio"] for name, each in CALIBRATIONS[source]["ratios"][check].items()}
+    right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
+    too_slow = [ratios[f"wrong/{path.stem}"] for path in WRONG if check in promised(path)[0]]
+    assert len(right) > 5 and too_slow
+    assert max(too_slow) * 1.05 < THRESHOLDS[check] < min(right) / 1.05
 
 
 def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:

@@ -43,6 +43,7 @@ LAYOUT_MOVED_OVER_NEEDED = 1.25
 
 FALL_SPEEDUP = 1.5
 FALL_NO_POINTS_AT = 1.0
+LEAST_DONE = 0.9  # of the steps, judged by what sampled blocks store
 FALL_POINTS = 2**19
 FALL_STEPS = 100
 
@@ -348,7 +349,20 @@ def faster_over_many_steps(attempt: Attempt) -> str:
         ):  # slower, and says which element is wrong
             expect_fallen(attempt, request, outputs["points"])
 
-    return attempt.speedup(requests, threshold=FALL_SPEEDUP, no_points_at=FALL_NO_POINTS_AT, verify=verify)
+    line = attempt.speedup(requests, threshold=FALL_SPEEDUP, no_points_at=FALL_NO_POINTS_AT, verify=verify)
+    sampled = attempt.comparison.sampled
+    if sampled is not None and (done := steps_taken(sampled)) < LEAST_DONE:
+        raise CheckFailed(
+            f"Only {done:.0%} of the steps are taken for this many points: speed counts where all the work is done.",
+            earned=0,
+        )
+    return line
+
+
+def steps_taken(run: Run) -> float:
+    """What share of the timed steps is stored, two float32 for each point and step, as sampled blocks show it."""
+    steps = [launch.counters for launch in run.launches if launch.kernel == "fall_kernel"]
+    return sum(each.global_store_useful_bytes for each in steps) / (8 * FALL_POINTS * FALL_STEPS)
 
 
 # ---- bonus: in place -------------------------------------------------------------------------------------------------
