@@ -89,7 +89,7 @@ class Comparison:
     source: Source
     baseline_ns: float
     submission_ns: float
-    outputs: Sequence[Mapping[str, np.ndarray]] = ()  # of every timed call of the submission, for the grader to check
+    outputs: Sequence[Mapping[str, np.ndarray]] = ()  # every different one of the timed calls, for the grader to check
     request_of_output: Sequence[int] = ()  # which of the requests each of `outputs` belongs to
     sampled: Run | None = None  # the submission's run where only some of its blocks were carried out: partial outputs
     fault: KitError | None = None

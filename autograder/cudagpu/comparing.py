@@ -8,7 +8,7 @@ with a device-wide synchronisation; the ratio of each round, with a bootstrap in
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -87,7 +87,9 @@ class Contest:
         second, third = self._call(self.submission), self._call(self.submission)
         last = self._call(self.baseline)
         self.clocks.read()
-        self.calls += [second, third]
+        for call in (second, third):
+            call.outputs = self._kept(call.outputs, call.request)
+            self.calls.append(call)
         self.rounds.append(timing.Round((first.ns, last.ns), (second.ns, third.ns)))
 
     def _call(self, program: Program) -> Call:
@@ -124,6 +126,11 @@ class Contest:
         outputs, _, hazards = gather(session, request, handles)
         return Call(ns, events_ns, wall_ns, outputs, which, not hazards)
 
+    def _kept(self, outputs: dict[str, np.ndarray], request: int) -> dict[str, np.ndarray]:
+        """These outputs, or those of an earlier call that left the same bytes: they need not be sent and checked again."""
+        same = (each.outputs for each in self.calls if each.request == request and _same_bytes(each.outputs, outputs))
+        return next(same, outputs)
+
     def _comparison(self, interval: timing.Interval, threshold: float | None) -> Comparison:
         baseline_ns = float(np.median([each for one in self.rounds for each in one.baseline_ns]))
         submission_ns = float(np.median([each for one in self.rounds for each in one.submission_ns]))
@@ -133,6 +140,7 @@ class Contest:
         found = timing.flags(interval, threshold, fastest, floor_ns, self.disagreements, self.clocks.throttled)
         if not all(call.guards_intact for call in self.calls):
             found += ("wrote outside its arrays",)
+        distinct = {id(call.outputs): call for call in self.calls}.values()
         return Comparison(
             ratio=interval.ratio,
             low=interval.low,
@@ -140,8 +148,8 @@ class Contest:
             source="measured",
             baseline_ns=baseline_ns,
             submission_ns=submission_ns,
-            outputs=tuple(call.outputs for call in self.calls),
-            request_of_output=tuple(call.request for call in self.calls),
+            outputs=tuple(call.outputs for call in distinct),
+            request_of_output=tuple(call.request for call in distinct),
             flags=found,
             rounds=tuple(each.ratio for each in self.rounds),
             notes={"rounds": len(self.rounds), "floor_ns": floor_ns, "gpu": self.device.name} | self.clocks.notes(),
@@ -152,3 +160,12 @@ class Contest:
             raise GraderFault(f"The lab's baseline failed on the GPU: {problem}")
         nan = float("nan")
         return Comparison(0.0, 0.0, 0.0, "measured", nan, nan, fault=problem)
+
+
+def _same_bytes(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    """Whether two calls left the same in every array, to the last bit: NaNs and signs of zeros included."""
+    return all(np.array_equal(_bytes(one[name]), _bytes(other[name])) for name in one)
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -87,6 +87,9 @@ class GpuDevice:
         returned, fault = None, None
         try:
             handles = place_arguments(session, request)
+        except SubmissionError as problem:
+            return Run(fault=problem, source=self.source)
+        try:
             returned = carry_out(session, program, request, handles)
             session.synchronise()
             launches = session.finished_launches()

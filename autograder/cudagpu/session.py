@@ -28,6 +28,8 @@ DRIVER_ERRORS = {
     714: "it used a wrong memory address or an instruction in a wrong place",
     715: "it executed an instruction that this GPU does not have",
     716: "it accessed memory at an address that is not a multiple of the element's size",
+    717: "it used an address of shared or local memory that lies outside that memory",
+    718: "it jumped to an address where there is no code",
     719: "it crashed the GPU: some index is far outside its array, or threads wait for each other for ever",
     720: "a cooperative launch has more blocks than the GPU can hold at once",
 }

@@ -61,10 +61,10 @@ def main() -> None:
             else:
                 assert session is not None
                 reply = session.answer(job)
-                if _tells_of_a_fault(reply) and not session.is_usable():
-                    reply = replace(reply, is_last=True)
         except Exception as problem:  # the kit's own failure: reported, never a student's
             reply = Reply(error=_as_fault(problem), details=traceback.format_exc())
+        if session is not None and _tells_of_a_fault(reply) and not session.is_usable():
+            reply = replace(reply, is_last=True)
         try:
             send(answers, reply)
         except MemoryError:

@@ -212,8 +212,8 @@ def test_a_program_that_does_a_quarter_of_the_work_is_that_much_faster_and_every
     requests = vector_sums()
     found = device.compare(slow, fast, requests, threshold=2.0)
     assert 3 < found.ratio < 5 and found.low > 2.0
-    assert len(found.outputs) == len(found.request_of_output) == 2 * found.notes["rounds"]
-    assert len(set(found.request_of_output)) > 1
+    assert len(found.outputs) == len(found.request_of_output) > 1  # the same bytes of a request come back once
+    assert len(set(found.request_of_output)) == len(found.request_of_output)
     for which, outputs in zip(found.request_of_output, found.outputs, strict=True):
         inputs = requests[which].arguments
         assert np.array_equal(outputs["c"], inputs["a"] + inputs["b"])
