@@ -27,7 +27,11 @@ def corner_turning(accesses: Sequence[Access]) -> list[Figure]:
 
 def _frame(accesses: Sequence[Access], step: int) -> Figure:
     canvas = Canvas()
-    panels = (("x", 0, 0, 0), ("tile, shared by the block", 1, 1, 2), ("out", 2, 3, 3))
+    panels = (
+        ("x: where the tile comes from", 0, 0, 0),
+        ("tile: shared by the block", 1, 1, 2),
+        ("out: where the tile goes", 2, 3, 3),
+    )
     for name, at, first, last in panels:
         shown = min(max(step, first), last)
         _panel(canvas, _LEFT + at * _STEP, name, accesses[shown], first <= step <= last, step >= first, step)
