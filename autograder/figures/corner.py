@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from autograder.figures.banks import wavefronts
@@ -34,7 +33,7 @@ def _frame(accesses: Sequence[Access], step: int) -> Figure:
     )
     for name, at, first, last in panels:
         shown = min(max(step, first), last)
-        _panel(canvas, _LEFT + at * _STEP, name, accesses[shown], first <= step <= last, step >= first, step)
+        _panel(canvas, _LEFT + at * _STEP, name, accesses[shown], first <= step <= last, step >= first)
     for at, done in ((0, step >= 1), (1, step >= 3)):
         x, y = _LEFT + at * _STEP + 32 * _CELL + 22, _TOP + 16 * _CELL
         colour = VERMILLION if done else IDLE
@@ -47,7 +46,7 @@ def _frame(accesses: Sequence[Access], step: int) -> Figure:
     return canvas.figure(WIDTH, HEIGHT, f"Warp {accesses[0].warp}: {_words(accesses[step])}.")
 
 
-def _panel(canvas: Canvas, left: float, name: str, access: Access, now: bool, filled: bool, step: int) -> None:
+def _panel(canvas: Canvas, left: float, name: str, access: Access, now: bool, filled: bool) -> None:
     """A window of 32 rows of an array (all of a tile), with the warp's elements in it, pale to dark by lane."""
     columns = access.shape[1]
     across = columns if access.array == "tile" else 32
@@ -70,7 +69,7 @@ def _panel(canvas: Canvas, left: float, name: str, access: Access, now: bool, fi
 
 def _words(access: Access) -> str:
     """What the access is and costs: `loads a row of x: 4 sectors`."""
-    rows = Counter(int(where) // access.itemsize // access.shape[1] for where in access.addresses)
+    rows = {int(where) // access.itemsize // access.shape[1] for where in access.addresses}
     way = "a row" if len(rows) == 1 else "a column"
     verb = {"load": "loads", "store": "stores"}[access.kind]
     cost = (
