@@ -11,7 +11,6 @@ from autograder.decks.source import Deck, read_deck
 from autograder.grading.labs import load_lab
 
 TEXT = (SLIDES / "SYLLABUS.md").read_text(encoding="utf-8")
-PLANS, TO_COME = TEXT.split("## Still to come")
 LESSON, LAB = r"\b\d\d_[a-z_]+", r"\blab\d\d_[a-z_]+"
 DECKS: dict[str, Deck] = {each.stem: read_deck(each) for each in sorted(SLIDES.glob("[0-9][0-9]_*.md"))}
 LESSONS = {each.stem for each in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
@@ -25,18 +24,13 @@ def named(text: str) -> set[str]:
 
 def rows(section: str) -> list[list[str]]:
     """The cells of a section's table, without its head."""
-    lines = [line for line in PLANS.split(f"## {section}\n")[1].split("\n## ")[0].splitlines() if line.startswith("|")]
+    lines = [line for line in TEXT.split(f"## {section}\n")[1].split("\n## ")[0].splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_every_lesson_and_lab_that_is_named_exists_or_is_said_to_come() -> None:
-    assert named(PLANS) - named(TO_COME) <= LESSONS | LABS
-    assert {each for each in named(PLANS) - named(TO_COME) if not each.startswith("lab")} <= set(DECKS)
-
-
-def test_what_is_still_to_come_stands_in_italics_and_what_has_a_deck_is_not_to_come() -> None:
-    assert named(" ".join(re.findall(r"\*([^*]+)\*", PLANS))) == named(TO_COME)
-    assert named(TO_COME).isdisjoint(DECKS)
+def test_every_lesson_and_lab_that_is_named_exists() -> None:
+    assert named(TEXT) <= LESSONS | LABS
+    assert {each for each in named(TEXT) if not each.startswith("lab")} <= set(DECKS)
 
 
 def test_every_lesson_and_lab_that_exists_has_its_place() -> None:
@@ -57,7 +51,7 @@ def test_minutes_and_hours_are_those_of_the_decks_notebooks_and_labs() -> None:
 def test_a_plan_fills_its_time_and_each_deck_fits_without_what_is_left_out(section: str, minutes: int) -> None:
     plan = rows(section)
     assert sum(int(row[0]) for row in plan) == minutes
-    assert f"{minutes} minutes" in PLANS.split(f"## {section}\n")[1]
+    assert f"{minutes} minutes" in TEXT.split(f"## {section}\n")[1]
     with_decks = [row for row in plan if row[2].startswith("the deck")]
     assert len(with_decks) >= 3
     for time, lesson, what in with_decks:
@@ -71,6 +65,19 @@ def test_what_may_be_left_out_of_a_lecture_is_on_its_deck() -> None:
     for _, lessons, _, short in rows("Six lectures"):
         headings = {slide.heading for each in named(lessons) & set(DECKS) for slide in DECKS[each].slides}
         assert set(re.findall("“([^”]+)”", short)) <= headings
+
+
+def test_a_lecture_fits_into_its_time_without_what_is_left_out_and_its_labs_follow() -> None:
+    minutes = int(re.search(r"(\d+) minutes each", TEXT)[1])
+    hours = {row[0]: float(row[2]) / 60 for row in rows("What there is")}
+    listed = rows("Six lectures")
+    assert len(listed) == 6 and named(" ".join(row[1] for row in listed)) == LESSONS
+    for _, lessons, home, left_out in listed:
+        slides = [slide for lesson in named(lessons) for slide in DECKS[lesson].slides]
+        assert sum(slide.minutes for slide in slides if f"“{slide.heading}”" not in left_out) <= minutes, lessons
+        labs = sum(load_lab(lab).hours for lab in named(home) if lab.startswith("lab"))
+        whole = labs + sum(hours[lesson] for lesson in named(lessons))
+        assert abs(whole - int(re.search(r"(\d+) hours", home)[1])) <= 0.5, lessons
 
 
 def test_exercises_that_are_named_exist() -> None:
