@@ -121,7 +121,8 @@ def place_arguments(session: GpuSession, request: RunRequest) -> dict[str, Any]:
     handles: dict[str, Any] = {}
     for name, value in request.arguments.items():
         if isinstance(value, Uninitialised):
-            handles[name] = session.device_array(value.shape, value.dtype, name)
+            make = session.lent_array if name in request.scratch else session.device_array
+            handles[name] = make(value.shape, value.dtype, name)
         elif isinstance(value, np.ndarray) and value.ndim:
             handles[name] = session.to_device(value, name)
         else:
@@ -148,9 +149,12 @@ def gather(
     names = {id(handle.owner): name for name, handle in handles.items() if isinstance(handle, GpuArray)}
     kernels = list(dict.fromkeys(launch.kernel for launch, _, _ in session.launches))
     for array in session.arrays:
+        if names.get(id(array)) in request.scratch:
+            hazards += guard_hazards(array, *session.read_guards(array), kernels)
+            continue
         data, before, after = session.read(array)
         hazards += guard_hazards(array, before, after, kernels)
-        if id(array) in names and names[id(array)] not in request.scratch:
+        if id(array) in names:
             outputs[names[id(array)]] = data
     written = {
         name: written_mask(outputs[name], session.poison_variant)

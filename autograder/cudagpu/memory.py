@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 ALIGNMENT_BYTES = 256  # of the driver's own allocations; kept, or coalescing would change
 GUARD_BYTES = 64 * 1024
+FILL_BLOCKS, FILL_THREADS = 1024, 256
 NARROW_BYTES = 2  # integers this small may hold the poison by chance: they are run twice, with other poison
 # Quiet NaNs whose payload no arithmetic yields, by item size.
 NAN_BITS = {2: 0x7E5A, 4: 0x7FC5A5A5, 8: 0x7FF85A5A_A5A5A5A5}
@@ -72,11 +74,17 @@ class GuardedArray:
         whole = self.raw.copy_to_host()
         end = GUARD_BYTES + self.size_bytes
         data = whole[GUARD_BYTES:end].copy().view(self.dtype).reshape(self.shape)
-        changed = [
-            int(np.count_nonzero(found != np.frombuffer(expected, np.uint8)))
-            for found, expected in ((whole[:GUARD_BYTES], self.before), (whole[end : end + GUARD_BYTES], self.after))
-        ]
-        return data, changed[0], changed[1]
+        return data, _changed(whole[:GUARD_BYTES], self.before), _changed(whole[end : end + GUARD_BYTES], self.after)
+
+    def read_guards(self) -> tuple[int, int]:
+        """How many guard bytes before and after the data were changed; the data stay where they are."""
+        end = GUARD_BYTES + self.size_bytes
+        before, after = self.raw[:GUARD_BYTES], self.raw[end : end + GUARD_BYTES]
+        return _changed(before.copy_to_host(), self.before), _changed(after.copy_to_host(), self.after)
+
+
+def _changed(found: np.ndarray, expected: bytes) -> int:
+    return int(np.count_nonzero(found != np.frombuffer(expected, np.uint8)))
 
 
 def guarded(data: np.ndarray, name: str, rng: np.random.Generator, shift_bytes: int = 0) -> GuardedArray:
@@ -97,3 +105,36 @@ def guarded(data: np.ndarray, name: str, rng: np.random.Generator, shift_bytes: 
     middle = raw[GUARD_BYTES : GUARD_BYTES + data.nbytes]
     view = middle.view(data.dtype).reshape(data.shape) if data.size else cuda.device_array(data.shape, data.dtype)
     return GuardedArray(raw, view, name, data.shape, data.dtype, before.tobytes(), after.tobytes())
+
+
+def lent(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator, name: str, shift_bytes: int = 0) -> GuardedArray:
+    """Poisoned memory between two zones of random bytes, which the device itself fills; items are of 4 bytes.
+
+    As `guarded` with `poisoned`, without the way through the host's memory: scratch memory is large.
+    """
+    from numba import cuda
+
+    dtype = np.dtype(dtype)
+    size_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    tail = -size_bytes % ALIGNMENT_BYTES
+    guards = rng.integers(0, 256, 2 * GUARD_BYTES, dtype=np.uint8)
+    before, after = guards[:GUARD_BYTES], guards[GUARD_BYTES:]
+    room = cuda.device_array(2 * GUARD_BYTES + size_bytes + tail + shift_bytes, np.uint8)
+    raw = room[shift_bytes : shift_bytes + 2 * GUARD_BYTES + size_bytes]
+    raw[:GUARD_BYTES].copy_to_device(before)
+    raw[GUARD_BYTES + size_bytes :].copy_to_device(after)
+    middle = raw[GUARD_BYTES : GUARD_BYTES + size_bytes]
+    _fill()[FILL_BLOCKS, FILL_THREADS](middle.view(np.uint32), poison_item(dtype).view(np.uint32)[0])
+    return GuardedArray(raw, middle.view(dtype).reshape(shape), name, shape, dtype, before.tobytes(), after.tobytes())
+
+
+@cache
+def _fill() -> Any:
+    from numba import cuda
+
+    @cuda.jit
+    def fill(target, value):
+        for i in range(cuda.grid(1), target.size, cuda.gridsize(1)):
+            target[i] = value
+
+    return fill

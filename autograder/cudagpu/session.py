@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.cudagpu.compilation import Compiler, compile_fault
 from autograder.cudagpu.handles import GpuArray
-from autograder.cudagpu.memory import GuardedArray, guarded, poisoned
+from autograder.cudagpu.memory import GuardedArray, guarded, lent, poisoned
 from autograder.device import Launch
 from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.language.program import Function
@@ -59,6 +59,14 @@ class GpuSession:
         sizes = tuple(shape) if isinstance(shape, tuple | list) else (int(shape),)
         return self.to_device(poisoned(sizes, dtype, self.poison_variant), name)
 
+    def lent_array(self, shape: tuple[int, ...], dtype: Any, name: str) -> GpuArray:
+        """A new array to work in: poisoned as others, and never read back."""
+        if np.dtype(dtype).itemsize != 4 or not np.prod(shape):
+            return self.device_array(shape, dtype, name)
+        array = self._checked(lambda: lent(shape, dtype, self.rng, name, self.shift_bytes))
+        self.arrays.append(array)
+        return GpuArray(array, array.view, self._checked)
+
     def copy_to_host(self, array: GpuArray) -> np.ndarray:
         """The array's data now; waits for the kernels before."""
         return array.copy_to_host()
@@ -66,6 +74,10 @@ class GpuSession:
     def read(self, array: GuardedArray) -> tuple[np.ndarray, int, int]:
         """An array's data and how many bytes of its two guard zones changed."""
         return self._checked(array.read)
+
+    def read_guards(self, array: GuardedArray) -> tuple[int, int]:
+        """How many bytes of an array's two guard zones changed."""
+        return self._checked(array.read_guards)
 
     def launch(
         self, function: Function, grid: Any, block: Any, arguments: Sequence[Any], dynamic_shared_bytes: int = 0

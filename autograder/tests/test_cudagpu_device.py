@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from autograder.cudagpu import GpuFinding, find_gpu
+from autograder.cudagpu.memory import poisoned
 from autograder.device import RunRequest, Uninitialised
 from autograder.errors import KernelFault
 from autograder.grading.worker import Worker
@@ -131,6 +133,17 @@ def test_writes_behind_an_array_land_in_its_guard_zone(device, vectors: Program)
     run = device.run(vectors, request("unguarded"))
     assert [hazard.kind for hazard in run.hazards] == ["out_of_bounds"]
     assert run.hazards[0].array == "b" and "behind its last element" in run.hazards[0].message
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+def test_lent_memory_is_poisoned_and_guarded_and_does_not_come_back(device, vectors: Program, dtype: type) -> None:
+    lent = replace(request("unguarded", dtype=dtype), scratch=("b",))
+    run = device.run(vectors, lent)
+    assert set(run.outputs) == {"a"} and not run.written
+    assert [hazard.array for hazard in run.hazards] == ["b"]
+    arguments = {"a": Uninitialised((1000,), dtype), "b": Uninitialised((1000,), dtype)}
+    copied = device.run(vectors, RunRequest("half", arguments, grid=8, block=128, scratch=("a",)))
+    assert copied.outputs["b"].tobytes() == poisoned((1000,), dtype).tobytes()  # half of it copied from the lent array
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.uint8, np.int16])
