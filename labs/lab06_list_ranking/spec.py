@@ -266,7 +266,7 @@ def adds_up(attempt: Attempt) -> None:
 
 @check(points=2, after=("adds_up",))
 def ranks_nodes_before_the_first_splitter(attempt: Attempt) -> None:
-    """Ranks: nodes ahead of the first splitter of their list get theirs as well, also where there is no splitter at all."""
+    """Ranks: nodes ahead of the first splitter of their list get a rank, too, also where a list has no splitter."""
     for lengths in ((36,), (3, 1, 20, 2, 10)):
         successor, rank = random_lists(attempt, lengths)
         heads = np.flatnonzero(~np.isin(np.arange(len(successor)), successor[rank > 0]))
