@@ -1,6 +1,5 @@
 """What else lab 3 times, to know what makes the difference: the baseline in other shapes, tiles with and without padding
-in blocks of several heights, a copy, which no transpose should beat, and what stands in `differs/`: right, and slower
-than it looks.
+in blocks of several heights, and a copy, which no transpose should beat.
 
     python -m autograder.grading.known_answers lab03
 """
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-DIFFERS = Path(__file__).resolve().parent / "differs"
 LAB = Path(__file__).resolve().parents[1]
 BASELINE = LAB.parents[1] / "labs" / LAB.name / "baseline.py"
 STRIPS = LAB / "right" / "two_fields_gathered.py"
@@ -39,5 +37,3 @@ def variants() -> Iterator[tuple[str, str]]:
     for strip in (4, 8, 16):
         yield f"padded tile, 32x{strip}", replaced(STRIPS, ("STRIP = 8", f"STRIP = {strip}"))
     yield "unpadded tile, 32x8", replaced(STRIPS, ("PADDED = TILE + 1", "PADDED = TILE"))
-    for path in sorted(DIFFERS.glob("*.py")):
-        yield f"differs/{path.stem}", path.read_text(encoding="utf-8")

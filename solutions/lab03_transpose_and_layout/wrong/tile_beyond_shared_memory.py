@@ -4,9 +4,9 @@ import math
 import numpy as np
 from numba import cuda, float32
 
-TILE = 128
+TILE = 256
 PADDED = TILE + 1
-STRIP = 8
+STRIP = 4
 HEIGHT, SPEED = 2, 5
 GRAVITY = np.float32(9.81)
 
