@@ -1,4 +1,5 @@
 # fails: counts_every_item; hint: endless_loop
+# not timed: it never ends
 from numba import cuda, int32
 
 MOST_BINS = 1024

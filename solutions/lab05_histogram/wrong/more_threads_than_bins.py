@@ -1,4 +1,5 @@
 # fails: ignores_items_outside; hint: a_thread_a_bin
+# not timed: it writes outside its shared array, which a GPU may stop it for
 from numba import cuda, int32
 
 BINS = 256
