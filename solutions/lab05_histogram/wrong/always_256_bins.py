@@ -1,4 +1,5 @@
 # fails: right_at_every_size; hint: always_256_bins
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 BINS = 256

@@ -1,4 +1,5 @@
 # fails: loses_no_update; hint: cleared_while_others_count
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 MOST_BINS = 1024

@@ -1,4 +1,5 @@
 # fails: right_on_many_items; hint: items_left_out
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 MOST_BINS = 1024

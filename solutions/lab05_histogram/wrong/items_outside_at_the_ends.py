@@ -1,4 +1,5 @@
 # fails: ignores_items_outside; hint: counted_at_the_ends
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 MOST_BINS = 1024

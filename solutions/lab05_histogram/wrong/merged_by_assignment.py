@@ -1,4 +1,5 @@
 # fails: counts_every_item; hint: copies_overwrite_each_other
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 MOST_BINS = 1024

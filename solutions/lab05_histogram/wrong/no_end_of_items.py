@@ -1,4 +1,5 @@
 # fails: right_at_every_size; hint: no_end_of_items
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 MOST_BINS = 1024

@@ -1,4 +1,5 @@
 # fails: counts_every_item; hint: counted_more_than_once
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 MOST_BINS = 1024

@@ -1,4 +1,5 @@
 # fails: waits_around_counting; hint: no_barrier_after_clearing
+# not timed: what it does wrong takes no time
 from numba import cuda, int32
 
 MOST_BINS = 1024
