@@ -10,7 +10,8 @@ counted.json and verdicts.md. `variants.py` there, where there is one, has a fun
 (name, source) to time: other shapes of block, other ways to write the baseline's loop.
 
 Every answer is timed that runs at all, by each check that compares speed, also where grading stops before that check: what a
-wrong answer costs is a prediction to test like any other. Times are those of grading (autograder/cudagpu/comparing.py).
+wrong answer costs is a prediction to test like any other. One whose second line begins with `# not timed:` is not, for the
+reason given there. Times are those of grading (autograder/cudagpu/comparing.py).
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ class Measuring:
         found = judge(
             Grading(self.lab, self.worker, PUBLIC_SEED, summary), next(c for c in self.lab.checks if c.name == check)
         )
-        if not self.made or self.made[0][1].fault is not None or not np.isfinite(self.made[0][1].ratio):
+        if not self.made:
             return None
         return *self.made[0], float(found.measured.get("threshold", np.nan))
 
@@ -122,6 +123,12 @@ def is_graded(name: str) -> bool:
     return name == "solution" or name.startswith(("right/", "wrong/"))
 
 
+def is_timed(answer: Path | Submission) -> bool:
+    """Whether an answer is timed where grading stops before: its second line may say that it is not, and why."""
+    lines = answer.read_text(encoding="utf-8").splitlines() if isinstance(answer, Path) else []
+    return len(lines) < 2 or not lines[1].startswith("# not timed:")
+
+
 def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> Path:
     """Grades and times every answer, or those named; what was found so far is in the file at any moment."""
     cases, lock, free = answers(lab), threading.Lock(), queue.SimpleQueue[Measuring]()
@@ -135,15 +142,18 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> P
         out.parent.mkdir(exist_ok=True)
         known = json.loads(out.read_text(encoding="utf-8")) if out.is_file() else {}
         verdicts = known.get("verdicts", {})
-        ratios = {check: known.get("ratios", {}).get(check, {}) for check in checks}
+        ratios, not_timed = (
+            {check: known.get(of, {}).get(check, {}) for check in checks} for of in ("ratios", "not timed")
+        )
 
         def one(name: str) -> None:
             measuring = free.get()
             try:
                 verdict, found = measuring.graded(cases[name]) if is_graded(name) else (None, {})
-                for check in set(checks) - set(found):
+                for check in set(checks) - set(found) if is_timed(cases[name]) else ():
                     if alone := measuring.compared(cases[name], check):
                         found[check] = alone[1]
+                faults = {check: why for check, each in found.items() if (why := not_timed_because(each))}
             finally:
                 free.put(measuring)
             with lock:
@@ -151,7 +161,10 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> P
                     verdicts[name] = verdict
                 for check in checks:
                     ratios[check].pop(name, None)
-                    if check in found:
+                    not_timed[check].pop(name, None)
+                    if check in faults:
+                        not_timed[check][name] = faults[check]
+                    elif check in found:
                         ratios[check][name] = figures(found[check])
                 print(name, verdict, [ratios[check].get(name) for check in checks], flush=True)
                 form = {
@@ -159,6 +172,9 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> P
                     "device": greeting.device,
                     "source": greeting.source,
                     "ratios": {check: {n: ratios[check][n] for n in cases if n in ratios[check]} for check in checks},
+                    "not timed": {
+                        check: {n: not_timed[check][n] for n in cases if n in not_timed[check]} for check in checks
+                    },
                     "verdicts": {each: verdicts[each] for each in cases if each in verdicts},
                 }
                 out.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
@@ -172,6 +188,13 @@ def figures(found: Comparison) -> dict[str, float]:
     """The median ratio of times with its interval, and the answer's own time."""
     row = {"ratio": found.ratio, "least": found.low, "most": found.high, "milliseconds": found.submission_ns / 1e6}
     return {name: float(f"{value:.5g}") for name, value in row.items()}
+
+
+def not_timed_because(found: Comparison) -> str:
+    """Why a comparison says nothing about speed; empty where it does."""
+    if found.fault is not None:
+        return str(found.fault)
+    return "" if np.isfinite(found.ratio) else "It launches nothing."
 
 
 def calibration_file(lab: Lab, device: str) -> Path:
@@ -190,10 +213,10 @@ def count(lab: Lab) -> Path:
         measuring = Measuring(lab, worker)
         for check in measuring.speed_checks(solution_of(lab) / "lab.ipynb"):
             found = measuring.compared(cases["solution"], check)
-            assert found is not None
+            assert found is not None and found[1].fault is None
             rows = []
             for name, answer in cases.items():
-                if (launches := counted_launches(answer, found[0][0])) is not None:
+                if is_timed(answer) and (launches := counted_launches(answer, found[0][0])) is not None:
                     rows.append(f"  {json.dumps(name)}: {json.dumps(launches)}")
                 print(check, name, flush=True)
             head = f' {json.dumps(check)}: {{"threshold": {found[2]:g}, "launches": {{\n'

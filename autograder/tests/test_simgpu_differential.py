@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import warnings
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from autograder.cudagpu import find_gpu
 from autograder.simgpu import cuda_module
 from autograder.tests import random_kernels as kernels
 
@@ -36,7 +38,7 @@ def assert_same(body: str, ours: dict[str, np.ndarray], theirs: dict[str, np.nda
 def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
     choose = random.Random(seed)
     body, arrays = kernels.random_body(choose, simple=True), kernels.inputs(choose)
-    assert_same(body, kernels.on_simulated_gpu(body, arrays, cuda), kernels.run_by_python(body, arrays))
+    assert_same(body, kernels.on_gpu(body, arrays, cuda), kernels.run_by_python(body, arrays))
 
 
 @settings(max_examples=4, **steady)
@@ -44,4 +46,25 @@ def test_random_kernels_compute_what_python_computes_thread_by_thread(seed):
 def test_random_kernels_of_all_types_compute_what_numba_computes_on_the_cpu(seed):
     choose = random.Random(seed)
     body, arrays = kernels.random_body(choose, simple=False), kernels.inputs(choose)
-    assert_same(body, kernels.on_simulated_gpu(body, arrays, cuda), kernels.compiled_by_numba(body, arrays))
+    assert_same(body, kernels.on_gpu(body, arrays, cuda), kernels.compiled_by_numba(body, arrays))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not find_gpu().usable, reason=f"no GPU: {find_gpu().reason}")
+@pytest.mark.parametrize("seed", range(48))
+def test_random_kernels_compute_on_the_simulated_gpu_what_they_compute_on_a_real_one(seed):
+    """Integers to the last bit; floats up to what fusing a product and a sum into one rounding changes."""
+    from numba import cuda as real
+
+    choose = random.Random(seed)
+    body, arrays = kernels.random_body(choose, simple=seed % 2 == 0), kernels.inputs(choose)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a small grid, arrays of the host
+        theirs = kernels.on_gpu(body, arrays, real)
+    ours = kernels.on_gpu(body, arrays, cuda)
+    for name in kernels.OUTPUTS:
+        if ours[name].dtype.kind == "f":
+            bound = 64 * float(np.finfo(ours[name].dtype).eps)
+            np.testing.assert_allclose(ours[name], theirs[name], rtol=bound, atol=bound, err_msg=f"{name}\n{body}")
+        else:
+            np.testing.assert_array_equal(ours[name], theirs[name], err_msg=f"{name}\n{body}")
