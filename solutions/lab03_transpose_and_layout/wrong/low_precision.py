@@ -2,7 +2,7 @@
 import math
 
 import numpy as np
-from numba import cuda, float16
+from numba import cuda
 
 TILE = 32
 PADDED = TILE + 1
@@ -12,7 +12,7 @@ GRAVITY = np.float32(9.81)
 
 @cuda.jit
 def transpose_kernel(a, b):
-    tile = cuda.shared.array((TILE, PADDED), float16)
+    tile = cuda.shared.array((TILE, PADDED), np.float16)
     x = cuda.threadIdx.x
     y = cuda.threadIdx.y
     rows, columns = a.shape
