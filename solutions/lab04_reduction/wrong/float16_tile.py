@@ -1,7 +1,8 @@
 # fails: right_for_blocks_of_any_width, right_with_many_blocks; hint: low_precision
 import math
 
-from numba import cuda, float16, float32
+import numpy as np
+from numba import cuda, float32
 
 THREADS = 256
 BLOCKS = 1056  # eight for each of an H200's 132 multiprocessors
@@ -10,7 +11,7 @@ MOST_THREADS = 1024
 
 @cuda.jit
 def block_sums_kernel(values, sums):
-    tile = cuda.shared.array(MOST_THREADS, float16)
+    tile = cuda.shared.array(MOST_THREADS, np.float16)
     t = cuda.threadIdx.x
     i = cuda.grid(1)
     own = float32(0)
