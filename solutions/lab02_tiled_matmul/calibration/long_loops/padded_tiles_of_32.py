@@ -1,4 +1,4 @@
-# Right, and fast in the simulation only: a row of 33 makes the loop too long to unroll whole.
+# Right, and not fast: a row of 33 makes the loop too long to unroll whole.
 import numpy as np
 from numba import cuda, float32
 

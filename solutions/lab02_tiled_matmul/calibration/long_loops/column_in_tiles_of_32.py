@@ -1,4 +1,4 @@
-# Right, and not as fast as simulated: four sums of 32 terms are too long to unroll whole.
+# Right, and not fast: four sums of 32 terms are too long to unroll whole.
 import numpy as np
 from numba import cuda, float32
 
