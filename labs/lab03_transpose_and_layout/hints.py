@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.labs import spec_of
 from autograder.simgpu.hazards import Hazard
 
-spec = spec_of("lab03_transpose_and_layout")
+spec = spec_of(str(Path(__file__).resolve().parent))
 TILES = (4, 8, 16, 32, 64)  # sides that students choose
 BLOCK_ROWS = (2, 4, 8, 16)  # heights of a block that is lower than its tile
 MULTIPROCESSORS = 132  # of an H200
