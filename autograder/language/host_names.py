@@ -36,8 +36,10 @@ class NoStream:
 
 def library_value(path: str) -> Any:
     """What a dotted library name stands for in host code: a number for constants, a `Reference` otherwise."""
-    from autograder.language.modules import reference
+    from autograder.language.modules import INSTEAD_OF_MISSING, MISSING_NAMES, reference
 
+    if path in MISSING_NAMES:
+        raise KernelFault(MISSING_NAMES[path], remedy=INSTEAD_OF_MISSING)
     if path in ("math.pi", "numpy.pi"):
         return math.pi
     if path in ("math.e", "numpy.e"):

@@ -10,6 +10,12 @@ from autograder.language.program import Reference
 
 ALLOWED_MODULES = ("numba", "numba.cuda", "numba.cuda.random", "numba.types", "numba.core.types", "numpy", "math")
 _SAME_AS = {"numba.core.types": "numba.types"}
+INSTEAD_OF_MISSING = "Use np.float16."
+MISSING_NAMES = {  # expected there by analogy, but Numba 0.68 has it in `numba.types` only
+    f"{module}.{name}": f"`{module}` has no `{name}`."
+    for module in ("numba", "numba.cuda")
+    for name in ("float16", "f2")
+}
 
 
 def imported(statement: ast.Import | ast.ImportFrom, file: str) -> Iterator[tuple[str, object]]:
@@ -30,6 +36,12 @@ def imported(statement: ast.Import | ast.ImportFrom, file: str) -> Iterator[tupl
         path = f"{module}.{alias.name}"
         if module in ALLOWED_MODULES and not statement.level:
             if alias.name == "*":
+                continue
+            if path in MISSING_NAMES:
+                yield (
+                    alias.asname or alias.name,
+                    SubmissionError(MISSING_NAMES[path], line=line, remedy=INSTEAD_OF_MISSING),
+                )
                 continue
             yield alias.asname or alias.name, reference(_canonical(path))
         elif module == "__future__":

@@ -39,7 +39,7 @@ _ALIASES = {
 }
 TYPES: dict[str, np.dtype] = {
     **{f"numpy.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
-    **{f"numba.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
+    **{f"numba.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES if name != "float16"},
     **{f"numba.types.{name}": np.dtype(getattr(np, name)) for name in _TYPE_NAMES},
     **{alias: np.dtype(getattr(np, name)) for name, aliases in _ALIASES.items() for alias in aliases.split()},
 }

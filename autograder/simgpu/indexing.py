@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.language.live import EnumNames
+from autograder.language.modules import INSTEAD_OF_MISSING, MISSING_NAMES
 from autograder.language.numeric_types import TypeReference, type_of
 from autograder.language.program import Reference
 from autograder.simgpu.intrinsics import VALUES
@@ -191,6 +192,8 @@ class Indexing:
             return self.freeze(value.members[name], node)
         if isinstance(value, Reference):
             path = f"{value.path}.{name}"
+            if path in MISSING_NAMES:
+                raise self.fault(node, MISSING_NAMES[path], INSTEAD_OF_MISSING)
             if path in VALUES:
                 return VALUES[path](self)
             return type_of(path) or Reference(path)

@@ -6,9 +6,9 @@ import types
 
 TYPE_NAMES = (
     "void boolean bool_ byte char int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp uintp intc uintc int_ uint "
-    "short ushort long_ ulong longlong ulonglong double float16 float32 float64 complex64 complex128 "
-    "b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16 none"
-).split()
+    "short ushort long_ ulong longlong ulonglong double float32 float64 complex64 complex128 "
+    "b1 i1 i2 i4 i8 u1 u2 u4 u8 f4 f8 c8 c16 none"
+).split()  # float16 is in `numba.types` only: half precision is written np.float16
 
 
 def types_module(name: str) -> types.ModuleType:

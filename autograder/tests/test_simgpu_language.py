@@ -14,8 +14,11 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from autograder.errors import KernelFault
+from autograder.errors import KernelFault, KitError
+from autograder.language import parse_program, submission_from_cells
+from autograder.language.validate import validate_kernel
 from autograder.simgpu import cuda_module
+from autograder.simgpu.device import Session
 
 cuda = cuda_module.build_module()
 TABLE: list[tuple] = []
@@ -632,3 +635,37 @@ def test_what_is_not_supported_says_so_with_the_line(function, words):
 def test_what_needs_a_compiler_says_so(call):
     with pytest.raises(KernelFault, match="real GPU"):
         call()
+
+
+HALF = """
+import numba
+import numpy as np
+from numba import cuda
+{line}
+
+@cuda.jit
+def kernel(out):
+    out[0] = {name}(1.5)
+"""
+
+
+@pytest.mark.parametrize(
+    "line, name",
+    [
+        ("from numba import float16", "float16"),
+        ("from numba.cuda import float16 as half", "half"),
+        ("", "numba.float16"),
+    ],
+)
+def test_numba_has_no_float16_and_numpy_has(line, name):
+    def run(name):
+        submission = submission_from_cells("kernel.py", [("kernel.py", HALF.format(line=line, name=name))], False)
+        function = parse_program(submission).function("kernel")
+        validate_kernel(function)
+        out = np.zeros(1, np.float16)
+        Session().launch(function, 1, 1, (out,))
+        return out[0]
+
+    with pytest.raises(KitError, match=r"`numba(\.cuda)?` has no `float16`.*Use np.float16"):
+        run(name)
+    assert run("np.float16") == 1.5
