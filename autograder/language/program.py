@@ -42,9 +42,10 @@ class Function:
 
     @cached_property
     def local_names(self) -> frozenset[str]:
-        """Names that the function itself binds: its parameters, and whatever it assigns anywhere (Python's rule)."""
-        bound = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        return frozenset(bound | set(self.parameters))
+        """Names that the function itself binds: its parameters, and whatever it assigns or defines anywhere."""
+        names = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        functions = {n.name for n in ast.walk(self.node) if isinstance(n, ast.FunctionDef) and n is not self.node}
+        return frozenset(names | functions | set(self.parameters))
 
     @cached_property
     def free_names(self) -> tuple[str, ...]:

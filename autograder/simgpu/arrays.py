@@ -219,7 +219,7 @@ class DeviceArray:
         buffer = self._buffer
         if buffer.shadow is None or (buffer.all_set and not by_kernels):
             return np.full(self.shape, not by_kernels)
-        flags = buffer.shadow[:, 0] > (WRITTEN_BY_HOST if by_kernels else 0)
+        flags = buffer.shadow.written_at > (WRITTEN_BY_HOST if by_kernels else 0)
         strides = self._element_strides
         return np.lib.stride_tricks.as_strided(flags[self._offset :], self.shape, strides).copy()
 

@@ -128,7 +128,7 @@ class Session:
 
 def _set_elements(buffer: Buffer) -> int:
     """How many elements of a buffer kernels have written; what the host put there before is no work of theirs."""
-    return 0 if buffer.shadow is None else int(np.count_nonzero(buffer.shadow[:, 0] > WRITTEN_BY_HOST))
+    return 0 if buffer.shadow is None else int(np.count_nonzero(buffer.shadow.written_at > WRITTEN_BY_HOST))
 
 
 def _copy_back(host: Any, device: DeviceArray) -> None:

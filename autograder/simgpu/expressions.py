@@ -94,7 +94,9 @@ class Expressions(Operators, Indexing, Iteration):
 
     def freeze(self: Interpreter, value: Any, node: ast.AST) -> Any:
         """A module-level value as the kernel sees it: numbers and arrays are constants at compile time."""
-        if isinstance(value, (Reference, Function, View, EnumNames)) or value is None or isinstance(value, str):
+        if isinstance(value, View):
+            return self.launch.captured_array(value, getattr(node, "id", "captured"))
+        if isinstance(value, (Reference, Function, EnumNames)) or value is None or isinstance(value, str):
             return value
         if isinstance(value, (tuple, list)):
             return tuple(self.freeze(each, node) for each in value)

@@ -456,7 +456,7 @@ class Interpreter(Expressions):
 
     def is_written(self, buffer: Buffer) -> bool:
         """Whether this launch may write to the buffer at all (known from the kernel's text)."""
-        return id(buffer) in self.launch.written
+        return id(buffer.owner) in self.launch.written
 
     def check_progress(self, node: ast.While, running: Mask, before: Any) -> Any:
         """Reports a loop whose lanes, variables and memory all stayed as they were: it can never end."""

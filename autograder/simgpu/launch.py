@@ -145,8 +145,10 @@ class Launch:
                 line=self.kernel.line(self.kernel.node),
             )
         arguments = tuple(_named(value, name) for value, name in zip(arguments, self.kernel.parameters, strict=True))
-        buffers = _buffers(arguments)
-        self.written = written_buffers(self.kernel, arguments)
+        own = {function: captured(function) for function in self.functions}
+        own[self.kernel] |= dict(zip(self.kernel.parameters, arguments, strict=True))
+        buffers = _buffers(value for names in own.values() for value in names.values())
+        self.written = set().union(*(written_buffers(function, names) for function, names in own.items()))
         for buffer in buffers:
             buffer.forget_touched()
         blocks = self.choose_blocks()
@@ -270,6 +272,12 @@ class Launch:
             self._constants[id(value)] = view
         return self._constants[id(value)]
 
+    def captured_array(self, value: View, name: str) -> View:
+        """A device array from around the kernel, by the name it has there; the same view each time."""
+        if id(value) not in self._constants:
+            self._constants[id(value)] = _named(value, name)
+        return self._constants[id(value)]
+
     def over_limit(self, interpreter: Interpreter, node: ast.AST) -> KernelFault:
         block, thread = interpreter.batch.who(0)
         return WorkLimit(
@@ -320,25 +328,32 @@ def _buffers(arguments: Iterable) -> list[Buffer]:
     return list(found.values())
 
 
-def written_buffers(kernel: Function, arguments: tuple) -> set[int]:
-    """The buffers this launch may write, from the kernel's text: an array that only flows into loads is not one.
+def captured(function: Function) -> dict[str, Any]:
+    """Device arrays that a function takes from around it, by name: they are no constants, as NumPy arrays are."""
+    return {name: function.names[name] for name in function.free_names if _buffers((function.names[name],))}
 
-    A parameter counts as written when its name, or any variable that could be a view of it, is stored to, updated
-    atomically or handed to a function. When in doubt it counts: that costs time, never a missed race.
+
+def written_buffers(function: Function, own: dict[str, Any]) -> set[int]:
+    """The buffers that a function may write, from its text: an array that only flows into loads is not one.
+
+    `own` are its arguments and the arrays that it captures. One counts as written when its name, or any variable that
+    could be a view of it, is stored to, updated atomically or handed to a function. When in doubt it counts: that
+    costs time, never a missed race.
     """
-    own = {name: value for name, value in zip(kernel.parameters, arguments, strict=True)}
     stored: set[str] = set()
-    for node in ast.walk(kernel.node):
+    for node in ast.walk(function.node):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             stored |= {_root(t) for target in targets for t in _leaves(target) if not isinstance(t, ast.Name)}
-            if node.value is not None and not isinstance(node.value, ast.Call):
+            if node.value is not None:
                 stored |= _possible_views(node.value, own)
-        elif isinstance(node, ast.Call) and not _only_reads(node, kernel):
+        elif isinstance(node, (ast.For, ast.NamedExpr)):
+            stored |= _possible_views(node.iter if isinstance(node, ast.For) else node.value, own)
+        elif isinstance(node, ast.Call) and not _only_reads(node, function):
             stored |= {_root(argument) for argument in node.args}
     written: set[int] = set()
     for name in stored & set(own):
-        written |= {id(buffer) for buffer in _buffers((own[name],))}
+        written |= {id(buffer.owner) for buffer in _buffers((own[name],))}
     return written
 
 
@@ -355,7 +370,7 @@ def _root(node: ast.AST) -> str:
 
 
 def _possible_views(value: ast.expr, own: dict[str, Any]) -> set[str]:
-    """Names that an assigned expression could alias: `row = a[i]` of a matrix, `x = a`, `x = a if p else b`."""
+    """Names that an assigned expression could alias: `row = a[i]` of a matrix, `x = a`, `a.view(...)`."""
     if isinstance(value, ast.Name):
         return {value.id}
     if isinstance(value, ast.IfExp):
@@ -363,7 +378,9 @@ def _possible_views(value: ast.expr, own: dict[str, Any]) -> set[str]:
     if isinstance(value, ast.Tuple):
         return set().union(*(_possible_views(each, own) for each in value.elts)) if value.elts else set()
     if isinstance(value, ast.Attribute):
-        return {_root(value)} if value.attr == "T" else set()
+        return {_root(value)} if value.attr in ("T", "real", "imag") else set()
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):  # a.view(...), np.ravel(a)
+        return {_root(value.func), *(each.id for each in value.args if isinstance(each, ast.Name))}
     if isinstance(value, ast.Subscript):
         array = own.get(_root(value))
         given = len(value.slice.elts) if isinstance(value.slice, ast.Tuple) else 1
@@ -376,8 +393,10 @@ def _possible_views(value: ast.expr, own: dict[str, Any]) -> set[str]:
     return set()
 
 
-def _only_reads(call: ast.Call, kernel: Function) -> bool:
+def _only_reads(call: ast.Call, function: Function) -> bool:
     """Library functions but atomics take values, not arrays; a device function may store to what it is given."""
     if isinstance(call.func, ast.Name):
-        return not isinstance(kernel.names.get(call.func.id), Function) and call.func.id not in ("enumerate", "zip")
+        name = call.func.id
+        is_function = name in function.local_names or isinstance(function.names.get(name), Function)
+        return not is_function and name not in ("enumerate", "zip")
     return "atomic" not in ast.unparse(call.func)

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.simgpu.primitives import SECTOR_BYTES, SHADOW_COLUMNS
+from autograder.simgpu.primitives import SECTOR_BYTES
 
 Space = Literal["global", "shared", "local", "constant"]
 
@@ -48,11 +48,27 @@ class AddressSpace:
         )
 
 
+class Shadow:
+    """What is known of past accesses to each element: three int32 arrays of rows as in `primitives.check_order`.
+
+    Each takes memory only for the pages that something was recorded in (the system hands them out on first use), so an
+    array that is only written costs 12 bytes an element, one that is read too 24, atomics after plain writes 36.
+    """
+
+    def __init__(self, elements: int) -> None:
+        self.writes, self.reads, self.plain_writes = (np.zeros((elements, 3), np.int32) for _ in range(3))
+
+    @property
+    def written_at(self) -> np.ndarray:
+        """The stamp of each element's last write: 0 for never, then `WRITTEN_BY_HOST`, then those of kernels."""
+        return self.writes[:, 0]
+
+
 class Buffer:
     """One allocation: its elements, its device address, and what is known about past accesses.
 
-    `shadow` (int32, a row per element, columns as in `primitives.check_order`) exists only where accesses need
-    checking: shared memory always, global memory once a kernel writes it or while parts of it are uninitialised.
+    `shadow` exists only where accesses need checking: shared memory always, global memory once a kernel writes it or
+    while parts of it are uninitialised.
     """
 
     def __init__(
@@ -63,7 +79,8 @@ class Buffer:
         self.address = address
         self.space: Space = space
         self.name = name
-        self.shadow: np.ndarray | None = None
+        self._owner: Buffer | None = None
+        self.shadow: Shadow | None = None
         self.all_set = initialised
         self._touched: np.ndarray | None = None
         self._seen_as: dict[np.dtype, Buffer] = {}
@@ -75,6 +92,11 @@ class Buffer:
     def itemsize(self) -> int:
         return self.data.itemsize
 
+    @property
+    def owner(self) -> Buffer:
+        """The allocation, of which this may be another way to see it."""
+        return self if self._owner is None else self._owner
+
     def seen_as(self, dtype: np.dtype) -> Buffer:
         """This memory as elements of another dtype, the same buffer each time (so that its accesses are followed)."""
         if dtype not in self._seen_as:
@@ -85,7 +107,7 @@ class Buffer:
         """The same memory seen as elements of another dtype (its accesses are then checked on their own)."""
         whole = self.data.nbytes // dtype.itemsize * dtype.itemsize
         other = Buffer(self.data.view(np.uint8)[:whole].view(dtype), self.address, self.space, self.name)
-        other._owner = self  # keeps the registered buffer alive
+        other._owner = self.owner  # which also keeps the registered buffer alive
         return other
 
     @property
@@ -113,18 +135,19 @@ class Buffer:
             return 0, 0
         return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
 
-    def need_shadow(self) -> np.ndarray:
+    def need_shadow(self) -> Shadow:
         if self.shadow is None:
-            self.shadow = np.zeros((len(self.data), SHADOW_COLUMNS), np.int32)
+            self.shadow = Shadow(len(self.data))
         return self.shadow
 
     def set_by_host(self, elements: slice | np.ndarray) -> None:
         """The host wrote these elements: they are initialised from here on."""
-        if not self.all_set and self.shadow is not None:
-            unset = self.shadow[elements, 0]
-            unset[unset == 0] = 1
-            self.shadow[elements, 0] = unset
-            self.all_set = bool(np.all(self.shadow[:, 0] > 0))
+        if isinstance(elements, slice) and elements == slice(None):
+            self.all_set = True
+        elif not self.all_set and self.shadow is not None:
+            stamps = self.shadow.written_at
+            stamps[elements] = np.maximum(stamps[elements], WRITTEN_BY_HOST)
+            self.all_set = bool(np.all(stamps > 0))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.addressing import Pattern, Place
-from autograder.simgpu.memory import View
+from autograder.simgpu.memory import Shadow, View
 
 if TYPE_CHECKING:
     from autograder.simgpu.access import Memory
@@ -45,22 +45,23 @@ class Ordering:
                 return
             buffer.need_shadow()
         interpreter = self.interpreter
-        order, site = interpreter.order, interpreter.site(node)
+        order, site, shadow = interpreter.order, interpreter.site(node), buffer.shadow
         if kind == READ and buffer.space == "shared" and place.pattern is not None:
-            if self._check_by_element(place, site, buffer.shadow):
+            if self._check_by_element(place, site, shadow):
                 return
         findings = np.zeros(prim.FINDINGS, np.int64)
         prim.check_order(
             place.mask.lanes, self.as_vector(place), kind, interpreter.batch.first_thread,
             interpreter.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
-            site, order.grid_sync, order.block_sync, order.warp_sync, buffer.shadow, findings,
+            site, order.grid_sync, order.block_sync, order.warp_sync, shadow.writes, shadow.reads, shadow.plain_writes,
+            findings,
         )  # fmt: skip
         if findings[prim.UNSET_COUNT]:
             self.report_unset(view, place, findings, node)
         if findings[prim.RACE_COUNT]:
             self.report_race(view, place, findings, node, kind, value)
 
-    def _check_by_element(self: Memory, place: Place, site: int, shadow: np.ndarray) -> bool:
+    def _check_by_element(self: Memory, place: Place, site: int, shadow: Shadow) -> bool:
         """The same check over the elements instead of the lanes; False where it takes a closer look."""
         pattern = place.pattern
         if pattern.readers is None:
@@ -69,7 +70,7 @@ class Ordering:
         batch, order = self.interpreter.batch, self.interpreter.order
         return prim.check_reads_by_element(
             readers.elements, place.base, readers.lanes, readers.breadth, batch.first_thread, batch.geometry.padded,
-            order.now, site, order.block_sync, shadow,
+            order.now, site, order.block_sync, shadow.writes, shadow.reads,
         )  # fmt: skip
 
 

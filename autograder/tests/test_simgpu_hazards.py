@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault
 from autograder.simgpu import cuda_module
+from autograder.simgpu.memory import Shadow
 
 cuda = cuda_module.build_module()
 
@@ -366,3 +369,84 @@ def test_a_shape_worked_out_from_names_is_refused_as_numba_refuses_it():
     profile(shape_worked_out_by_python)[1, 1](np.zeros(4, np.float32))
     with pytest.raises(KernelFault, match="`SIDE \\+ 1` is not"):
         profile(shape_worked_out_in_the_kernel)[1, 1](np.zeros(4, np.float32))
+
+
+def captures(array):
+    """Kernels that take a device array from around them, as a closure does: each races on it."""
+
+    @cuda.jit(device=True)
+    def left_neighbour(i):
+        return array[i - 1]
+
+    @cuda.jit
+    def shifts(a):
+        i = cuda.grid(1)
+        if 0 < i < array.size:
+            array[i] = array[i - 1]
+
+    @cuda.jit
+    def reads_by_a_function(a):
+        i = cuda.grid(1)
+        if 0 < i < array.size:
+            a[i] = left_neighbour(i)
+
+    return shifts, reads_by_a_function
+
+
+def test_a_captured_device_array_races_as_an_argument_does():
+    array = cuda.to_device(np.zeros(128, np.float32))
+    shifts, _ = captures(array)
+    race = profile(shifts)[2, 64](np.zeros(1, np.float32)).hazards[0]
+    assert race.kind == "race" and race.array == "array" and "array[i] = array[i - 1]" in race.text
+
+
+def test_an_array_that_a_device_function_captures_races_with_the_argument_that_it_is():
+    array = cuda.to_device(np.zeros(128, np.float32))
+    _, reads_by_a_function = captures(array)
+    assert {hazard.kind for hazard in profile(reads_by_a_function)[2, 64](array).hazards} == {"race"}
+    assert not profile(reads_by_a_function)[2, 64](np.zeros(128, np.float32)).hazards
+
+
+@cuda.jit
+def shifts_as_integers(a):
+    bits = a.view(np.int32)
+    i = cuda.grid(1)
+    if i + 1 < a.size:
+        bits[i] = bits[i + 1]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads how much memory is in use from Linux")
+def test_what_is_kept_of_past_accesses_takes_memory_only_where_there_were_any():
+    import resource
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    before = resident()
+    shadow = Shadow(50_000_000)
+    shadow.writes[:1_000_000] = 1
+    assert shadow.reads[:1_000_000].sum() == 0  # being looked at costs nothing
+    assert resident() - before < 40e6
+
+
+@cuda.jit
+def shifts_by_an_inner_function(a):
+    def shift(array, i):
+        array[i] = array[i + 1]
+
+    i = cuda.grid(1)
+    if i + 1 < a.size:
+        shift(a, i)
+
+
+@cuda.jit
+def shifts_rows(a):
+    i = cuda.grid(1)
+    if i + 1 < a.size:
+        for row in a.reshape(1, 128):
+            row[i] = row[i + 1]
+
+
+@pytest.mark.parametrize("kernel", [shifts_as_integers, shifts_by_an_inner_function, shifts_rows])
+def test_an_array_under_another_name_or_type_races_too(kernel):
+    assert {hazard.kind for hazard in profile(kernel)[2, 64](np.zeros(128, np.float32)).hazards} == {"race"}
