@@ -22,6 +22,14 @@ def random_lists(attempt: Attempt, lengths: Sequence[int]) -> tuple[Array, Array
     return lists_along(attempt, order, lengths, f"np.random.default_rng({seed}).permutation({size})")
 
 
+def list_from_zero(attempt: Attempt, size: int) -> tuple[Array, Array]:
+    """Successors and ranks of one random list whose head is node 0: splitters at every so-manieth node leave none ahead."""
+    seed = int(attempt.rng.integers(2**31))
+    order = np.random.default_rng(seed).permutation(size)
+    recipe = f"(lambda p: np.roll(p, -p.argmin()))(np.random.default_rng({seed}).permutation({size}))"
+    return lists_along(attempt, np.roll(order, -order.argmin()), (size,), recipe)
+
+
 def lists_along(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) -> tuple[Array, Array]:
     """Successors and ranks of lists along an order of the nodes, which NumPy makes again by the recipe."""
     successor, rank = laid_out(order, lengths)

@@ -12,7 +12,7 @@ from autograder.device import Launch, RunRequest
 from autograder.grading import Attempt
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.labs import spec_of
-from autograder.grading.lists import Array, laid_out, random_lists, ranks_of_sublists, walked
+from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_of_sublists, walked
 
 WALKS = ("walks_its_sublists", "walks_any_lists")
 WHOLE = 4096  # nodes: a multiple of every distance between splitters that is a power of two
@@ -140,7 +140,7 @@ class Seen(Evidence):
 
 def counted_list(attempt: Attempt) -> RunRequest:
     """A list as long as that whose work is counted: it shows how the kernels were launched."""
-    return SPEC.ranking_request(random_lists(attempt, (SPEC.COUNTED_NODES,))[0])
+    return SPEC.ranking_request(list_from_zero(attempt, SPEC.COUNTED_NODES)[0])
 
 
 SPEC = spec_of("lab06_list_ranking")
@@ -483,14 +483,15 @@ def one_thread_walks(seen: Seen) -> bool:
 def too_few_splitters(seen: Seen) -> bool:
     """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an H200
     has room for a quarter of a million threads."""
-    return SPEC.loads_of_a_warp(seen.slowest) > SPEC.LOADS_OF_A_WARP and not seen.walks_alone
+    several = int(np.prod(seen.idlest.block)) > 1 and not seen.walks_alone
+    return several and seen.idlest.counters.threads < seen.n
 
 
 @misconception("shares_the_walking")
 def few_lanes_walk(seen: Seen) -> bool:
     """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since only every so-manieth thread has a
     splitter. Let consecutive threads have consecutive splitters."""
-    return SPEC.loads_of_a_warp(seen.slowest) <= SPEC.LOADS_OF_A_WARP and int(np.prod(seen.idlest.block)) > 1
+    return int(np.prod(seen.idlest.block)) > 1 and seen.idlest.counters.threads >= seen.n
 
 
 @misconception("stays_on_the_device")

@@ -1,4 +1,5 @@
 # fails: adds_up; hint: adds_the_steps
+# not timed: a wrong stage takes about as long as a right one
 from numba import cuda
 
 THREADS = 256

@@ -1,4 +1,5 @@
 # fails: walks_its_sublists; hint: links_one_too_many
+# not timed: a wrong stage takes about as long as a right one
 from numba import cuda
 
 THREADS = 256

@@ -1,4 +1,5 @@
 # fails: walks_its_sublists; hint: node_for_number
+# not timed: a wrong stage takes about as long as a right one
 from numba import cuda
 
 THREADS = 256

@@ -1,4 +1,5 @@
 # fails: adds_up; hint: wrong_sublist
+# not timed: a wrong stage takes about as long as a right one
 from numba import cuda
 
 THREADS = 256

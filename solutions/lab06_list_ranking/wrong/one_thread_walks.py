@@ -1,4 +1,5 @@
 # fails: shares_the_walking; hint: one_thread_walks
+# not timed: a call takes seconds at that size
 from numba import cuda
 
 THREADS = 256

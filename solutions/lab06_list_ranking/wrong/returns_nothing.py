@@ -1,4 +1,5 @@
 # fails: ranks_the_splitters; hint: returns_nothing
+# not timed: a wrong stage takes about as long as a right one
 from numba import cuda
 
 THREADS = 256

@@ -1,4 +1,5 @@
 # fails: walks_any_lists; hint: splitter_at_the_tail
+# not timed: a wrong stage takes about as long as a right one
 from numba import cuda
 
 THREADS = 256

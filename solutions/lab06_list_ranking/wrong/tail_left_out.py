@@ -1,4 +1,5 @@
 # fails: walks_its_sublists; hint: tail_left_out
+# not timed: a wrong stage takes about as long as a right one
 from numba import cuda
 
 THREADS = 256

@@ -1,4 +1,5 @@
 # fails: ranks_the_splitters; hint: too_few_rounds
+# not timed: a wrong stage takes about as long as a right one
 import math
 
 from numba import cuda

@@ -2,7 +2,7 @@
 from numba import cuda
 
 THREADS = 256
-EVERY = 64
+EVERY = 100
 
 
 @cuda.jit
