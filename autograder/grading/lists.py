@@ -23,7 +23,7 @@ def random_lists(attempt: Attempt, lengths: Sequence[int]) -> tuple[Array, Array
 
 
 def list_from_zero(attempt: Attempt, size: int) -> tuple[Array, Array]:
-    """Successors and ranks of one random list whose head is node 0: splitters at every so-manieth node leave none ahead."""
+    """Successors and ranks of one random list whose head is node 0: ahead of evenly spaced splitters there is nobody."""
     seed = int(attempt.rng.integers(2**31))
     order = np.random.default_rng(seed).permutation(size)
     recipe = f"(lambda p: np.roll(p, -p.argmin()))(np.random.default_rng({seed}).permutation({size}))"

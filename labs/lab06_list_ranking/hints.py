@@ -489,8 +489,8 @@ def too_few_splitters(seen: Seen) -> bool:
 
 @misconception("shares_the_walking")
 def few_lanes_walk(seen: Seen) -> bool:
-    """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since only every so-manieth thread has a
-    splitter. Let consecutive threads have consecutive splitters."""
+    """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since threads with a splitter are far
+    apart. Let consecutive threads have consecutive splitters."""
     return int(np.prod(seen.idlest.block)) > 1 and seen.idlest.counters.threads >= seen.n
 
 

@@ -125,7 +125,7 @@ def ranking_request(successor: Array) -> RunRequest:
 
 
 def every(successor: Array, distance: int, *more: int) -> Array:
-    """Splitters at every so-manieth node, and at these."""
+    """Splitters this many nodes apart in memory, and at these nodes."""
     return np.unique([*range(0, len(successor), distance), *more]).astype(np.int32)
 
 

@@ -1,4 +1,4 @@
-# Fixed grids, whose threads take every so-manieth splitter and node.
+# Fixed grids, whose threads go on to splitters and nodes a whole grid further.
 from numba import cuda
 
 THREADS = 256
