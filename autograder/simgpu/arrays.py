@@ -256,11 +256,27 @@ def check_shape(shape: Any, dtype: np.dtype) -> tuple[int, ...]:
     return result
 
 
+class NotContiguous(KernelFault, ValueError):
+    """A host array whose elements do not lie in one piece: Numba does not copy those either."""
+
+
+def check_contiguous(host: np.ndarray) -> None:
+    """Refuses every other element of an array and the like; repeated dimensions of a broadcast array may be."""
+    core = host[tuple(0 if step == 0 else slice(None) for step in host.strides)] if host.size else host
+    slowest_first = sorted(range(core.ndim), key=lambda axis: -core.strides[axis])
+    if not core.transpose(slowest_first).flags.c_contiguous:
+        raise NotContiguous(
+            "This array is not contiguous in memory, and Numba copies arrays to the device in one piece.",
+            remedy="Pass np.ascontiguousarray(array), or slice it on the device.",
+        )
+
+
 def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:
     """A copy of a host array in device memory, in its own memory order where it is contiguous."""
     host = np.asarray(host)
     dtype = check_dtype(host.dtype)
     check_shape(host.shape, dtype)
+    check_contiguous(host)
     fortran = host.ndim > 1 and host.flags.f_contiguous and not host.flags.c_contiguous
     data = np.array(host.T if fortran else host, order="C", copy=True).reshape(-1)
     strides = contiguous_strides(host.shape[::-1])[::-1] if fortran else contiguous_strides(host.shape)

@@ -22,6 +22,7 @@ from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord, silent
 from autograder.simgpu.launch import Launch as RunningLaunch
 from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View
 from autograder.simgpu.numba_types import scalar
+from autograder.simgpu.tracing import Trace
 from autograder.simgpu.variables import Named
 
 
@@ -65,8 +66,9 @@ class Session:
         return array.copy_to_host()
 
     def launch(
-        self, kernel: Function, grid: Any, block: Any, arguments: Sequence, dynamic_shared_bytes: int = 0
-    ) -> LaunchRecord:
+        self, kernel: Function, grid: Any, block: Any, arguments: Sequence, dynamic_shared_bytes: int = 0,
+        debug: bool = False,
+    ) -> LaunchRecord:  # fmt: skip
         """Runs one kernel to its end; raises `KernelFault` where it cannot go on, after keeping the record."""
         copied_back: list[tuple[np.ndarray, DeviceArray]] = []
         values = tuple(self._argument(value, kernel, copied_back) for value in arguments)
@@ -75,6 +77,7 @@ class Session:
             grid,
             block,
             dynamic_shared_bytes=dynamic_shared_bytes,
+            debug=debug,
             start_clock=Session.clock,
             work_limit=max(1, self.work_limit - self.work),
             sample_blocks=self.sample_blocks,
@@ -171,6 +174,7 @@ class SimulatedDevice:
             work_limit=request.work_limit or DEFAULT_WORK_LIMIT,
             sample_blocks=request.sample_blocks,
             sample_seed=request.sample_seed,
+            trace=Trace(only=request.traced_line) if request.traced_line else None,
             output=silent,
         )
         handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
@@ -252,6 +256,7 @@ class SimulatedDevice:
             covered=session.covered,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),
+            accesses=tuple(session.trace.accesses.get(request.traced_line, ())) if session.trace else (),
             transfers=tuple(session.transfers),
             fault=fault,
             source="simulated",

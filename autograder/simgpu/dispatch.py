@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import builtins
 import functools
 import sys
 import types
@@ -15,12 +13,12 @@ import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.language.live import as_dtype, from_python
-from autograder.language.program import Function, Reference, reachable
+from autograder.language.program import Function, reachable
 from autograder.language.validate import validate_kernel
 from autograder.simgpu.arrays import DeviceArray, InOut
 from autograder.simgpu.device import Session, estimate_launch
 from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.launch import LaunchRecord
+from autograder.simgpu.launch import LaunchRecord, normalise
 
 MODEL = "H200"  # whose times events report
 FORALL_THREADS = 256
@@ -36,14 +34,14 @@ class LiveDevice:
         self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
         self.estimated_ns = 0.0  # of everything launched so far: the device's clock
 
-    def launch(self, kernel: Function, configuration: tuple, arguments: tuple) -> LaunchRecord:
+    def launch(self, kernel: Function, configuration: tuple, arguments: tuple, debug: bool = False) -> LaunchRecord:
         grid, block, *rest = configuration
         shared = int(rest[1]) if len(rest) > 1 else 0
         for function in reachable(kernel):
             if function.kind != "host":
                 validate_kernel(function)
         self.session.work = 0
-        record = self.session.launch(kernel, grid, block, arguments, shared)
+        record = self.session.launch(kernel, grid, block, arguments, shared, debug)
         self.estimated_ns += estimate_launch(record, MODEL).ns
         for listener in self.listeners:
             listener(record, kernel, arguments)
@@ -139,6 +137,8 @@ class Kernel:
             raise NotConfigured(
                 "A launch needs a grid and a block.", remedy=f"Write {self.__name__}[grid, block](...)."
             )
+        normalise("grid", configuration[0])
+        normalise("block", configuration[1])
         return Configured(self, configuration)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Configured:
@@ -148,7 +148,7 @@ class Kernel:
         if self.is_device:
             raise KernelFault(f"`{self.__name__}` is a device function: only kernels can call it.")
         raise NotConfigured(
-            f"`{self.__name__}` is a kernel: it needs a grid and a block.",
+            f"`{self.__name__}` is a kernel, and its launch configuration was not specified: it needs a grid and a block.",
             remedy=f"Write {self.__name__}[grid, block](...).",
         )
 
@@ -242,9 +242,10 @@ class Configured:
         given = self.kernel.converted(given)
         function = self.kernel.function_for(tuple(map(_shown, given)))
         try:
-            record = device.launch(function, self.configuration, given)
-            if self.kernel.options.get("debug") and record.raised is not None:
-                raise _exception(*record.raised)
+            debug = bool(self.kernel.options.get("debug"))
+            record = device.launch(function, self.configuration, given, debug)
+            if debug and record.raised is not None:
+                raise record.raised.as_exception()
         finally:
             for argument in arguments:
                 if isinstance(argument, InOut):
@@ -260,21 +261,6 @@ def _on_device(argument: Any) -> Any:
 
         return as_cuda_array(argument)
     return argument
-
-
-def _exception(function: Function, node: ast.Raise) -> Exception:
-    """The exception that a kernel raised, as the host gets it from a kernel compiled with debug=True."""
-    call = node.exc if isinstance(node.exc, ast.Call) else None
-    name = ast.unparse(call.func if call else node.exc) if node.exc is not None else "RuntimeError"
-    found = function.names.get(name, getattr(builtins, name, RuntimeError))
-    if isinstance(found, Reference):
-        found = getattr(builtins, found.path.split(".")[-1], RuntimeError)
-    kind = found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError
-    try:
-        values = [ast.literal_eval(argument) for argument in call.args] if call else []
-    except ValueError:
-        values = []
-    return kind(*values)
 
 
 def _shown(value: Any) -> str:

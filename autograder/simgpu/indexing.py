@@ -59,6 +59,8 @@ class Indexing:
         if isinstance(index, np.ndarray):
             if not value:
                 raise self.fault(node, "An empty tuple has no items.")
+            index = np.where(index < 0, index + len(value), index)
+            self.raise_in_debug(node, (index < 0) | (index >= len(value)), mask, IndexError, "tuple index out of range")
             chosen = value[0]
             for position, each in enumerate(value[1:], 1):
                 chosen = self.merged(node, index == position, each, chosen)

@@ -18,6 +18,7 @@ from autograder.errors import KernelFault, Line
 from autograder.language.program import Function
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.access import Memory
+from autograder.simgpu.exceptions import Raised, Stopped, named_in
 from autograder.simgpu.expressions import Closure, Expressions
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.lanes import Batch, Mask
@@ -344,7 +345,7 @@ class Interpreter(Expressions):
 
     def do_raise(self, node: ast.Raise, mask: Mask) -> None:
         """A thread that raises stops, silently: only kernels compiled with debug=True tell the host."""
-        self.launch.raised = self.launch.raised or (self.frame.function, node)
+        self.note_exception(node, mask, *named_in(self.frame.function, node))
         self.report(
             "launch", node, lane=int(mask.where[0]), severity="warning", occurrences=mask.active,
             message="An exception is raised here: on a GPU the thread just stops, and the host is not told.",
@@ -352,6 +353,20 @@ class Interpreter(Expressions):
         )  # fmt: skip
         self.frame.returned.append(mask)
         self.exited |= mask.lanes
+
+    def note_exception(self, node: ast.AST, lanes: Mask, kind: type[Exception], values: tuple) -> None:
+        """Keeps the first exception of a launch, with the first thread that raised it."""
+        if self.launch.raised is None:
+            who = self.batch.who(int(lanes.where[0]))
+            self.launch.raised = Raised(kind, values, self.frame.function.name, self.line(node), *who)
+
+    def raise_in_debug(self, node: ast.AST, bad: Any, mask: Mask, kind: type[Exception], message: str) -> None:
+        """Ends a launch of a kernel compiled with debug=True where an operation is `bad` in one of its lanes."""
+        if self.launch.debug:
+            raising = mask.only(np.broadcast_to(bad, mask.lanes.shape))
+            if raising.active:
+                self.note_exception(node, raising, kind, (message,))
+                raise Stopped
 
     def do_break(self, node: ast.Break, mask: Mask) -> None:
         self.frame.loops[-1].append(mask)
@@ -368,7 +383,7 @@ class Interpreter(Expressions):
         taken, other = np.empty_like(mask.lanes), np.empty_like(mask.lanes)
         counts = prim.split(mask.lanes, condition, taken, other, self.diverged)
         row[SLOT["divergent_branches"]] += counts[4]
-        if self.trace is not None:
+        if self.trace is not None and self.trace.wants(self.line(node)):
             self.trace.add_branch(self.line(node), mask, taken, self.batch)
         if counts[2] == 0:
             return mask, None

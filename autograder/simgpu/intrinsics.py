@@ -484,7 +484,14 @@ def to_complex(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: l
     parts = [interpreter.number(a, node) for a in arguments]
     real, imaginary = parts if len(parts) == 2 else (parts[0], np.float64(0))
     narrow = all(p.dtype == nt.FLOAT32 for p in parts)
-    return (real + 1j * imaginary).astype(nt.COMPLEX64 if narrow else nt.COMPLEX128)
+    return complex_of(real, imaginary, nt.COMPLEX64 if narrow else nt.COMPLEX128)
+
+
+def complex_of(real: Any, imaginary: Any, dtype: np.dtype) -> Any:
+    """Complex numbers of two parts, put together without arithmetic (an infinity times 1j has no real part)."""
+    made = np.empty(np.broadcast(real, imaginary).shape, dtype)
+    made.real, made.imag = real, imaginary
+    return made[()]
 
 
 @intrinsic("builtins.round", "numpy.round")

@@ -13,6 +13,7 @@ import numpy as np
 from autograder.errors import KernelFault, Line
 from autograder.language.program import Function, reachable
 from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.exceptions import Raised, Stopped
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
@@ -51,22 +52,34 @@ class LaunchRecord:
     array_bytes: int
     registers_per_thread: int | None = None
     fault: KernelFault | None = None
-    raised: tuple[Function, ast.Raise] | None = None  # the first exception that a kernel raised
+    raised: Raised | None = None  # the first exception that a kernel raised
+
+
+class WrongSize(KernelFault, ValueError):
+    """A grid or block of no or too many dimensions."""
+
+
+class NotIntegers(KernelFault, TypeError):
+    """A grid or block that is not made of integers."""
 
 
 def normalise(what: str, value: Any) -> Dim3:
     """A grid or block as three ints; raises `KernelFault` with what is wrong and what to do."""
     parts = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     if not 1 <= len(parts) <= 3:
-        raise KernelFault(f"The {what} must have one to three dimensions, not {len(parts)}.")
+        raise WrongSize(
+            f"The {what} must have one to three dimensions, not {len(parts)}: "
+            f"{what}dim must be a sequence of 1, 2 or 3 integers, got {list(parts)}."
+        )
     for part in parts:
         if isinstance(part, (float, np.floating)):
-            raise KernelFault(
-                f"The {what} must be made of integers; {part!r} is a float.",
+            raise NotIntegers(
+                f"The {what} must be made of integers; {part!r} is a float: "
+                f"{what}dim must be a sequence of integers, got {list(parts)}.",
                 remedy="Use // (or math.ceil) instead of / when you compute it.",
             )
         if isinstance(part, (bool, np.bool_)) or not isinstance(part, (int, np.integer)):
-            raise KernelFault(f"The {what} must be made of integers; {part!r:.40} is a {type(part).__name__}.")
+            raise NotIntegers(f"The {what} must be made of integers; {part!r:.40} is a {type(part).__name__}.")
     x, y, z = (*(int(part) for part in parts), 1, 1)[:3]
     return x, y, z
 
@@ -102,6 +115,7 @@ class Launch:
         block: Any,
         *,
         dynamic_shared_bytes: int = 0,
+        debug: bool = False,
         start_clock: int = 2,
         work_limit: int = DEFAULT_WORK_LIMIT,
         sample_blocks: int | None = None,
@@ -118,6 +132,7 @@ class Launch:
                 f"a block of Numba's kernels can have at most {MOST_SHARED_BYTES:,} (48 KiB)."
             )
         self.dynamic_shared_bytes = int(dynamic_shared_bytes)
+        self.debug = debug
         self.clock = start_clock
         self.grid_sync = start_clock
         self.work = 0
@@ -127,7 +142,7 @@ class Launch:
         self.output = output
         self.shared_bytes = self.dynamic_shared_bytes
         self.written: set[int] = set()
-        self.raised: tuple[Function, ast.Raise] | None = None  # the first exception that a kernel raised
+        self.raised: Raised | None = None  # the first exception that a kernel raised
         self._sites: dict[Line, int] = {}
         self._lines: list[Line] = []
         self._hazards: dict[tuple, Hazard] = {}
@@ -163,11 +178,13 @@ class Launch:
                     interpreter.run(self.kernel, arguments)
                 except KernelFault as error:
                     fault = error
+                except Stopped:
+                    pass
                 except RecursionError:
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
                 tally.add(interpreter.tally)
                 diverged += int(np.count_nonzero(interpreter.diverged))
-                if fault is not None:
+                if fault is not None or self.debug and self.raised is not None:
                     break
         return self.record(tally, diverged, buffers, fault)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.simgpu import numba_types as nt
-from autograder.simgpu.intrinsics import CALLS, CUDA, Handler, intrinsic
+from autograder.simgpu.intrinsics import CALLS, CUDA, Handler, complex_of, intrinsic
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
 from autograder.simgpu.tally import SLOT
@@ -174,10 +174,27 @@ CALLS["math.nextafter"] = _plain(np.nextafter, as_float=True)
 
 # -- complex mathematics ------------------------------------------------------------------------------------------
 
+
+def _exponential(z: Any) -> Any:
+    """exp of complex numbers: NumPy, but for the signs of zero where nothing is left of the number."""
+    vanishes = np.isneginf(z.real) & ~np.isfinite(z.imag)
+    return np.where(vanishes, 0, np.exp(z)).astype(z.dtype)[()]
+
+
+def _rectangular(r: Any, phi: Any) -> Any:
+    """r and phi as real and imaginary part, with Python's answers for infinities."""
+    real, imaginary = (np.where((part == 0) & np.isinf(r), part / r, part * r) for part in (np.cos(phi), np.sin(phi)))
+    for special, one, other in ((r == 0, 0.0, 0.0), (np.isinf(r), r, phi)):
+        here = special & ~np.isfinite(phi)
+        real, imaginary = np.where(here, one, real), np.where(here, other, imaginary)
+    narrow = r.dtype == phi.dtype == nt.FLOAT32
+    return complex_of(real, imaginary, nt.COMPLEX64 if narrow else nt.COMPLEX128)
+
+
 _COMPLEX = {
-    **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh exp sqrt log10 isnan isinf isfinite".split()},
+    **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh sqrt log10 isnan isinf isfinite".split()},
     **{name: getattr(np, f"arc{name[1:]}") for name in "asin acos atan asinh acosh atanh".split()},
-    "phase": np.angle, "polar": lambda z: (np.abs(z), np.angle(z)), "rect": lambda r, phi: r * np.exp(1j * phi),
+    "phase": np.angle, "polar": lambda z: (np.abs(z), np.angle(z)), "rect": _rectangular, "exp": _exponential,
     "log": lambda z, *base: np.log(z) / np.log(base[0]) if base else np.log(z),
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference
 from autograder.simgpu import numba_types as nt
+from autograder.simgpu.exceptions import DivisionByZero
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
@@ -45,6 +46,7 @@ COMPARISONS = {
     ast.NotEq: np.not_equal,
 }
 MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
+DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in software
 OPERATION_SLOT = {2: SLOT["float16_operations"], 4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
 INTEGER_SLOT = SLOT["integer_operations"]
@@ -73,6 +75,8 @@ class Operators:
             raise self.fault(
                 node, f"Numba has no `{SYMBOLS[kind]}` for {left.dtype} and {right.dtype} in a kernel."
             ) from None
+        if kind in DIVISIONS:
+            self.raise_in_debug(node, right == 0, mask, DivisionByZero, "division by zero")
         row = self.count_instruction(node, mask)
         self.count_arithmetic(row, node, kind, compute, mask)
         if compute.kind == "f" and compute.itemsize == 8:
