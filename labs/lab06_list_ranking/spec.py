@@ -47,7 +47,8 @@ REVERSED_BITS = 11  # of a node's number: a list of 2,048 nodes
 # The baseline is Wyllie's pointer jumping on all nodes. On one H200, with two million nodes, a splitter every 16 nodes
 # was 2.9 times as fast, every 32 nodes 2.5, every 64 nodes 1.8. A million nodes is what can be simulated whole, and there
 # the model says 2.9, 2.2 and 1.4: it knows the average warp and not the slowest one, and that matters less as lists
-# grow. (On the H200 a million nodes gave 1.9, 1.4 and 0.9.) calibration/verdicts.md has all answers.
+# grow. (On the H200 a million nodes gave 1.9, 1.4 and 0.9.) At 2.0 both pass 16 and 32 and fail 64, which at 1.5 they
+# would not. calibration/verdicts.md has all answers.
 SPEEDUP = 2.0
 NO_POINTS_AT = 1.0
 SPEED_NODES = {"measured": 1 << 21, "simulated": 1 << 20}
