@@ -8,11 +8,12 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from autograder.errors import KitError
+from autograder.errors import KitError, Line
 from autograder.language.program import Program
 from autograder.language.transfers import Transfer
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.tracing import Access
 
 Source = Literal["measured", "simulated"]
 
@@ -42,6 +43,7 @@ class RunRequest:
     scratch: tuple[str, ...] = ()  # arguments lent to work in: what they hold afterwards is nobody's business
     # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.
     baseline_estimated_ns: float | None = None
+    traced_line: Line | None = None  # the simulated GPU keeps the first accesses of this source line, for a picture
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Run:
     counters: Counters | None = None  # summed over launches; None on a real GPU
     lines: tuple[LineProfile, ...] = ()
     hazards: tuple[Hazard, ...] = ()
+    accesses: tuple[Access, ...] = ()  # the first ones of the request's `traced_line`
     transfers: tuple[Transfer, ...] = ()  # what host code asked of the device beside launches
     fault: KitError | None = None  # the student's: KernelFault or SubmissionError
     source: Source = "simulated"

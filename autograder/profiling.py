@@ -4,72 +4,23 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from autograder.cudagpu.registers import stand_in
 from autograder.errors import KernelFault, Line, UsageError
 from autograder.language.live import as_constant, from_python
 from autograder.language.program import Function, reachable
 from autograder.language.validate import validate_kernel
-from autograder.simgpu.access import Access
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.device import Session, estimate_launch
 from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.launch import LaunchRecord
-from autograder.simgpu.primitives import WARP
+from autograder.simgpu.tracing import TRACE_LIMIT, Access, Branch, Trace
 
 if TYPE_CHECKING:
     from autograder.figures.estimates import PicturedEstimate
-
-TRACE_LIMIT = 64  # accesses kept for each source line, array and kind
-
-
-@dataclass(frozen=True)
-class Branch:
-    """One warp at one branch: which lanes were active, and which of them took it."""
-
-    line: Line
-    block: tuple[int, int, int]
-    warp: int
-    active: np.ndarray  # bool[32]
-    taken: np.ndarray  # bool[32]
-
-    @property
-    def diverges(self) -> bool:
-        return bool(self.taken.any() and (self.active & ~self.taken).any())
-
-
-@dataclass
-class Trace:
-    """The first accesses and branches of each source line, kept while a launch runs."""
-
-    limit: int = TRACE_LIMIT
-    accesses: dict[Line, list[Access]] = field(default_factory=dict)
-    branches: dict[Line, list[Branch]] = field(default_factory=dict)
-
-    def add_access(
-        self, line: Line, kind: str, space: str, array: str, itemsize: int, shape: tuple, block: tuple, warp: int,
-        addresses: np.ndarray,
-    ) -> None:  # fmt: skip
-        kept = self.accesses.setdefault(line, [])
-        if sum(1 for a in kept if (a.array, a.kind) == (array, kind)) < self.limit:
-            step = sum(1 for a in kept if (a.block, a.warp, a.array, a.kind) == (block, warp, array, kind))
-            kept.append(Access(kind, space, array, itemsize, shape, block, warp, addresses, step))
-
-    def add_branch(self, line: Line, mask: Mask, taken: np.ndarray, batch: Batch) -> None:
-        kept = self.branches.setdefault(line, [])
-        for warp in np.unique(mask.where // WARP):
-            if len(kept) >= self.limit:
-                return
-            lanes = slice(warp * WARP, (warp + 1) * WARP)
-            slot, in_block = divmod(int(warp), batch.geometry.warps_per_block)
-            block = batch.geometry.block_index(int(batch.blocks[slot]))
-            kept.append(Branch(line, block, in_block, mask.lanes[lanes].copy(), taken[lanes].copy()))
 
 
 class Profile:

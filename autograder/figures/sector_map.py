@@ -60,7 +60,7 @@ def sector_map(accesses: Access | Sequence[Access], title: str = "") -> Figure:
 def _draw_access(canvas: Canvas, access: Access, top: float) -> tuple[float, float]:
     """One panel; returns its right and bottom edges."""
     touched = sectors_of(access)
-    headline, cost = _headline(access, touched)
+    headline, cost = describe(access, touched)
     canvas.text(MARGIN, top + 18, headline, size=TITLE - 1, bold=True)
     canvas.text(MARGIN, top + 36, cost, size=SMALL, fill=QUIET)
     top += 48
@@ -69,19 +69,19 @@ def _draw_access(canvas: Canvas, access: Access, top: float) -> tuple[float, flo
     if len(access.shape) == 2:
         bottom = _draw_place(canvas, access, touched, left, top)
         left += MAP_SIDE + 30
-    label_width = max((text_width(_label(access, sector), SMALL) for sector in touched), default=0) + 8
+    label_width = max((text_width(elements_of(access, sector), SMALL) for sector in touched), default=0) + 8
     column_width = label_width + SECTOR_BYTES // access.itemsize * CELL + 26
     columns = (len(touched) + STRIPS_A_COLUMN - 1) // STRIPS_A_COLUMN
     for at, (sector, elements) in enumerate(touched.items()):
         x = left + at // STRIPS_A_COLUMN * column_width
         y = top + at % STRIPS_A_COLUMN * STRIP
-        canvas.text(x + label_width - 8, y + 15, _label(access, sector), size=SMALL, anchor="end", mono=True)
-        _draw_strip(canvas, access, elements, x + label_width, y)
+        canvas.text(x + label_width - 8, y + 15, elements_of(access, sector), size=SMALL, anchor="end", mono=True)
+        draw_strip(canvas, access, elements, x + label_width, y)
         bottom = max(bottom, y + STRIP)
     return left + max(columns, 1) * column_width, bottom + 10
 
 
-def _draw_strip(canvas: Canvas, access: Access, elements: dict[int, list[int]], x: float, y: float) -> None:
+def draw_strip(canvas: Canvas, access: Access, elements: dict[int, list[int]], x: float, y: float) -> None:
     """One sector: a cell for each element, blue where a lane uses it."""
     for element in range(SECTOR_BYTES // access.itemsize):
         lanes = elements.get(element)
@@ -111,7 +111,7 @@ def _draw_place(canvas: Canvas, access: Access, touched: dict, left: float, top:
     return top + rows * scale + 20
 
 
-def _label(access: Access, sector: int) -> str:
+def elements_of(access: Access, sector: int) -> str:
     """The elements of a sector as they are written in the kernel: `b[3, 8:16]`."""
     first, count = sector * SECTOR_BYTES // access.itemsize, SECTOR_BYTES // access.itemsize
     if len(access.shape) == 2 and access.shape[1] >= count:
@@ -120,7 +120,8 @@ def _label(access: Access, sector: int) -> str:
     return f"{access.array}[{first}:{first + count}]"
 
 
-def _headline(access: Access, touched: dict) -> tuple[str, str]:
+def describe(access: Access, touched: dict) -> tuple[str, str]:
+    """What one request does, and what of the bytes that it moves is used."""
     lanes = sum(int(address) >= 0 for address in access.addresses)
     used = access.itemsize * sum(len(elements) for elements in touched.values())
     moved = SECTOR_BYTES * len(touched)
@@ -132,5 +133,5 @@ def _headline(access: Access, touched: dict) -> tuple[str, str]:
 
 
 def _words(access: Access) -> str:
-    headline, cost = _headline(access, sectors_of(access))
+    headline, cost = describe(access, sectors_of(access))
     return f"{headline}; {cost}."

@@ -69,6 +69,8 @@ class Attempt:
         self.fraction: float | None = None  # of the points, set by `award`
         self.flags: list[str] = []
         self.pictures: list[Picture] = []
+        self.unwritten: np.ndarray | None = None  # of an array that was to be written whole: what was left out
+        self.unwritten_name = ""
         self._runner = runner
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
         self._recipes: dict[int, tuple[np.ndarray, str]] = {}
@@ -134,6 +136,10 @@ class Attempt:
         """Like `run`, always on the simulated GPU: for counters and hazards, which a real GPU does not give."""
         return self.run(function, on="simulated", **arguments)
 
+    def trace(self, request: RunRequest) -> Run:
+        """Simulates a request for a picture of it: no trial of the check, and nothing that it does can fail it."""
+        return self._runner.run(request, "simulated")
+
     # ---- expectations ----------------------------------------------------------------------------
 
     def expect_close(
@@ -170,6 +176,7 @@ class Attempt:
         if not written.all():
             first = tuple(int(i) for i in np.argwhere(~written)[0])
             missing = int((~written).sum())
+            self.unwritten, self.unwritten_name = ~written, name
             index = ", ".join(map(str, first))
             raise CheckFailed(
                 f"{name}[{index}] was never written; {missing:,} of {written.size:,} elements are left out.",

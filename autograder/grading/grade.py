@@ -17,7 +17,8 @@ import numpy as np
 from autograder.errors import GraderFault, KitError, SubmissionError
 from autograder.grading.attempt import Attempt
 from autograder.grading.jobs import Greeting, Summary
-from autograder.grading.result import CheckResult, Hint, Result, Secret
+from autograder.grading.pictures import failure_pictures
+from autograder.grading.result import CheckResult, Hint, Picture, Result, Secret
 from autograder.grading.spec import Check, CheckFailed, Lab
 from autograder.grading.worker import Worker
 
@@ -177,7 +178,8 @@ def judge(grading: Grading, check: Check) -> CheckResult:
 
 def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> CheckResult:
     failure = attempt.failure
-    reproduce = "" if failure is None else attempt.reproduction()  # before hints, which may run more cases
+    # Before hints, which may run more cases.
+    reproduce, pictures = ("", ()) if failure is None else (attempt.reproduction(), drawn(grading, check, attempt))
     earned = check.points * (1.0 if attempt.fraction is None else attempt.fraction)
     if failure is not None:
         earned = 0.0 if attempt.fraction is None else earned
@@ -195,10 +197,19 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         reproduce=reproduce,
         measured=plain(attempt.measured),
         source=attempt.comparison.source if attempt.comparison is not None else None,
-        pictures=tuple(attempt.pictures),
+        pictures=(*pictures, *attempt.pictures),
         bonus=check.bonus,
         secret=secrecy(grading, check),
     )
+
+
+def drawn(grading: Grading, check: Check, attempt: Attempt) -> tuple[Picture, ...]:
+    """The pictures of a failed attempt; like hints they are an extra, whose failure must not touch the verdict."""
+    try:
+        return failure_pictures(attempt)
+    except Exception as problem:
+        grading.flags.append(f"pictures of {check.name}: {type(problem).__name__}: {problem} ({_where(problem)})")
+        return ()
 
 
 def secrecy(grading: Grading, check: Check) -> Secret:

@@ -92,6 +92,8 @@ def _evidence(check: CheckResult) -> list[str]:
     lines += _more(len(check.hazards) - HAZARDS, "hazard")
     numbers = [" ".join(measured_text(name, value)) for name, value in check.measured.items() if name not in NAMES]
     lines += _wrapped("; ".join(numbers), _MARGIN)
+    for picture in check.pictures:
+        lines += _wrapped(f"Picture, in the notebook and the HTML page: {one_line(picture.alt, 400)}", _MARGIN)
     for hint in check.hints:
         lines += _wrapped(f"Hint ({one_line(hint.name, 60)}): {hint.text}", _MARGIN)
     if check.reproduce:

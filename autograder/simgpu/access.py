@@ -6,7 +6,6 @@ START HERE: `Memory.load` and `Memory.store` read top-down; addressing.py locate
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,21 +24,6 @@ if TYPE_CHECKING:
     from autograder.simgpu.interpreter import Interpreter
 
 READ, WRITE, ATOMIC = prim.READ, prim.WRITE, prim.ATOMIC
-
-
-@dataclass(frozen=True)
-class Access:
-    """One warp's memory instruction, kept for pictures: byte offsets from the array's start, -1 for an inactive lane."""
-
-    kind: str  # load, store or atomic
-    space: str
-    array: str
-    itemsize: int
-    shape: tuple[int, ...]
-    block: tuple[int, int, int]
-    warp: int  # within the block
-    addresses: np.ndarray  # int64[32]
-    step: int  # how many times this line had run before, for this warp
 
 
 class Memory(Addressing, Counting, Ordering, AccessReports):
@@ -134,6 +118,9 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
         """Keeps the first accesses of each line, warp by warp, for pictures."""
         interpreter = self.interpreter
         batch = interpreter.batch
+        line = interpreter.line(node)
+        if not interpreter.trace.wants(line):
+            return
         linear = self.as_vector(place)
         name = ("load", "store", "atomic")[kind]
         origin = view.offset if isinstance(view.offset, np.ndarray) else None
@@ -144,6 +131,5 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
             slot, in_block = divmod(int(warp), batch.geometry.warps_per_block)
             block = batch.geometry.block_index(int(batch.blocks[slot]))
             interpreter.trace.add_access(
-                interpreter.line(node), name, view.buffer.space, view.name, view.buffer.itemsize, view.shape, block,
-                in_block, offsets,
+                line, name, view.buffer.space, view.name, view.buffer.itemsize, view.shape, block, in_block, offsets,
             )  # fmt: skip

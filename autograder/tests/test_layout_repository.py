@@ -28,7 +28,7 @@ NEVER = {
     "decks": {"grading", "reports", "cli", "simgpu", "cudagpu", "language", "exercises"},
 }
 # On these, only records: they hold data and import nothing heavy.
-RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.access"}
+RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.tracing"}
 TOP_LEVEL_NEVER = {
     "perfmodel": {"simgpu"},
     "grading": {"simgpu", "cudagpu"},
