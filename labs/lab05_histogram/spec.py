@@ -99,7 +99,8 @@ def loses_no_update(attempt: Attempt) -> None:
 @check(points=2, after=("counts_every_item",))
 def ignores_items_outside(attempt: Attempt) -> None:
     """Right counts: items below zero, or beyond the last bin, are in no bin and lead nobody outside an array."""
-    extremes = np.resize(np.array(EXTREMES, np.int32), WHOLE)
+    recipe = f"np.resize(np.array({EXTREMES}, np.int32), {WHOLE})"
+    extremes = attempt.remember(np.resize(np.array(EXTREMES, np.int32), WHOLE), recipe)
     for items in (attempt.integers(-2 * BINS, 3 * BINS, WHOLE), extremes):
         request = counting(items, BINS)
         run = attempt.simulate(request, may_fault=True)
