@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.language.program import Function, Kind, Reference
+from autograder.language.program import Function, Kind, Namespace, Reference
 
 _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
 
+LIBRARIES = ("numba", "numpy", "math", "cmath", "operator", "builtins")  # modules whose names the device knows itself
 
 _sources: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}  # each live function's source is parsed once
 
@@ -66,10 +67,10 @@ class LiveNames(Mapping[str, object]):
 
 def as_constant(value: Any) -> object:
     """A live object as the kernel language knows it: a `Reference` for library names, a `Function` for kernels."""
-    if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)) or value is None:
-        return value.value if isinstance(value, enum.Enum) else value
     if isinstance(value, enum.Enum):
-        return as_constant(value.value)
+        return member_value(value)
+    if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)) or value is None:
+        return value
     if isinstance(value, np.ndarray):
         return value.copy()  # a constant from here on
     if isinstance(value, tuple) and type(value) is tuple:
@@ -86,7 +87,9 @@ def as_constant(value: Any) -> object:
     if view is not None and hasattr(value, "copy_to_host"):  # a device array of the simulated GPU: by reference
         return view()
     if isinstance(value, types.ModuleType):
-        return Reference(_module_path(value.__name__))
+        if value.__name__.lstrip("_").split(".")[0] in LIBRARIES:
+            return Reference(_module_path(value.__name__))
+        return Namespace(value.__name__, lambda name: as_constant(getattr(value, name)))
     found = _as_type(value)
     if found is not None:
         return found
@@ -148,11 +151,26 @@ def as_dtype(numba_type: Any) -> np.dtype:
     return np.dtype(numpy_support.as_dtype(numba_type))
 
 
+class Member(np.int64):
+    """A member of an enumeration as its value, which still knows where it is from: `is` asks for that."""
+
+    enumeration: type[enum.Enum]
+
+
+def member_value(member: enum.Enum) -> object:
+    """What an enumeration's member is to a kernel."""
+    if isinstance(member.value, int) and not isinstance(member.value, bool):
+        value = Member(member.value)
+        value.enumeration = type(member)
+        return value
+    return as_constant(member.value)
+
+
 class EnumNames:
     """An enumeration that a kernel reads members of: each stands for its value."""
 
     def __init__(self, enumeration: type[enum.Enum]) -> None:
-        self.members = {name: member.value for name, member in enumeration.__members__.items()}
+        self.members = {name: member_value(each) for name, each in enumeration.__members__.items()}
         self.name = enumeration.__name__
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -18,6 +18,21 @@ class Reference:
     """A name from a library, by its canonical dotted path: `numba.cuda.threadIdx.x`, `math.sqrt`, `numpy.float32`."""
 
     path: str
+
+
+class Namespace:
+    """A module of somebody's own: its functions and numbers are what a kernel's `module.name` means."""
+
+    def __init__(self, name: str, look_up: Callable[[str], object]) -> None:
+        self.name = name
+        self._look_up = look_up
+        self._known: dict[str, object] = {}
+
+    def member(self, name: str) -> object:
+        """What a name of the module stands for, fixed when it is first asked for; raises AttributeError."""
+        if name not in self._known:
+            self._known[name] = self._look_up(name)
+        return self._known[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +55,17 @@ class Function:
     def parameters(self) -> tuple[str, ...]:
         return tuple(argument.arg for argument in self.node.args.args)
 
+    @property
+    def star(self) -> str | None:
+        """The name of `*args`, where the function takes any number of arguments."""
+        return self.node.args.vararg.arg if self.node.args.vararg else None
+
     @cached_property
     def local_names(self) -> frozenset[str]:
         """Names that the function itself binds: its parameters, and whatever it assigns or defines anywhere."""
         names = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         functions = {n.name for n in ast.walk(self.node) if isinstance(n, ast.FunctionDef) and n is not self.node}
-        return frozenset(names | functions | set(self.parameters))
+        return frozenset(names | functions | {*self.parameters, *filter(None, [self.star])})
 
     @cached_property
     def free_names(self) -> tuple[str, ...]:
@@ -97,8 +117,21 @@ def reachable(function: Function, seen: dict[int, Function] | None = None) -> li
     seen = {} if seen is None else seen
     if id(function) not in seen:
         seen[id(function)] = function
-        for name in function.free_names:
-            value = function.names[name]
+        for value in _mentioned(function):
             if isinstance(value, Function):
                 reachable(value, seen)
     return list(seen.values())
+
+
+def _mentioned(function: Function) -> Iterator[object]:
+    """What a function's free names stand for, and the members of modules among them."""
+    values = {name: function.names[name] for name in function.free_names}
+    yield from values.values()
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            module = values.get(node.value.id)
+            if isinstance(module, Namespace):
+                try:
+                    yield module.member(node.attr)
+                except AttributeError:  # told where it is used
+                    continue

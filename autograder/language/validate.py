@@ -97,9 +97,9 @@ def validate_kernel(function: Function) -> None:
 def _validate(function: Function) -> None:
     node = function.node
     arguments = node.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
+    if arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
         raise SubmissionError(
-            f"`{function.name}` must take plain parameters: no *args or **kwargs.", line=function.line(node)
+            f"`{function.name}` must take plain parameters, without **kwargs, `*` or `/`.", line=function.line(node)
         )
     if getattr(node, "type_params", None):  # Python 3.12 and later can parse these
         raise SubmissionError(f"`{function.name}` must not have type parameters.", line=function.line(node))

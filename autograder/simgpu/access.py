@@ -99,6 +99,10 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
 
     def cast(self, value: Any, dtype: np.dtype, where: np.ndarray, view: View, node: ast.AST) -> Any:
         """`value` in the array's dtype; integers that do not fit wrap around and are reported."""
+        if isinstance(value, (str, bytes)):
+            if dtype.kind != ("U" if isinstance(value, str) else "S"):
+                raise self.interpreter.fault(node, f"A text cannot be stored in `{view.name}` ({dtype}).")
+            return np.array(value, dtype)[()]
         if not isinstance(value, (np.ndarray, np.generic)):
             value = scalar(value)
         if value.dtype == dtype:

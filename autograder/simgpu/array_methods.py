@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,20 @@ def _deviation(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: l
     return np.sqrt(_variance(interpreter, node, mask, arguments, keywords))
 
 
+def _without_nan(combine: Callable) -> Callable:
+    """The same combination, in which a NaN changes nothing."""
+    return lambda a, b: np.where(np.isnan(b), a, combine(a, np.where(np.isnan(b), a, b)))[()].astype(a.dtype)
+
+
+def _mean_of_numbers(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+    total, numbers = np.float64(0), np.float64(0)
+    for value in _elements(interpreter, arguments[0], mask, node):
+        interpreter.count_instruction(node, mask)
+        is_number = ~np.isnan(value)
+        total, numbers = total + np.where(is_number, value, 0), numbers + is_number
+    return total / numbers
+
+
 def _where_best(better: Callable) -> Callable:
     def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
         best, at = None, np.int64(0)
@@ -135,11 +150,29 @@ def _where_best(better: Callable) -> Callable:
     return handler
 
 
+def _copy(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
+    """A new array for each thread, which Numba only makes where its run-time system is switched on."""
+    view = arguments[0]
+    if not getattr(getattr(sys.modules.get("numba.cuda"), "config", None), "CUDA_ENABLE_NRT", False):
+        raise interpreter.fault(
+            node, f"`{view.name}.copy()` would need a new array, and Numba makes none in a kernel by default.",
+            "Use cuda.local.array and a loop.",
+        )  # fmt: skip
+    made = interpreter.new_array(node, "local", tuple(np.int64(extent) for extent in view.shape), view.dtype)
+    interpreter.store_into(made, (slice(None),) * view.ndim, view, mask, node)
+    return made
+
+
 METHODS.update(
+    copy=_copy,
     reshape=_reshape, ravel=_ravel, transpose=_transpose, view=_reinterpret, sum=_sum, min=_smaller,
     max=_larger, mean=_mean, var=_variance, std=_deviation, argmin=_where_best(np.less), argmax=_where_best(np.greater),
     prod=_fold("product", lambda a, b: (a * b).astype(a.dtype), lambda d: _wide(d).type(1)),
     all=_fold("all", lambda a, b: a & (b != 0), lambda d: np.bool_(True)),
+    count_nonzero=_fold("count", lambda a, b: a + (b != 0), lambda d: np.int64(0)),
+    nansum=_fold("sum", _without_nan(np.add), lambda d: _wide(d).type(0)), nanmean=_mean_of_numbers,
+    nanprod=_fold("product", _without_nan(np.multiply), lambda d: _wide(d).type(1)),
+    nanmin=_fold("minimum", np.fmin), nanmax=_fold("maximum", np.fmax),
     any=_fold("any", lambda a, b: a | (b != 0), lambda d: np.bool_(False)),
     item=lambda interpreter, node, mask, arguments, keywords: next(_elements(interpreter, arguments[0], mask, node)),
     bit_count=lambda interpreter, node, mask, arguments, keywords: CALLS["numba.cuda.popc"](
@@ -148,19 +181,14 @@ METHODS.update(
     conjugate=lambda interpreter, node, mask, arguments, keywords: np.conjugate(arguments[0]),
 )  # fmt: skip
 for _name in (
-    "sum",
-    "prod",
-    "min",
-    "max",
-    "mean",
-    "var",
-    "std",
-    "all",
-    "any",
-    "argmin",
-    "argmax",
-    "ravel",
-    "transpose",
-):
+    "sum prod min max mean var std all any argmin argmax ravel transpose "
+    "count_nonzero nansum nanprod nanmin nanmax nanmean"
+).split():
     CALLS.setdefault(f"numpy.{_name}", METHODS[_name])
 CALLS["numpy.amin"], CALLS["numpy.amax"] = METHODS["min"], METHODS["max"]
+
+
+@intrinsic("numba.literal_unroll", "numba.cuda.literal_unroll")
+def literal_unroll(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> tuple:
+    """A tuple of different kinds of things can be looped over here as it is."""
+    return arguments[0]

@@ -10,6 +10,7 @@ import numpy as np
 from autograder.errors import KernelFault
 from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View, contiguous_strides, poison
 
+MOST_TEXT_BYTES = 64  # of one element: what the counting of sectors has room for
 MOST_BYTES = 2 * 1024**3  # of simulated device memory in one array: the simulation must fit a laptop
 
 
@@ -230,7 +231,9 @@ def check_dtype(dtype: Any) -> np.dtype:
         result = np.dtype(getattr(dtype, "dtype", dtype)) if not isinstance(dtype, type) else np.dtype(dtype)
     except TypeError:
         raise KernelFault(f"{dtype!r:.60} is not a dtype.") from None
-    if result.kind not in "biufcV" or result.hasobject:
+    if result.kind in "SU" and result.itemsize > MOST_TEXT_BYTES:
+        raise KernelFault(f"An element of {result} takes {result.itemsize} bytes; {MOST_TEXT_BYTES} can be simulated.")
+    if result.kind not in "biufcVmMSU" or result.hasobject:
         raise KernelFault(f"A device array cannot hold {result}.", remedy="Use a numeric dtype such as np.float32.")
     return result
 

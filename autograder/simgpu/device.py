@@ -11,6 +11,7 @@ import numpy as np
 
 from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.errors import KernelFault, KitError, SubmissionError
+from autograder.language.live import member_value
 from autograder.language.program import Function, Program, reachable
 from autograder.language.transfers import Transfer
 from autograder.language.validate import validate_kernel
@@ -114,7 +115,7 @@ class Session:
             copied_back.append((value, device))
             return device._view()
         if isinstance(value, enum.Enum):
-            return self._argument(value.value, kernel, copied_back)
+            return self._argument(member_value(value), kernel, copied_back)
         if isinstance(value, np.ndarray):  # Numba copies host arrays to the device and back
             device = self.to_device(value)
             if value.flags.writeable:

@@ -101,6 +101,10 @@ class NotConfigured(KernelFault, ValueError):
     """A kernel called without a grid and a block, or with something else in their place."""
 
 
+class NotAKernel(KernelFault, RuntimeError):
+    """A device function launched by the host."""
+
+
 class Kernel:
     """What `@cuda.jit` makes of a function here: `kernel[grid, block](...)` runs it on the simulated GPU.
 
@@ -132,7 +136,9 @@ class Kernel:
 
     def __getitem__(self, configuration: Any) -> Configured:
         if self.is_device:
-            raise KernelFault(f"`{self.__name__}` is a device function: kernels call it, the host cannot launch it.")
+            raise NotAKernel(
+                f"Cannot compile a device function as a kernel: kernels call `{self.__name__}`, the host cannot launch it."
+            )
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise NotConfigured(
                 "A launch needs a grid and a block.", remedy=f"Write {self.__name__}[grid, block](...)."
@@ -146,7 +152,7 @@ class Kernel:
 
     def __call__(self, *arguments: Any) -> None:
         if self.is_device:
-            raise KernelFault(f"`{self.__name__}` is a device function: only kernels can call it.")
+            raise NotAKernel(f"`{self.__name__}` is a device function: only kernels can call it.")
         raise NotConfigured(
             f"`{self.__name__}` is a kernel, and its launch configuration was not specified: it needs a grid and a block.",
             remedy=f"Write {self.__name__}[grid, block](...).",

@@ -14,7 +14,7 @@ import numpy as np
 
 from autograder.language.live import EnumNames
 from autograder.language.numeric_types import TypeReference
-from autograder.language.program import Function, Reference
+from autograder.language.program import Function, Namespace, Reference
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.indexing import METHODS, Indexing, Method
 from autograder.simgpu.intrinsics import CALLS
@@ -73,7 +73,7 @@ class Expressions(Operators, Indexing, Iteration):
     # -- names and constants --------------------------------------------------------------------------------------
 
     def constant(self: Interpreter, node: ast.Constant, mask: Mask) -> Any:
-        if node.value is None or isinstance(node.value, str):
+        if node.value is None or isinstance(node.value, (str, bytes)):
             return node.value
         try:
             return nt.scalar(node.value)
@@ -96,7 +96,7 @@ class Expressions(Operators, Indexing, Iteration):
         """A module-level value as the kernel sees it: numbers and arrays are constants at compile time."""
         if isinstance(value, View):
             return self.launch.captured_array(value, getattr(node, "id", "captured"))
-        if isinstance(value, (Reference, Function, EnumNames)) or value is None or isinstance(value, str):
+        if isinstance(value, (Reference, Function, EnumNames, Namespace, str, bytes)) or value is None:
             return value
         if isinstance(value, (tuple, list)):
             return tuple(self.freeze(each, node) for each in value)

@@ -11,7 +11,7 @@ import numpy as np
 from autograder.language.live import EnumNames
 from autograder.language.modules import INSTEAD_OF_MISSING, MISSING_NAMES
 from autograder.language.numeric_types import TypeReference, type_of
-from autograder.language.program import Reference
+from autograder.language.program import Namespace, Reference
 from autograder.simgpu.intrinsics import VALUES
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import Buffer, View, contiguous_strides, poison
@@ -192,6 +192,11 @@ class Indexing:
             if name not in value.members:
                 raise self.fault(node, f"`{value.name}` has no member `{name}`.")
             return self.freeze(value.members[name], node)
+        if isinstance(value, Namespace):
+            try:
+                return self.freeze(value.member(name), node)
+            except AttributeError:
+                raise self.fault(node, f"The module `{value.name}` has no `{name}`.") from None
         if isinstance(value, Reference):
             path = f"{value.path}.{name}"
             if path in MISSING_NAMES:

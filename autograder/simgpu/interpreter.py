@@ -25,7 +25,7 @@ from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.loops import cheap_loops, hopeless_loops
 from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally
-from autograder.simgpu.variables import Unmergeable, Variable
+from autograder.simgpu.variables import Unmergeable, Variable, packed, wrong_number
 
 STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
@@ -98,11 +98,11 @@ class Interpreter(Expressions):
 
     # -- running --------------------------------------------------------------------------------------------------
 
-    def run(self, kernel: Function, arguments: tuple) -> None:
-        """Carries out the kernel's body for every lane of the batch."""
+    def run(self, kernel: Function, arguments: dict[str, Any]) -> None:
+        """Carries out the kernel's body for every lane of the batch, with arguments by parameter."""
         self.frame = Frame(kernel)
         everyone = self.batch.everyone
-        for name, value in zip(kernel.parameters, arguments, strict=True):
+        for name, value in arguments.items():
             self.write_variable(name, value, everyone)
         self.do_body(kernel.node.body, everyone)
         self.launch.clock = self.order.now + 1
@@ -114,17 +114,16 @@ class Interpreter(Expressions):
 
         `around` is the frame in which a nested function was defined: it reads that frame's variables.
         """
-        caller = self.frame
+        caller, given = self.frame, len(arguments)
         if caller.depth >= MOST_CALLS:
             raise self.fault(node, f"`{function.name}` calls itself too deeply.", "Write it as a loop.")
-        if len(arguments) != len(function.parameters):
-            raise self.fault(
-                node, f"`{function.name}` takes {len(function.parameters)} arguments, but {len(arguments)} are given."
-            )
+        arguments = packed(function, arguments)
+        if arguments is None:
+            raise self.fault(node, wrong_number(function, given))
         self.frame = Frame(function, depth=caller.depth + 1)
         if around is not None:
             self.frame.variables.update({k: v for k, v in around.variables.items() if k not in function.local_names})
-        for name, value in zip(function.parameters, arguments, strict=True):
+        for name, value in arguments.items():
             self.write_variable(name, value, mask)
         self.do_body(function.node.body, mask)
         result = self.frame.result

@@ -19,7 +19,7 @@ from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
 from autograder.simgpu.tally import Tally
-from autograder.simgpu.variables import Named
+from autograder.simgpu.variables import Named, packed, wrong_number
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 
@@ -153,15 +153,12 @@ class Launch:
 
     def run(self, arguments: tuple) -> LaunchRecord:
         """Carries out every block (or a sample of them); a fault of the kernel's ends it and is recorded."""
-        if len(arguments) != len(self.kernel.parameters):
-            raise KernelFault(
-                f"`{self.kernel.name}` takes {len(self.kernel.parameters)} arguments "
-                f"({', '.join(self.kernel.parameters)}), but the launch gives {len(arguments)}.",
-                line=self.kernel.line(self.kernel.node),
-            )
-        arguments = tuple(_named(value, name) for value, name in zip(arguments, self.kernel.parameters, strict=True))
+        bound = packed(self.kernel, arguments)
+        if bound is None:
+            raise KernelFault(wrong_number(self.kernel, len(arguments)), line=self.kernel.line(self.kernel.node))
+        bound = {name: _named(value, name) for name, value in bound.items()}
         own = {function: captured(function) for function in self.functions}
-        own[self.kernel] |= dict(zip(self.kernel.parameters, arguments, strict=True))
+        own[self.kernel] |= bound
         buffers = _buffers(value for names in own.values() for value in names.values())
         self.written = set().union(*(written_buffers(function, names) for function, names in own.items()))
         for buffer in buffers:
@@ -175,7 +172,7 @@ class Launch:
                 batch = Batch(self.geometry, blocks[position : position + per_batch], position)
                 interpreter = Interpreter(self, batch)
                 try:
-                    interpreter.run(self.kernel, arguments)
+                    interpreter.run(self.kernel, bound)
                 except KernelFault as error:
                     fault = error
                 except Stopped:

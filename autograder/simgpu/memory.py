@@ -194,5 +194,7 @@ def poison(data: np.ndarray) -> None:
         data[:] = np.nan
     elif data.dtype.kind in "iu":
         data[:] = np.array(0x5A5A5A5A5A5A5A5A, np.uint64).astype(data.dtype)
+    elif data.dtype.kind == "U":
+        data[:] = "?" * (data.itemsize // 4)  # not every pattern of bits is a character
     else:
         data.view(np.uint8)[:] = 0x5A

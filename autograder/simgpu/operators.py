@@ -46,6 +46,7 @@ COMPARISONS = {
     ast.NotEq: np.not_equal,
 }
 MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
+DATES = "mM"  # kinds of dtype: timedelta64 and datetime64
 DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in software
 OPERATION_SLOT = {2: SLOT["float16_operations"], 4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
@@ -69,6 +70,8 @@ class Operators:
             return left + right
         left, right = self.number(left, node), self.number(right, node)
         kind = type(op)
+        if left.dtype.kind in DATES or right.dtype.kind in DATES:
+            return self.date_arithmetic(node, kind, left, right, mask)
         try:
             compute, result = nt.operator_types(kind, left.dtype, right.dtype)
         except (TypeError, KeyError):
@@ -207,7 +210,9 @@ class Operators:
     def compare_once(self: Interpreter, node: ast.AST, op: ast.cmpop, left: Any, right: Any, mask: Mask) -> Any:
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = left is right
-            if isinstance(left, (np.ndarray, np.generic)) and isinstance(right, (np.ndarray, np.generic)):
+            if getattr(left, "enumeration", None) is not getattr(right, "enumeration", None):
+                same = False
+            elif all(isinstance(each, (np.ndarray, np.generic, tuple)) for each in (left, right)):
                 same = self.compare_once(node, ast.Eq(), left, right, mask)  # values have no identity in a kernel
                 return same if isinstance(op, ast.Is) else np.logical_not(same)
             return np.bool_(same if isinstance(op, ast.Is) else not same)
@@ -218,7 +223,11 @@ class Operators:
             return equal if isinstance(op, ast.Eq) else np.logical_not(equal)
         if type(op) not in COMPARISONS:
             raise self.fault(node, "`in` cannot be used in a kernel.", "Compare with each value instead.")
+        if isinstance(left, (str, bytes)) or isinstance(right, (str, bytes)):
+            return self.compare_texts(node, op, left, right, mask)
         left, right = self.number(left, node), self.number(right, node)
+        if left.dtype.kind in DATES or right.dtype.kind in DATES:
+            return self.date_arithmetic(node, type(op), left, right, mask)
         row = self.count_instruction(node, mask)
         if left.dtype != right.dtype:
             if left.dtype.kind in "iub" and right.dtype.kind in "iub":
@@ -231,6 +240,23 @@ class Operators:
             mask.active
         )
         return COMPARISONS[type(op)](left, right)
+
+    def compare_texts(self: Interpreter, node: ast.AST, op: ast.cmpop, left: Any, right: Any, mask: Mask) -> Any:
+        """Texts are equal or not, with each other and with elements of an array of texts."""
+        texts = [each for each in (left, right) if isinstance(each, (str, bytes, np.ndarray, np.generic))]
+        kinds = {np.asarray(each).dtype.kind for each in texts}
+        if not isinstance(op, (ast.Eq, ast.NotEq)) or len(texts) < 2 or kinds not in ({"U"}, {"S"}):
+            raise self.fault(node, "A text can only be compared with a text, by == or !=.")
+        self.count_instruction(node, mask)
+        return COMPARISONS[type(op)](*(np.asarray(each)[()] for each in texts))
+
+    def date_arithmetic(self: Interpreter, node: ast.AST, op: type, left: Any, right: Any, mask: Mask) -> Any:
+        """Dates and times, which are 64-bit integers with a unit: NumPy knows what may be added to what."""
+        self.count_instruction(node, mask)[INTEGER_SLOT] += mask.active
+        try:
+            return {**OPERATORS, **COMPARISONS}[op](left, right)
+        except TypeError:
+            raise self.fault(node, f"Numba has no such operation for {left.dtype} and {right.dtype}.") from None
 
     def boolean_operation(self: Interpreter, node: ast.BoolOp, mask: Mask) -> Any:
         """`and` / `or`: the right-hand side is evaluated only by the lanes that still need it."""
@@ -285,8 +311,9 @@ class Operators:
             raise self.fault(node, f"{value.path} is a type; call it on a value to convert.")
         if isinstance(value, Reference):
             raise self.fault(node, f"`{value.path}` is not a number.", "Did you mean to call it or take .x of it?")
-        if isinstance(value, (tuple, Function, str)):
-            raise self.fault(node, f"A {type(value).__name__.lower()} is not a number.")
+        if isinstance(value, (tuple, Function, str, bytes)):
+            kind = "text" if isinstance(value, (str, bytes)) else type(value).__name__.lower()
+            raise self.fault(node, f"A {kind} is not a number.")
         return nt.scalar(value)
 
     def truth(self: Interpreter, value: Any, node: ast.AST) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from autograder.language.program import Function
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
 from autograder.simgpu.numba_types import unify
@@ -28,6 +29,22 @@ class Named(tuple):
         made = super().__new__(cls, items)
         made.names = names
         return made
+
+
+def packed(function: Function, arguments: Sequence) -> dict[str, Any] | None:
+    """Arguments by parameter, those beyond the parameters as the tuple `*args`; None where the number is wrong."""
+    named, rest = arguments[: len(function.parameters)], arguments[len(function.parameters) :]
+    if len(named) < len(function.parameters) or rest and function.star is None:
+        return None
+    bound = dict(zip(function.parameters, named, strict=True))
+    return bound if function.star is None else {**bound, function.star: tuple(rest)}
+
+
+def wrong_number(function: Function, given: int) -> str:
+    """What to say where a function is given too few or too many arguments."""
+    least = "at least " if function.star else ""
+    wanted = f"{least}{len(function.parameters)} argument{'s' * (len(function.parameters) != 1)}"
+    return f"`{function.name}` takes {wanted} ({', '.join(function.parameters)}), but {given} are given."
 
 
 class Variable:

@@ -619,7 +619,7 @@ def shape_of_the_launch_by_name(out):
     "function, words",
     [
         (unsupported_list, "no lists; use cuda.local.array"),
-        (unsupported_copy, "no `.copy`"),
+        (unsupported_copy, "makes none in a kernel by default. Use cuda.local.array"),
         (unsupported_shape, "must be a constant"),
         (shape_of_the_launch, "must be a constant; `cuda.blockDim.x` is not"),
         (shape_of_the_launch_by_name, "must be a constant; `width` is not"),
