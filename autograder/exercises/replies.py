@@ -78,11 +78,12 @@ def judge_tuple(
         return not_yet(f"This takes {len(expected)} numbers in parentheses, like {tuple(range(1, len(expected) + 1))}.")
     if tuple(answer) == expected:
         return right(praise)
-    if tuple(answer) in (mistakes or {}):
-        return not_yet(mistakes[tuple(answer)])
+    for mistake, words in (mistakes or {}).items():
+        if all(_same(one, other) for one, other in zip(answer, mistake, strict=True)):
+            return not_yet(words)
     wrong = [at for at, (one, other) in enumerate(zip(answer, expected, strict=True)) if one != other]
     positions = " and ".join(("first", "second", "third", "fourth")[at] for at in wrong)
-    return not_yet(f"The {positions} of {tuple(answer)} is not right.")
+    return not_yet(f"The {positions} of {tuple(answer)} {'is' if len(wrong) == 1 else 'are'} not right.")
 
 
 def judge_array(answer: np.ndarray, expected: np.ndarray, praise: str, name: str = "c") -> Reply:
@@ -98,6 +99,13 @@ def judge_array(answer: np.ndarray, expected: np.ndarray, praise: str, name: str
 
 def _close(one: float, other: float, tolerance: float) -> bool:
     return abs(one - other) <= tolerance * abs(other)
+
+
+def _same(answer: Any, mistake: float) -> bool:
+    """Whether this is the known mistake: exactly where that is a whole number, but 5.3333 is the same as 5.33."""
+    if isinstance(answer, (Number, np.number)) and mistake % 1:
+        return _close(float(answer), mistake, 1e-3)
+    return bool(answer == mistake)
 
 
 def _kind(answer: Any) -> str:

@@ -43,9 +43,12 @@ def test_the_right_answer_is_praised_and_an_empty_cell_invites(exercise, answer)
         (lesson05.cost_of_a_request, (3, 3, 32), "8 bins of int32"),
         (lesson05.cost_of_a_request, (3, 2, 16), "these add up"),
         (lesson05.coarse_launch, (15.5, 67_584), "half an item"),
+        (lesson05.coarse_launch, (2**20 / 67_584, 67_584), "half an item"),
+        (lesson05.coarse_launch, (1, 2), "first and second of (1, 2) are not right"),
         (lesson05.coarse_launch, (16, 1_048_576), "counted in shared memory"),
         (lesson05.coarse_launch, (17, 67_584), "The first of"),
         (lesson05.bins_that_fit, (12_288, 5), "where do the others go"),
+        (lesson05.bins_that_fit, (12_288, 65_536 / 12_288), "A third of a pass"),
         (lesson05.bins_that_fit, (49_152, 2), "4 bytes"),
     ],
 )
