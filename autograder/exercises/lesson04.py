@@ -106,9 +106,9 @@ def first_threads_add(kernel: Any) -> Reply:
         return Reply("your turn", words)
     if conflicts:
         words = (
-            f"{diverging} divergent branches only, but {conflicts} bank conflicts: neighbours read far-away elements."
+            f"Whole warps rest now: {diverging} divergent branches. But neighbours read elements far from each other, "
         )
-        return not_yet(words)
+        return not_yet(words + f"which makes {conflicts} bank conflicts (explained below). Let them read neighbours.")
     return right(f"The same sums, {diverging} divergent branches instead of 384, and no bank conflict.")
 
 
@@ -134,6 +134,5 @@ def largest_of_warp(kernel: Any) -> Reply:
         return not_yet("These are the sums. Keep the larger of the two values instead of adding them.")
     if np.array_equal(best, np.maximum(warps.max(axis=1), 0)):
         return not_yet("All values are below zero here, and the kernel says 0. Begin with the lane's own value.")
-    return judge_array(
-        best, warps.max(axis=1), "Five shuffles, no barrier. Any pair can be joined: sum, maximum, and.", "best"
-    )
+    praise = f"Shuffles of each warp: {c.shuffles // c.warps}, and no barrier. Products and minima go the same way."
+    return judge_array(best, warps.max(axis=1), praise, "best")

@@ -102,9 +102,9 @@ def _warp_walk(lengths: Sequence[int], unit: str, step: int) -> Figure:
         if lane % 4 == 0:
             canvas.text(x + pitch / 2, bottom + 26, f"{lane}", size=LEAST, anchor="middle")
     canvas.text(_LEFT, bottom + 56, "lane", size=LEAST, fill=QUIET)
-    said = f"{plural(len(lengths), 'lane')}: {total / len(lengths):.1f} {unit} on average, {longest} the most"
+    said = f"{plural(len(lengths), 'lane')}: {total / len(lengths):.1f} {unit} on average, {longest:,} the most"
     if step:
-        said = f"the warp takes {longest} rounds; {total / longest:.1f} of {len(lengths)} lanes at work on average"
+        said = f"the warp takes {longest:,} rounds; {total / longest:.1f} of {len(lengths)} lanes at work on average"
     canvas.text(_LEFT, 44, said, size=LARGE, bold=True)
     return canvas.figure(WIDTH, HEIGHT, f"What each lane of a warp has to walk: {said}.")
 

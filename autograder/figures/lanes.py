@@ -8,7 +8,7 @@ from autograder.figures.palette import BLUE, GREEN, INK, PALE_BLUE, PAPER, QUIET
 from autograder.figures.steps import EDGE, LARGE, LEAST, WARP_LANES, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
 
-LEFT = 100
+LEFT = 118
 LANE = (WIDTH - LEFT - 30) / WARP_LANES
 
 
