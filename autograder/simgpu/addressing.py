@@ -8,7 +8,7 @@ bounds, sectors by alignment, readers of each element) serves every later round.
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -83,6 +83,8 @@ class Addressing:
 
     def locate(self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int) -> Place:
         """Checks indices against the shape and turns them into element offsets; what is outside is reported."""
+        if view.lengths is not None:
+            indices, mask = self._within_lengths(view, indices, mask, node, kind)
         base, axes, vectors, shifts = 0, [], [], []
         for axis, index in enumerate(indices):
             if isinstance(index, np.ndarray):
@@ -114,6 +116,25 @@ class Addressing:
             ):
                 return Place(None, mask, pattern, base)
         return self._locate_each(view, indices, mask, node, kind, vectors, base)
+
+    def _within_lengths(
+        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int
+    ) -> tuple[tuple, Mask]:
+        """Indices into parts whose length differs by lane, counted from the start, and the lanes that stay inside."""
+        wrapped, outside, negative = list(indices), np.zeros_like(mask.lanes), np.zeros_like(mask.lanes)
+        for axis, length in enumerate(view.lengths):
+            if length is not None:
+                wrapped[axis] = np.where(indices[axis] < 0, indices[axis] + length, indices[axis]).astype(np.int64)
+                negative |= indices[axis] < 0
+                outside |= (wrapped[axis] < 0) | (wrapped[axis] >= length)
+        for report, lanes in ((self.report_outside, outside), (self.report_negative, negative & ~outside)):
+            found = np.flatnonzero(lanes & mask.lanes)
+            if len(found):
+                own = (
+                    n if each is None else int(each[found[0]]) for n, each in zip(view.shape, view.lengths, strict=True)
+                )
+                report(replace(view, shape=tuple(own)), indices, mask, found, node, kind)
+        return tuple(wrapped), mask.only(~outside)
 
     def _locate_each(
         self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int, vectors: tuple, base: int

@@ -86,6 +86,7 @@ def _fold(name: str, combine: Callable, start: Any = None) -> Callable:
 
 
 def _elements(interpreter: Interpreter, view: View, mask: Mask, node: ast.AST) -> Any:
+    interpreter.check_one_length(view, node)
     for index in itertools.product(*(range(extent) for extent in view.shape)):
         yield interpreter.memory.load(view, tuple(np.int64(i) for i in index), mask, node)
 

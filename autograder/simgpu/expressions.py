@@ -139,6 +139,7 @@ class Expressions(Operators, Indexing, Iteration):
             ordered = self.in_order(function.function, arguments, keywords, mask)
             return self.call_function(function.function, ordered, mask, node, around=function.frame)
         if isinstance(function, Method):
+            self.check_one_length(function.view, node)
             return METHODS[function.name](self, node, mask, [function.view, *arguments], keywords)
         if isinstance(function, TypeReference):
             return CALLS["builtins.convert"](

@@ -16,6 +16,7 @@ from autograder.simgpu.intrinsics import VALUES
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import Buffer, View, contiguous_strides, poison
 from autograder.simgpu.records import Record, as_record
+from autograder.simgpu.slicing import Slicing, lengths_of, size_of
 from autograder.simgpu.variables import Named
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Method:
     name: str
 
 
-class Indexing:
+class Indexing(Slicing):
     """The arrays of expressions; part of `Interpreter`."""
 
     def subscript(self: Interpreter, node: ast.Subscript, mask: Mask) -> Any:
@@ -115,55 +116,14 @@ class Indexing:
             )
         return value
 
-    def part_of(self: Interpreter, view: View, indices: tuple, mask: Mask, node: ast.AST) -> View:
-        """A row, a slice or any other part of an array, without touching memory."""
-        offset, shape, strides = view.offset, [], []
-        for axis in range(view.ndim):
-            extent, stride = view.shape[axis], view.strides[axis]
-            index = indices[axis] if axis < len(indices) else slice(None)
-            if isinstance(index, slice):
-                bounds = [None if b is None else b for b in (index.start, index.stop, index.step)]
-                if any(isinstance(b, np.ndarray) for b in bounds):
-                    raise self.fault(node, "The bounds of a slice must be the same for every thread here.")
-                start, stop, step = slice(*(None if b is None else int(b) for b in bounds)).indices(extent)
-                offset = offset + start * stride
-                shape.append(len(range(start, stop, step)))
-                strides.append(stride * step)
-                continue
-            wrapped = np.where(index < 0, index + np.int64(extent), index).astype(np.int64)
-            outside = (wrapped < 0) | (wrapped >= extent)
-            if np.any(outside & mask.lanes):
-                bad = np.flatnonzero(np.broadcast_to(outside, mask.lanes.shape) & mask.lanes)
-                full = tuple(i if not isinstance(i, slice) else 0 for i in indices)
-                self.memory.report_outside(replace(view, shape=view.shape[: len(full)]), full, mask, bad, node, 0)
-                wrapped = np.where(outside, 0, wrapped)
-            offset = offset + (wrapped if isinstance(index, np.ndarray) else int(wrapped)) * stride
-        if not isinstance(offset, np.ndarray):
-            offset = int(offset)
-        return replace(view, offset=offset, shape=tuple(shape), strides=tuple(strides))
-
-    def store_into(self: Interpreter, view: View, indices: tuple, value: Any, mask: Mask, node: ast.AST) -> None:
-        """Assigns to an element, a record, or element by element to a slice."""
-        value = as_record(value)
-        whole = len(indices) == view.ndim and not any(isinstance(i, slice) for i in indices)
-        if whole and view.dtype.fields and view.field is None:
-            self.copy_record(Record(view, indices), value, mask, node)
-        elif whole:
-            if isinstance(value, (View, tuple)) or value is None:
-                raise self.fault(node, f"Only one number can be stored in an element of `{view.name}`.")
-            self.memory.store(view, indices, value, mask, node)
-        else:
-            part = self.part_of(view, indices, mask, node)
-            for position in np.ndindex(part.shape):
-                where = tuple(np.int64(i) for i in position)
-                self.store_into(part, where, self.item_for(part, position, value, mask, node), mask, node)
-
     def item_for(self: Interpreter, part: View, position: tuple, value: Any, mask: Mask, node: ast.AST) -> Any:
         """What an assignment to a slice puts at one position: the same number everywhere, or an array's element."""
         if isinstance(value, tuple) and part.ndim == 1 and len(value) == part.shape[0]:
             return value[position[0]]
         if not isinstance(value, View):
             return value
+        self.check_one_length(part, node)
+        self.check_one_length(value, node)
         own = position[len(position) - value.ndim :]
         if value.ndim > part.ndim or any(
             have not in (1, want) for have, want in zip(value.shape, part.shape[part.ndim - value.ndim :], strict=True)
@@ -223,15 +183,15 @@ class Indexing:
 
     def array_attribute(self: Interpreter, node: ast.Attribute, view: View, name: str) -> Any:
         if name == "shape":
-            return tuple(np.int64(extent) for extent in view.shape)
+            return lengths_of(view)
         if name == "size":
-            return np.int64(view.size)
+            return size_of(view)
         if name == "ndim":
             return np.int64(view.ndim)
         if name == "itemsize":
             return np.int64(view.dtype.itemsize)
         if name == "nbytes":
-            return np.int64(view.size * view.dtype.itemsize)
+            return size_of(view) * np.int64(view.dtype.itemsize)
         if name == "strides":
             return tuple(np.int64(s * view.dtype.itemsize) for s in view.strides)
         if name == "dtype":
@@ -243,6 +203,7 @@ class Indexing:
                 strides=tuple(2 * step for step in view.strides),
             )  # fmt: skip
         if name == "T":
+            self.check_one_length(view, node)
             return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
         if name in METHODS:
             return Method(view, name)
@@ -258,6 +219,7 @@ class Indexing:
 
     def unpack(self: Interpreter, value: Any, target: ast.Tuple | ast.List, mask: Mask) -> tuple:
         if isinstance(value, View):
+            self.check_one_length(value, target)
             if value.ndim != 1 or value.shape[0] != len(target.elts):
                 raise self.fault(target, f"`{value.name}` cannot be unpacked into {len(target.elts)} variables.")
             return tuple(self.memory.load(value, (np.int64(i),), mask, target) for i in range(value.shape[0]))

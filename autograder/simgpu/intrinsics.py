@@ -19,6 +19,7 @@ from autograder.language.program import Reference
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
+from autograder.simgpu.slicing import lengths_of
 from autograder.simgpu.tally import SLOT
 
 if TYPE_CHECKING:
@@ -513,7 +514,7 @@ def rounded(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list
 def length(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
     value = arguments[0]
     if isinstance(value, View):
-        return np.int64(value.shape[0])
+        return lengths_of(value)[0]
     if isinstance(value, tuple):
         return np.int64(len(value))
     raise interpreter.fault(node, "len() needs an array or a tuple.")

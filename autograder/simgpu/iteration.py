@@ -43,6 +43,12 @@ class Iteration:
         if isinstance(kept, Range):
             yield from self.rounds(node, list(kept.bounds), mask)
             return
+        if isinstance(kept, View) and kept.lengths is not None:
+            for index in range(kept.shape[0]):
+                here = self.lanes_within(kept, (index,), mask)
+                load = self.memory.load if kept.ndim == 1 else self.part_of
+                yield load(kept, (np.int64(index),), here, node.iter), here.lanes
+            return
         for each in self.items(node, kept, mask):
             yield (each() if callable(each) else each), None
 
@@ -62,6 +68,7 @@ class Iteration:
         if isinstance(value, tuple):
             return list(value)
         if isinstance(value, View):
+            self.check_one_length(value, node)
             if value.ndim == 1:
                 return [
                     lambda i=i: self.memory.load(value, (np.int64(i),), mask, node.iter) for i in range(value.shape[0])

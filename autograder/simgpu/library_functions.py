@@ -65,6 +65,8 @@ def _over_arrays(name: str, handler: Handler, inputs: int) -> Handler:
     def with_arrays(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
         if not any(isinstance(a, View) for a in arguments):
             return handler(interpreter, node, mask, arguments, keywords)
+        for each in arguments:
+            interpreter.check_one_length(each, node)
         out = arguments[inputs] if len(arguments) > inputs else keywords.get("out")
         if not isinstance(out, View):
             raise interpreter.fault(

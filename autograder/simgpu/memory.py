@@ -165,6 +165,7 @@ class View:
     dtype: np.dtype
     name: str
     field: str | None = None  # of a structured element
+    lengths: tuple[np.ndarray | None, ...] | None = None  # by dimension, where lanes see parts of different length
     read_only: bool = False
 
     @property

@@ -97,7 +97,11 @@ def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
         items = [merge(choose, n, o) for n, o in zip(new, old, strict=True)]
         return Named(items, new.names) if isinstance(new, Named) else tuple(items)
     if isinstance(new, View) and isinstance(old, View):
-        alike = new.buffer is old.buffer and (new.shape, new.strides, new.field) == (old.shape, old.strides, old.field)
+        alike = (
+            new.lengths is old.lengths
+            and new.buffer is old.buffer
+            and (new.shape, new.strides, new.field) == (old.shape, old.strides, old.field)
+        )
         if alike:
             return replace(new, offset=np.where(choose, new.offset, old.offset))
         raise Unmergeable

@@ -9,6 +9,7 @@ import types
 import numpy as np
 import pytest
 
+from autograder import profile
 from autograder.errors import KernelFault
 from autograder.simgpu import cuda_module
 
@@ -334,3 +335,91 @@ def test_reductions_that_pass_over_nan():
     kernel[1, 1](a, out)
     functions = (np.nansum, np.nanprod, np.nanmean, np.nanmin, np.nanmax, np.count_nonzero)
     np.testing.assert_allclose(out, [function(a) for function in functions])
+
+
+# -- slices that differ by thread ---------------------------------------------------------------------------------
+
+
+def slices_of_one_length(a, out):
+    i = cuda.grid(1)
+    part = a[3 * i : 3 * i + 3]
+    out[i] = part[0] + 10 * part[-1] + 100 * part.shape[0]
+
+
+def tails(a, out):
+    i = cuda.grid(1)
+    tail = a[i:]
+    out[i] = len(tail) + 10 * tail[0] + 100 * tail[-1]
+
+
+def sums_of_slices(a, out):
+    i = cuda.grid(1)
+    total = 0
+    for x in a[i : 2 * i + 1]:
+        total += x
+    out[i] = total
+
+
+def every_other_from(a, out):
+    i = cuda.grid(1)
+    part = a[i::2]
+    for k in range(part.size):
+        out[i] += part[k] * (k + 1)
+
+
+def fills_slices(a, out):
+    i = cuda.grid(1)
+    if i % 2 == 0:
+        out[i : i + 1 + i // 2 % 2] = a[i] + 1
+
+
+def rows_of_rows(a, out):
+    i = cuda.grid(1)
+    square = a.reshape(4, 4)[i % 4 :, 1:]
+    out[i] = square[0, 0] + square[-1, -1] + 100 * square.shape[0]
+
+
+@pytest.mark.parametrize(
+    "kernel", [slices_of_one_length, tails, sums_of_slices, every_other_from, fills_slices, rows_of_rows]
+)
+def test_slices_whose_bounds_differ_by_thread_are_what_python_makes_of_them(kernel):
+    a, n = np.arange(16) ** 2, 5
+    got, expected = np.zeros(n + 3, np.int64), np.zeros(n + 3, np.int64)
+    launched = profile(cuda.jit(kernel))[1, n](a, got)
+    for thread in range(n):
+        one = types.SimpleNamespace(grid=lambda axes, thread=thread: thread)
+        types.FunctionType(kernel.__code__, {"cuda": one, "len": len, "range": range})(a, expected)
+    assert got.tolist() == expected.tolist()
+    assert {hazard.kind for hazard in launched.hazards} <= {"negative_index"}
+
+
+def test_an_index_beyond_a_threads_own_slice_is_out_of_bounds():
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.grid(1)
+        out[i] = a[i : 2 * i + 1][2]
+
+    found = profile(kernel)[1, 4](np.arange(16), np.zeros(4)).hazards
+    assert [(each.kind, each.thread, each.occurrences) for each in found] == [("out_of_bounds", (0, 0, 0), 2)]
+    assert "outside its shape (1,)" in found[0].message
+
+
+def test_compare_and_swap_on_the_first_element_of_each_threads_slice():
+    @cuda.jit
+    def kernel(a, old):
+        i = cuda.grid(1)
+        old[i] = cuda.atomic.compare_and_swap(a[i:], -1, i)
+
+    a, old = np.array([-1, 7, -1, 9]), np.zeros(4, np.int64)
+    kernel[1, 4](a, old)
+    assert a.tolist() == [0, 7, 2, 9] and old.tolist() == [-1, 7, -1, 9]
+
+
+@pytest.mark.parametrize("use", ["part.sum()", "part.T", "np.sum(part)", "a[i::i + 1][0]"])
+def test_what_needs_one_length_for_all_threads_says_so(use, tmp_path):
+    file = tmp_path / "kernels.py"
+    file.write_text(f"def kernel(a, out):\n    i = cuda.grid(1)\n    part = a[i:]\n    out[i] = {use}\n")
+    names = {"cuda": cuda, "np": np}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    with pytest.raises(KernelFault, match="thread"):
+        cuda.jit(names["kernel"])[1, 4](np.arange(16), np.zeros(4))
