@@ -7,7 +7,7 @@ Expected values never leave this process.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -43,11 +43,19 @@ class Trial:
     run: Run
 
 
+@dataclass
+class SharedRuns:
+    """The runs that several checks of one submission look at, each carried out once; see `Attempt.once`."""
+
+    generator: Callable[[str], np.random.Generator]  # the inputs' random numbers, by the run's name
+    known: dict[tuple[str, Place], tuple[Trial, dict]] = field(default_factory=dict)
+
+
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `speedup`, `expect_*`, `award`,
-    `record`, `show`.
+    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `speedup`, `expect_*`,
+    `award`, `record`, `show`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -57,6 +65,7 @@ class Attempt:
         runner: Runner,
         rng: np.random.Generator,
         sources: Mapping[str, str] | None = None,
+        shared: SharedRuns | None = None,
     ) -> None:
         self.check = check  # name of the check
         self.rng = rng  # seeded by lab, check and the (secret) seed
@@ -72,6 +81,7 @@ class Attempt:
         self.unwritten: np.ndarray | None = None  # of an array that was to be written whole: what was left out
         self.unwritten_name = ""
         self._runner = runner
+        self._shared = shared or SharedRuns(lambda name: rng)
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
         self._recipes: dict[int, tuple[np.ndarray, str]] = {}
 
@@ -126,15 +136,33 @@ class Attempt:
         request = function
         if isinstance(request, str):
             request = RunRequest(request, dict(arguments), grid=grid, block=block, work_limit=work_limit)
-        run = self._runner.run(request, on)
-        self.trials.append(Trial(request, run))
-        if run.fault is not None and not may_fault:
-            raise CheckFailed(str(run.fault), hazards=errors_in(run))
-        return run
+        return self._tried(Trial(request, self._runner.run(request, on)), may_fault).run
 
     def simulate(self, function: str | RunRequest, /, **arguments: Any) -> Run:
         """Like `run`, always on the simulated GPU: for counters and hazards, which a real GPU does not give."""
         return self.run(function, on="simulated", **arguments)
+
+    def once(
+        self, name: str, make: Callable[[Attempt], RunRequest], *, on: Place = "simulated", may_fault: bool = False
+    ) -> Trial:
+        """Like `run`, for a request that several checks look at: it is made and carried out for the first of them.
+
+        `make` takes its random numbers from the attempt that it is given; they depend on the `name`, not on the check.
+        """
+        place: Place = "simulated" if self.source == "simulated" else on
+        if (name, place) not in self._shared.known:
+            maker = Attempt(self.check, self._runner, self._shared.generator(name))
+            request = make(maker)
+            self._shared.known[name, place] = Trial(request, self._runner.run(request, place)), maker._recipes
+        trial, recipes = self._shared.known[name, place]
+        self._recipes.update(recipes)
+        return self._tried(trial, may_fault)
+
+    def _tried(self, trial: Trial, may_fault: bool) -> Trial:
+        self.trials.append(trial)
+        if trial.run.fault is not None and not may_fault:
+            raise CheckFailed(str(trial.run.fault), hazards=errors_in(trial.run))
+        return trial
 
     def trace(self, request: RunRequest) -> Run:
         """Simulates a request for a picture of it: no trial of the check, and nothing that it does can fail it."""

@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 
 from autograder.device import Launch, Run, RunRequest
+from autograder.errors import KitError
 from autograder.grading.attempt import Attempt
 from autograder.grading.products import product
 from autograder.grading.spec import hint
@@ -62,10 +63,14 @@ class Evidence:
     @property
     def never_ended(self) -> bool:
         """Whether the run was stopped because it took too much work or time."""
-        from autograder.simgpu.interpreter import WorkLimit
+        return never_ended(self.run.fault)
 
-        fault = self.run.fault
-        return isinstance(fault, WorkLimit) or (fault is not None and "took longer than" in fault.message)
+
+def never_ended(fault: KitError | None) -> bool:
+    """Whether this is what ended a run that took too much work or time."""
+    from autograder.simgpu.interpreter import WorkLimit
+
+    return isinstance(fault, WorkLimit) or (fault is not None and "took longer than" in fault.message)
 
 
 class ProductEvidence(Evidence):

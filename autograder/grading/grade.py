@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import GraderFault, KitError, SubmissionError
-from autograder.grading.attempt import Attempt
+from autograder.grading.attempt import Attempt, SharedRuns
+from autograder.grading.evidence import never_ended
 from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.pictures import failure_pictures
 from autograder.grading.result import CheckResult, Hint, Picture, Result, Secret
@@ -35,6 +36,10 @@ class Grading:
     summary: Summary
     flags: list[str] = field(default_factory=list)
     given_hints: set[str] = field(default_factory=set)
+    never_ended: bool = False  # some run of it: it had to be stopped
+
+    def __post_init__(self) -> None:
+        self.shared = SharedRuns(lambda name: generator(self.lab, name, self.seed))
 
 
 def check_submission(
@@ -157,7 +162,8 @@ def judge_all(grading: Grading) -> list[CheckResult]:
 def judge(grading: Grading, check: Check) -> CheckResult:
     """Runs one check. Its `CheckFailed` is the student's; any other exception is the grader's and costs nobody."""
     sources = {name: each.source for name, each in grading.summary.functions.items()}
-    attempt = Attempt(check.name, grading.worker, generator(grading.lab, check.name, grading.seed), sources)
+    rng = generator(grading.lab, check.name, grading.seed)
+    attempt = Attempt(check.name, grading.worker, rng, sources, grading.shared)
     line = ""
     try:
         line = check.judge(attempt) or ""
@@ -178,6 +184,7 @@ def judge(grading: Grading, check: Check) -> CheckResult:
 
 def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> CheckResult:
     failure = attempt.failure
+    grading.never_ended |= any(never_ended(each.run.fault) for each in attempt.trials)
     # Before hints, which may run more cases.
     reproduce, pictures = ("", ()) if failure is None else (attempt.reproduction(), drawn(grading, check, attempt))
     earned = check.points * (1.0 if attempt.fraction is None else attempt.fraction)
@@ -237,8 +244,8 @@ def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, .
 
 
 def profile_case(grading: Grading) -> tuple[tuple, Any]:
-    """The lab's profile case, by source line and in total; empty where the submission cannot run it."""
-    if grading.lab.profile is None:
+    """The lab's profile case, by source line and in total; empty where the submission cannot run it, or has run on."""
+    if grading.lab.profile is None or grading.never_ended:
         return (), None
     try:
         request = grading.lab.profile(generator(grading.lab, "profile", PUBLIC_SEED))  # feedback, not a verdict

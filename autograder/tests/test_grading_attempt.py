@@ -7,7 +7,7 @@ import pytest
 
 from autograder.device import Run, RunRequest, Uninitialised
 from autograder.errors import KernelFault, Line
-from autograder.grading.attempt import Attempt
+from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.spec import CheckFailed
 from autograder.simgpu.hazards import Hazard
@@ -248,3 +248,37 @@ def test_the_fake_leaves_the_request_alone():
     request = RunRequest("double", {"a": np.ones(3, np.float32)})
     run_in_numpy(lambda a: a.fill(0), request)
     assert request.arguments["a"].sum() == 3
+
+
+# ---- runs that several checks share ------------------------------------------------------------------
+
+
+def doubling(attempt):
+    return RunRequest("double", {"a": attempt.uniform(50), "out": Uninitialised((50,), np.float32)})
+
+
+def test_a_shared_run_is_carried_out_once_and_is_a_trial_of_every_check_that_asks_for_it():
+    calls = []
+
+    def double(a, out):
+        calls.append(a)
+        np.multiply(a, 2, out=out)
+
+    shared = SharedRuns(lambda name: np.random.default_rng(len(name)))
+    first, second = (
+        Attempt(name, FakeWorker(double), np.random.default_rng(seed), shared=shared)
+        for seed, name in enumerate(("one", "two"))
+    )
+    assert first.once("a vector", doubling) is second.once("a vector", doubling)
+    assert len(calls) == 1 and len(first.trials) == len(second.trials) == 1
+    assert second.reproduction() == first.reproduction() and "default_rng(" in second.reproduction()
+    second.once("another vector", doubling)
+    assert len(calls) == 2 and not np.array_equal(*calls)
+
+
+def test_a_fault_of_a_shared_run_fails_every_check_that_does_not_expect_it():
+    attempt = returning(Run(fault=KernelFault("It never ends.")))
+    for _ in range(2):
+        with pytest.raises(CheckFailed, match="It never ends"):
+            attempt.once("a vector", doubling)
+    assert attempt.once("a vector", doubling, may_fault=True).run.fault is not None

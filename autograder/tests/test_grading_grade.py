@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import Uninitialised
-from autograder.errors import GraderFault, Line, SubmissionError
+from autograder.device import Run, RunRequest, Uninitialised
+from autograder.errors import GraderFault, KernelFault, Line, SubmissionError
 from autograder.grading import CheckFailed, Required, check, hint
 from autograder.grading.grade import check_submission, generator
 from autograder.grading.identity import result_key
@@ -258,3 +258,19 @@ def test_a_bonus_comes_on_top_of_full_marks_and_fails_nobody(threshold, points):
     result = graded(double, doubles, is_very_fast)
     assert (result.outcome, result.points, result.max_points) == ("passed", points, 2)
     assert lab_with(doubles, is_very_fast).points == 2
+
+
+@pytest.mark.parametrize("message", ["This took longer than 20 s and was stopped.", "Index 3 is outside `a`."])
+def test_a_submission_that_had_to_be_stopped_is_not_run_again_for_its_profile(message):
+    runs = []
+
+    class Faulty(FakeWorker):
+        def run(self, request, on):
+            runs.append(request.function)
+            return Run(fault=KernelFault(message))
+
+    def profiled(rng):
+        return RunRequest("profiled", {})
+
+    check_submission(lab_with(doubles, profile=profiled), "ann.py", worker=Faulty(double))
+    assert runs == ["double"] + ["profiled"] * ("longer" not in message)

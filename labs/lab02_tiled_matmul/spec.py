@@ -13,6 +13,7 @@ import numpy as np
 
 from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
+from autograder.grading.attempt import Place, Trial
 
 # One thread an element loads two numbers for each multiply-add. A block that computes side x side elements of C from
 # tiles needs 2 / side of them, so the loads shrink by `side`: 16 for tiles of 16 (an H200's counters at N = 256: 65,536
@@ -71,8 +72,16 @@ def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False) -> 
     return products.product(attempt, "matmul_tiled", m, k, n, real=real, work_limit=WORK_LIMIT)
 
 
+def multiplied(
+    attempt: Attempt, shape: tuple[int, int, int], *, on: Place = "simulated", may_fault: bool = False
+) -> Trial:
+    """A product of this shape, run once for all checks that look at it: of whole numbers, long sums of real ones."""
+    real = shape in (REAL, LARGE, LONG)
+    return attempt.once(f"product {shape}", lambda each: product(each, *shape, real=real), on=on, may_fault=may_fault)
+
+
 def counted(attempt: Attempt) -> Run:
-    return attempt.simulate(product(attempt, *COUNTED))
+    return multiplied(attempt, COUNTED).run
 
 
 def profiled_product(rng: np.random.Generator) -> RunRequest:
@@ -102,15 +111,15 @@ LAB = Lab(
 @check(points=2)
 def right_on_whole_tiles(attempt: Attempt) -> None:
     """Whole tiles: square matrices that the tiles divide are multiplied right."""
-    request = product(attempt, *WHOLE)
-    products.expect_product(attempt, request, attempt.simulate(request).outputs["c"])
+    trial = multiplied(attempt, WHOLE)
+    products.expect_product(attempt, trial.request, trial.run.outputs["c"])
 
 
 @check(points=3, after=("right_on_whole_tiles",))
 def waits_at_both_barriers(attempt: Attempt) -> None:
     """Whole tiles: no thread reads a tile that others are still filling, or fills one that others still read."""
     for shape in (WHOLE, PHASES):
-        run = attempt.simulate(product(attempt, *shape), may_fault=True)
+        run = multiplied(attempt, shape, may_fault=True).run
         products.expect_none(h for h in run.hazards if h.kind == "race" and h.severity == "error")
 
 
@@ -121,7 +130,7 @@ def waits_at_both_barriers(attempt: Attempt) -> None:
 def stays_inside_its_arrays(attempt: Attempt) -> None:
     """Ragged edges: no thread reads or writes outside an array, in global or in shared memory."""
     for shape in (*RAGGED, LONG):
-        run = attempt.simulate(product(attempt, *shape), may_fault=True)
+        run = multiplied(attempt, shape, may_fault=True).run
         products.expect_none(h for h in run.hazards if h.kind in OUTSIDE)
 
 
@@ -129,18 +138,18 @@ def stays_inside_its_arrays(attempt: Attempt) -> None:
 def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
     """Ragged edges: threads without an element of C come to every barrier like the others."""
     for shape in (SHORT, *RAGGED):
-        run = attempt.simulate(product(attempt, *shape), may_fault=True)
+        run = multiplied(attempt, shape, may_fault=True).run
         products.expect_none(h for h in run.hazards if h.kind == "divergent_barrier")
 
 
 @check(points=1, after=("stays_inside_its_arrays", "brings_every_thread_to_its_barriers"))
 def fills_its_tiles_to_the_edge(attempt: Attempt) -> None:
     """Ragged edges: nothing that a sum takes from a tile was left unwritten there."""
-    request = product(attempt, *SHORT)
-    run = attempt.simulate(request)
+    trial = multiplied(attempt, SHORT)
+    run = trial.run
     unwritten = [h for h in run.hazards if h.kind == "uninitialised_read"]
     try:
-        products.expect_product(attempt, request, run.outputs["c"])
+        products.expect_product(attempt, trial.request, run.outputs["c"])
     except CheckFailed as wrong:  # what was read unwritten and not used does no harm
         if unwritten:
             raise CheckFailed(str(unwritten[0]), hazards=unwritten, mismatches=wrong.mismatches) from None
@@ -150,18 +159,17 @@ def fills_its_tiles_to_the_edge(attempt: Attempt) -> None:
 def right_on_ragged_matrices(attempt: Attempt) -> None:
     """Ragged edges: sizes that no tile divides come out right, down to one element; only C is written."""
     for shape in (*RAGGED, *TINY):
-        request = product(attempt, *shape)
-        run = attempt.run(request)
-        products.expect_product(attempt, request, run.outputs["c"])
-        attempt.expect_inputs_unchanged(run)
+        trial = multiplied(attempt, shape, on="device")
+        products.expect_product(attempt, trial.request, trial.run.outputs["c"])
+        attempt.expect_inputs_unchanged(trial.run)
 
 
 @check(points=1, after=("right_on_ragged_matrices",))
 def right_on_larger_products(attempt: Attempt) -> None:
     """Ragged edges: real numbers are as exact as float32 sums can be, also with many rows or long sums."""
     for shape in (REAL, LARGE, LONG):
-        request = product(attempt, *shape, real=True)
-        products.expect_product(attempt, request, attempt.run(request).outputs["c"])
+        trial = multiplied(attempt, shape, on="device")
+        products.expect_product(attempt, trial.request, trial.run.outputs["c"])
 
 
 # ---- part 3: counted loads -------------------------------------------------------------------------------------------
