@@ -54,6 +54,11 @@ def cost_of_a_request(answer: Any) -> Reply:
                 32,
             ): "Two sectors is right. Bins 3 and 5 are served side by side: only the longer queue counts.",
             (3, 2, 16): "Two sectors is right. The longest queue of each sector counts, and these add up.",
+            (
+                3,
+                2,
+                2,
+            ): "Two sectors is right. But lanes that want the same bin take turns: a sector costs its longest queue.",
             (3, 1, 16): "Bin 200 is 195 bins away from bin 5, and a sector holds 8.",
             (32, 2, 24): "Lanes that add to the same bin use the same address.",
         },
@@ -92,6 +97,7 @@ def coarse_launch(answer: Any) -> Reply:
             (15.5, 67_584): "The second is right. Nobody takes half an item.",
             (16, 1_048_576): "The first is right. Items are counted in shared memory. Who still adds to global memory?",
             (16, 256): "The first is right. 256 additions is what one block does.",
+            (16, 65_536): "The first is right. That would be 256 blocks.",
             (16, 264): "The first is right. A block adds a number for each of its bins.",
             (
                 4096,
@@ -122,6 +128,8 @@ def runs_kept(kernel: Any) -> Reply:
             missing = int(items.size - bins.sum())
             words = f"{name}: {int(bins.sum()):,} of {items.size:,} were counted."
             last = missing == sum(len(_last_run(items[t::256])) for t in range(256))
+            if not missing:
+                return not_yet(f"{name}: all were counted, but not all in their own bin.")
             if last and name.startswith("8,192"):
                 return Reply("your turn", f"{words} Each thread still holds its last run: add it.")
             return not_yet(words)

@@ -68,6 +68,8 @@ def _panel(
             words = names.get(index, f"{index}")
             if text_width(words, SMALL) <= wide + 1:
                 canvas.text(x + wide / 2, floor + 16, words, size=SMALL, anchor="middle")
+            elif wide >= SMALL:  # upright, where it does not fit across
+                canvas.text(x + wide / 2 + 4, floor + 11, words, size=SMALL, anchor="middle", turn=-90)
             x += wide
         canvas.line(start, floor + 27, x, floor + 27, INK, 2)
         if x - start >= 12:
