@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.errors import KitError, UsageError
-from autograder.grading.class_folder import prepare, result_on_disk, write_reports
+from autograder.grading.class_folder import OUT_OF_DATE, prepare, result_on_disk, write_reports
 from autograder.grading.exports import opened_class
 from autograder.grading.grade import PUBLIC_SEED, check_submission, not_run, unreadable
 from autograder.grading.identity import result_key
@@ -216,7 +216,7 @@ def grade_class(
     """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
 
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
-    others the results that are there already stay and go into the reports.
+    others the results that are there already stay and go into the reports, flagged where they are out of date.
     """
     with opened_class(handed_in) as entries:
         chosen = chosen_entries(entries, only)
@@ -231,11 +231,23 @@ def grade_class(
         with batch:
             graded = {result.student: result for result in batch.grade(chosen, progress)}
             details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
-    results = [result for entry in entries if (result := graded.get(entry.student) or result_on_disk(out, entry))]
+    results = [result for entry in entries if (result := graded.get(entry.student) or left_over(lab, out, entry, seed))]
     write_reports(results, lab, out)
     if details:
         write_atomically(out / "grader_faults.txt", details)
     return results
+
+
+def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:
+    """An earlier run's result of a student who was not graded now, flagged where it would come out anew today."""
+    result = result_on_disk(out, entry)
+    if result is None or (entry.problem and result.error):
+        return result
+    try:
+        is_current = not entry.problem and result_key(lab, entry.path, seed, result.device) == result.key
+    except OSError:
+        is_current = False
+    return result if is_current else replace(result, flags=(*result.flags, OUT_OF_DATE))
 
 
 def chosen_entries(entries: list[Entry], only: Sequence[str]) -> list[Entry]:

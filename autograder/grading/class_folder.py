@@ -6,6 +6,7 @@ Everything in it follows from the results; class.json lists whose they are, so t
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from autograder.errors import GraderFault, KitError, UsageError
@@ -16,6 +17,11 @@ from autograder.reports.files import report_name, write_atomically
 from autograder.reports.json_form import from_text
 
 CLASS_LIST = "class.json"
+# Of a result that `--only` left as it was. It is the reports' and class.json's: on disk the result itself stays as it is.
+OUT_OF_DATE = (
+    "left from an earlier run: the submission, the lab, the seed or the grader has changed since. "
+    "Grade without --only to renew it"
+)
 
 
 def prepare(out: Path) -> None:
@@ -37,7 +43,12 @@ def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(for_students(result)))
     gradebook.write(results, out / "gradebook.csv")
     write_atomically(out / "index.html", class_page.render(results, lab.title))
-    listed = {"version": 1, "lab": lab.name, "results": [report_name(result.student) for result in results]}
+    listed = {
+        "version": 1,
+        "lab": lab.name,
+        "results": [report_name(result.student) for result in results],
+        "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
+    }
     write_atomically(out / CLASS_LIST, json.dumps(listed, indent=1) + "\n")
 
 
@@ -45,7 +56,13 @@ def read_class(out: Path) -> list[Result]:
     """The results of a finished run; raises `UsageError` where `out` is none."""
     try:
         listed = json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))
-        return [from_text((out / "results" / f"{name}.json").read_text(encoding="utf-8")) for name in listed["results"]]
+        results = {
+            name: from_text((out / "results" / f"{name}.json").read_text(encoding="utf-8"))
+            for name in listed["results"]
+        }
+        for name in listed.get("out_of_date", ()):
+            results[name] = replace(results[name], flags=(*results[name].flags, OUT_OF_DATE))
+        return list(results.values())
     except OSError as problem:
         what = f"{out} is not the folder of a finished run: {problem.filename} cannot be read."
         raise UsageError(what, remedy="Give the folder that `autograder grade` wrote with --out.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -56,8 +56,11 @@ class SpeedPlot:
     sources: str
 
 
-def render(results: Iterable[Result], lab_title: str) -> str:
-    """One self-contained page with a sortable row a student, each linked to `reports/NAME.html` beside it."""
+def render(results: Iterable[Result], lab_title: str, unmatched: Mapping[str, Sequence[str]] | None = None) -> str:
+    """One self-contained page with a sortable row a student, each linked to `reports/NAME.html` beside it.
+
+    `unmatched`: by the name of a filled-in file, a line for every row or submission that it left out.
+    """
     ordered = sorted(results, key=lambda result: (result.student.casefold(), result.student))
     entries = [_entry(result) for result in ordered]
     script = asset("sort.js")
@@ -66,6 +69,7 @@ def render(results: Iterable[Result], lab_title: str) -> str:
         lab_title=lab_title,
         entries=entries,
         looks=_looks(entries),
+        unmatched={file: lines for file, lines in (unmatched or {}).items() if lines},
         points=_points(ordered),
         tallies=_tallies(ordered),
         speeds=_speed_plots(ordered),

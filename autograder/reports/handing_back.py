@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autograder.errors import GraderFault, UsageError
 from autograder.grading.result import Result
-from autograder.reports import canvas, gradescope, junit, moodle
+from autograder.reports import canvas, class_page, gradescope, junit, moodle
 from autograder.reports.files import report_name, write_atomically, write_bytes_atomically
 from autograder.reports.filled_csv import Filling
 
@@ -28,9 +28,11 @@ class Wanted:
 def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> list[str]:
     """Writes the forms that are wanted into `out` (JUnit where it is asked for); returns what to tell the instructor.
 
+    Whatever of a platform's file was not matched comes to stand on the class page as well.
     Raises `UsageError` where a platform's file is not what it should be; nothing of the instructor's is changed.
     """
     lines: list[str] = []
+    unmatched: dict[str, list[str]] = {}
     for name, given, column in (
         ("canvas", wanted.canvas, wanted.canvas_column),
         ("moodle", wanted.moodle, wanted.moodle_column),
@@ -43,6 +45,9 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> list[str]
             data, outcome = platform.filled(given, results, column)
             write_bytes_atomically(target, data)
             lines += _told(target, outcome)
+            unmatched[target.name] = outcome.lines
+    if unmatched and results:
+        write_atomically(out / "index.html", class_page.render(results, results[0].lab_title, unmatched))
     if wanted.gradescope:
         lines += _gradescope(results, out / "gradescope")
     if wanted.junit is not None:

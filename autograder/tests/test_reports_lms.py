@@ -16,7 +16,7 @@ from autograder.errors import UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
 from autograder.grading.batch import grade_class
-from autograder.grading.class_folder import read_class
+from autograder.grading.class_folder import OUT_OF_DATE, read_class
 from autograder.grading.labs import read_seed, with_hidden_checks
 from autograder.grading.result import CheckResult, Hint, Mismatch, Result
 from autograder.reports import canvas, gradescope, html, junit, moodle
@@ -179,7 +179,7 @@ def test_a_moodle_worksheet_is_filled_in_and_otherwise_the_same_bytes(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + MOODLE.encode())
     results = [result(str(number), 17.25, {"moodle": str(number)}) for number in (11, 111, 12, 1)]
     data, outcome = moodle.filled(path, results)
-    expected = MOODLE.replace("grading\",,20", 'grading",17.25,20').replace('"5.00"', '"17.25"')
+    expected = MOODLE.replace('grading",,20', 'grading",17.25,20').replace('"5.00"', '"17.25"')
     assert data == b"\xef\xbb\xbf" + expected.encode() and outcome.filled == 2
     assert outcome.lines == [
         "No row: 1 (moodle 1) handed in, but no row has that ID.",
@@ -379,6 +379,9 @@ def test_forms_come_from_a_finished_run_too(secret_class, tmp_path, capsys):
     assert (out / "canvas.csv").read_text() == "Student,ID,Doubling (7)\nx,right,2\ny,wrong,0\nz,none,\n"
     printed = capsys.readouterr().out
     assert "2 grades filled in" in printed and "No submission: z none" in printed and "No row: right" in printed
+    page = (out / "index.html").read_text()
+    assert "canvas.csv: not filled in, or odd (1)" in page and "No submission: z none; its grade was left" in page
+    assert "moodle.csv: not filled in, or odd (3)" in page and "No row: right" in page
     assert sorted(path.parent.name for path in out.glob("gradescope/*/results.json")) == ["right", "wrong"]
     assert int(ElementTree.parse(tmp_path / "j.xml").getroot().get("tests")) == 6
     assert cli.main(["export", str(out), "--canvas", str(out / "canvas.csv")]) == 2
@@ -390,7 +393,9 @@ def test_regrade_and_only_touch_what_they_name(secret_class, tmp_path, monkeypat
     lab = with_hidden_checks(lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "hidden.py")
     reads = []
     read = ClassWorker.read
-    monkeypatch.setattr(ClassWorker, "read", lambda self, path, *_: (reads.append(Path(path).stem), read(self, path))[1])
+    monkeypatch.setattr(
+        ClassWorker, "read", lambda self, path, *_: (reads.append(Path(path).stem), read(self, path))[1]
+    )
     again = grade_class(lab, tmp_path / "class", out, seed=SEED)
     assert reads == [] and again == results
     grade_class(lab, tmp_path / "class", out, seed=SEED, only=["wrong"], regrade=True)
@@ -399,6 +404,25 @@ def test_regrade_and_only_touch_what_they_name(secret_class, tmp_path, monkeypat
     assert sorted(reads) == ["right", "wrong", "wrong"]
     fresh = grade_class(lab, tmp_path / "class", tmp_path / "fresh", seed=SEED, only=["right"])
     assert [each.student for each in fresh] == ["right"] and len(read_class(tmp_path / "fresh")) == 1
+
+
+def test_a_result_that_only_left_out_of_date_is_flagged_on_the_page_and_in_the_gradebook(secret_class, tmp_path):
+    _, out = secret_class
+    lab = with_hidden_checks(lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "hidden.py")
+    for change, is_flagged in ((lambda: None, False), (lambda: rewrite(tmp_path / "class" / "right.py"), True)):
+        change()
+        results = {each.student: each for each in grade_class(lab, tmp_path / "class", out, seed=SEED, only=["wrong"])}
+        assert (OUT_OF_DATE in results["right"].flags) is is_flagged and not results["wrong"].flags
+        assert [OUT_OF_DATE in each.flags for each in read_class(out)] == [is_flagged, False]
+        for file in ("index.html", "gradebook.csv"):
+            assert ("left from an earlier run" in (out / file).read_text(encoding="utf-8-sig")) is is_flagged
+        assert "left from an earlier run" not in (out / "reports" / "right.html").read_text()
+    renewed = grade_class(lab, tmp_path / "class", out, seed=SEED)
+    assert not any(each.flags for each in renewed) and not any(each.flags for each in read_class(out))
+
+
+def rewrite(path):
+    path.write_text(path.read_text() + "\n# handed in again\n")
 
 
 def test_notes_and_ids_reach_the_gradebook_and_the_pages(tmp_path, monkeypatch):
