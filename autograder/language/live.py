@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
+from autograder.language.overloads import as_overloaded
 from autograder.language.program import Function, Kind, Namespace, Reference
 
 _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
@@ -109,7 +110,7 @@ def as_constant(value: Any) -> object:
             return Reference(f"numba.cuda.{value.__name__}")
         if module.startswith("numpy"):
             return Reference(f"numpy.{value.__name__}")
-        return from_python(value, "host")
+        return as_overloaded(value) or from_python(value, "host")
     py_func = getattr(value, "py_func", None)
     if isinstance(py_func, types.FunctionType):  # numba.jit or a real numba.cuda dispatcher
         return from_python(py_func, "device")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.errors import KernelFault
-from autograder.simgpu import host_side, numba_names, vector_types, vectorized
+from autograder.simgpu import extending, host_side, numba_names, vector_types, vectorized
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.dispatch import Kernel, device, jit
 from autograder.simgpu.intrinsics import CALLS, CUDA, VALUES
@@ -76,6 +76,7 @@ def build_module() -> types.ModuleType:
         DeviceNDArray=DeviceArray, auto_device=host_side.auto_device, is_cuda_ndarray=host_side.is_cuda_array
     )
     module.cudadrv = types.SimpleNamespace(devicearray=module.devicearray)
+    module.extending = extending.build_module()
     module.types = numba_names.types_module("numba.cuda.types")
     for name in numba_names.TYPE_NAMES:
         setattr(module, name, getattr(module.types, name))
@@ -114,8 +115,10 @@ def install() -> types.ModuleType:
     sys.modules["numba.cuda"] = module
     sys.modules["numba.cuda.random"] = module.random
     sys.modules["numba.cuda.types"] = module.types
+    sys.modules["numba.cuda.extending"] = module.extending
     numba.cuda = module
     vectorized.install()
+    extending.install()
     return module
 
 
@@ -128,6 +131,7 @@ def uninstall() -> None:
     for name in [name for name in sys.modules if name == "numba.cuda" or name.startswith("numba.cuda.")]:
         del sys.modules[name]
     vectorized.uninstall()
+    extending.uninstall()
     attribute = _replaced.pop("attribute", None)
     sys.modules.update(_replaced)
     _replaced.clear()

@@ -14,8 +14,11 @@ import numpy as np
 
 from autograder.language.live import EnumNames
 from autograder.language.numeric_types import TypeReference
+from autograder.language.overloads import Overloaded
 from autograder.language.program import Function, Namespace, Reference
+from autograder.language.validate import validate_kernel
 from autograder.simgpu import numba_types as nt
+from autograder.simgpu.extending import type_of_value
 from autograder.simgpu.indexing import METHODS, Indexing, Method
 from autograder.simgpu.intrinsics import CALLS
 from autograder.simgpu.iteration import Iteration
@@ -96,7 +99,7 @@ class Expressions(Operators, Indexing, Iteration):
         """A module-level value as the kernel sees it: numbers and arrays are constants at compile time."""
         if isinstance(value, View):
             return self.launch.captured_array(value, getattr(node, "id", "captured"))
-        if isinstance(value, (Reference, Function, EnumNames, Namespace, str, bytes)) or value is None:
+        if isinstance(value, (Reference, Function, Overloaded, EnumNames, Namespace, str, bytes)) or value is None:
             return value
         if isinstance(value, (tuple, list)):
             return tuple(self.freeze(each, node) for each in value)
@@ -127,6 +130,8 @@ class Expressions(Operators, Indexing, Iteration):
             else:
                 arguments.append(self.evaluate(argument, mask))
         keywords = {k.arg: self.evaluate(k.value, mask) for k in node.keywords}
+        if isinstance(function, Overloaded):
+            function = self.implementation(node, function, arguments, keywords)
         if isinstance(function, Function):
             ordered = self.in_order(function, arguments, keywords, mask)
             if function.kind == "host":
@@ -157,6 +162,18 @@ class Expressions(Operators, Indexing, Iteration):
             value = handler(self, node, mask, arguments, keywords)
             return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
         raise self.fault(node, f"`{ast.unparse(node.func)}` is not a function.")
+
+    def implementation(
+        self: Interpreter, node: ast.Call, function: Overloaded, arguments: list, keywords: dict[str, Any]
+    ) -> Function:
+        """What `@overload` gives for arguments of these types."""
+        given = [type_of_value(value) for value in (*arguments, *keywords.values())]
+        chosen = function.for_types(given, tuple(keywords))
+        if chosen is None:
+            shown = ", ".join(map(str, given))
+            raise self.fault(node, f"`{function.name}` has no overload for ({shown}).")
+        validate_kernel(chosen)
+        return chosen
 
     def in_order(self: Interpreter, function: Function, arguments: list, keywords: dict, mask: Mask) -> list:
         """Arguments in the order of the parameters: by position, then by name, then the defaults."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault, Line
-from autograder.language.program import Function, reachable
+from autograder.language.program import Function, Reference, reachable
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.exceptions import Raised, Stopped
 from autograder.simgpu.hazards import Hazard
@@ -411,6 +411,6 @@ def _only_reads(call: ast.Call, function: Function) -> bool:
     """Library functions but atomics take values, not arrays; a device function may store to what it is given."""
     if isinstance(call.func, ast.Name):
         name = call.func.id
-        is_function = name in function.local_names or isinstance(function.names.get(name), Function)
-        return not is_function and name not in ("enumerate", "zip")
+        is_library = isinstance(function.names.get(name), (Reference, type(None))) and name not in function.local_names
+        return is_library and name not in ("enumerate", "zip")
     return "atomic" not in ast.unparse(call.func)

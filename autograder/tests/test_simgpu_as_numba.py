@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 import pytest
+from numba.core import types as numba_types
 
 from autograder import profile
 from autograder.errors import KernelFault
@@ -423,3 +424,89 @@ def test_what_needs_one_length_for_all_threads_says_so(use, tmp_path):
     exec(compile(file.read_text(), str(file), "exec"), names)
     with pytest.raises(KernelFault, match="thread"):
         cuda.jit(names["kernel"])[1, 4](np.arange(16), np.zeros(4))
+
+
+# -- functions with overloads -------------------------------------------------------------------------------------
+
+
+def test_an_ordinary_function_with_an_overload_is_called_in_its_implementation_for_these_types():
+    extending = cuda.extending
+
+    def describe(x, factor=1):
+        raise NotImplementedError
+
+    @extending.overload(describe)
+    def choose(x, factor=1):
+        if isinstance(x, numba_types.Array):
+            return lambda x, factor=1: x.size * factor
+        if isinstance(x, numba_types.Float):
+            return lambda x, factor=1: x * 10 * factor
+        return None
+
+    @cuda.jit
+    def kernel(a, out):
+        out[0] = describe(a)
+        out[1] = describe(a[1])
+        out[2] = describe(a[1], factor=2)
+
+    @cuda.jit
+    def integer(a, out):
+        out[0] = describe(3)
+
+    out = np.zeros(3)
+    kernel[1, 1](np.array([1.0, 2.0]), out)
+    assert out.tolist() == [2, 20, 40]
+    with pytest.raises(KernelFault, match=r"`describe` has no overload for \(int64\)"):
+        integer[1, 1](np.zeros(1), out)
+
+
+def test_numbas_own_decorators_tell_the_device_while_it_is_installed():
+    import numba.extending
+
+    before = numba.extending.overload
+    cuda_module.install()
+    try:
+
+        @numba.extending.register_jitable
+        def twice(x):
+            return 2 * x
+
+        def answer():
+            raise NotImplementedError
+
+        @numba.extending.overload(answer, target="cuda")
+        def choose():
+            return lambda: 42
+
+        from numba import cuda as installed
+
+        @installed.jit
+        def kernel(out):
+            out[0] = twice(answer())
+
+        out = np.zeros(1)
+        kernel[1, 1](out)
+        assert out.tolist() == [84] and twice(3) == 6
+    finally:
+        cuda_module.uninstall()
+    assert numba.extending.overload is before
+
+
+def test_what_an_overload_stores_races_too():
+    def shift(a, i):
+        raise NotImplementedError
+
+    @cuda.extending.overload(shift)
+    def choose(a, i):
+        def implementation(a, i):
+            a[i] = a[i + 1]
+
+        return implementation
+
+    @cuda.jit
+    def kernel(a):
+        i = cuda.grid(1)
+        if i + 1 < a.size:
+            shift(a, i)
+
+    assert {hazard.kind for hazard in profile(kernel)[2, 64](np.zeros(128)).hazards} == {"race"}

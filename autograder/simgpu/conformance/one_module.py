@@ -42,6 +42,7 @@ def install_simulated_gpu() -> types.ModuleType:
     import numba.cuda as real
 
     testing = importlib.import_module("numba.cuda.testing")
+    importlib.import_module("numba.cuda.extending")
     support = "numba.cuda.tests.support" if _exists("numba.cuda.tests.support") else "numba.tests.support"
     importlib.import_module(support).run_in_subprocess = run_in_subprocess_on_simulated_gpu
     testing.cc_X_or_above = lambda major, minor: (9, 0) >= (major, minor)  # asks the driver otherwise
@@ -60,11 +61,31 @@ def install_simulated_gpu() -> types.ModuleType:
     for name, module in beneath.items():
         if name not in sys.modules:
             sys.modules[name] = module
+    ours.extending = _with_our_decorators(beneath["numba.cuda.extending"], ours.extending)
+    sys.modules["numba.cuda.extending"] = ours.extending
     for name in ("config", "HAS_NUMBA", "testing", "tests", "core", "cudadrv", "utils", "compiler", "descriptor"):
         if name in beneath_names:
             ours.__dict__.setdefault(name, beneath_names[name])
     cuda_module.device.tell = lambda hazards: None
     return ours
+
+
+def _with_our_decorators(theirs: types.ModuleType, ours: types.ModuleType) -> types.ModuleType:
+    """The real module reaches into the compiler, which some tests look into: its decorators tell our device as well."""
+
+    def both(name: str) -> Any:
+        note, real = getattr(ours, name), getattr(theirs, name)
+
+        def decorator(*arguments: Any, **options: Any) -> Any:
+            if name == "register_jitable" and arguments:
+                return real(note(*arguments), **options)
+            noted, known = note(*arguments, **options), real(*arguments, **options)
+            return lambda function: known(noted(function))
+
+        return decorator
+
+    theirs.overload, theirs.register_jitable = both("overload"), both("register_jitable")
+    return theirs
 
 
 def _no_headers() -> str:
