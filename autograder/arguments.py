@@ -84,7 +84,10 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         PROGRESS,
     ),
     "new-lab": ((("name",), {"help": "labNN_topic"}),),
-    "bench": ((("names",), {"nargs": "*", "metavar": "NAME", "help": "which; default: all"}),),
+    "bench": (
+        (("names",), {"nargs": "*", "metavar": "NAME", "help": "which; default: all"}),
+        _value("--lab", "LAB", "whose class and check; repeatable, `all`; default: lab01", action="append", default=[]),
+    ),
 }
 
 

@@ -7,12 +7,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from autograder.errors import GraderFault
+from autograder.errors import GraderFault, UsageError
 from autograder.grading.batch import Batch
-from autograder.grading.labs import labs_root, load_lab
+from autograder.grading.labs import lab_names, labs_root, load_lab
 from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
 
@@ -20,9 +20,9 @@ CLASS_SIZE = 200
 Figures = dict[str, str]
 
 
-def bench_grading() -> Figures:
-    """Grades a class of 200: lab 1's example class, right and wrong answers in turn, each as it was handed in."""
-    lab = load_lab("lab01")
+def bench_grading(lab_name: str) -> Figures:
+    """Grades a class of 200: a lab's known answers, right and wrong, and its example class in turn, as handed in."""
+    lab = load_lab(lab_name)
     solutions = labs_root().parent / "solutions" / lab.name
     texts = [
         solutions / "lab.ipynb",
@@ -43,14 +43,14 @@ def bench_grading() -> Figures:
     }
 
 
-def bench_check() -> Figures:
-    """Seconds that `check lab01` takes on the solution: as a command whose caches are empty, then warm."""
+def bench_check(lab_name: str) -> Figures:
+    """Seconds that `check` takes on a lab's solution: as a command whose caches are empty, then warm."""
     from autograder.grading.grade import check_submission
 
-    lab = load_lab("lab01")
+    lab = load_lab(lab_name)
     solution = labs_root().parent / "solutions" / lab.name / "lab.ipynb"
     with tempfile.TemporaryDirectory() as empty_cache:
-        cold, warm_command = (_seconds(lambda: _check_command(solution, empty_cache)) for _ in range(2))
+        cold, warm_command = (_seconds(lambda: _check_command(lab.name, solution, empty_cache)) for _ in range(2))
     with Worker() as worker:
         check_submission(lab, solution, worker=worker)
         warm = min(_seconds(lambda: check_submission(lab, solution, worker=worker)) for _ in range(3))
@@ -70,12 +70,12 @@ def bench_simgpu() -> Figures:
     return bench.figures()
 
 
-def _check_command(submission: Path, numba_cache: str) -> None:
-    command = [sys.executable, "-m", "autograder", "check", "lab01", str(submission)]
+def _check_command(lab_name: str, submission: Path, numba_cache: str) -> None:
+    command = [sys.executable, "-m", "autograder", "check", lab_name, str(submission)]
     environment = {**os.environ, "NUMBA_CACHE_DIR": numba_cache}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode > 1:
-        raise GraderFault(f"`autograder check lab01` failed: {done.stderr.strip()}")
+        raise GraderFault(f"`autograder check {lab_name}` failed: {done.stderr.strip()}")
 
 
 def _seconds(action: Callable[[], object]) -> float:
@@ -84,4 +84,23 @@ def _seconds(action: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-BENCHMARKS: dict[str, Callable[[], Figures]] = {"check": bench_check, "grading": bench_grading, "simgpu": bench_simgpu}
+OF_LABS: dict[str, Callable[[str], Figures]] = {"check": bench_check, "grading": bench_grading}
+OTHERS: dict[str, Callable[[], Figures]] = {"simgpu": bench_simgpu}
+FIRST_LAB = "lab01"
+
+
+def benchmarks(names: Sequence[str], labs: Sequence[str]) -> Iterator[tuple[str, Figures]]:
+    """Each benchmark's title and figures, as they come; those about labs for each of these labs ("all": every one).
+
+    Raises `UsageError` where a name is unknown.
+    """
+    known = [*OF_LABS, *OTHERS]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"No benchmark is called {', '.join(unknown)}.", remedy=f"There are: {', '.join(known)}.")
+    chosen = lab_names() if "all" in labs else [load_lab(each).name for each in labs or [FIRST_LAB]]
+    for name in names or known:
+        if name in OTHERS:
+            yield name, OTHERS[name]()
+        else:
+            yield from ((f"{name} {lab}", OF_LABS[name](lab)) for lab in chosen)

@@ -13,7 +13,8 @@ import pytest
 import autograder
 from autograder import cli
 from autograder.errors import GraderFault
-from autograder.grading.labs import labs_root
+from autograder.grading import bench
+from autograder.grading.labs import lab_names, labs_root
 from autograder.grading.result import CheckResult, Result
 
 ROOT = Path(autograder.__file__).resolve().parent.parent
@@ -142,3 +143,15 @@ def test_output_into_a_closed_pipe_is_no_error():
     command = f"{sys.executable} -m autograder labs | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert "Traceback" not in done.stderr and "Broken" not in done.stderr
+
+
+def test_a_benchmark_about_labs_runs_for_each_lab_that_is_named(monkeypatch, capsys):
+    ran = []
+    monkeypatch.setitem(bench.OF_LABS, "grading", lambda lab: ran.append(lab) or {"submissions per minute": "61"})
+    assert cli.main(["bench", "grading"]) == 0
+    assert cli.main(["bench", "grading", "--lab", "lab02", "--lab", "lab01_naive"]) == 0
+    assert ran == ["lab01_naive_matmul", "lab02_tiled_matmul", "lab01_naive_matmul"]
+    assert "grading lab02_tiled_matmul: submissions per minute: 61" in capsys.readouterr().out
+    assert cli.main(["bench", "grading", "--lab", "all"]) == 0
+    assert ran[3:] == list(lab_names())
+    assert cli.main(["bench", "grading", "--lab", "lab77"]) == 2
