@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
+from autograder.simgpu.array_checks import (
+    NoSuchAxes,
+    NotOneDimension,
+    check_contiguous,
+    check_copy,
+    check_dtype,
+    check_shape,
+)  # fmt: skip
 from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View, contiguous_strides, poison
-
-MOST_TEXT_BYTES = 64  # of one element: what the counting of sectors has room for
-MOST_BYTES = 2 * 1024**3  # of simulated device memory in one array: the simulation must fit a laptop
 
 
 class DeviceArray:
@@ -56,6 +61,8 @@ class DeviceArray:
     def transpose(self, axes: Any = None) -> DeviceArray:
         """A view with its dimensions in another order."""
         order = tuple(reversed(range(self.ndim))) if axes is None else tuple(int(axis) for axis in axes)
+        if sorted(order) != list(range(self.ndim)):
+            raise NoSuchAxes(f"invalid axes list {order}")
         shape, strides = (tuple(each[axis] for axis in order) for each in (self.shape, self._element_strides))
         return DeviceArray(self._buffer, shape, strides, self._offset)
 
@@ -141,7 +148,12 @@ class DeviceArray:
         return DeviceArray.contiguous(self._buffer, new, self._offset)
 
     def ravel(self, order: str = "C", stream: Any = 0) -> DeviceArray:
-        return self.reshape(self.size, order=order)
+        """The same elements in one dimension, in an order in which they lie already; "A" takes the one they have."""
+        if order == "A":
+            order = "C" if self.is_c_contiguous() or not self.is_f_contiguous() else "F"
+        if not (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()):
+            raise NotOneDimension(f"This device array does not lie in memory in {order} order: Numba cannot ravel it.")
+        return DeviceArray(self._buffer, (self.size,), (1,), self._offset)
 
     def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
         """A view without the dimensions of extent 1."""
@@ -173,7 +185,7 @@ class DeviceArray:
         """A NumPy copy of the array, or the copy made into `ary`."""
         host = self._host_view()
         if ary is None:
-            return host.copy()
+            return host.copy(order="K")  # in the order that the elements have on the device
         if ary.shape != self.shape:
             raise KernelFault(f"copy_to_host needs an array of shape {self.shape}; this one has {ary.shape}.")
         ary[...] = host
@@ -184,9 +196,8 @@ class DeviceArray:
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copies a host or device array of the same shape into this one."""
-        value = ary.copy_to_host() if isinstance(ary, DeviceArray) else np.asarray(ary)
-        if value.shape != self.shape:
-            raise KernelFault(f"copy_to_device needs an array of shape {self.shape}; this one has {value.shape}.")
+        value = ary._host_view() if isinstance(ary, DeviceArray) else np.asarray(ary)
+        check_copy(self._host_view(), value, isinstance(ary, DeviceArray))
         self._host_view()[...] = value
         self._note_host_write(self)
 
@@ -223,55 +234,6 @@ class DeviceArray:
         flags = buffer.shadow.written_at > (WRITTEN_BY_HOST if by_kernels else 0)
         strides = self._element_strides
         return np.lib.stride_tricks.as_strided(flags[self._offset :], self.shape, strides).copy()
-
-
-def check_dtype(dtype: Any) -> np.dtype:
-    """A dtype that a device array can have; raises `KernelFault` otherwise."""
-    try:
-        result = np.dtype(getattr(dtype, "dtype", dtype)) if not isinstance(dtype, type) else np.dtype(dtype)
-    except TypeError:
-        raise KernelFault(f"{dtype!r:.60} is not a dtype.") from None
-    if result.kind in "SU" and result.itemsize > MOST_TEXT_BYTES:
-        raise KernelFault(f"An element of {result} takes {result.itemsize} bytes; {MOST_TEXT_BYTES} can be simulated.")
-    if result.kind not in "biufcVmMSU" or result.hasobject:
-        raise KernelFault(f"A device array cannot hold {result}.", remedy="Use a numeric dtype such as np.float32.")
-    return result
-
-
-def check_shape(shape: Any, dtype: np.dtype) -> tuple[int, ...]:
-    """A shape as a tuple of ints, small enough to simulate; raises `KernelFault` otherwise."""
-    parts = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    for part in parts:
-        if isinstance(part, (bool, np.bool_)) or not isinstance(part, (int, np.integer)):
-            raise KernelFault(f"A shape is made of integers; {part!r:.40} is a {type(part).__name__}.")
-        if part < 0:
-            raise KernelFault(f"A shape cannot be negative: {parts}.")
-    result = tuple(int(part) for part in parts)
-    size = dtype.itemsize
-    for part in result:
-        size *= part
-    if size > MOST_BYTES:
-        raise KernelFault(
-            f"An array of shape {result} ({dtype}) takes {size / 1024**3:.1f} GiB; the simulated GPU allows "
-            f"{MOST_BYTES // 1024**3} GiB in one array.",
-            remedy="Use a smaller problem.",
-        )
-    return result
-
-
-class NotContiguous(KernelFault, ValueError):
-    """A host array whose elements do not lie in one piece: Numba does not copy those either."""
-
-
-def check_contiguous(host: np.ndarray) -> None:
-    """Refuses every other element of an array and the like; repeated dimensions of a broadcast array may be."""
-    core = host[tuple(0 if step == 0 else slice(None) for step in host.strides)] if host.size else host
-    slowest_first = sorted(range(core.ndim), key=lambda axis: -core.strides[axis])
-    if not core.transpose(slowest_first).flags.c_contiguous:
-        raise NotContiguous(
-            "This array is not contiguous in memory, and Numba copies arrays to the device in one piece.",
-            remedy="Pass np.ascontiguousarray(array), or slice it on the device.",
-        )
 
 
 def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.simgpu.arrays import MOST_BYTES, DeviceArray, In, InOut, Out, check_dtype
+from autograder.simgpu.array_checks import MOST_BYTES, check_dtype
+from autograder.simgpu.arrays import DeviceArray, In, InOut, Out
 from autograder.simgpu.device import Session
 from autograder.simgpu.dispatch import LIVE_WORK_LIMIT, MODEL, Kernel, device
 

@@ -45,6 +45,8 @@ class Indexing(Slicing):
             return self.field_value(value, field, mask, node)
         if isinstance(value, EnumNames):
             return self.freeze(value.members[self.evaluate(node.slice, mask)], node)
+        if isinstance(value, View) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            return Record(value, ()).field(node.slice.value, self, node)[0]
         view, indices = self.element_of(node, mask, value)
         if len(indices) == view.ndim and not any(isinstance(i, slice) for i in indices):
             if view.dtype.fields and view.field is None:
@@ -205,6 +207,8 @@ class Indexing(Slicing):
         if name == "T":
             self.check_one_length(view, node)
             return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
+        if view.dtype.fields and view.field is None and name in view.dtype.fields:
+            return Record(view, ()).field(name, self, node)[0]
         if name in METHODS:
             return Method(view, name)
         raise self.fault(

@@ -88,11 +88,12 @@ class VectorizedFunction:
 
     def _types(self, given: Sequence[np.ndarray]) -> tuple[tuple[np.dtype, ...], np.dtype]:
         """The first signature that takes the arguments without loss, as NumPy's ufuncs choose."""
+        among_arrays = any(a.ndim for a in given)
         for casting in ("safe", "same_kind"):
             for wanted, result in self.signatures:
                 if len(wanted) == len(given) and all(
-                    a.ndim == 0 or np.can_cast(a.dtype, d, casting) for a, d in zip(given, wanted, strict=True)
-                ):  # a lone number takes whatever type the signature has for it
+                    _takes(d, a, casting, among_arrays) for a, d in zip(given, wanted, strict=True)
+                ):
                     return wanted, result or self._result(wanted)
         if self.signatures:
             raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")
@@ -111,6 +112,16 @@ class VectorizedFunction:
     def reduce(self, array: Any, stream: Any = 0) -> Any:
         """The reduction of a one-dimensional array with this function of two arguments."""
         return reduce_array(device, self.__autograder_function__, _on_device(array), None, 0)
+
+
+def _takes(dtype: np.dtype, given: np.ndarray, casting: str, among_arrays: bool) -> bool:
+    """Whether an argument fits a signature's dtype; a lone number among arrays takes any that can hold its kind."""
+    if given.ndim or not among_arrays:
+        return np.can_cast(given.dtype, dtype, casting)
+    order = "biufc"
+    if given.dtype.kind not in order or dtype.kind not in order:
+        return True
+    return dtype.kind in "iu" and given.dtype.kind in "biu" or order.index(given.dtype.kind) <= order.index(dtype.kind)
 
 
 class GeneralizedFunction:

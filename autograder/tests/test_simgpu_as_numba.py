@@ -104,7 +104,7 @@ def test_an_item_that_a_tuple_lacks_is_an_index_error_in_a_debug_kernel():
 
 @pytest.mark.parametrize("part", [np.s_[::2], np.s_[::-1]])
 def test_a_host_array_that_is_not_in_one_piece_is_not_copied(part):
-    with pytest.raises(ValueError, match=r"Pass np.ascontiguousarray\(array\)"):
+    with pytest.raises(ValueError, match="non-contiguous buffer"):
         cuda.to_device(np.arange(10)[part])
 
 
@@ -510,3 +510,85 @@ def test_what_an_overload_stores_races_too():
             shift(a, i)
 
     assert {hazard.kind for hazard in profile(kernel)[2, 64](np.zeros(128)).hazards} == {"race"}
+
+
+# -- device arrays on the host ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", "CFA")
+@pytest.mark.parametrize("made", [np.ascontiguousarray, np.asfortranarray])
+def test_ravel_goes_by_the_order_in_memory_or_refuses(order, made):
+    host = made(np.arange(24).reshape(2, 3, 4))
+    array = cuda.to_device(host)
+    if order == "A" or host.flags[f"{order}_CONTIGUOUS"]:
+        assert array.ravel(order=order).copy_to_host().tolist() == host.ravel(order=order).tolist()
+    else:
+        with pytest.raises(NotImplementedError, match=f"in {order} order"):
+            array.ravel(order=order)
+
+
+def test_reshape_in_fortrans_order_keeps_it_on_the_way_to_the_host():
+    got = cuda.to_device(np.arange(10)).reshape(2, 5, order="F").copy_to_host()
+    expected = np.arange(10).reshape(2, 5, order="F")
+    assert got.tolist() == expected.tolist() and got.strides == expected.strides
+
+
+@pytest.mark.parametrize("shape", [1.5, np.float64(1.5), np.array(1.5), [1.5], np.array([1.5, 2.5])])
+def test_a_shape_of_floats_is_a_type_error(shape):
+    with pytest.raises(TypeError, match="made of integers"):
+        cuda.device_array(shape)
+    assert cuda.device_array(np.array([3, 4])).shape == (3, 4)
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, 2)])
+def test_axes_that_are_missing_or_named_twice(axes):
+    with pytest.raises(ValueError, match="invalid axes list"):
+        np.transpose(cuda.to_device(np.zeros((3, 4))), axes)
+
+
+def test_copies_between_device_arrays_need_the_same_order_and_dtype():
+    c, f = np.arange(27.0).reshape(3, 3, 3), np.asfortranarray(np.arange(27.0).reshape(3, 3, 3))
+    target = cuda.to_device(c)
+    with pytest.raises(ValueError, match="incompatible strides"):
+        target.copy_to_device(cuda.to_device(f))
+    with pytest.raises(TypeError, match="incompatible dtype"):
+        target.copy_to_device(cuda.to_device(c.astype(np.float32)))
+    with pytest.raises(ValueError, match="non-contiguous buffer"):
+        cuda.to_device(np.zeros(3)).copy_to_device(cuda.to_device(np.zeros(6))[::2])
+    with pytest.raises(ValueError, match="non-contiguous buffer"):
+        cuda.to_device(f)[1].copy_to_device(np.zeros((3, 3)))
+    target.copy_to_device(f * 2)
+    assert target.copy_to_host().tolist() == (f * 2).tolist()
+
+
+def test_a_field_of_all_records_is_an_array():
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.grid(1)
+        out[i] = a.value[i] + a["other"][i]
+
+    a = np.zeros(4, [("value", np.int64), ("other", np.float64)])
+    a["value"], a["other"] = np.arange(4), np.arange(4) / 8
+    out = np.zeros(4)
+    kernel[1, 4](a, out)
+    np.testing.assert_array_equal(out, np.arange(4) * 1.125)
+
+
+def test_a_ufunc_of_lone_numbers_takes_a_type_that_holds_them():
+    import numba
+
+    cuda_module.install()
+    try:
+
+        @numba.vectorize(
+            ["int32(int32, int32)", "float32(float32, float32)", "float64(float64, float64)"], target="cuda"
+        )
+        def add(a, b):
+            return a + b
+
+        assert add(1.25, 2.5) == 3.75 and type(add(1.25, 2.5)) is np.float64
+        assert add(np.ones(2, np.float32), 2.5).dtype == np.float32
+        assert add(np.ones(2, np.int32), 2).dtype == np.int32
+        assert add(np.ones(2, np.int32), 2.5).tolist() == [3.5, 3.5]
+    finally:
+        cuda_module.uninstall()
