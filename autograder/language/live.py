@@ -19,7 +19,7 @@ import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.language.overloads import as_overloaded
-from autograder.language.program import Function, Kind, Namespace, Reference
+from autograder.language.program import Casts, Function, Kind, Namespace, Reference
 
 _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
 
@@ -175,13 +175,15 @@ class EnumNames:
         self.name = enumeration.__name__
 
 
-def from_python(function: types.FunctionType, kind: Kind, max_registers: int | None = None) -> Function:
+def from_python(
+    function: types.FunctionType, kind: Kind, max_registers: int | None = None, casts: Casts | None = None
+) -> Function:
     """The `Function` of a live Python function; raises `KernelFault` where its source cannot be had."""
     code = function.__code__
     if code not in _sources:
         _sources[code] = _parse(function)
     node, file, text = _sources[code]
-    return Function(function.__name__, kind, node, file, text, LiveNames(function), max_registers)
+    return Function(function.__name__, kind, node, file, text, LiveNames(function), max_registers, casts)
 
 
 def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:

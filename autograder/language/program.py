@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from autograder.errors import Line, SubmissionError
 
@@ -35,6 +35,14 @@ class Namespace:
         return self._known[name]
 
 
+@dataclass(frozen=True)
+class Casts:
+    """What the signature of a device function converts: dtypes of its arguments and its result, None for anything else."""
+
+    arguments: tuple[Any, ...]
+    result: Any
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
     """One function of a program: its syntax tree, the text it came from, and what its free names mean.
@@ -50,6 +58,7 @@ class Function:
     text: str  # the whole text of that file or cell
     names: Mapping[str, object] = field(repr=False)
     max_registers: int | None = None
+    casts: Casts | None = None
 
     @property
     def parameters(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.language.live import as_dtype, from_python
-from autograder.language.program import Function, reachable
+from autograder.language.program import Casts, Function, reachable
 from autograder.language.validate import validate_kernel
 from autograder.simgpu.arrays import DeviceArray, InOut
 from autograder.simgpu.device import Session, estimate_launch
@@ -126,7 +126,9 @@ class Kernel:
         """The kernel as it was when it was first wanted for arguments of these types."""
         if types_given not in self._compiled:
             kind = "device" if self.is_device else "kernel"
-            self._compiled[types_given] = from_python(self.py_func, kind, self.options.get("max_registers"))
+            self._compiled[types_given] = from_python(
+                self.py_func, kind, self.options.get("max_registers"), self.options.get("casts")
+            )
         return self._compiled[types_given]
 
     @property
@@ -242,6 +244,7 @@ class Configured:
     def __call__(self, *arguments: Any) -> None:
         if self.may_be_empty and self.configuration[0] == 0:
             return
+        self.check_launch_bounds()
         for extension in reversed(self.kernel.options.get("extensions", ())):
             arguments = tuple(extension.prepare_args(None, a, stream=0, retr=[])[1] for a in arguments)
         given = tuple(map(_on_device, arguments))
@@ -256,6 +259,20 @@ class Configured:
             for argument in arguments:
                 if isinstance(argument, InOut):
                     argument.copy_back()
+
+    def check_launch_bounds(self) -> None:
+        """Refuses a block of more threads than `launch_bounds` promised the compiler."""
+        bounds = self.kernel.options.get("launch_bounds")
+        if bounds is None:
+            return
+        most = int(bounds[0] if isinstance(bounds, tuple) else bounds)
+        x, y, z = normalise("block", self.configuration[1])
+        if x * y * z > most:
+            raise KernelFault(
+                f"`{self.kernel.__name__}` was compiled with launch_bounds={bounds} and is launched with blocks of "
+                f"{x * y * z:,} threads.",
+                remedy="Use smaller blocks, or raise launch_bounds.",
+            )
 
 
 def _on_device(argument: Any) -> Any:
@@ -286,6 +303,8 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
     if isinstance(func_or_sig, types.FunctionType):
         return Kernel(func_or_sig, is_device=device, options=options, signatures=None)
     signatures = _signatures(func_or_sig) if func_or_sig is not None and not device else None
+    if device and func_or_sig is not None and not isinstance(func_or_sig, list):
+        options["casts"] = _casts(func_or_sig)
 
     def decorate(function: Callable) -> Kernel:
         if isinstance(function, Kernel):
@@ -310,6 +329,22 @@ def _parameters(signature: Any) -> tuple[Parameter, ...]:
     if returned is not None and str(returned) not in ("none", "void"):
         raise KernelFault("A kernel returns nothing: its signature must be void(...).")
     return tuple(map(_parameter, arguments))
+
+
+def _casts(signature: Any) -> Casts | None:
+    """What the signature of a device function converts; a result that it does not name stays as it is."""
+    from numba.core import sigutils
+
+    try:
+        arguments, returned = sigutils.normalize_signature(signature)
+    except Exception:  # Numba has many classes for what it cannot read; such a function works without the casts
+        return None
+    wanted = [_parameter(each) for each in arguments]
+    result = _parameter(returned) if returned is not None else None
+    return Casts(
+        tuple(each.dtype if each.kind == "scalar" else None for each in wanted),
+        result.dtype if result is not None and result.kind == "scalar" else None,
+    )
 
 
 def _parameter(numba_type: Any) -> Parameter:

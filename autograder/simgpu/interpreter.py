@@ -21,6 +21,7 @@ from autograder.simgpu.access import Memory
 from autograder.simgpu.exceptions import Raised, Stopped, named_in
 from autograder.simgpu.expressions import Closure, Expressions
 from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.intrinsics import to_dtype
 from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.loops import cheap_loops, hopeless_loops
 from autograder.simgpu.memory import Buffer, View
@@ -123,12 +124,27 @@ class Interpreter(Expressions):
         self.frame = Frame(function, depth=caller.depth + 1)
         if around is not None:
             self.frame.variables.update({k: v for k, v in around.variables.items() if k not in function.local_names})
+        if function.casts is not None:
+            arguments = {
+                name: self.cast_to(value, dtype, node, mask)
+                for (name, value), dtype in zip(arguments.items(), function.casts.arguments, strict=False)
+            }
         for name, value in arguments.items():
             self.write_variable(name, value, mask)
         self.do_body(function.node.body, mask)
         result = self.frame.result
         self.frame = caller
-        return result.read(mask)[0] if result is not None else None
+        if result is None:
+            return None
+        value = result.read(mask)[0]
+        return value if function.casts is None else self.cast_to(value, function.casts.result, node, mask)
+
+    def cast_to(self, value: Any, dtype: np.dtype | None, node: ast.AST, mask: Mask) -> Any:
+        """A number in the dtype that a device function's signature asks for."""
+        if dtype is None or not isinstance(value, (np.ndarray, np.generic)) or value.dtype == dtype:
+            return value
+        self.count_instruction(node, mask)[SLOT["conversions"]] += mask.active
+        return to_dtype(value, dtype)
 
     def do_body(self, body: list[ast.stmt], mask: Mask | None) -> Mask | None:
         for statement in body:

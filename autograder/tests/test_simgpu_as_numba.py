@@ -592,3 +592,35 @@ def test_a_ufunc_of_lone_numbers_takes_a_type_that_holds_them():
         assert add(np.ones(2, np.int32), 2.5).tolist() == [3.5, 3.5]
     finally:
         cuda_module.uninstall()
+
+
+# -- decorators ---------------------------------------------------------------------------------------------------
+
+
+def test_the_signature_of_a_device_function_converts_what_it_is_given_and_returns():
+    @cuda.jit("int32(int32, int32)", device=True)
+    def packed(a, b):
+        return (a & 0xFF) | ((b & 0xFF) << 8)
+
+    @cuda.jit("float32(float64)", device=True)
+    def narrowed(x):
+        return x / 3
+
+    @cuda.jit
+    def kernel(a, out, exact):
+        out[0] = packed(a[0], a[1])
+        exact[0] = narrowed(a[2])
+
+    out, exact = np.zeros(1, np.int64), np.zeros(1)
+    kernel[1, 1](np.array([1.9, 2.0, 1.0], np.float32), out, exact)
+    assert out[0] == 0x0201 and exact[0] == np.float32(1 / 3)
+
+
+def test_a_block_larger_than_the_launch_bounds_is_refused():
+    @cuda.jit(launch_bounds=(64, 2))
+    def kernel(x):
+        x[cuda.grid(1)] = 1
+
+    kernel[1, 64](np.zeros(64))
+    with pytest.raises(KernelFault, match=r"launch_bounds=\(64, 2\).*blocks of 128 threads"):
+        kernel[1, (64, 2)](np.zeros(128))
