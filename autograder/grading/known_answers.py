@@ -226,7 +226,7 @@ def count(lab: Lab) -> Path:
 
 
 def counted_launches(answer: Path | Submission, request: RunRequest) -> list[dict[str, Any]] | None:
-    """Each launch of one request: shape and counters (zeros left out); launches alike but for the counts are not merged.
+    """The launches of one request: shape, counters (zeros left out), and how many `times` there was such a launch.
 
     An empty list where the run is stopped for taking too much work; None where the answer cannot be read or runs into a
     fault of another kind.
@@ -243,15 +243,17 @@ def counted_launches(answer: Path | Submission, request: RunRequest) -> list[dic
         return []
     if run.fault is not None or not run.launches:
         return None
-    return [
-        {
+    rows: dict[str, dict[str, Any]] = {}
+    for launch in run.launches:
+        row = {
             "threads_per_block": int(np.prod(launch.block)),
             "shared_bytes_per_block": launch.shared_bytes,
             "array_bytes": launch.array_bytes,
             "counters": {name: value for name, value in dataclasses.asdict(launch.counters).items() if value},
         }
-        for launch in run.launches
-    ]
+        kept = rows.setdefault(json.dumps(row), row | {"times": 0})
+        kept["times"] += 1
+    return list(rows.values())
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------
