@@ -41,6 +41,7 @@ def rounds_needed(answer: Any) -> Reply:
             500_000: "A node does not point 2 links further in each round, but twice as far.",
             19: "After 19 rounds a node points 2 to the 19th = 524,288 links ahead. The head is 999,999 from the tail.",
             21: "One too many: 2 to the 20th is 1,048,576, and the head is 999,999 links from the tail.",
+            math.log(999_999): "A node points twice as far in each round: that is a logarithm to the base of 2.",
             math.log2(999_999): "Yes, and there are only whole rounds: round up.",
         },
     )
@@ -116,6 +117,7 @@ def longest_walk(answer: Any) -> Reply:
         "64 x (ln 262,144 + 0.58): 13 times the average. The H200's list had one of about that length.",
         {
             64: "That is the average. The longest of 262,144 walks is longer.",
+            64 * (math.log(32) + EULER): "That is the longest of 32, what an average warp pays. Here are 262,144.",
             4 * 64: "That is the longest of 32, what an average warp pays. Here are 262,144.",
             64 * math.log(2**18): "Nearly: the sum 1 + 1/2 + ... + 1/s is ln s + 0.58.",
             64 * 18: "That takes log2 where the sum grows with the natural logarithm: math.log.",
@@ -127,7 +129,7 @@ def longest_walk(answer: Any) -> Reply:
 
 
 def ruinous_order(order_for: Callable[[int, int], Any]) -> Reply:
-    """A function of n and `every` that gives an order of the nodes in which splitters at every so-manyth place fail."""
+    """A function of n and `every` that gives an order of the nodes in which splitters at regular places fail."""
     if not callable(order_for):
         return not_yet("This takes the function itself, without calling it.")
     for n, every in ((1024, 64), (600, 10)):

@@ -104,7 +104,7 @@ def _close(one: float, other: float, tolerance: float) -> bool:
 def _same(answer: Any, mistake: float) -> bool:
     """Whether this is the known mistake: exactly where that is a whole number, but 5.3333 is the same as 5.33."""
     if isinstance(answer, (Number, np.number)) and mistake % 1:
-        return _close(float(answer), mistake, 1e-3)
+        return _close(float(answer), mistake, 5e-3)
     return bool(answer == mistake)
 
 

@@ -125,7 +125,7 @@ def linked_list(successor: Sequence[int], rank: Sequence[int] | None = None, *, 
         y += 26
     entries = [(GREEN, "head: nobody points to it"), (VERMILLION, "tail: points to itself")]
     canvas.key(left, y + 50, entries)
-    canvas.text(left + 400, y + 50, "arcs: blue to the right, red to the left", size=SMALL, fill=QUIET)
+    canvas.text(left + 400, y + 50, "arcs: blue to the right, orange to the left", size=SMALL, fill=QUIET)
     alt = f"{title}: {n} nodes, in the order of the list {', '.join(map(str, order))}"
     alt += f", with ranks {', '.join(str(int(rank[node])) for node in order)}." if rank is not None else "."
     return canvas.figure(left + n * cell + MARGIN, y + 66, alt)

@@ -14,8 +14,10 @@ import pytest
 
 from autograder import simulate
 from autograder.exercises import lesson06
+from autograder.perfmodel import SPECIFICATIONS
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+H200_GPU = SPECIFICATIONS["H200"]
 H200 = json.loads((NOTEBOOKS / "data" / "lists_h200.json").read_text(encoding="utf-8"))
 
 
@@ -44,6 +46,7 @@ def test_the_right_answer_is_praised(exercise, answer) -> None:
         (lesson06.rounds_needed, 500_000, "twice as far"),
         (lesson06.rounds_needed, 19, "524,288"),
         (lesson06.rounds_needed, 21, "One too many"),
+        (lesson06.rounds_needed, 13.8155, "base of 2"),
         (lesson06.rounds_needed, 19.9316, "round up"),
         (lesson06.add_up, (11, 6, 3, 4), "at the tail"),
         (lesson06.add_up, (13, 8, 5, 6), "rank is 0"),
@@ -168,6 +171,7 @@ RANDOM, EQUAL = "random list, random splitters", "random list, equal walks"
         f"takes **{MS[2**24][CPU] / MS[2**24][IN_ORDER]:.0f} times as long**",
         f"right in {('no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight')[WRONG[2**14].count(0)]} tries",
         f"it needs {ROUNDS[0]:.3f} ms for most rounds, {ROUNDS[-1]:.3f} ms for the last",
+        f"holds {H200_GPU.multiprocessors} × {H200_GPU.max_threads:,} = 270,336 threads at a time",
         f"4,098 splitters are ranked in {math.ceil(math.log2(4098 - 1))} rounds",
         "pointer jumping on a million nodes takes 20 rounds again",
         f"all levels together are {100 * (sum(64.0**-level for level in range(5)) - 1):.1f} % more than the first",
@@ -193,7 +197,7 @@ def test_words_for_numbers_hold() -> None:
     assert not any(WRONG[2**10]) and min(WRONG[2**22]) > 0.99 * 2**22, "right with a small list, wrong with a large one"
     assert max(ROUNDS[:16]) < 1.02 * min(ROUNDS[:16]), "most rounds"
     assert MS[2**16][CPU] < min(MS[2**16][JUMPING], MS[2**16][SUBLISTS]), "short lists are the CPU's"
-    assert MS[2**18][CPU] > max(MS[2**18][JUMPING], MS[2**18][SUBLISTS]), "they cross at some hundred thousand nodes"
+    assert MS[2**18][CPU] > max(MS[2**18][JUMPING], MS[2**18][SUBLISTS]), "they cross at about 100,000 nodes"
     assert min(MS, key=lambda size: MS[size][JUMPING] / size) == 2**22, "at its best with 2^22 nodes"
     assert all(MS[size][SUBLISTS] < MS[size][JUMPING] for size in (2**22, 2**24, 2**26))
     now = MICRO["latency in cycles"]["DRAM load"]
@@ -224,10 +228,12 @@ def test_the_lesson_counts_what_the_prose_says_of_it() -> None:
         for cell in NOTEBOOK["cells"]
         if cell["cell_type"] == "code"
     }
-    jumped, walked = (
-        int(each.replace(",", "")) for each in re.findall(r"(?:rounds|walks) ([\d,]+\d)", shown["walk-counted"])
+    jumped, walked, ranked, added = (
+        int(each.replace(",", "")) for each in re.findall(r"(?:rounds|walks|up) ([\d,]+\d)", shown["walk-counted"])
     )
     assert 9 < jumped / walked < 10, "almost ten times fewer"
+    assert f"All three phases together move {jumped / (walked + ranked + added):.1f} times fewer" in PROSE
+    assert 0.23 < ranked / (walked + ranked + added) < 0.27, "a quarter of all sectors"
     assert 2_450_000 < jumped < 2_550_000, "about 2.5 million sectors"
     lanes = float(re.search(r"instruction: ([\d.]+) of 32", shown["walk-lines"])[1])
     assert round(lanes) == 8
