@@ -138,9 +138,7 @@ def fill(
     return outcome
 
 
-def _fill_row(
-    row: Row, results: list[Result], column: int, refuses: Callable[[Row], str], outcome: Filling
-) -> None:
+def _fill_row(row: Row, results: list[Result], column: int, refuses: Callable[[Row], str], outcome: Filling) -> None:
     who = one_line(" ".join(row.cell(at) for at in range(min(2, len(row.raw)))), 80)
     if not results:
         outcome.lines.append(f"No submission: {who}; its grade was left as it is.")
@@ -159,7 +157,10 @@ def _fill_row(
 
 
 def _rows_by_id(
-    sheet: Sheet, id_columns: Mapping[int, str], id_of_cell: Callable[[int, str], str], is_student: Callable[[Row], bool]
+    sheet: Sheet,
+    id_columns: Mapping[int, str],
+    id_of_cell: Callable[[int, str], str],
+    is_student: Callable[[Row], bool],
 ) -> dict[tuple[str, str], list[int]]:
     rows: dict[tuple[str, str], list[int]] = defaultdict(list)
     for at, row in enumerate(sheet.rows[1:], start=1):
