@@ -50,16 +50,22 @@ def _lane_numbers(interpreter: Interpreter) -> np.ndarray:
     return np.arange(interpreter.batch.size, dtype=np.int64) & (WARP - 1)
 
 
+def _three(interpreter: Interpreter, node: ast.AST, arguments: list, third: str) -> list:
+    if len(arguments) != 3:
+        raise interpreter.fault(node, f"A shuffle takes three arguments: a mask of lanes, the value, and {third}.")
+    return arguments
+
+
 @intrinsic(f"{CUDA}.shfl_sync")
 def shuffle(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    named, value, source = arguments
+    named, value, source = _three(interpreter, node, arguments, "the lane to read from")
     _begin(interpreter, node, mask, named)
     source = on_lanes(interpreter, interpreter.number(source, node)).astype(np.int64) & (WARP - 1)
     return _exchange(interpreter, interpreter.number(value, node), source, mask)
 
 
 def _shifted(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, direction: str) -> Any:
-    named, value, amount = arguments
+    named, value, amount = _three(interpreter, node, arguments, "how many lanes away to read")
     _begin(interpreter, node, mask, named)
     lane = _lane_numbers(interpreter)
     amount = on_lanes(interpreter, interpreter.number(amount, node)).astype(np.int64)

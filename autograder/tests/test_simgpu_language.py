@@ -615,9 +615,14 @@ def shape_of_the_launch_by_name(out):
     cuda.shared.array(width, np.float32)
 
 
+def shuffle_without_a_mask(out):
+    out[0] = cuda.shfl_down_sync(out[1], 1)
+
+
 @pytest.mark.parametrize(
     "function, words",
     [
+        (shuffle_without_a_mask, "takes three arguments: a mask of lanes, the value"),
         (unsupported_list, "no lists; use cuda.local.array"),
         (unsupported_copy, "makes none in a kernel by default. Use cuda.local.array"),
         (unsupported_shape, "must be a constant"),
