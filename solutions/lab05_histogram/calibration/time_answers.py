@@ -1,8 +1,8 @@
 """Times lab 5's answers as ordinary Numba code, without the grader: python time_answers.py, on a machine with a CUDA GPU.
 
 Writes times_h200.json beside it: microseconds of one call of `histogram` on 2^20 items and 256 bins, between two CUDA
-events, after L2 was filled with other data and while a delay keeps Python's part out; the median of five calls, each answer's result
-compared with NumPy's first. Answers that say `# not timed:` are left out, as are those with wrong results.
+events, after L2 was filled with other data and while a delay keeps Python's part out; the median of five calls, after each
+answer's result was compared with NumPy's. Answers that say `# not timed:` are left out, as are those with wrong results.
 """
 
 from __future__ import annotations
