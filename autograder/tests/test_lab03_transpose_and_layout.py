@@ -197,21 +197,27 @@ def test_the_expected_fall_is_that_of_its_steps_one_by_one() -> None:
 CALIBRATIONS = {
     source: json.loads((CALIBRATION / f"{name}.json").read_text(encoding="utf-8"))
     for source, name in (("measured", "h200"), ("simulated", "simulated"))
-    if (CALIBRATION / f"{name}.json").is_file()
 }
 THRESHOLDS = {"faster_than_the_first_transpose": SPEC.SPEEDUP, "faster_over_many_steps": SPEC.FALL_SPEEDUP}
+
+
+KNOWN = {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
 
 
 @pytest.mark.parametrize("source", CALIBRATIONS)
 def test_every_known_answer_was_given_its_verdict(source: str) -> None:
     found = CALIBRATIONS[source]
     assert found["source"] == source
-    assert set(found["verdicts"]) == {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
-    for path in (*RIGHT, *WRONG):
+    for name, verdict in found["verdicts"].items():
+        path = SOLUTIONS / f"{name}.py"
         checks, hint = promised(path) if path in WRONG else (set(), None)
-        verdict = found["verdicts"][f"{path.parent.name}/{path.stem}"]
-        assert set(verdict["failed"]) == checks and set(verdict["hints"]) == {hint} - {None}, path.name
-    assert not found["verdicts"]["solution"]["failed"]
+        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * bool(hint), name
+
+
+def test_no_answer_waits_for_its_simulated_verdict_and_few_for_a_measured_one() -> None:
+    assert set(CALIBRATIONS["simulated"]["verdicts"]) == KNOWN
+    measured = set(CALIBRATIONS["measured"]["verdicts"])
+    assert measured <= KNOWN and "solution" in measured and len(measured) > 0.7 * len(KNOWN)
 
 
 def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
