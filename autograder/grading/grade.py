@@ -9,12 +9,14 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import GraderFault, KitError, SubmissionError
+from autograder.grading.ahead import Ahead
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
 from autograder.grading.jobs import Greeting, Summary
@@ -37,6 +39,8 @@ class Grading:
     flags: list[str] = field(default_factory=list)
     given_hints: set[str] = field(default_factory=set)
     never_ended: bool = False  # some run of it: it had to be stopped
+    submission: Any = None
+    ahead: Ahead | None = None
 
     def __post_init__(self) -> None:
         self.shared = SharedRuns(lambda name: generator(self.lab, name, self.seed))
@@ -51,9 +55,11 @@ def check_submission(
     shown_as: str | None = None,
     seed: str = PUBLIC_SEED,
     key: str = "",
+    ahead: Ahead | None = None,
 ) -> Result:
     """Grades one submission: a path, or a `Submission` taken from a notebook's live cells.
 
+    `ahead`: a second worker, where somebody waits for the result and there is a core to spare.
     A submission that cannot be read comes back as `Result.error`; a failure of the grader itself shows in the checks
     that it kept from running, and only a worker that cannot start at all is raised, as `GraderFault`.
     """
@@ -63,7 +69,7 @@ def check_submission(
     checks: Sequence[CheckResult] = ()
     error, flags, lines, counters = "", [], (), None
     try:
-        summary = worker.read(submission, lab.baseline_path, [each.name for each in lab.required], lab.seconds_per_run)
+        summary = read(lab, submission, worker)
         hold_against_requirements(lab, summary)
     except SubmissionError as problem:
         error = str(problem)
@@ -72,7 +78,7 @@ def check_submission(
         checks = [not_run(each, str(fault), fault=True) for each in lab.checks]
         flags = [str(fault)]
     else:
-        grading = Grading(lab, worker, seed, summary)
+        grading = Grading(lab, worker, seed, summary, submission=submission, ahead=ahead)
         checks = judge_all(grading)
         lines, counters = profile_case(grading)
         flags = grading.flags
@@ -93,6 +99,10 @@ def check_submission(
         graded_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         seconds=round(time.perf_counter() - started, 3),
     )
+
+
+def read(lab: Lab, submission: Any, worker: Worker) -> Summary:
+    return worker.read(submission, lab.baseline_path, [each.name for each in lab.required], lab.seconds_per_run)
 
 
 def unreadable(lab: Lab, student: str, shown_as: str, problem: str, greeting: Greeting, key: str = "") -> Result:
@@ -150,27 +160,42 @@ def hold_against_requirements(lab: Lab, summary: Summary) -> None:
 def judge_all(grading: Grading) -> list[CheckResult]:
     """Every check in the spec's order; one whose predecessor did not pass is "not run" and says which that was."""
     done: dict[str, CheckResult] = {}
+    ahead = grading.ahead if grading.worker.source == "simulated" else None  # a GPU times one kernel at once
     for check in grading.lab.checks:
         blocker = next((done[name] for name in check.after if done[name].outcome != "passed"), None)
         if blocker is None:
-            done[check.name] = judge(grading, check)
+            done[check.name] = judge(grading, check, ahead.take(check) if ahead and done else None)
         else:
             done[check.name] = not_run(check, f"First to pass: {blocker.title}", fault=blocker.fault)
+            if ahead:
+                ahead.skip(check)
+        if ahead and len(done) == 1 and done[check.name].outcome == "passed":  # most who fail do so at once
+            later = grading.lab.checks[1:]
+            ahead.begin(partial(read, grading.lab, grading.submission), partial(attempted, grading), later)
+    if ahead:
+        ahead.end()
     return list(done.values())
 
 
-def judge(grading: Grading, check: Check) -> CheckResult:
-    """Runs one check. Its `CheckFailed` is the student's; any other exception is the grader's and costs nobody."""
+def attempted(grading: Grading, worker: Worker, check: Check) -> tuple[Attempt, str]:
+    """The check as it ran on this worker: its attempt, with the failure if it is the student's, and the line to show."""
     sources = {name: each.source for name, each in grading.summary.functions.items()}
     rng = generator(grading.lab, check.name, grading.seed)
-    attempt = Attempt(check.name, grading.worker, rng, sources, grading.shared)
-    line = ""
+    attempt = Attempt(check.name, worker, rng, sources, grading.shared)
     try:
-        line = check.judge(attempt) or ""
+        return attempt, check.judge(attempt) or ""
     except CheckFailed as failure:
         attempt.failure = failure
     except SubmissionError as fault:
         attempt.failure = CheckFailed(str(fault))
+    return attempt, ""
+
+
+def judge(grading: Grading, check: Check, found: tuple[Attempt, str] | None = None) -> CheckResult:
+    """Runs one check, or takes what was `found` of it ahead of time. Its `CheckFailed` is the student's; any other
+    exception is the grader's and costs nobody."""
+    try:
+        attempt, line = found or attempted(grading, grading.worker, check)
     except KitError as fault:
         grading.flags.append(f"{check.name}: {fault}")
         return replace(not_run(check, str(fault), fault=True), secret=secrecy(grading, check))
@@ -178,6 +203,7 @@ def judge(grading: Grading, check: Check) -> CheckResult:
         message = f"The check itself failed: {type(problem).__name__}: {problem} ({_where(problem)})."
         grading.flags.append(f"{check.name}: {message}")
         return replace(not_run(check, message, fault=True), secret=secrecy(grading, check))
+    attempt.go_on_with(grading.worker)
     grading.flags += attempt.flags
     return _verdict(grading, check, attempt, line)
 

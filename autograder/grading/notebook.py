@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import UsageError
+from autograder.grading.ahead import Ahead
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.result import Result
@@ -24,6 +25,7 @@ from autograder.grading.worker import Worker
 from autograder.live import run_cells
 
 _workers: dict[str, Worker] = {}
+_ahead: dict[str, Ahead] = {}
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,12 @@ def check(lab: str | None = None, submission: str | os.PathLike[str] | None = No
     worker = warm_worker(device)
     notebook = open_notebook()
     loaded = load_lab(lab or _lab_of(notebook))
-    if submission is not None:
-        return Report(check_submission(loaded, Path(submission), worker=worker))
-    live = _live_submission(loaded, notebook)
-    if live is not None:
-        return Report(check_submission(loaded, live, worker=worker))
-    return Report(check_submission(loaded, notebook or loaded.notebook, worker=worker))
+    given = Path(submission) if submission is not None else _live_submission(loaded, notebook)
+    ahead = _ahead.get(device)  # from the second check on: the first one has enough to start
+    report = Report(check_submission(loaded, given or notebook or loaded.notebook, worker=worker, ahead=ahead))
+    if worker.source == "simulated" and (os.cpu_count() or 1) > 1:
+        _second_worker(device)
+    return report
 
 
 def warm_worker(device: str = "auto") -> Worker:
@@ -75,6 +77,15 @@ def warm_worker(device: str = "auto") -> Worker:
         atexit.register(worker.close)
     _workers[device].start()
     return _workers[device]
+
+
+def _second_worker(device: str) -> None:
+    """Has a second worker ready for the next check, for which somebody will wait."""
+    if device not in _ahead:
+        _ahead[device] = Ahead(Worker(device))
+        atexit.register(_ahead[device].worker.close)
+    if _ahead[device].is_idle:
+        _ahead[device].worker.start()
 
 
 def _lab_of(notebook: Path | None) -> str:
