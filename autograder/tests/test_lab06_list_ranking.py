@@ -1,0 +1,208 @@
+"""Lab 6 holds what its files promise: wrong answers fail as their first lines say, right ones earn full marks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+from autograder.grading import known_answers
+from autograder.grading.attempt import Attempt
+from autograder.grading.grade import check_submission
+from autograder.grading.labs import load_lab, spec_of
+from autograder.grading.lists import (
+    in_bit_reversed_order,
+    laid_out,
+    list_from_zero,
+    lists_along,
+    random_lists,
+    random_reduced_lists,
+    ranks_of_sublists,
+    walked,
+)
+from autograder.grading.worker import Worker
+from autograder.language import parse_program, read_submission
+from autograder.simgpu.device import SimulatedDevice
+from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report
+
+ROOT = Path(__file__).resolve().parents[2]
+SOLUTIONS = ROOT / "solutions" / "lab06_list_ranking"
+CALIBRATION = SOLUTIONS / "calibration"
+WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
+RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
+LAB = load_lab("lab06_list_ranking")
+SPEC = spec_of("lab06_list_ranking")
+SPEED_CHECK = "faster_than_pointer_jumping"
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    with Worker(request.param) as running:
+        yield running
+
+
+@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
+def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path: Path, worker: Worker) -> None:
+    checks, hint = promised(path)
+    result = check_submission(LAB, path, worker=worker)
+    assert not result.error and not result.flags, report(result)
+    assert failed_checks(result) == checks, report(result)
+    assert hints(result) == {hint}, report(result)
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
+def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
+    result = check_submission(LAB, path, worker=worker)
+    assert result.outcome == "passed" and not result.flags, report(result)
+    assert sum(each.points for each in result.checks if not each.bonus) == LAB.points, report(result)
+    assert not hints(result), report(result)
+
+
+def test_the_solution_earns_full_marks_and_the_whole_bonus(worker: Worker) -> None:
+    result = check_submission(LAB, SOLUTIONS / "lab.ipynb", worker=worker)
+    assert result.outcome == "passed" and not result.flags, report(result)
+    assert result.points == sum(each.points for each in LAB.checks), report(result)
+
+
+def test_evenly_spaced_splitters_earn_no_bonus_and_those_at_random_places_do(worker: Worker) -> None:
+    bonus = {}
+    for name in ("every_32", "random_places"):
+        result = check_submission(LAB, SOLUTIONS / "right" / f"{name}.py", worker=worker)
+        bonus[name] = result.points - LAB.points
+    assert bonus == {"every_32": 0, "random_places": sum(each.points for each in LAB.checks if each.bonus)}
+
+
+def test_the_starter_fails_the_first_check_of_each_stage_and_earns_nothing(worker: Worker) -> None:
+    result = check_submission(LAB, LAB.notebook, worker=worker)
+    assert not result.error, report(result)
+    first = {each.name for each in LAB.checks if not each.after}
+    assert failed_checks(result) == first == {"walks_its_sublists", "jumps_between_two_buffers", "adds_up"}
+    assert {each.outcome for each in result.checks if each.name not in first} == {"not run"}, report(result)
+    assert result.points == 0 and not hints(result), report(result)
+
+
+def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.read(LAB.notebook, as_version=4)
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LAB.folder)}}).execute()
+    shown = "".join(str(output) for output in notebook.cells[-1].outputs)
+    assert "each node learns its sublist" in shown
+
+
+def test_every_check_is_failed_by_some_wrong_answer() -> None:
+    required = {each.name for each in LAB.checks if not each.bonus}
+    assert set().union(*(promised(path)[0] for path in WRONG)) == required
+
+
+def test_every_hint_is_given_to_some_wrong_answer() -> None:
+    assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
+
+
+# ---- what right is ---------------------------------------------------------------------------------------------------
+
+
+def by_following_links(successor: np.ndarray, start: int) -> int:
+    links, node = 0, start
+    while successor[node] != node:
+        links, node = links + 1, successor[node]
+    return links
+
+
+@pytest.mark.parametrize("lengths", [(1,), (9,), (4, 1, 1, 6)])
+def test_lists_have_the_ranks_that_following_their_links_gives(lengths: tuple[int, ...]) -> None:
+    successor, rank = laid_out(np.random.default_rng(3).permutation(sum(lengths)), lengths)
+    assert [by_following_links(successor, node) for node in range(len(successor))] == rank.tolist()
+    assert sorted(np.bincount(successor, minlength=len(successor))[rank == 0]) == [1 + (k > 1) for k in sorted(lengths)]
+
+
+def test_walks_and_ranks_of_a_list_that_fits_on_paper() -> None:
+    """The list is 4, 0, 3, 1, 5, 2: splitters 3 and 5, with two nodes ahead of the first."""
+    successor = np.array([3, 5, 2, 1, 0, 2], np.int32)
+    sublist, steps, following, links = walked(successor, np.array([3, 5], np.int32))
+    assert sublist.tolist() == [-1, 0, 1, 0, -1, 1] and steps.tolist() == [-1, 1, 1, 0, -1, 0]
+    assert following.tolist() == [1, -1] and links.tolist() == [2, 1]
+    assert ranks_of_sublists(following, links).tolist() == [3, 1]
+
+
+def test_reversed_bits_put_multiples_of_powers_of_two_first() -> None:
+    order = in_bit_reversed_order(4)
+    assert order.tolist() == [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15]
+    assert set(in_bit_reversed_order(10)[:64]) == set(range(0, 1024, 16))
+
+
+def test_the_report_can_make_every_list_again() -> None:
+    attempt = Attempt("any", None, np.random.default_rng(5))  # type: ignore[arg-type]  nothing runs
+    order = np.arange(6)[::-1]
+    made = [random_lists(attempt, (5, 1, 7)), random_reduced_lists(attempt, (4, 9))]
+    made.append(list_from_zero(attempt, 9))
+    assert made[-1][1][0] == 8
+    made.append(lists_along(attempt, order, (2, 4), "np.arange(6)[::-1]"))
+    for array, _ in made:
+        recipe = attempt._recipes[id(array)][1]
+        assert np.array_equal(eval(recipe, {"np": np}), array)
+
+
+# ---- speed -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_known_time_of_the_baseline_is_what_simulating_it_gives() -> None:
+    """Whatever list of that size it ranks; it takes some seconds, which is why grading does not do it."""
+    successor, rank = laid_out(np.random.default_rng(11).permutation(SPEC.SPEED_NODES["simulated"]))
+    program = parse_program(read_submission(LAB.folder / "baseline.py"))
+    run = SimulatedDevice().run(program, replace(SPEC.ranking_request(successor), work_limit=10**9))
+    assert (run.outputs["rank"] == rank).all()
+    assert run.estimated_ns == pytest.approx(SPEC.BASELINE_ESTIMATED_NS, rel=0.005)
+
+
+CALIBRATIONS = {
+    source: json.loads((CALIBRATION / name).read_text(encoding="utf-8"))
+    for source, name in (("measured", "h200.json"), ("simulated", "simulated.json"))
+}
+
+
+ANSWERS = {f"{path.parent.name}/{path.stem}": path for path in (*RIGHT, *WRONG)}
+
+
+@pytest.mark.parametrize("source", CALIBRATIONS)
+def test_every_known_answer_was_given_its_verdict(source: str) -> None:
+    """All of them by the simulated GPU; an H200 has not graded every wrong one yet."""
+    found = CALIBRATIONS[source]
+    graded = set(found["verdicts"])
+    assert found["source"] == source and graded <= {"solution", *ANSWERS}
+    assert {name for name in ("solution", *ANSWERS) if not name.startswith("wrong/")} <= graded
+    assert source == "measured" or graded == {"solution", *ANSWERS}
+    for name in graded & set(ANSWERS):
+        checks, hint = promised(ANSWERS[name]) if name.startswith("wrong/") else (set(), None)
+        verdict = found["verdicts"][name]
+        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * bool(hint), name
+        assert not verdict["flags"], name
+    assert not found["verdicts"]["solution"]["failed"]
+
+
+def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
+    measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
+    for name in measured:
+        assert measured[name] == simulated[name], name
+    assert known_answers.table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("source", CALIBRATIONS)
+def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
+    ratios = {name: each["ratio"] for name, each in CALIBRATIONS[source]["ratios"][SPEED_CHECK].items()}
+    right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
+    too_slow = [ratios[name] for name in ("baseline", "wrong/every_100", "wrong/jumps_on_all_nodes") if name in ratios]
+    assert len(right) == len(RIGHT) + 1 and min(right) > 1.1 * SPEC.SPEEDUP
+    assert len(too_slow) >= 2 and 1.5 * max(too_slow) < SPEC.SPEEDUP
+
+
+def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
+    notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
+    prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)
