@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
@@ -83,7 +84,7 @@ class AccessReports:
         )
 
     def report_unset(self: Memory, view: View, place: Place, findings: np.ndarray, node: ast.AST) -> None:
-        lane = int(findings[prim.UNSET_LANE])
+        lane = int(findings[order_prim.UNSET_LANE])
         index = self.element(view, place, lane)
         self.interpreter.report(
             "uninitialised_read",
@@ -92,7 +93,7 @@ class AccessReports:
             array=view.name,
             space=view.buffer.space,
             index=index,
-            occurrences=int(findings[prim.UNSET_COUNT]),
+            occurrences=int(findings[order_prim.UNSET_COUNT]),
             message=f"Reads `{view.name}{list(index)}` before anything was written there.",
             remedy=(
                 "Shared memory starts with whatever was there before: write it first, then wait at a barrier."
@@ -105,20 +106,20 @@ class AccessReports:
         self: Memory, view: View, place: Place, findings: np.ndarray, node: ast.AST, kind: int, value: Any
     ) -> None:
         interpreter = self.interpreter
-        lane = int(findings[prim.RACE_LANE])
-        other = int(findings[prim.RACE_OTHER])
-        wrote = bool(findings[prim.RACE_OTHER_WROTE])
-        other_line = interpreter.line_of_site(int(findings[prim.RACE_OTHER_SITE]))
+        lane = int(findings[order_prim.RACE_LANE])
+        other = int(findings[order_prim.RACE_OTHER])
+        wrote = bool(findings[order_prim.RACE_OTHER_WROTE])
+        other_line = interpreter.line_of_site(int(findings[order_prim.RACE_OTHER_SITE]))
         index = self.element(view, place, lane)
         same_line = other_line == interpreter.line(node)
-        scope = int(findings[prim.RACE_SCOPE])
-        if scope == prim.BETWEEN_BLOCKS:
+        scope = int(findings[order_prim.RACE_SCOPE])
+        if scope == order_prim.BETWEEN_BLOCKS:
             remedy = "Blocks run in any order and cannot wait for each other here: use an atomic, or a second launch."
             if same_line and kind == WRITE and wrote:
                 remedy = "Give each thread an element of its own, or use an atomic."
         elif same_line and kind == WRITE and wrote:
             remedy = "Give each thread an element of its own, or use an atomic."
-        elif scope == prim.WITHIN_WARP:
+        elif scope == order_prim.WITHIN_WARP:
             remedy = "Threads of one warp need cuda.syncwarp() or cuda.syncthreads() between the two accesses."
         else:
             remedy = "Put cuda.syncthreads() between the two accesses, where every thread of the block reaches it."
@@ -137,7 +138,7 @@ class AccessReports:
             array=view.name,
             space=view.buffer.space,
             index=index,
-            occurrences=int(findings[prim.RACE_COUNT]),
+            occurrences=int(findings[order_prim.RACE_COUNT]),
             other_line=other_line,
             other_thread=other_thread,
             severity=severity,

@@ -18,29 +18,20 @@ from autograder.errors import KernelFault, Line
 from autograder.language.program import Function
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.access import Memory
+from autograder.simgpu.barriers import Barriers, Order
 from autograder.simgpu.exceptions import Raised, Stopped, named_in
 from autograder.simgpu.expressions import Closure, Expressions
 from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.intrinsics import to_dtype
 from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.loops import cheap_loops, hopeless_loops
 from autograder.simgpu.memory import Buffer, View
+from autograder.simgpu.numba_types import to_dtype
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally
 from autograder.simgpu.variables import Unmergeable, Variable, packed, wrong_number
 
 STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
 MOST_CALLS = 64  # device functions calling each other, deepest
-
-
-@dataclass
-class Order:
-    """The logical clock of barriers: an access stamped before a thread's last barrier is ordered before it."""
-
-    now: int
-    grid_sync: int
-    block_sync: np.ndarray  # int32, per block of the batch
-    warp_sync: np.ndarray  # int32, per warp of the batch
 
 
 @dataclass
@@ -59,7 +50,7 @@ class WorkLimit(KernelFault):
     """The launch did more work than it was allowed."""
 
 
-class Interpreter(Expressions):
+class Interpreter(Expressions, Barriers):
     """Carries out one kernel for one batch of blocks."""
 
     def __init__(self, launch: Any, batch: Batch) -> None:
@@ -412,57 +403,6 @@ class Interpreter(Expressions):
             return None
         lanes = one.lanes if two is None else two.lanes if one is None else one.lanes | two.lanes
         return mask.only(lanes)
-
-    # -- barriers -------------------------------------------------------------------------------------------------
-
-    def barrier(self, mask: Mask, node: ast.AST) -> None:
-        """syncthreads: every live thread of a block must be here; what came before it is ordered before what follows."""
-        row = self.count_instruction(node, mask)
-        row[SLOT["barriers"]] += mask.warps
-        shape = (len(self.batch.blocks), self.batch.geometry.padded)
-        here = mask.lanes.reshape(shape)
-        arrived = here.any(axis=1)
-        if mask is not self.batch.everyone:
-            missing = self.batch.everyone.lanes & ~self.exited & ~mask.lanes
-            stuck = missing.reshape(shape).any(axis=1) & arrived
-            if stuck.any():
-                self.report_divergent_barrier(node, mask, missing.reshape(shape), here, stuck)
-        self.order.now += 1
-        self.order.block_sync[arrived] = self.order.now
-        self.order.warp_sync.reshape(len(arrived), -1)[arrived] = self.order.now
-
-    def report_divergent_barrier(
-        self, node: ast.AST, mask: Mask, missing: np.ndarray, here: np.ndarray, stuck: np.ndarray
-    ) -> None:
-        slot = int(np.flatnonzero(stuck)[0])
-        waiting = slot * here.shape[1] + int(np.flatnonzero(here[slot])[0])
-        absent = slot * here.shape[1] + int(np.flatnonzero(missing[slot])[0])
-        count = int(missing[slot].sum())
-        self.report(
-            "divergent_barrier",
-            node,
-            lane=waiting,
-            other_thread=self.batch.who(absent)[1],
-            occurrences=int(stuck.sum()),
-            message=(
-                f"This thread waits at a barrier that {count} thread{'s' * (count != 1)} of its block "
-                f"(thread {self.batch.who(absent)[1]} for one) did not reach: on a GPU the block may hang."
-            ),
-            remedy="Move cuda.syncthreads() out of the branch or loop, so that every thread of the block reaches it.",
-        )
-
-    def warp_barrier(self, mask: Mask, node: ast.AST) -> None:
-        """syncwarp, and the shuffles and votes that imply it."""
-        self.order.now += 1
-        here = mask.lanes.reshape(-1, prim.WARP).any(axis=1)
-        self.order.warp_sync[here] = self.order.now
-
-    def grid_barrier(self, mask: Mask, node: ast.AST) -> None:
-        """A cooperative grid's sync: all blocks are in this batch (the launch sees to that)."""
-        self.barrier(mask, node)
-        if np.any(self.batch.everyone.lanes & ~self.exited & ~mask.lanes):
-            return  # reported by barrier
-        self.order.grid_sync = self.launch.grid_sync = self.order.now
 
     # -- bookkeeping ----------------------------------------------------------------------------------------------
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.simgpu import numba_types as nt
-from autograder.simgpu.intrinsics import CALLS, CUDA, Handler, complex_of, intrinsic
+from autograder.simgpu.intrinsics import CALLS, CUDA, Handler, intrinsic
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
+from autograder.simgpu.numba_types import complex_of
 from autograder.simgpu.tally import SLOT
 
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ class AddressSpace:
 
 
 class Shadow:
-    """What is known of past accesses to each element: three int32 arrays of rows as in `primitives.check_order`.
+    """What is known of past accesses to each element: three int32 arrays of rows as in `order_primitives.check_order`.
 
     Each takes memory only for the pages that something was recorded in (the system hands them out on first use), so an
     array that is only written costs 12 bytes an element, one that is read too 24, atomics after plain writes 36.

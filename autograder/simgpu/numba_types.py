@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -105,3 +106,20 @@ def is_integer(dtype: np.dtype) -> bool:
 
 def is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f"
+
+
+def to_dtype(value: Any, dtype: np.dtype) -> Any:
+    """A value converted as the GPU converts it: floats are cut towards zero, integers wrap."""
+    if dtype.kind in "iu" and value.dtype.kind == "f":
+        whole = np.trunc(np.nan_to_num(value.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0))
+        return np.clip(whole, -(2.0**63), 2.0**63 - 1024).astype(np.int64).astype(dtype)
+    if dtype == BOOL:
+        return value != 0
+    return value.astype(dtype)
+
+
+def complex_of(real: Any, imaginary: Any, dtype: np.dtype) -> Any:
+    """Complex numbers of two parts, put together without arithmetic (an infinity times 1j has no real part)."""
+    made = np.empty(np.broadcast(real, imaginary).shape, dtype)
+    made.real, made.imag = real, imaginary
+    return made[()]

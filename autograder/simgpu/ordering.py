@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.addressing import Pattern, Place
 from autograder.simgpu.memory import Shadow, View
@@ -49,16 +50,16 @@ class Ordering:
         if kind == READ and buffer.space == "shared" and place.pattern is not None:
             if self._check_by_element(place, site, shadow):
                 return
-        findings = np.zeros(prim.FINDINGS, np.int64)
-        prim.check_order(
+        findings = np.zeros(order_prim.FINDINGS, np.int64)
+        order_prim.check_order(
             place.mask.lanes, self.as_vector(place), kind, interpreter.batch.first_thread,
             interpreter.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
             site, order.grid_sync, order.block_sync, order.warp_sync, shadow.writes, shadow.reads, shadow.plain_writes,
             findings,
         )  # fmt: skip
-        if findings[prim.UNSET_COUNT]:
+        if findings[order_prim.UNSET_COUNT]:
             self.report_unset(view, place, findings, node)
-        if findings[prim.RACE_COUNT]:
+        if findings[order_prim.RACE_COUNT]:
             self.report_race(view, place, findings, node, kind, value)
 
     def _check_by_element(self: Memory, place: Place, site: int, shadow: Shadow) -> bool:
@@ -68,7 +69,7 @@ class Ordering:
             pattern.readers = _readers(pattern, self.interpreter.batch.geometry.padded)
         readers = pattern.readers
         batch, order = self.interpreter.batch, self.interpreter.order
-        return prim.check_reads_by_element(
+        return order_prim.check_reads_by_element(
             readers.elements, place.base, readers.lanes, readers.breadth, batch.first_thread, batch.geometry.padded,
             order.now, site, order.block_sync, shadow.writes, shadow.reads,
         )  # fmt: skip

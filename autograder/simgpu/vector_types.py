@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.simgpu.intrinsics import CALLS, CUDA, Handler, to_dtype
+from autograder.simgpu.intrinsics import CALLS, CUDA, Handler
 from autograder.simgpu.lanes import Mask
+from autograder.simgpu.numba_types import to_dtype
 from autograder.simgpu.variables import Named
 
 if TYPE_CHECKING:

@@ -1,0 +1,164 @@
+"""The inner loops that find races and uninitialised reads, compiled once by Numba and cached as those in primitives.py."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from autograder.simgpu.primitives import ATOMIC, READ, WARP, WARP_SHIFT, WRITE
+
+WITHIN_WARP, WITHIN_BLOCK, BETWEEN_BLOCKS = 1, 2, 3  # how far apart the two threads of a race are
+RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, RACE_OTHER_SITE, RACE_SCOPE = range(6)
+UNSET_LANE, UNSET_COUNT, FINDINGS = range(6, 9)
+
+
+@njit(
+    "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, int32[::1], int32[::1],"
+    " int32[:, ::1], int32[:, ::1], int32[:, ::1], int64[::1])",
+    cache=True,
+    nogil=True,
+)
+def check_order(
+    lanes, linear, kind, first_thread, threads_padded, now, check_unset, site, grid_sync, block_sync, warp_sync,
+    writes, reads, plain_writes, findings,
+):  # fmt: skip
+    """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
+
+    The shadow has three rows per element: stamp, thread (negative: atomic) and site of the last write; stamp, thread
+    and site * 4 + breadth of the reads; stamp, thread and site of the last ordinary write, which atomics after it
+    would hide. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads
+    passed: of the warp, of the block, or of the grid.
+    """
+    for first_lane in range(0, lanes.shape[0], WARP):
+        slot = first_lane // threads_padded
+        block_first = first_thread + slot * threads_padded  # threads of this lane's block: [block_first, block_last]
+        block_last = block_first + threads_padded - 1
+        warp_base = warp_sync[first_lane >> WARP_SHIFT]
+        block_base = block_sync[slot]
+        my_warp = (first_thread + first_lane) >> WARP_SHIFT
+        for lane in range(first_lane, first_lane + WARP):
+            if not lanes[lane]:
+                continue
+            e = linear[lane]
+            me = first_thread + lane
+            if (
+                kind == READ
+                and reads[e, 0] == now
+                and (reads[e, 2] & 3) >= 2
+                and (block_first <= reads[e, 1] <= block_last)
+            ):
+                continue  # several threads of this block have read it since the last barrier: one more adds nothing
+            wrote_at = writes[e, 0]
+            if kind != WRITE and check_unset and wrote_at == 0:
+                if findings[UNSET_COUNT] == 0:
+                    findings[UNSET_LANE] = lane
+                findings[UNSET_COUNT] += 1
+            if wrote_at >= grid_sync and wrote_at > 0:
+                writer = np.int64(writes[e, 1])
+                was_atomic = writer < 0
+                other_site = writes[e, 2]
+                if was_atomic:
+                    writer = -1 - writer
+                    if kind == ATOMIC and plain_writes[e, 0] >= grid_sync and plain_writes[e, 0] > 0:
+                        was_atomic = False  # atomics are in order among each other, not with the write before them
+                        wrote_at = plain_writes[e, 0]
+                        writer = np.int64(plain_writes[e, 1])
+                        other_site = plain_writes[e, 2]
+                elif kind == ATOMIC:
+                    plain_writes[e, 0] = wrote_at
+                    plain_writes[e, 1] = writer
+                    plain_writes[e, 2] = other_site
+                if writer != me and not (was_atomic and kind == ATOMIC):
+                    base = grid_sync
+                    scope = BETWEEN_BLOCKS
+                    if writer >> WARP_SHIFT == my_warp:
+                        base = warp_base
+                        scope = WITHIN_WARP
+                    elif block_first <= writer <= block_last:
+                        base = block_base
+                        scope = WITHIN_BLOCK
+                    if wrote_at >= base:
+                        if scope > findings[RACE_SCOPE]:  # the widest race tells which barrier it takes
+                            findings[RACE_SCOPE] = scope
+                            findings[RACE_LANE] = lane
+                            findings[RACE_OTHER] = writer
+                            findings[RACE_OTHER_WROTE] = 1
+                            findings[RACE_OTHER_SITE] = other_site
+                        findings[RACE_COUNT] += 1
+            read_at = reads[e, 0]
+            if kind != READ:
+                if read_at >= grid_sync and read_at > 0:
+                    reader = np.int64(reads[e, 1])
+                    breadth = reads[e, 2] & 3
+                    if reader != me or breadth > 0:
+                        base = grid_sync
+                        scope = BETWEEN_BLOCKS
+                        if breadth <= 1 and reader >> WARP_SHIFT == my_warp:
+                            base = warp_base
+                            scope = WITHIN_WARP
+                        elif breadth <= 2 and block_first <= reader <= block_last:
+                            base = block_base
+                            scope = WITHIN_BLOCK
+                        if read_at >= base:
+                            if scope > findings[RACE_SCOPE]:
+                                findings[RACE_SCOPE] = scope
+                                findings[RACE_LANE] = lane
+                                findings[RACE_OTHER] = reader
+                                findings[RACE_OTHER_WROTE] = 0
+                                findings[RACE_OTHER_SITE] = reads[e, 2] >> 2
+                            findings[RACE_COUNT] += 1
+                writes[e, 0] = now
+                writes[e, 1] = -1 - me if kind == ATOMIC else me
+                writes[e, 2] = site
+            else:
+                breadth = 0
+                if read_at >= grid_sync and read_at > 0:
+                    reader = np.int64(reads[e, 1])
+                    old = reads[e, 2] & 3
+                    if reader != me or old > 0:
+                        if reader >> WARP_SHIFT == my_warp:
+                            if read_at >= warp_base:
+                                breadth = max(old, 1)
+                            elif old > 1 and read_at >= block_base:
+                                breadth = old
+                        elif block_first <= reader <= block_last:
+                            if read_at >= block_base:
+                                breadth = max(old, 2)
+                        else:
+                            breadth = 3
+                reads[e, 0] = now
+                reads[e, 1] = me
+                reads[e, 2] = site << 2 | breadth
+
+
+@njit(
+    "boolean(int64[::1], int64, int64[::1], int32[::1], int64, int64, int64, int32, int32[::1],"
+    " int32[:, ::1], int32[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def check_reads_by_element(
+    elements, base, lanes, breadths, first_thread, threads_padded, now, site, block_sync, writes, reads
+):  # fmt: skip
+    """Records reads of shared memory element by element; False as soon as one needs the closer look of `check_order`."""
+    for i in range(elements.shape[0]):
+        e = elements[i] + base
+        lane = lanes[i]
+        me = first_thread + lane
+        breadth = breadths[i]
+        block_base = block_sync[lane // threads_padded]
+        wrote_at = writes[e, 0]
+        if wrote_at == 0:
+            return False
+        if wrote_at >= block_base and (breadth > 0 or writes[e, 1] != me):
+            return False
+        read_at = reads[e, 0]
+        if read_at >= block_base:
+            reader = np.int64(reads[e, 1])
+            if reader != me or (reads[e, 2] & 3) > 0:
+                relation = 1 if reader >> WARP_SHIFT == me >> WARP_SHIFT else 2
+                breadth = max(breadth, relation, reads[e, 2] & 3)
+        reads[e, 0] = now
+        reads[e, 1] = me
+        reads[e, 2] = site << 2 | breadth
+    return True
