@@ -19,6 +19,7 @@ from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural,
 MOST_SECTORS = 8  # drawn of one request: the others look like them
 MOST_CHARACTERS = 46  # of a source line
 BANK_CELL = 11  # pixels
+MONO_ADVANCE = 0.61  # of a monospaced letter's size
 
 
 def request_sectors(access: Access, source: str = "") -> Figure:
@@ -33,7 +34,7 @@ def request_sectors(access: Access, source: str = "") -> Figure:
     canvas = Canvas()
     y = _head(canvas, headline, cost, source)
     shown = list(touched.items())[:MOST_SECTORS]
-    left = MARGIN + max(text_width(elements_of(access, sector), SMALL) for sector, _ in shown) + 10
+    left = MARGIN + max(len(elements_of(access, sector)) for sector, _ in shown) * SMALL * MONO_ADVANCE + 10
     for sector, elements in shown:
         canvas.text(left - 10, y + 15, elements_of(access, sector), size=SMALL, anchor="end", mono=True)
         draw_strip(canvas, access, elements, left, y)
@@ -108,7 +109,7 @@ def _line(source: str) -> str:
 
 
 def _width(headline: str, cost: str, source: str) -> float:
-    code = len(_shown(source)) * SMALL * 0.61  # a monospaced letter's advance
+    code = len(_shown(source)) * SMALL * MONO_ADVANCE
     return MARGIN + max(text_width(headline, TITLE - 1), text_width(cost, SMALL), code)
 
 
