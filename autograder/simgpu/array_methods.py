@@ -31,6 +31,7 @@ def keep_range(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: l
 
 def _reshape(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
     view, *extents = arguments
+    interpreter.check_one_length(view, node)
     if len(extents) == 1 and isinstance(extents[0], tuple):
         extents = list(extents[0])
     if view.strides != contiguous_strides(view.shape):
@@ -49,6 +50,7 @@ def _ravel(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list,
 
 def _transpose(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
     view = arguments[0]
+    interpreter.check_one_length(view, node)
     return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
 
 

@@ -70,7 +70,7 @@ class VectorizedFunction:
         self._launch(columns, target)
         answer = target.reshape(shape)
         if out is not None:
-            out.copy_to_device(answer) if isinstance(out, DeviceArray) else answer.copy_to_host(out)
+            _write(out, answer)
             return out
         host = answer.copy_to_host()
         return answer if on_device else host if shape else host[()]
@@ -112,6 +112,14 @@ class VectorizedFunction:
     def reduce(self, array: Any, stream: Any = 0) -> Any:
         """The reduction of a one-dimensional array with this function of two arguments."""
         return reduce_array(device, self.__autograder_function__, _on_device(array), None, 0)
+
+
+def _write(out: Any, answer: DeviceArray) -> None:
+    """Puts a result where the caller wants it, whatever the order and dtype there."""
+    if isinstance(out, DeviceArray):
+        out[...] = answer
+    else:
+        answer.copy_to_host(out)
 
 
 def _takes(dtype: np.dtype, given: np.ndarray, casting: str, among_arrays: bool) -> bool:
@@ -175,7 +183,7 @@ class GeneralizedFunction:
         self._launch(flat, results, cores, count)
         answers = [r.reshape((*shape, *core)) for r, core in zip(results, cores[len(inputs) :], strict=True)]
         for given_one, answer in zip(given_out, answers, strict=False):
-            given_one.copy_to_device(answer) if isinstance(given_one, DeviceArray) else answer.copy_to_host(given_one)
+            _write(given_one, answer)
         final = given_out or (answers if on_device else [a.copy_to_host() for a in answers])
         return final[0] if len(final) == 1 else tuple(final)
 

@@ -416,7 +416,9 @@ def test_compare_and_swap_on_the_first_element_of_each_threads_slice():
     assert a.tolist() == [0, 7, 2, 9] and old.tolist() == [-1, 7, -1, 9]
 
 
-@pytest.mark.parametrize("use", ["part.sum()", "part.T", "np.sum(part)", "a[i::i + 1][0]"])
+@pytest.mark.parametrize(
+    "use", ["part.sum()", "part.T", "np.sum(part)", "np.ravel(part)[0]", "np.transpose(part)[0]", "a[i::i + 1][0]"]
+)
 def test_what_needs_one_length_for_all_threads_says_so(use, tmp_path):
     file = tmp_path / "kernels.py"
     file.write_text(f"def kernel(a, out):\n    i = cuda.grid(1)\n    part = a[i:]\n    out[i] = {use}\n")
@@ -590,6 +592,9 @@ def test_a_ufunc_of_lone_numbers_takes_a_type_that_holds_them():
         assert add(np.ones(2, np.float32), 2.5).dtype == np.float32
         assert add(np.ones(2, np.int32), 2).dtype == np.int32
         assert add(np.ones(2, np.int32), 2.5).tolist() == [3.5, 3.5]
+        out = cuda.to_device(np.zeros((2, 3), order="F"))
+        add(np.ones((2, 3), np.float32), np.ones((2, 3), np.float32), out=out)
+        assert out.copy_to_host().tolist() == [[2, 2, 2]] * 2
     finally:
         cuda_module.uninstall()
 
