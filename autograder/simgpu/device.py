@@ -20,6 +20,7 @@ from autograder.language.validate import validate_kernel
 from autograder.simgpu import arrays
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord, silent
 from autograder.simgpu.launch import Launch as RunningLaunch
@@ -70,7 +71,7 @@ class Session:
 
     def launch(
         self, kernel: Function, grid: Any, block: Any, arguments: Sequence, dynamic_shared_bytes: int = 0,
-        debug: bool = False,
+        debug: Debug | None = None,
     ) -> LaunchRecord:  # fmt: skip
         """Runs one kernel to its end; raises `KernelFault` where it cannot go on, after keeping the record."""
         copied_back: list[tuple[np.ndarray, DeviceArray]] = []

@@ -17,6 +17,7 @@ from autograder.language.program import Casts, Function, reachable
 from autograder.language.validate import validate_kernel
 from autograder.simgpu.arrays import DeviceArray, InOut
 from autograder.simgpu.device import Session, estimate_launch
+from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.launch import LaunchRecord, normalise
 
@@ -34,7 +35,9 @@ class LiveDevice:
         self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
         self.estimated_ns = 0.0  # of everything launched so far: the device's clock
 
-    def launch(self, kernel: Function, configuration: tuple, arguments: tuple, debug: bool = False) -> LaunchRecord:
+    def launch(
+        self, kernel: Function, configuration: tuple, arguments: tuple, debug: Debug | None = None
+    ) -> LaunchRecord:
         grid, block, *rest = configuration
         shared = int(rest[1]) if len(rest) > 1 else 0
         for function in reachable(kernel):
@@ -251,9 +254,10 @@ class Configured:
         given = self.kernel.converted(given)
         function = self.kernel.function_for(tuple(map(_shown, given)))
         try:
-            debug = bool(self.kernel.options.get("debug"))
+            options = self.kernel.options
+            debug = Debug(division=not options.get("fastmath")) if options.get("debug") else None
             record = device.launch(function, self.configuration, given, debug)
-            if debug and record.raised is not None:
+            if debug is not None and record.raised is not None:
                 raise record.raised.as_exception()
         finally:
             for argument in arguments:

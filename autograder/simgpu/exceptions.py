@@ -16,6 +16,17 @@ class DivisionByZero(ZeroDivisionError, FloatingPointError):
     """A division by zero: Numba raises the first of the two for a GPU, and the second in its own simulator."""
 
 
+@dataclass(frozen=True)
+class Debug:
+    """That a kernel was compiled with debug=True; with fastmath a division by zero is no exception even then."""
+
+    division: bool = True
+
+    def tells(self, kind: type[Exception]) -> bool:
+        """Whether the host is told of exceptions of this class."""
+        return self.division or kind is not DivisionByZero
+
+
 class Stopped(Exception):  # noqa: N818 (it ends a launch, and is no error of anybody's)
     """A thread raised an exception in the middle of an expression, in a kernel compiled with debug=True."""
 

@@ -368,7 +368,7 @@ class Interpreter(Expressions, Barriers):
 
     def raise_in_debug(self, node: ast.AST, bad: Any, mask: Mask, kind: type[Exception], message: str) -> None:
         """Ends a launch of a kernel compiled with debug=True where an operation is `bad` in one of its lanes."""
-        if self.launch.debug:
+        if self.launch.debug is not None and self.launch.debug.tells(kind):
             raising = mask.only(np.broadcast_to(bad, mask.lanes.shape))
             if raising.active:
                 self.note_exception(node, raising, kind, (message,))

@@ -13,7 +13,7 @@ import numpy as np
 from autograder.errors import KernelFault, Line
 from autograder.language.program import Function, Reference, reachable
 from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.exceptions import Raised, Stopped
+from autograder.simgpu.exceptions import Debug, Raised, Stopped
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
@@ -115,7 +115,7 @@ class Launch:
         block: Any,
         *,
         dynamic_shared_bytes: int = 0,
-        debug: bool = False,
+        debug: Debug | None = None,
         start_clock: int = 2,
         work_limit: int = DEFAULT_WORK_LIMIT,
         sample_blocks: int | None = None,
@@ -181,7 +181,7 @@ class Launch:
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
                 tally.add(interpreter.tally)
                 diverged += int(np.count_nonzero(interpreter.diverged))
-                if fault is not None or self.debug and self.raised is not None:
+                if fault is not None or self.debug is not None and self.raised is not None:
                     break
         return self.record(tally, diverged, buffers, fault)
 

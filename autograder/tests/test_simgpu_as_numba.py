@@ -81,8 +81,10 @@ def test_a_division_by_zero_stops_a_debug_kernel_where_it_happens_and_no_other(k
     with pytest.raises(kind, match="division by zero"):
         cuda.jit(debug=True, opt=False)(divides)[1, 1](x)
     assert x.tolist() == [0, 0]
-    cuda.jit(divides)[1, 1](x)
-    assert x.tolist() == [np.inf, 5]
+    for options in ({}, {"debug": True, "opt": False, "fastmath": True}):
+        x[:] = 0
+        cuda.jit(**options)(divides)[1, 1](x)
+        assert x.tolist() == [np.inf, 5]
 
 
 def test_an_item_that_a_tuple_lacks_is_an_index_error_in_a_debug_kernel():
