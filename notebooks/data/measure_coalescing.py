@@ -17,7 +17,7 @@ import numpy as np
 from numba import cuda
 
 RESULT = Path(__file__).with_name("coalescing_h200.json")
-REPEATS, SIDE, ACCESSES, PARTICLES = 31, 8192, 2**26, 2**25
+REPEATS, SIDE, ACCESSES, PARTICLES = 11, 8192, 2**26, 2**25
 STRIDES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32)
 OFFSETS = (0, 1, 2, 4, 8, 12, 16, 20, 24, 28, 31, 32)
 FLUSH_BYTES = 2**28
