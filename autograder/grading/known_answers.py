@@ -228,6 +228,7 @@ def count(lab: Lab) -> Path:
 def counted_launches(answer: Path | Submission, request: RunRequest) -> list[dict[str, Any]] | None:
     """The launches of one request: shape, counters (zeros left out), and how many `times` there was such a launch.
 
+    `host_requests`, in the first row, are the copies and the like that host code asks for between launches, where it does.
     An empty list where the run is stopped for taking too much work; None where the answer cannot be read or runs into a
     fault of another kind.
     """
@@ -253,7 +254,10 @@ def counted_launches(answer: Path | Submission, request: RunRequest) -> list[dic
         }
         kept = rows.setdefault(json.dumps(row), row | {"times": 0})
         kept["times"] += 1
-    return list(rows.values())
+    launches = list(rows.values())
+    if run.transfers:
+        launches[0]["host_requests"] = len(run.transfers)
+    return launches
 
 
 # ---- the table -----------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from autograder.simgpu.counters import Counters
 
 SOLUTIONS = Path(__file__).resolve().parents[3] / "solutions"
 SAME_WORK = 0.005  # predicted ratios closer than this come from the same work: what the answers differ in is not timed
+APART = 1.1
 SAME = 0.03  # measured ratios closer than this are one rank: turns of the same kernel differ by as much
 
 
@@ -34,6 +35,7 @@ class Verdict:
     predicted: float
     threshold: float
     stopped_before: bool = False  # grading stops at an earlier check: compared all the same, but no verdict on speed
+    host_requests: bool = False  # host code copies or waits between launches, which an estimate of launches knows nothing of
 
     @property
     def agrees(self) -> bool:
@@ -63,8 +65,18 @@ def verdicts(lab: str, check: str) -> list[Verdict]:
             launches = counted["launches"][name]  # none where the simulated GPU stopped it: too much work
             ratio = baseline / predicted_ns(launches) if launches else 0.0
             earlier = set(form["verdicts"].get(name, {}).get("failed", ())) - {check}
-            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier)))
+            host = any(each.get("host_requests") for each in launches)
+            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier), host))
     return sorted(found, key=lambda each: (-each.measured, each.name))
+
+
+def coverage(lab: str, check: str) -> tuple[int, int]:
+    """How many of a lab's answers and variants that run to their end were timed, and how many there are."""
+    launches = _calibration(lab, "counted")[check]["launches"]
+    form = _calibration(lab, "h200")
+    faults = form.get("not timed", {}).get(check, {})
+    run = {name for name, rows in launches.items() if rows and name not in faults}
+    return len(run & set(form["ratios"].get(check, {}))), len(run)
 
 
 def _calibration(lab: str, name: str) -> dict[str, Any]:
@@ -87,9 +99,12 @@ def predicted_ns(launches: Sequence[dict[str, Any]]) -> float:
 
 
 def distinct(found: Sequence[Verdict]) -> list[Verdict]:
-    """One for all variants of the same counted work (one with a mistake elsewhere, say): the median of their times."""
+    """One for all variants of the same counted work (one with a mistake elsewhere, say): the median of their times.
+
+    Without those whose host code copies or waits between its launches.
+    """
     groups: list[list[Verdict]] = []
-    for each in sorted(found, key=lambda one: one.predicted):
+    for each in sorted((one for one in found if not one.host_requests), key=lambda one: one.predicted):
         if groups and each.predicted <= (1 + SAME_WORK) * groups[-1][0].predicted:
             groups[-1].append(each)
         else:
@@ -125,11 +140,13 @@ def _sentence(lab: str, check: str) -> str:
     differing = [each.name for each in found if not each.agrees]
     verdict = "no verdict differs" if not differing else f"verdicts that differ: {', '.join(differing)}"
     own = distinct(found)
+    pairs = [(one, other) for one in own for other in own if one.measured > APART * other.measured]
+    right = sum(one.predicted > other.predicted for one, other in pairs)
     name = lab if len(speed_checks(lab)) == 1 else f"{lab}, {check}"
     return (
-        f"{name}: {len(found)} variants, {len(own)} of them with counted work of their own; threshold "
-        f"{found[0].threshold:g}; {verdict}; rank correlation {rank_correlation(own):.2f} "
-        f"({rank_correlation(found):.2f} with the same work counted each time)."
+        f"{name}: {len(found)} variants timed, {len(own)} of them with counted work of their own; threshold "
+        f"{found[0].threshold:g}; {verdict}; rank correlation of these {rank_correlation(own):.2f}; of two that the clock "
+        f"puts a tenth apart, the faster is predicted faster in {100 * right / len(pairs):.0f} %."
     )
 
 
@@ -139,6 +156,7 @@ def table(lab: str, check: str) -> str:
     for each in verdicts(lab, check):
         words = ("passes" if each.measured >= each.threshold else "fails") if each.agrees else "**differs**"
         words = "fails before" if each.stopped_before else words
+        words += "; host copies not predicted" * each.host_requests
         predicted = f"{each.predicted:.3g}" if each.predicted else "stopped: too much work"
         lines.append(f"| {each.name} | {each.measured:.3g} | {predicted} | {words} |")
     return "\n".join(lines)
