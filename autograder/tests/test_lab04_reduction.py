@@ -140,6 +140,7 @@ def test_every_known_answer_was_given_its_verdict(source: str) -> None:
     assert not found["verdicts"]["solution"]["failed"]
 
 
+@pytest.mark.skipif("measured" not in CALIBRATIONS, reason="no GPU has graded all of this lab's answers yet")
 def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
     measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
     for name in measured:
