@@ -124,27 +124,30 @@ def test_work_that_is_left_out_where_it_is_timed_is_noticed(tmp_path: Path) -> N
 CALIBRATIONS = {
     source: json.loads((CALIBRATION / f"{name}.json").read_text(encoding="utf-8"))
     for source, name in (("measured", "h200"), ("simulated", "simulated"))
-    if (CALIBRATION / f"{name}.json").is_file()
 }
+KNOWN = {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
 
 
 @pytest.mark.parametrize("source", CALIBRATIONS)
-def test_every_known_answer_was_given_its_verdict(source: str) -> None:
+def test_known_answers_were_given_their_verdicts(source: str) -> None:
     found = CALIBRATIONS[source]
     assert found["source"] == source
-    assert set(found["verdicts"]) == {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
-    for path in (*RIGHT, *WRONG):
-        checks, hint = promised(path) if path in WRONG else (set(), None)
-        verdict = found["verdicts"][f"{path.parent.name}/{path.stem}"]
-        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * bool(hint), path.name
-    assert not found["verdicts"]["solution"]["failed"]
+    for name, verdict in found["verdicts"].items():
+        wrong = name.startswith("wrong/")
+        checks, hint = promised(SOLUTIONS / f"{name}.py") if wrong else (set(), "")
+        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * wrong, name
 
 
-@pytest.mark.skipif("measured" not in CALIBRATIONS, reason="no GPU has graded all of this lab's answers yet")
+def test_no_answer_waits_for_its_simulated_verdict_and_few_for_a_measured_one() -> None:
+    assert set(CALIBRATIONS["simulated"]["verdicts"]) == KNOWN
+    measured = set(CALIBRATIONS["measured"]["verdicts"])
+    assert {name for name in KNOWN if not name.startswith("wrong/")} <= measured <= KNOWN
+    assert len(measured) > 0.7 * len(KNOWN)
+
+
 def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
     measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
-    for name in measured:
-        assert measured[name] == simulated[name], name
+    assert measured == {name: simulated[name] for name in measured}
     assert table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
 
 
@@ -152,7 +155,8 @@ def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
 def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
     ratios = {name: each["ratio"] for name, each in CALIBRATIONS[source]["ratios"][SPEED_CHECK].items()}
     right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
-    too_slow = [ratios[f"wrong/{path.stem}"] for path in WRONG if SPEED_CHECK in promised(path)[0]]
+    slow = {f"wrong/{path.stem}" for path in WRONG if SPEED_CHECK in promised(path)[0]}
+    too_slow = [ratios[name] for name in slow & set(ratios)]
     assert len(right) > 5 and len(too_slow) > 2
     assert max(too_slow) * 1.03 < SPEC["SPEEDUP"] < min(right) / 1.03
 
