@@ -37,7 +37,7 @@ SECTORS_PER_LOAD_REQUEST = 6.0
 ROUNDINGS = 64.0
 ADDEND = 0.1
 
-# The baseline is the first idea: neighbours first, one element a thread. On one H200 a grid that fills the GPU once was 4.8
+# The baseline is the first idea: neighbours first, one element a thread. On one H200 a grid that fills the GPU once was 4.7
 # to 5.7 times as fast (predicted: 4.2 to 4.8), whatever its tree; eight elements a thread 3.1 times (3.1); a better tree
 # with four elements a thread 2.0 times (2.7), with one element it was slower. So the ramp begins where trees end, and
 # the whole of it asks for more elements a thread. All ratios: solutions/lab04_reduction/calibration/verdicts.md.
