@@ -56,6 +56,20 @@ def _three(interpreter: Interpreter, node: ast.AST, arguments: list, third: str)
     return arguments
 
 
+def _two(interpreter: Interpreter, node: ast.AST, arguments: list, what: str, second: str) -> list:
+    if len(arguments) != 2:
+        raise interpreter.fault(node, f"A {what} takes two arguments: a mask of lanes, and {second}.")
+    return arguments
+
+
+def _vote(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list) -> tuple[np.ndarray, np.ndarray]:
+    """Begins a vote: which lanes its mask names, and each lane's answer to the condition."""
+    mask_of_lanes, condition = _two(interpreter, node, arguments, "vote", "the condition")
+    _begin(interpreter, node, mask, mask_of_lanes)
+    named = _named_lanes(interpreter, node, mask, mask_of_lanes)
+    return named, on_lanes(interpreter, interpreter.truth(condition, node))
+
+
 @intrinsic(f"{CUDA}.shfl_sync")
 def shuffle(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
     named, value, source = _three(interpreter, node, arguments, "the lane to read from")
@@ -101,33 +115,28 @@ def _ballot(interpreter: Interpreter, lanes: np.ndarray) -> np.ndarray:
 
 @intrinsic(f"{CUDA}.ballot_sync")
 def ballot(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    _begin(interpreter, node, mask, arguments[0])
-    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
-    return _ballot(interpreter, predicate & _named_lanes(interpreter, node, mask, arguments[0]))
+    named, predicate = _vote(interpreter, node, mask, arguments)
+    return _ballot(interpreter, predicate & named)
 
 
 @intrinsic(f"{CUDA}.all_sync")
 def vote_all(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    _begin(interpreter, node, mask, arguments[0])
-    named = _named_lanes(interpreter, node, mask, arguments[0])
-    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
+    named, predicate = _vote(interpreter, node, mask, arguments)
     return np.repeat((predicate | ~named).reshape(-1, WARP).all(axis=1), WARP)
 
 
 @intrinsic(f"{CUDA}.any_sync")
 def vote_any(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    _begin(interpreter, node, mask, arguments[0])
-    named = _named_lanes(interpreter, node, mask, arguments[0])
-    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
+    named, predicate = _vote(interpreter, node, mask, arguments)
     return np.repeat((predicate & named).reshape(-1, WARP).any(axis=1), WARP)
 
 
 @intrinsic(f"{CUDA}.eq_sync")
 def vote_equal(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    every = vote_all(interpreter, node, mask, arguments, keywords)
-    named = _named_lanes(interpreter, node, mask, arguments[0])
-    predicate = on_lanes(interpreter, interpreter.truth(arguments[1], node))
-    return every | np.repeat(~(predicate & named).reshape(-1, WARP).any(axis=1), WARP)
+    named, predicate = _vote(interpreter, node, mask, arguments)
+    every = (predicate | ~named).reshape(-1, WARP).all(axis=1)
+    none = ~(predicate & named).reshape(-1, WARP).any(axis=1)
+    return np.repeat(every | none, WARP)
 
 
 def _matches(interpreter: Interpreter, value: Any, named: np.ndarray) -> np.ndarray:
@@ -139,17 +148,19 @@ def _matches(interpreter: Interpreter, value: Any, named: np.ndarray) -> np.ndar
 
 @intrinsic(f"{CUDA}.match_any_sync")
 def match_any(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    _begin(interpreter, node, mask, arguments[0])
-    named = _named_lanes(interpreter, node, mask, arguments[0])
-    return _matches(interpreter, interpreter.number(arguments[1], node), named)
+    mask_of_lanes, value = _two(interpreter, node, arguments, "match", "the value")
+    _begin(interpreter, node, mask, mask_of_lanes)
+    named = _named_lanes(interpreter, node, mask, mask_of_lanes)
+    return _matches(interpreter, interpreter.number(value, node), named)
 
 
 @intrinsic(f"{CUDA}.match_all_sync")
 def match_all(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> tuple:
-    _begin(interpreter, node, mask, arguments[0])
-    named = _named_lanes(interpreter, node, mask, arguments[0])
+    mask_of_lanes, value = _two(interpreter, node, arguments, "match", "the value")
+    _begin(interpreter, node, mask, mask_of_lanes)
+    named = _named_lanes(interpreter, node, mask, mask_of_lanes)
     everyone = _ballot(interpreter, named)
-    agree = _matches(interpreter, interpreter.number(arguments[1], node), named) == everyone
+    agree = _matches(interpreter, interpreter.number(value, node), named) == everyone
     return np.where(agree, everyone, np.uint32(0)), agree
 
 

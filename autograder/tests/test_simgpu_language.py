@@ -619,10 +619,40 @@ def shuffle_without_a_mask(out):
     out[0] = cuda.shfl_down_sync(out[1], 1)
 
 
+def ballot_of_nothing(out):
+    out[0] = cuda.ballot_sync()
+
+
+def vote_without_a_mask(out):
+    out[0] = cuda.all_sync(out[1] > 0)
+
+
+def equal_vote_without_a_mask(out):
+    out[0] = cuda.eq_sync(out[1] > 0)
+
+
+def any_vote_with_too_much(out):
+    out[0] = cuda.any_sync(0xFFFFFFFF, out[1] > 0, 1)
+
+
+def match_without_a_mask(out):
+    out[0] = cuda.match_any_sync(out[1])
+
+
+def match_all_of_nothing(out):
+    out[0] = cuda.match_all_sync()[0]
+
+
 @pytest.mark.parametrize(
     "function, words",
     [
         (shuffle_without_a_mask, "takes three arguments: a mask of lanes, the value"),
+        (ballot_of_nothing, "A vote takes two arguments: a mask of lanes, and the condition."),
+        (vote_without_a_mask, "A vote takes two arguments"),
+        (equal_vote_without_a_mask, "A vote takes two arguments"),
+        (any_vote_with_too_much, "A vote takes two arguments"),
+        (match_without_a_mask, "A match takes two arguments: a mask of lanes, and the value."),
+        (match_all_of_nothing, "A match takes two arguments"),
         (unsupported_list, "no lists; use cuda.local.array"),
         (unsupported_copy, "makes none in a kernel by default. Use cuda.local.array"),
         (unsupported_shape, "must be a constant"),
