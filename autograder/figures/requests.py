@@ -70,11 +70,15 @@ def request_banks(access: Access, source: str = "") -> Figure:
     left = MARGIN + text_width("00", SMALL) + 8
     for bank in (*range(0, BANKS, 8), BANKS - 1):
         canvas.text(left + (bank + 0.5) * BANK_CELL, y - 5, f"{bank}", size=SMALL, anchor="middle", fill=QUIET)
+    cells: dict[str, list[tuple[float, float, float, float]]] = {}  # by colour: 32 wavefronts have a thousand cells
     for bank in range(BANKS):
         wanted = len(queues.get(bank, {}))
         for wavefront in range(longest):
             fill = (VERMILLION if wavefront else BLUE) if wavefront < wanted else IDLE if not wavefront else PAPER
-            canvas.rectangle(left + bank * BANK_CELL, y + wavefront * BANK_CELL, BANK_CELL, BANK_CELL, fill, LINE, 0.5)
+            place = (left + bank * BANK_CELL, y + wavefront * BANK_CELL, BANK_CELL, BANK_CELL)
+            cells.setdefault(fill, []).append(place)
+    for fill, boxes in cells.items():
+        canvas.boxes(boxes, fill, LINE, 0.5)
     canvas.text(left - 6, y + 10, "1", size=SMALL, anchor="end", fill=QUIET)
     if longest > 2:
         canvas.text(left - 6, y + longest * BANK_CELL - 1, f"{longest}", size=SMALL, anchor="end", fill=QUIET)

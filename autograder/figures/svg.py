@@ -92,10 +92,13 @@ class Canvas:
             wings = [(x2 - along - side * up / 2, y2 - up + side * along / 2) for side in (1, -1)]
             self.polygon([(x2, y2), *wings], stroke)
 
-    def boxes(self, boxes: list[tuple[float, float, float, float]], fill: str) -> None:
+    def boxes(
+        self, boxes: list[tuple[float, float, float, float]], fill: str, stroke: str = "", thickness: float = 1
+    ) -> None:
         """Many rectangles (x, y, width, height) of one colour as one shape, which takes a fifth of their bytes."""
         corners = (f"M{number(x)} {number(y)}h{number(w)}v{number(h)}h{number(-w)}z" for x, y, w, h in boxes)
-        self._shapes.append(f'<path d="{"".join(corners)}" fill="{fill}"/>')
+        outline = f' stroke="{stroke}" stroke-width="{number(thickness)}"' if stroke else ""
+        self._shapes.append(f'<path d="{"".join(corners)}" fill="{fill}"{outline}/>')
 
     def polygon(self, points: list[tuple[float, float]], fill: str, stroke: str = "none") -> None:
         corners = " ".join(f"{number(x)},{number(y)}" for x, y in points)

@@ -19,6 +19,11 @@ def cells(svg: str, colour: str) -> list[tuple[float, float]]:
     return [(float(w), float(h)) for path in paths for w, h in re.findall(r"h([\d.]+)v([\d.]+)", path)]
 
 
+def queued(svg: str, colour: str) -> int:
+    """How many cells of a map of banks have this colour."""
+    return cells(svg, colour).count((11, 11))
+
+
 def area(svg: str, colour: str) -> float:
     return sum(width * height for width, height in cells(svg, colour))
 
@@ -90,14 +95,18 @@ def test_a_request_to_shared_memory_shows_a_row_for_each_wavefront():
     figure = request_banks(access([4 * 32 * lane for lane in range(32)], space="shared"))
     assert "Warp 3 reads tile: 32 wavefronts" in figure.alt
     assert "Bank 0 holds tile[0, 0], tile[1, 0] and 30 more" in figure.alt
-    fills = re.findall(r'width="11" height="11" fill="(#\w+)"', figure.svg)
-    assert (fills.count(BLUE), fills.count(VERMILLION)) == (1, 31)
+    assert (queued(figure.svg, BLUE), queued(figure.svg, VERMILLION)) == (1, 31)
+
+
+def test_a_request_with_the_longest_queue_is_small_enough_for_a_page():
+    figure = request_banks(access([4 * 32 * lane for lane in range(32)], space="shared"))
+    assert len(figure.svg) < 40_000
 
 
 def test_lanes_that_want_the_same_word_need_one_wavefront():
     figure = request_banks(access([4] * 32, kind="store", space="shared"))
     assert "Warp 3 writes tile: 1 wavefront" in figure.alt
-    assert VERMILLION not in re.findall(r'width="11" height="11" fill="(#\w+)"', figure.svg)
+    assert (queued(figure.svg, BLUE), queued(figure.svg, VERMILLION)) == (1, 0)
 
 
 def test_requests_that_cannot_be_drawn_are_refused():
