@@ -27,6 +27,7 @@ from autograder.simgpu.hazards import Hazard
 WIDTH = 100  # columns
 MISMATCHES = 5  # shown of each check
 HAZARDS = 5
+CODE_LINES, CODE_CHARACTERS = 40, 4_000  # of a case to paste, which is shown whole or not at all
 _MARGIN = " " * 4
 _COLOURS: dict[Outcome, str] = {"passed": "32", "failed": "1;31", "not run": "33"}
 
@@ -97,9 +98,16 @@ def _evidence(check: CheckResult) -> list[str]:
     for hint in check.hints:
         lines += _wrapped(f"Hint ({one_line(hint.name, 60)}): {hint.text}", _MARGIN)
     if check.reproduce:
-        lines.append(f"{_MARGIN}To see it, paste:")
-        lines += [f"{_MARGIN}    {shortened(line)}".rstrip() for line in visible(check.reproduce).splitlines()[:40]]
+        lines += _code(visible(check.reproduce))
     return [*lines, ""] if lines else lines
+
+
+def _code(code: str) -> list[str]:
+    """A case to paste: no line of it is cut, for Python could not read what is left."""
+    code_lines = code.splitlines()
+    if len(code_lines) > CODE_LINES or len(code) > CODE_CHARACTERS:
+        return _wrapped("The case that fails is too long to show here; with --json FILE, FILE holds it.", _MARGIN)
+    return [f"{_MARGIN}To see it, paste:", *(f"{_MARGIN}    {line}".rstrip() for line in code_lines)]
 
 
 def _hazard(hazard: Hazard) -> list[str]:

@@ -138,7 +138,7 @@ def _value_text(value: Any) -> str:
     if isinstance(value, numbers.Integral):
         return f"{int(value):,}"
     if isinstance(value, numbers.Real):
-        return f"{float(value):,.4g}" if abs(float(value)) < 1e6 else f"{float(value):,.0f}"
+        return f"{float(value):,.4g}" if not 1e3 <= abs(float(value)) < math.inf else f"{float(value):,.0f}"
     if isinstance(value, Mapping):
         return ", ".join(f"{one_line(str(key), 60)}: {_value_text(each)}" for key, each in list(value.items())[:12])
     if isinstance(value, (tuple, list)):

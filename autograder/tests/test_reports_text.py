@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import textwrap
 import unicodedata
 from dataclasses import replace
 
@@ -183,6 +184,16 @@ def test_the_terminal_shows_a_failure_with_all_that_helps():
     assert "2.00 times the baseline: 1.93 times faster than now (3 points)." in text
 
 
+@pytest.mark.parametrize(("lines", "whole"), [(10, True), (400, False)])
+def test_code_to_paste_is_shown_whole_or_not_at_all(lines, whole):
+    code = "a = [\n" + f"    {'1 + ' * 70}1,\n" * lines + "]\n"
+    result = samples.transposed_mapping()
+    checks = tuple(replace(check, reproduce=code) if check.reproduce else check for check in result.checks)
+    text = terminal.render(replace(result, checks=checks))
+    assert (textwrap.indent(code, " " * 8) in text) == whole
+    assert ("too long to show here" in text) != whole and ("1 + " in text) == whole
+
+
 def test_a_check_that_the_grader_could_not_run_shows_no_zero():
     lines = terminal.render(samples.grader_fault()).splitlines()
     assert [line.split()[2] for line in lines if line.startswith("not run")] == ["-/1", "-/3"]
@@ -293,6 +304,8 @@ def test_a_flag_that_repeats_a_fault_is_told_once():
         (wording.pair_text(1.0, 1.0 + 1e-12), ("1", "1.0000000000010001")),
         (wording.measured_text("baseline_ns", 4.46e6), ("baseline", "4.46 ms")),
         (wording.measured_text("clock_mhz", 1980), ("clock mhz", "1,980")),
+        (wording.measured_text("loads_of_a_warp", 17_406.0), ("loads of a warp", "17,406")),
+        (wording.measured_text("loads_of_a_warp", 17.4061), ("loads of a warp", "17.41")),
         (wording.measured_text("throttled", np.bool_(False).item()), ("throttled", "no")),
         (wording.visible("a\x1b[2J\u202eb\udc80"), "a\\x1b[2J\\u202eb\\udc80"),
         (wording.clipped("李小龍", 5), "李小~"),
