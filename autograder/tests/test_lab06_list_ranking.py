@@ -79,6 +79,11 @@ def test_evenly_spaced_splitters_earn_no_bonus_and_those_at_random_places_do(wor
     assert bonus == {"every_32": 0, "random_places": sum(each.points for each in LAB.checks if each.bonus)}
 
 
+def test_who_jumps_on_all_nodes_takes_no_walk_and_earns_no_bonus(worker: Worker) -> None:
+    result = check_submission(LAB, SOLUTIONS / "wrong" / "jumps_on_all_nodes.py", worker=worker)
+    assert [each.outcome for each in result.checks if each.bonus] == ["not run"], report(result)
+
+
 def test_the_starter_fails_the_first_check_of_each_stage_and_earns_nothing(worker: Worker) -> None:
     result = check_submission(LAB, LAB.notebook, worker=worker)
     assert not result.error, report(result)
