@@ -27,6 +27,7 @@ def sectors_by_hand(answer: Any) -> Reply:
             (5, 12, 16): "The first two are right. 32 lanes of 8 bytes are 256 bytes.",
             (2, 3, 2): "Those are lines of 128 bytes. A sector has 32.",
         },
+        hint="Which bytes do lanes 0 and 31 load? Divide their numbers by 32, and see whether a gap skips a sector.",
     )
 
 
@@ -43,6 +44,7 @@ def transposed_a(answer: Any) -> Reply:
             (4, 32): "The first is right. All lanes have the same column, so which elements of b do they load?",
             (1, 1): "The second is right. The 32 lanes have 32 different rows.",
         },
+        hint="Lanes 0 and 1 differ in row, and in nothing else. Which elements of a and of b do they load?",
     )
 
 
@@ -61,6 +63,7 @@ def around_the_corner(answer: Any) -> Reply:
             (37, 67, 35, 69): "The load is right. In the store, first_column belongs to the row.",
             (5, 3, 69, 35): "The store is right. Which element of the whole matrix is it that the thread loads?",
         },
+        hint="Write down tx, ty, first_row and first_column, and put them into the two lines of the kernel.",
     )
 
 
@@ -80,6 +83,7 @@ def queues_at_a_bank(answer: Any) -> Reply:
             (32, 16, 2): "Those are the banks that are visited. How many lanes queue at each?",
             (1, 2, 1): "The first two are right. Steps of 48 are steps of 16 around the 32 banks.",
         },
+        hint="Row r of the column lies in bank (r x length) % 32. How many of the 32 rows come to the same bank?",
     )
 
 
@@ -99,6 +103,8 @@ def row_sums(kernel: Any) -> Reply:
     reply = judge_array(
         out, x.sum(axis=1, dtype=np.float64), "4 sectors a request, no bank conflict, right sums.", "out"
     )
+    if reply.outcome != "right" and loads <= 4 and counted.shared_store_requests:
+        return not_yet(f"{reply.words} Each number has to be in the tile where the line with total looks for it.")
     if reply.outcome != "right":
         return reply
     if not counted.shared_load_requests:
@@ -127,4 +133,5 @@ def one_field_of_six(answer: Any) -> Reply:
             (24, 1): "The first is right. 32 elements of 4 bytes are 128 bytes.",
             (4, 24): "Swapped.",
         },
+        hint="How many bytes is it from the first record to the end of the last, and does a gap skip a sector?",
     )

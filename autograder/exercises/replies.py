@@ -68,9 +68,13 @@ def judge_number(
 
 
 def judge_tuple(
-    answer: Any, expected: tuple[int, ...], praise: str, mistakes: Mapping[tuple[int, ...], str] | None = None
+    answer: Any,
+    expected: tuple[int, ...],
+    praise: str,
+    mistakes: Mapping[tuple[int, ...], str] | None = None,
+    hint: str = "",
 ) -> Reply:
-    """Compares a tuple of whole numbers with `expected`; a known wrong tuple gets the words of `mistakes`."""
+    """Compares a tuple of whole numbers with `expected`; a known wrong tuple gets `mistakes`' words, others `hint`."""
     waiting = unanswered(answer)
     if waiting:
         return waiting
@@ -82,8 +86,10 @@ def judge_tuple(
         if all(_same(one, other) for one, other in zip(answer, mistake, strict=True)):
             return not_yet(words)
     wrong = [at for at, (one, other) in enumerate(zip(answer, expected, strict=True)) if one != other]
-    positions = " and ".join(("first", "second", "third", "fourth")[at] for at in wrong)
-    return not_yet(f"The {positions} of {tuple(answer)} {'is' if len(wrong) == 1 else 'are'} not right.")
+    names = [("first", "second", "third", "fourth")[at] for at in wrong]
+    positions = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    words = f"The {positions} of {tuple(answer)} {'is' if len(wrong) == 1 else 'are'} not right."
+    return not_yet(f"{words} {hint}".rstrip())
 
 
 def judge_array(answer: np.ndarray, expected: np.ndarray, praise: str, name: str = "c") -> Reply:
