@@ -30,6 +30,11 @@ WRONG = [
     (lesson03.sectors_by_hand, (5, 32, 8), "Some lanes do share a sector"),
     (lesson03.sectors_by_hand, (5, 12, 4), "takes 8 bytes"),
     (lesson03.sectors_by_hand, (5, 13, 8), "The second of"),
+    (lesson03.sectors_by_hand, (4, 4, 4), "The first, second and third of (4, 4, 4) are not right. Which bytes"),
+    (lesson03.transposed_a, (32, 32), "Lanes 0 and 1 differ in row"),
+    (lesson03.around_the_corner, (35, 69, 69, 35), "The first and second of (35, 69, 69, 35) are not right. Write"),
+    (lesson03.queues_at_a_bank, (31, 17, 24), "come to the same bank"),
+    (lesson03.one_field_of_six, (192, 32), "does a gap skip a sector"),
     (lesson03.transposed_a, (32, 1), "still a row apart"),
     (lesson03.transposed_a, (4, 4), "same column"),
     (lesson03.around_the_corner, (37, 67, 67, 37), "would be right without the tile"),
@@ -65,6 +70,7 @@ def test_a_wrong_answer_gets_words_that_help(exercise, answer, words: str) -> No
         (32, "tile[k, t] = x[first + k, start + t]", "tile[t, k]", "not yet", "give it room"),
         (32, "tile[t, k] = x[first + k, start + t]", "tile[k, t]", "not yet", "give it room"),
         (33, "tile[k, t] = x[first + k, start + t]", "tile[k, t]", "not yet", "elements differ"),
+        (33, "tile[t, k] = x[first + k, start + t]", "tile[t, k]", "not yet", "where the line with total looks for it"),
         (33, "tile[k, t] = x[start + t, first + k]", "tile[t, k]", "not yet", "outside its shape"),
         (33, "pass", "x[first + k, start + t]", "not yet", "elements differ"),
         (33, "pass", "x[first + t, start + k]", "not yet", "do not go through the tile"),
@@ -168,6 +174,8 @@ def prose() -> str:
         f"{SUMS['sum_rows, tile of 32 x 32']:.2f})",
         f"{LAYOUTS['(n, 4), one field'] / LAYOUTS['(4, n), one field']:.1f} times as fast",
         f"{LAYOUTS['(n, 4), all fields']:.2f} ms against {LAYOUTS['(4, n), all fields']:.2f}",
+        f"take {LAYOUTS['record array, packed, one field'] / LAYOUTS['record array, align=True, one field']:.1f} times as "
+        "long as the same records with `align=True` for the mass alone",
         f"{LAYOUTS['record array, packed, all fields'] / LAYOUTS['record array, align=True, all fields']:.0f} times as "
         "long as the same records",
         f"32 × 4 = {32 * 4} bytes of shared memory",
