@@ -97,11 +97,12 @@ def speed_of(check: CheckResult) -> Speed | None:
 
 
 def message_of(check: CheckResult, unreadable: bool = False) -> str:
-    """The message of `check`, unless the speed sentence or the submission's own error says the same already."""
+    """The message of `check`, unless speed, the first hazard or the submission's own error says the same already."""
     speed = speed_of(check)
     said_by_speed = speed is not None and (check.outcome == "passed" or speed.ratio < speed.threshold)
     said_by_error = unreadable and check.outcome == "not run"
-    return "" if said_by_speed or said_by_error else check.message
+    said_by_hazard = check.outcome == "failed" and bool(check.hazards) and check.message == str(check.hazards[0])
+    return "" if said_by_speed or said_by_error or said_by_hazard else check.message
 
 
 def _number(measured: Mapping[str, Any], name: str) -> float | None:

@@ -206,6 +206,14 @@ def test_a_hazard_names_line_thread_and_remedy():
     assert "total += a[row, i] * b[i, column] Guard the access" in text
 
 
+def test_a_message_that_is_its_first_hazard_is_told_once():
+    result = samples.race()
+    checks = [replace(each, message=str(each.hazards[0])) if each.hazards else each for each in result.checks]
+    text = " ".join(terminal.render(replace(result, checks=tuple(checks))).split())
+    for hazard in (check.hazards[0] for check in checks if check.hazards):
+        assert text.count(hazard.message) == text.count(hazard.remedy) == 1
+
+
 def test_colour_adds_escapes_around_the_outcome_and_nothing_else():
     result = samples.race()
     coloured = terminal.render(result, colour=True)
