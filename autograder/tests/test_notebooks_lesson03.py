@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import perfmodel, simulate
+from autograder import perfmodel, profile, simulate
 from autograder.exercises import lesson03
 from autograder.exercises.replies import Reply
 
@@ -127,6 +127,16 @@ def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
         scope: dict[str, Any] = {"cuda": cuda, "np": np}
         exec(compile(source, file, "exec"), scope)
         return exercise(cuda.jit(scope["kernel"]))
+
+
+def test_the_eight_loads_of_the_rule_stay_inside_their_array() -> None:
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    source = next("".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == "rule-run")
+    linecache.cache["the rule"] = (len(source), None, source.splitlines(keepends=True), "the rule")
+    with simulate() as cuda:
+        scope: dict[str, Any] = {"cuda": cuda, "np": np, "profile": profile}
+        exec(compile(source, "the rule", "exec"), scope)
+    assert not scope["p"].hazards, scope["p"].hazards[0]
 
 
 H200 = json.loads((NOTEBOOK.parent / "data" / "coalescing_h200.json").read_text(encoding="utf-8"))
