@@ -79,7 +79,7 @@ def parse_program(submission: Submission) -> Program:
     broken: SubmissionError | None = None
     for cell in submission.cells:
         try:
-            tree = _parse(cell)
+            tree = _parse(cell, submission.is_notebook)
         except SubmissionError as error:
             if not submission.is_notebook:
                 raise
@@ -90,7 +90,7 @@ def parse_program(submission: Submission) -> Program:
     return Program(submission.label, functions, names, broken)
 
 
-def _parse(cell: Cell) -> ast.Module:
+def _parse(cell: Cell, a_cell_of_many: bool) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a submission's own odd escapes are not our warnings
@@ -101,7 +101,7 @@ def _parse(cell: Cell) -> ast.Module:
         raise SubmissionError(
             f"Python cannot read this ({error.msg}){quoted}.",
             line=Line(cell.file, error.lineno or 1),
-            remedy="Run the cell and mend what Python reports.",
+            remedy=f"Run the {'cell' if a_cell_of_many else 'file'} and mend what Python reports.",
         ) from None
     except (RecursionError, MemoryError):
         raise SubmissionError(f"{cell.file} is nested too deeply to be read.") from None

@@ -106,7 +106,9 @@ def element_text(value: Any) -> str:
 
 
 def pair_text(expected: Any, got: Any) -> tuple[str, str]:
-    """Two elements that differ, with as many digits as it takes to see it."""
+    """Two elements that differ, with as many digits as it takes to see it; an integer that is NaN was never written."""
+    if isinstance(expected, numbers.Integral) and isinstance(got, float) and math.isnan(got):
+        return element_text(expected), "nothing"
     short = element_text(expected), element_text(got)
     if short[0] != short[1] or not isinstance(expected, numbers.Real) or not isinstance(got, numbers.Real):
         return short

@@ -310,6 +310,8 @@ def test_a_flag_that_repeats_a_fault_is_told_once():
         (wording.ratio_text(132.4), "132"),
         (wording.element_text(np.float32(0.1)), "0.1"),
         (wording.pair_text(1.0, 1.0 + 1e-12), ("1", "1.0000000000010001")),
+        (wording.pair_text(1, math.nan), ("1", "nothing")),
+        (wording.pair_text(1.0, math.nan), ("1", "nan")),
         (wording.measured_text("baseline_ns", 4.46e6), ("baseline", "4.46 ms")),
         (wording.measured_text("clock_mhz", 1980), ("clock mhz", "1,980")),
         (wording.measured_text("loads_of_a_warp", 17_406.0), ("loads of a warp", "17,406")),

@@ -14,7 +14,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
-from autograder.errors import KernelFault, KitError
+from autograder.errors import KernelFault, KitError, SubmissionError
 from autograder.language import parse_program, submission_from_cells
 from autograder.language.validate import validate_kernel
 from autograder.simgpu import cuda_module
@@ -704,3 +704,11 @@ def test_numba_has_no_float16_and_numpy_has(line, name):
     with pytest.raises(KitError, match=r"`numba(\.cuda)?` has no `float16`.*Use np.float16"):
         run(name)
     assert run("np.float16") == 1.5
+
+
+@pytest.mark.parametrize(("is_notebook", "what"), [(True, "Run the cell"), (False, "Run the file")])
+def test_what_python_cannot_read_is_to_be_run_where_it_stands(is_notebook: bool, what: str) -> None:
+    submission = submission_from_cells("lab", [("lab", "x = (1\n")], is_notebook=is_notebook)
+    with pytest.raises(SubmissionError, match=what):
+        program = parse_program(submission)
+        raise program.broken or AssertionError("a broken cell went unnoticed")
