@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from autograder.simgpu.primitives import ATOMIC, READ, WARP, WARP_SHIFT, WRITE
+from autograder.simgpu.primitives import ATOMIC, READ, WARP, WARP_SHIFT, WRITE, compiled_when_called
 
 WITHIN_WARP, WITHIN_BLOCK, BETWEEN_BLOCKS = 1, 2, 3  # how far apart the two threads of a race are
 RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, RACE_OTHER_SITE, RACE_SCOPE = range(6)
@@ -131,11 +131,9 @@ def check_order(
                 reads[e, 2] = site << 2 | breadth
 
 
-@njit(
+@compiled_when_called(
     "boolean(int64[::1], int64, int64[::1], int32[::1], int64, int64, int64, int32, int32[::1],"
     " int32[:, ::1], int32[:, ::1])",
-    cache=True,
-    nogil=True,
 )
 def check_reads_by_element(
     elements, base, lanes, breadths, first_thread, threads_padded, now, site, block_sync, writes, reads

@@ -6,6 +6,10 @@ vector always holds whole warps of 32 lanes; inactive lanes are masked. Nothing 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -28,6 +32,26 @@ READ, WRITE, ATOMIC = 0, 1, 2  # kinds of access
 REQUESTS, SECTORS, LINES, ELEMENTS, BAD_LANE, WRAPPED_LANE, BAD_COUNT, WRAPPED_COUNT, TOTALS = range(9)
 
 _cached = njit(cache=True, nogil=True, boundscheck=False)
+
+
+def compiled_when_called(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`njit` with a signature, put off until the first call: with an empty cache, a first kernel waits for what it uses.
+
+    For functions that are called from Python only; what compiled code calls has to be compiled with it.
+    """
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        compiled: list[Callable[..., Any]] = []
+
+        @wraps(function)
+        def call(*arguments: Any) -> Any:
+            if not compiled:
+                compiled.append(njit(signature, cache=True, nogil=True)(function))
+            return compiled[0](*arguments)
+
+        return call
+
+    return decorated
 
 
 @njit("UniTuple(int64, 2)(boolean[::1])", cache=True, nogil=True)
@@ -204,7 +228,7 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
     totals[ELEMENTS] += elements
 
 
-@njit("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64)", cache=True, nogil=True)
+@compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64)")
 def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
     """Sectors that these lanes touch and that do not carry this stamp yet; they carry it afterwards."""
     new = 0
@@ -219,7 +243,7 @@ def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
     return new
 
 
-@njit("boolean(boolean[::1], int64[::1], int64)", cache=True, nogil=True)
+@_cached
 def lanes_go_in_pairs(lanes, linear, first):
     """Whether every active lane wants what its neighbour wants, or every one what the lane two away wants.
 
@@ -238,7 +262,7 @@ def lanes_go_in_pairs(lanes, linear, first):
     return False
 
 
-@njit("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64)", cache=True, nogil=True)
+@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64)")
 def count_wavefronts(lanes, linear, address, itemsize):
     """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
 
@@ -303,7 +327,7 @@ def count_wavefronts(lanes, linear, address, itemsize):
     return requests, wavefronts, conflicts
 
 
-@njit("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1])", cache=True, nogil=True)
+@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1])")
 def count_atomics(lanes, linear, address, itemsize, touched):
     """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
 
