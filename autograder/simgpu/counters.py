@@ -62,6 +62,8 @@ class Counters:
     threads: int = 0
     warps: int = 0
     warps_with_divergence: int = 0
+    slowest_warp_instructions: int = 0  # of the warp that executes most; a sum over launches, as `launches` is
+    block_warp_instructions: int = 0  # of the slowest warp of each block, summed over blocks
     simulated_blocks: int = 0  # fewer than `blocks` where the launch was sampled; the totals are scaled up
 
     @property

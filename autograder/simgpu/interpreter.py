@@ -26,7 +26,7 @@ from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.loops import cheap_loops, hopeless_loops
 from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.numba_types import to_dtype
-from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally
+from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally, WarpWork
 from autograder.simgpu.variables import Unmergeable, Variable, packed, wrong_number
 
 STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
@@ -57,6 +57,7 @@ class Interpreter(Expressions, Barriers):
         self.launch = launch
         self.batch = batch
         self.tally = Tally()
+        self.warp_work = WarpWork(batch.warps)
         self.trace = launch.trace
         self.frame: Frame | None = None
         self.memory = Memory(self)
@@ -413,6 +414,7 @@ class Interpreter(Expressions, Barriers):
             row = self._rows[node] = self.tally.row(self.line(node))
         row[WARP_INSTRUCTIONS] += mask.warps
         row[THREAD_INSTRUCTIONS] += mask.active
+        self.warp_work.step(mask)
         self.launch.work += mask.warps
         return row
 

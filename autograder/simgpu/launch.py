@@ -167,6 +167,7 @@ class Launch:
         blocks = self.choose_blocks()
         self._simulated = blocks
         tally, diverged, fault = Tally(), 0, None
+        longest: list[np.ndarray] = []  # of each block, its slowest warp's instructions
         per_batch = self.blocks_per_batch(len(blocks))
         with np.errstate(all="ignore"):
             for position in range(0, len(blocks), per_batch):
@@ -182,9 +183,10 @@ class Launch:
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
                 tally.add(interpreter.tally)
                 diverged += int(np.count_nonzero(interpreter.diverged))
+                longest.append(interpreter.warp_work.by_block(self.geometry.warps_per_block))
                 if fault is not None or self.debug is not None and self.raised is not None:
                     break
-        return self.record(tally, diverged, buffers, fault)
+        return self.record(tally, diverged, np.concatenate(longest), buffers, fault)
 
     def choose_blocks(self) -> np.ndarray:
         """All blocks, or as many as the sample allows: one from each of as many equal parts of the grid."""
@@ -211,7 +213,9 @@ class Launch:
             return max(1, blocks)  # every block must be there at the same time
         return max(1, LANES_PER_BATCH // self.geometry.padded)
 
-    def record(self, tally: Tally, diverged: int, buffers: list[Buffer], fault: KernelFault | None) -> LaunchRecord:
+    def record(
+        self, tally: Tally, diverged: int, longest: np.ndarray, buffers: list[Buffer], fault: KernelFault | None
+    ) -> LaunchRecord:
         simulated, total = len(self._simulated), self.geometry.blocks
         scale = total / simulated if simulated else 1.0
         scaled = Tally()
@@ -224,6 +228,8 @@ class Launch:
             threads=total * self.geometry.threads_per_block,
             warps=total * self.geometry.warps_per_block,
             warps_with_divergence=round(diverged * scale),
+            slowest_warp_instructions=int(longest.max()),
+            block_warp_instructions=round(int(longest.sum()) * scale),
             simulated_blocks=simulated,
             unique_load_sectors=_scaled_sectors(buffers, [read for read, _ in touched], scale),
             unique_store_sectors=_scaled_sectors(buffers, [wrote for _, wrote in touched], scale),

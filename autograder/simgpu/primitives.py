@@ -70,6 +70,16 @@ def count_mask(lanes):
     return active, warps
 
 
+@njit("void(boolean[::1], int64, int64[::1])", cache=True, nogil=True)
+def add_to_warps(lanes, amount, by_warp):
+    """Adds an amount to every warp with an active lane."""
+    for warp in range(by_warp.shape[0]):
+        for lane in range(warp * WARP, warp * WARP + WARP):
+            if lanes[lane]:
+                by_warp[warp] += amount
+                break
+
+
 @njit(
     "UniTuple(int64, 5)(boolean[::1], boolean[::1], boolean[::1], boolean[::1], boolean[::1])",
     cache=True,

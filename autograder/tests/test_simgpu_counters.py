@@ -204,3 +204,31 @@ def test_a_sample_of_blocks_is_labelled_and_scaled():
     assert part.counters.is_sampled and part.counters.simulated_blocks == 16
     assert "sampled" in str(part)
     assert part.counters.global_load_sectors == whole.global_load_sectors
+
+
+@cuda.jit
+def counts_up_to(rounds, out):
+    i = cuda.grid(1)
+    n = 0
+    while n < rounds[i]:
+        n += 1
+    out[i] = n
+
+
+def instructions_of(rounds, grid, block):
+    return profile(counts_up_to)[grid, block](rounds, np.zeros(len(rounds), np.int64)).counters
+
+
+def test_the_slowest_warp_is_the_one_whose_longest_lane_walks_longest():
+    even = np.zeros(4 * 64, np.int64)
+    uneven = even.copy()
+    uneven[[5, 70, 75, 200]] = 7, 40, 30, 100  # in warps 0, 2, 2 and 6: in blocks 0, 1 and 3
+    alone = instructions_of(even[:32], 1, 32).warp_instructions
+    a_round = instructions_of(even[:32] + 1, 1, 32).warp_instructions - alone
+
+    assert instructions_of(even, 4, 64).slowest_warp_instructions == alone
+    assert instructions_of(even, 4, 64).block_warp_instructions == 4 * alone
+    found = instructions_of(uneven, 4, 64)
+    assert found.slowest_warp_instructions == alone + 100 * a_round
+    assert found.block_warp_instructions == 4 * alone + (7 + 40 + 0 + 100) * a_round
+    assert found.warp_instructions == 8 * alone + (7 + 40 + 100) * a_round
