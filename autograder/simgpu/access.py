@@ -44,7 +44,7 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
             return data[place.linear] if place.mask.active else garbage
         if not len(data):
             return np.full(self.interpreter.batch.size, garbage, data.dtype)
-        if place.pattern is not None and place.base >= 0:
+        if place.pattern is not None:
             value = data[place.base :].take(place.pattern.offsets, mode="clip")
         else:
             value = data.take(place.linear, mode="clip")

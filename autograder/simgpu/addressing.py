@@ -31,7 +31,8 @@ class Pattern:
     mask: Mask
     view: View
     vectors: tuple[np.ndarray, ...]
-    offsets: np.ndarray  # int64 by lane; the element is at offsets + base
+    start: int  # from what all lanes share to the lowest element of an active lane: below 0 where they count backwards
+    offsets: np.ndarray  # int64 by lane, from the lowest element; 0 in inactive lanes
     lowest: tuple[int, ...]  # of each index vector, over the active lanes
     highest: tuple[int, ...]
     counts: dict[Any, Any] = field(default_factory=dict)  # by alignment, kept by the counting half of `Memory`
@@ -47,7 +48,10 @@ class Pattern:
 
 
 class Place:
-    """Where an access lands: one element for all lanes (`linear` an int) or one for each, and the lanes inside the array."""
+    """Where an access lands: one element for all lanes (`linear` an int) or one for each, and the lanes inside the array.
+
+    Of a pattern, `base` is the lowest element that an active lane wants.
+    """
 
     __slots__ = ("mask", "pattern", "base", "_linear")
 
@@ -114,7 +118,7 @@ class Addressing:
                 low + shift >= 0 and high + shift < view.shape[axis]
                 for low, high, shift, axis in zip(pattern.lowest, pattern.highest, shifts, axes, strict=True)
             ):
-                return Place(None, mask, pattern, base)
+                return Place(None, mask, pattern, base + pattern.start)
         return self._locate_each(view, indices, mask, node, kind, vectors, base)
 
     def _within_lengths(
@@ -149,10 +153,13 @@ class Addressing:
         seen = self._seen.get(node)
         if seen is not None and seen[0] is mask and seen[1] is view and _same(seen[2], vectors):
             where = mask.where
+            if any(isinstance(index, np.ndarray) and index[where].min() < 0 for index in indices):
+                return Place(linear, mask)  # a lane that wraps round now will not when all move on
             lowest = tuple(int(vector[where].min()) for vector in vectors)
             highest = tuple(int(vector[where].max()) for vector in vectors)
-            offsets = np.where(mask.lanes, linear - base, 0)
-            self._patterns[node] = Pattern(mask, view, vectors, offsets, lowest, highest)
+            first = int(linear[where].min())
+            offsets = np.where(mask.lanes, linear - first, 0)
+            self._patterns[node] = Pattern(mask, view, vectors, first - base, offsets, lowest, highest)
         else:
             self._seen[node] = (mask, view, vectors)
         return Place(linear, mask)

@@ -375,6 +375,40 @@ def named_tuples_and_enumerations(out, point):
     out[1] = Colour.RED
 
 
+_CONVOLVED = [sum(3**k * (7 + k - t) for k in range(10)) for t in range(8)]
+
+
+@gives(zeros(), np.arange(1000), expected=_CONVOLVED)
+def indices_that_count_backwards_from_a_moving_start(out, a):
+    t = cuda.threadIdx.x
+    back = -t
+    for k in range(7, 17):
+        out[t] += 3 ** (k - 7) * a[back + k]
+
+
+_WRAPPED = np.array([[(k - t) % 20 for k in range(20)] for t in range(8)])
+
+
+@gives(zeros((8, 20)), np.arange(20), expected=_WRAPPED)
+def indices_that_wrap_round_until_the_start_has_moved_on(out, a):
+    t = cuda.threadIdx.x
+    back = -t
+    for k in range(20):
+        out[t, k] = a[back + k]
+
+
+@gives(zeros((8, 20)), expected=_WRAPPED)
+def backwards_in_shared_memory(out):
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(27, np.int64)
+    for k in range(t, 27, 8):
+        s[k] = (k - 7) % 20
+    cuda.syncthreads()
+    back = 7 - t
+    for k in range(20):
+        out[t, k] = s[back + k]
+
+
 # -- atomics: what is left, and the old values --------------------------------------------------------------------
 
 _ATOMICS = {  # operation: (start, operand of thread i, end, old values sorted)
