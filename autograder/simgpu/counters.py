@@ -27,6 +27,7 @@ class Counters:
     global_store_useful_bytes: int = 0
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
+    hottest_atomic_sectors: int = 0  # those that went to the sector with most of them; summed over launches
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
     global_addresses: int = 0  # global accesses whose address is worked out anew, once per warp
     global_index_terms: int = 0  # their indices: two for a[i, j]
@@ -62,7 +63,10 @@ class Counters:
     threads: int = 0
     warps: int = 0
     warps_with_divergence: int = 0
-    slowest_warp_instructions: int = 0  # of the warp that executes most; a sum over launches, as `launches` is
+    # of the warp that executes most, summed over launches: a clock waits for it, not for the average one
+    slowest_warp_instructions: int = 0
+    slowest_warp_loads: int = 0  # from global memory
+    slowest_warp_loop_rounds: int = 0
     block_warp_instructions: int = 0  # of the slowest warp of each block, summed over blocks
     simulated_blocks: int = 0  # fewer than `blocks` where the launch was sampled; the totals are scaled up
 

@@ -14,7 +14,7 @@ import numpy as np
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.loops import cheap_addresses
 from autograder.simgpu.memory import Buffer, View
-from autograder.simgpu.tally import SLOT
+from autograder.simgpu.tally import SLOT, WarpWork
 
 if TYPE_CHECKING:
     from autograder.simgpu.access import Memory
@@ -93,6 +93,8 @@ class Counting:
             counted = _count_lanes(buffer, place, linear, origin, unit, kind, buffer.touched)
         requests, sectors, lines, useful_bytes = _GLOBAL[kind]
         row[requests] += counted.requests
+        if kind == READ:
+            self.interpreter.warp_work.step(place.mask, WarpWork.LOADS)
         row[sectors] += counted.sectors
         row[lines] += counted.lines
         row[useful_bytes] += counted.elements * itemsize
@@ -165,7 +167,9 @@ class Counting:
     def _count_global_atomic(self: Memory, row: list[int], view: View, place: Place) -> None:
         buffer = view.buffer
         address = buffer.address + _field_offset(view)
-        counted = prim.count_atomics(place.mask.lanes, self.as_vector(place), address, buffer.itemsize, buffer.touched)
+        counted = prim.count_atomics(
+            place.mask.lanes, self.as_vector(place), address, buffer.itemsize, buffer.touched, buffer.atomics
+        )
         row[SLOT["global_atomic_requests"]] += counted[0]
         row[SLOT["global_atomic_sectors"]] += counted[1]
         worst = SLOT["global_atomic_worst_multiplicity"]
@@ -188,7 +192,9 @@ class Counting:
     def _count_shared_atomic(self: Memory, row: list[int], view: View, place: Place) -> None:
         scratch = np.zeros(view.buffer.data.nbytes // prim.SECTOR_BYTES + 2, np.uint8)
         itemsize = self.data_of(view).itemsize
-        counted = prim.count_atomics(place.mask.lanes, self.as_vector(place), 0, itemsize, scratch)
+        counted = prim.count_atomics(
+            place.mask.lanes, self.as_vector(place), 0, itemsize, scratch, np.zeros(len(scratch), np.int64)
+        )
         row[SLOT["shared_atomic_requests"]] += counted[0]
         worst = SLOT["shared_atomic_worst_multiplicity"]
         row[worst] = max(row[worst], counted[2])

@@ -285,6 +285,7 @@ class Interpreter(Expressions, Barriers):
 
     def count_round(self, node: ast.AST, running: Mask) -> None:
         self.tally.row(self.line(node))[SLOT["loop_rounds"]] += running.warps
+        self.warp_work.step(running, WarpWork.ROUNDS)
 
     def one_round(self, body: list[ast.stmt], running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through a loop's body; the lanes that go on to the next (those at `continue` among them)."""

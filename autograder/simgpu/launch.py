@@ -18,7 +18,7 @@ from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
-from autograder.simgpu.tally import Tally
+from autograder.simgpu.tally import Tally, WarpWork
 from autograder.simgpu.variables import Named, packed, wrong_number
 from autograder.simgpu.written_arrays import buffers_of, captured, written_buffers
 
@@ -167,7 +167,7 @@ class Launch:
         blocks = self.choose_blocks()
         self._simulated = blocks
         tally, diverged, fault = Tally(), 0, None
-        longest: list[np.ndarray] = []  # of each block, its slowest warp's instructions
+        slowest: list[np.ndarray] = []  # what the slowest warp of each block executes
         per_batch = self.blocks_per_batch(len(blocks))
         with np.errstate(all="ignore"):
             for position in range(0, len(blocks), per_batch):
@@ -183,10 +183,10 @@ class Launch:
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
                 tally.add(interpreter.tally)
                 diverged += int(np.count_nonzero(interpreter.diverged))
-                longest.append(interpreter.warp_work.by_block(self.geometry.warps_per_block))
+                slowest.append(interpreter.warp_work.slowest_of_blocks(self.geometry.warps_per_block))
                 if fault is not None or self.debug is not None and self.raised is not None:
                     break
-        return self.record(tally, diverged, np.concatenate(longest), buffers, fault)
+        return self.record(tally, diverged, np.concatenate(slowest), buffers, fault)
 
     def choose_blocks(self) -> np.ndarray:
         """All blocks, or as many as the sample allows: one from each of as many equal parts of the grid."""
@@ -214,13 +214,14 @@ class Launch:
         return max(1, LANES_PER_BATCH // self.geometry.padded)
 
     def record(
-        self, tally: Tally, diverged: int, longest: np.ndarray, buffers: list[Buffer], fault: KernelFault | None
+        self, tally: Tally, diverged: int, slowest: np.ndarray, buffers: list[Buffer], fault: KernelFault | None
     ) -> LaunchRecord:
         simulated, total = len(self._simulated), self.geometry.blocks
         scale = total / simulated if simulated else 1.0
         scaled = Tally()
         scaled.add(tally, scale)
         touched = [buffer.touched_sectors() for buffer in buffers]
+        instructions, loads, rounds = slowest[slowest[:, WarpWork.INSTRUCTIONS].argmax()].tolist()
         counters = replace(
             scaled.total(),
             launches=1,
@@ -228,9 +229,12 @@ class Launch:
             threads=total * self.geometry.threads_per_block,
             warps=total * self.geometry.warps_per_block,
             warps_with_divergence=round(diverged * scale),
-            slowest_warp_instructions=int(longest.max()),
-            block_warp_instructions=round(int(longest.sum()) * scale),
+            slowest_warp_instructions=instructions,
+            slowest_warp_loads=loads,
+            slowest_warp_loop_rounds=rounds,
+            block_warp_instructions=round(int(slowest[:, WarpWork.INSTRUCTIONS].sum()) * scale),
             simulated_blocks=simulated,
+            hottest_atomic_sectors=round(max((each.hottest_atomics for each in buffers), default=0) * scale),
             unique_load_sectors=_scaled_sectors(buffers, [read for read, _ in touched], scale),
             unique_store_sectors=_scaled_sectors(buffers, [wrote for _, wrote in touched], scale),
         )

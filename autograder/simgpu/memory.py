@@ -85,6 +85,7 @@ class Buffer:
         self._touched: np.ndarray | None = None
         self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
+        self._atomics: np.ndarray | None = None
         if not initialised:
             self.need_shadow()
 
@@ -126,8 +127,20 @@ class Buffer:
             self._stamps = np.zeros(len(self.touched), np.int64)
         return self._stamps
 
+    @property
+    def atomics(self) -> np.ndarray:
+        """An int64 per sector: the atomics that went there as the hardware counts them, since `forget_touched`."""
+        if self._atomics is None:
+            self._atomics = np.zeros(len(self.touched), np.int64)
+        return self._atomics
+
+    @property
+    def hottest_atomics(self) -> int:
+        """The atomics at the sector that has most of them."""
+        return 0 if self._atomics is None else int(self._atomics.max())
+
     def forget_touched(self) -> None:
-        self._touched = self._stamps = None
+        self._touched = self._stamps = self._atomics = None
 
     def touched_sectors(self) -> tuple[int, int]:
         """(distinct sectors read, distinct sectors written)."""

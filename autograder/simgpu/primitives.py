@@ -337,12 +337,12 @@ def count_wavefronts(lanes, linear, address, itemsize):
     return requests, wavefronts, conflicts
 
 
-@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1])")
-def count_atomics(lanes, linear, address, itemsize, touched):
+@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
+def count_atomics(lanes, linear, address, itemsize, touched, by_sector):
     """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
 
     The sectors of an atomic are not distinct sectors: over each touched sector, the largest number of lanes that
-    meet on one address, summed (seen on an H200; see README.md).
+    meet on one address, summed (seen on an H200; see README.md). `by_sector` has their sum at each sector.
     """
     elements = np.empty(WARP, np.int64)
     lanes_on = np.empty(WARP, np.int64)
@@ -383,4 +383,5 @@ def count_atomics(lanes, linear, address, itemsize, touched):
                         largest = lanes_on[i]
             if not counted:
                 sectors += largest
+                by_sector[sector - address // SECTOR_BYTES] += largest
     return requests, sectors, worst

@@ -20,32 +20,38 @@ THREAD_INSTRUCTIONS = SLOT["thread_instructions"]
 
 
 class WarpWork:
-    """Instructions of each warp of a batch; the lanes are looked at only when another mask goes on."""
+    """What each warp of a batch executes; the lanes are looked at only when another mask goes on."""
+
+    INSTRUCTIONS, LOADS, ROUNDS = range(3)
 
     def __init__(self, warps: int) -> None:
-        self._by_warp = np.zeros(warps, np.int64)
+        self._by_warp = np.zeros((3, warps), np.int64)
         self._mask: Mask | None = None
-        self._steps = 0
+        self._pending = [0, 0, 0]
 
-    def step(self, mask: Mask) -> None:
-        """One instruction for every warp that has a lane in the mask."""
+    def step(self, mask: Mask, kind: int = INSTRUCTIONS) -> None:
+        """One more for every warp that has a lane in the mask."""
         if mask is not self._mask:
             self._settle()
             self._mask = mask
-        self._steps += 1
+        self._pending[kind] += 1
 
-    def by_block(self, warps_per_block: int) -> np.ndarray:
-        """The most that a warp of each block executed, int64."""
+    def slowest_of_blocks(self, warps_per_block: int) -> np.ndarray:
+        """Instructions, global loads and loop rounds of the warp of each block that executes most, (blocks, 3)."""
         self._settle()
-        return self._by_warp.reshape(-1, warps_per_block).max(axis=1)
+        work = self._by_warp.T.reshape(-1, warps_per_block, 3)
+        slowest = work[:, :, self.INSTRUCTIONS].argmax(axis=1)
+        return work[np.arange(len(work)), slowest]
 
     def _settle(self) -> None:
-        if self._mask is not None and self._steps:
-            if self._mask.warps == len(self._by_warp):
-                self._by_warp += self._steps
-            else:
-                primitives.add_to_warps(self._mask.lanes, self._steps, self._by_warp)
-        self._steps = 0
+        if self._mask is None:
+            return
+        for by_warp, amount in zip(self._by_warp, self._pending, strict=True):
+            if amount and self._mask.warps == by_warp.size:
+                by_warp += amount
+            elif amount:
+                primitives.add_to_warps(self._mask.lanes, amount, by_warp)
+        self._pending = [0, 0, 0]
 
 
 class Tally:

@@ -232,3 +232,20 @@ def test_the_slowest_warp_is_the_one_whose_longest_lane_walks_longest():
     assert found.slowest_warp_instructions == alone + 100 * a_round
     assert found.block_warp_instructions == 4 * alone + (7 + 40 + 0 + 100) * a_round
     assert found.warp_instructions == 8 * alone + (7 + 40 + 100) * a_round
+    assert found.slowest_warp_loads == 101  # rounds[i] at every test of the condition: n = 0 to 100
+
+
+def test_the_hottest_sector_of_atomics():
+    @cuda.jit
+    def add_up(keys, bins):
+        i = cuda.grid(1)
+        cuda.atomic.add(bins, keys[i], 1)
+
+    def hottest(keys):
+        bins = np.zeros(64, np.int32)
+        return profile(add_up)[len(keys) // 32, 32](np.array(keys), bins).counters.hottest_atomic_sectors
+
+    assert hottest([5] * 64) == 64
+    assert hottest([0, 1, 2, 3, 4, 5, 6, 7] * 8) == 2 * 4  # eight bins lie in one sector: 4 lanes meet at each
+    assert hottest([8 * (i % 4) for i in range(64)]) == 2 * 8  # four sectors
+    assert hottest([8] * 3 + [16] * 29 + [8] * 32) == 3 + 32

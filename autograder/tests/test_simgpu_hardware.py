@@ -88,7 +88,8 @@ def atomic_patterns() -> list[tuple[str, int, list[int]]]:
     for each in PATTERNS:
         if each["kind"] != "shared":
             index, size = np.array(each["index"], np.int64), np.dtype(each["dtype"]).itemsize
-            counted = prim.count_atomics(np.ones(32, np.bool_), index, 0, size, np.zeros(2048, np.uint8))
+            scratch = np.zeros(2048, np.uint8), np.zeros(2048, np.int64)
+            counted = prim.count_atomics(np.ones(32, np.bool_), index, 0, size, *scratch)
             found.append((each["name"], counted[1], [reading["sectors"] for reading in each["readings"]]))
     return found
 
