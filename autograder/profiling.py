@@ -178,6 +178,9 @@ class Profiler:
             raise UsageError("A profile needs a grid and a block.", remedy="Write profile(kernel)[grid, block](...).")
         return lambda *arguments: self.launch(configuration, arguments)
 
+    def __call__(self, *arguments: Any) -> Profile:
+        raise UsageError("A profile needs a grid and a block.", remedy="Write profile(kernel)[grid, block](...).")
+
     def launch(self, configuration: tuple, arguments: tuple) -> Profile:
         functions = [each for each in reachable(self.function) if each.kind != "host"]
         for function in functions:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, not_yet
+from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
 
 
 def which_element(answer: Any) -> Reply:
@@ -21,7 +21,10 @@ def which_element(answer: Any) -> Reply:
             519: "Block 3 is the fourth block: three whole blocks come before it.",
             1031: "Block 3 is the fourth block, since counting starts at 0: three whole blocks come before it.",
             21: "Before this block come three blocks of 256 threads each, not 3 x 7 threads.",
+            768: "That is thread 0 of block 3. Thread 7 comes a little later.",
+            7: "That is its number inside its block. How many threads are in the blocks before it?",
         },
+        hint="How many threads are in blocks 0, 1 and 2 together? Then count on from there.",
     )
 
 
@@ -40,7 +43,9 @@ def how_many_blocks(answer: Any) -> Reply:
             (3906, 0): "3,906 x 256 = 999,936 threads: 64 elements have none.",
             (3906.25, 0): "There is no quarter of a block: round up.",
             (3908, 448): "Enough, but one block too many.",
+            (3907, 0): "The blocks are right. 3,907 x 256 threads for 1,000,000 elements: how many are too many?",
         },
+        hint="1,000,000 / 256 is no whole number, and there are only whole blocks. How many threads do they bring?",
     )
 
 
@@ -78,7 +83,10 @@ def copies(answer: Any) -> Reply:
             (60, 6): "The first is right. Which of the six are needed only once, and which not at all?",
             (60, 2): "The first is right. x and y have to get there, and the result has to come back.",
             (6, 3): "The second is right; the first is for one launch, and there are ten.",
+            (60, 30): "The first is right. x and y do not change: must they travel again for every launch?",
+            (60, 12): "The first is right. Only the last result is wanted.",
         },
+        hint="For the first: which arrays travel in one launch, there and back? For the second: what must travel at all?",
     )
 
 
@@ -86,6 +94,9 @@ def first_kernel(kernel: Any) -> Reply:
     """Write a kernel that sets out[i] = 3 * x[i] + y[i] for every i, in any launch with enough threads."""
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
     rng = np.random.default_rng(0)
     for size, grid, block in ((1000, 4, 256), (1000, 10, 128), (33, 1, 64)):
         x, y = rng.random(size, dtype=np.float32), rng.random(size, dtype=np.float32)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, not_yet
+from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
 
 
 def which_thread(answer: Any) -> Reply:
@@ -19,7 +19,10 @@ def which_thread(answer: Any) -> Reply:
             (3, 2, 2, 5): "x and y are swapped: x counts columns, and 37 is the column.",
             (2, 5, 3, 2): "The right numbers in another order: both block numbers first, then both thread numbers.",
             (37, 50, 5, 2): "There are not that many blocks: which block of 16 is column 37 in?",
+            (2, 3, 37, 50): "The blocks are right. threadIdx counts inside the block, from 0 to 15.",
+            (3, 4, 5, 2): "The threads are right. Counting starts at 0: block 0 has columns 0 to 15.",
         },
+        hint="c[50, 37] is row 50, column 37, and x counts columns. How many whole blocks of 16 come before each?",
     )
 
 
@@ -36,26 +39,58 @@ def which_grid(answer: Any) -> Reply:
             (6, 13): "The second is right. 6 x 32 = 192 threads leave 8 columns without one.",
             (7, 12): "The first is right. 12 x 8 = 96 threads leave 4 rows without one.",
             (8, 13): "The second is right; the first covers 256 columns and 7 blocks would do.",
+            (200, 100): "Those are threads. The grid counts blocks, and a block brings 32 x 8 of them.",
+            (32, 8): "That is the block. The grid says how many of them there are, along x and along y.",
         },
+        hint="Along x: how many blocks of 32 for 200 columns? Along y: how many of 8 for 100 rows?",
     )
 
 
 def flat_matmul(kernel: Any) -> Reply:
     """Finish the kernel that sees a (m, k), b (k, n) and c (m, n) as one-dimensional arrays."""
-    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
-
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
     m, k, n = 5, 7, 11  # all different, so that no two strides can be mistaken for each other
     rng = np.random.default_rng(5)
     a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
+    c, outside = _launched(kernel, a, b)
+    if not outside and np.allclose(c, a.ravel()[:k] @ b.ravel()[:k]):
+        return Reply("your turn", "Both indices are still i, for every thread. Change them and run this cell again.")
+    reply = judge_array(c, a.astype(np.float64) @ b, "Row-major order by hand: NumPy does the same sum for a[row, i].")
+    if reply.outcome == "right" and not outside:
+        return reply
+    if outside:
+        found, wrong_in = f"{outside[0].line}: {outside[0].message}", {each.array for each in outside}
+    else:
+        found, wrong_in = reply.words, _wrong_in(kernel, a, b)
+    return not_yet(f"a is {m} x {k}, b is {k} x {n}. {found} {_ask(wrong_in)}")
+
+
+def _launched(kernel: Any, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, list[Any]]:
+    """What the kernel makes of a and b, given flat, and where it left an array."""
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    (m, k), n = a.shape, b.shape[1]
     c = np.zeros(m * n, np.float32)
     hazards = profile(kernel)[(3, 2), (4, 4)](a.ravel(), b.ravel(), c, m, k, n).hazards
-    outside = [each for each in hazards if each.kind in ("out_of_bounds", "negative_index")]
-    if outside:
-        return not_yet(str(outside[0]))
-    if np.allclose(c, a.ravel()[:k] @ b.ravel()[:k]):
-        return Reply("your turn", "Both indices are still i, for every thread. Change them and run this cell again.")
-    expected = a.astype(np.float64) @ b
-    return judge_array(c.reshape(m, n), expected, "Row-major order by hand: NumPy does the same sum for a[row, i].")
+    return c.reshape(m, n), [each for each in hazards if each.kind in ("out_of_bounds", "negative_index")]
+
+
+def _wrong_in(kernel: Any, a: np.ndarray, b: np.ndarray) -> set[str]:
+    """Whose index is wrong: with ones for the other matrix, c must hold the sums of the rows or of the columns."""
+    ones = np.ones_like
+    good_a = np.allclose(_launched(kernel, a, ones(b))[0], a.sum(axis=1, keepdims=True), rtol=1e-4)
+    good_b = np.allclose(_launched(kernel, ones(a), b)[0], b.sum(axis=0), rtol=1e-4)
+    return {name for name, good in (("a", good_a), ("b", good_b)) if not good}
+
+
+def _ask(wrong_in: set[str]) -> str:
+    """A question about the matrix whose index is wrong."""
+    if wrong_in == {"b"}:
+        return "Look at b: before b[i, column] lie i whole rows of b, then `column` elements. How long is a row of b?"
+    words = "Look at a: before a[row, i] lie `row` whole rows of a, then i elements. How long is a row of a?"
+    return f"{words} (And leave the other lines as they were.)" if wrong_in == {"a", "b"} else words
 
 
 def share_of_peak(answer: Any) -> Reply:
@@ -72,6 +107,7 @@ def share_of_peak(answer: Any) -> Reply:
             18.75: "Two operations need two operands, so 8 bytes, not 4.",
         },
         tolerance=0.01,  # 9.3, 9.4 and 9.375 are all fine
+        hint="How many operands does 600 GB/s bring in a second, at 4 bytes each? One operation for each of them.",
     )
 
 
@@ -87,5 +123,9 @@ def sectors_per_request(answer: Any) -> Reply:
             (8.5, 2): "Swapped: x along columns comes first.",
             (1.5, 8.5): "The second is right. Two rows of threads read two different rows of a: two sectors.",
             (2, 9): "The first is right. Two neighbouring columns of b lie in one sector.",
+            (4, 8.5): "The second is right. Those are the sectors of both loads together: take the mean of the two.",
+            (2, 17): "The first is right. Those are the sectors of both loads together: take the mean of the two.",
+            (2.5, 8.5): "The second is right; the first was the 32 x 32 block. A warp now reads two rows of a.",
         },
+        hint="Lanes 0 to 15 have y = 0, lanes 16 to 31 have y = 1. Count the sectors of a, then those of b, then the mean.",
     )

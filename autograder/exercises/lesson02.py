@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, not_yet
+from autograder.exercises.replies import (
+    Reply,
+    judge_array,
+    judge_number,
+    judge_tuple,
+    no_kernel,
+    not_yet,
+    source_of,
+)
 
 RULES = ("out_of_bounds", "negative_index", "race", "uninitialised_read", "divergent_barrier", "endless")
 
@@ -23,7 +31,10 @@ def wanted_by(answer: Any) -> Reply:
             (8, 8): "The second is right. How many threads of the block have the same row?",
             (256, 256): "That is the whole block. Only threads of one row of C need the same row of A.",
             (32, 256): "The first is right. Only threads of one column of C need the same column of B.",
+            (16, 16): "That was the square block. How many threads of this one are in a row, how many in a column?",
+            (1, 1): "That is the tiled kernel. In the naive one each thread fetches for itself.",
         },
+        hint="Which threads of the block have the same row of C? They all load the same elements of A. And the same column?",
     )
 
 
@@ -45,6 +56,7 @@ def fetched_by(answer: Any) -> Reply:
             (21, 69, 67, 35): "In a the thread's x is the column; in b its y is the row.",
             (5, 67, 69, 3): "Its row and column of C are those of the whole matrix: block and thread together.",
         },
+        hint="Work out column and row as cuda.grid(2) does, then put them, start, x and y into the two lines.",
     )
 
 
@@ -52,13 +64,21 @@ def two_barriers(kernel: Any) -> Reply:
     """Put the two barriers into a kernel in which one block of 64 threads reverses an array piece by piece."""
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
     x = np.random.default_rng(2).random(256, dtype=np.float32)
     out = np.zeros_like(x)
     p = profile(kernel)[1, 64](x, out)
     barriers = p.counters.barriers
-    if not barriers:
+    source = source_of(kernel)
+    if source.count("cuda.syncthreads") > source.count("cuda.syncthreads("):
+        return not_yet("cuda.syncthreads without parentheses names the barrier and does not go there. Call it: add ().")
+    if "sync" not in source:
         return Reply("your turn", "No barrier yet. Put in what is missing and run this cell again.")
     broken = [each for each in p.hazards if each.kind in RULES]
+    if broken and not barriers:
+        return not_yet(f"syncwarp holds the 32 threads of one warp together, and the block has two warps: {broken[0]}")
     if broken:
         return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
     if barriers > 2 * 2 * 4:
@@ -71,6 +91,10 @@ def ragged_tiles(kernel: Any) -> Reply:
     """Finish the tiled kernel for matrices of any shape: the tile of b is still filled without a look at the edges."""
     from autograder import profile
 
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
+    leaves = "return" in source_of(kernel)
     rng = np.random.default_rng(6)
     for m, k, n in ((20, 21, 22), (5, 40, 33), (16, 16, 16)):
         a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
@@ -84,7 +108,8 @@ def ragged_tiles(kernel: Any) -> Reply:
             return Reply("your turn", words) if untouched else not_yet(words)
         reply = judge_array(c, a.astype(np.float64) @ b, "Three shapes, two of them ragged, and no thread went astray.")
         if reply.outcome != "right":
-            return not_yet(f"a is {m} x {k}, b is {k} x {n}. {reply.words}")
+            more = " A thread that returns early no longer fetches its share of the tiles." if leaves else ""
+            return not_yet(f"a is {m} x {k}, b is {k} x {n}. {reply.words}{more}")
     return reply
 
 
@@ -101,7 +126,9 @@ def smallest_tile(answer: Any) -> Reply:
             64: "Enough, but not the least: 64 / 4 = 16.",
             32: "A tile of 32 gives 32 / 4 = 8.",
             14: "A tile of width t gives t / 4 operations a byte, not t.",
+            16: "A tile of 16 gives 16 / 4 = 4.",
         },
+        hint="A tile of width t gives t / 4 operations a byte.",
     )
 
 
@@ -117,5 +144,8 @@ def blocks_that_fit(answer: Any) -> Reply:
             (5.56, 69.5): "Half a block cannot run: round down.",
             (6, 75): "Rounded up: the sixth block does not fit.",
             (5, 0.625): "5 is right; the second as a percentage, please.",
+            (5, 100): "5 is right. How many threads are 5 blocks, and how many could be there?",
+            (5.7, 71.25): "Half a block cannot run: round down. And each block takes 1,024 bytes more.",
         },
+        hint="Divide the shared memory by what one block takes, its housekeeping included; then count threads.",
     )

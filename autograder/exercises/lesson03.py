@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_array, judge_tuple, not_yet
+from autograder.exercises.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet
 
 RULES = ("out_of_bounds", "negative_index", "race", "uninitialised_read", "divergent_barrier", "endless")
 
@@ -91,6 +91,9 @@ def row_sums(kernel: Any) -> Reply:
     """Make a kernel that sums rows through a tile load rows of x, 4 sectors a request, and queue at no bank."""
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
     x = np.random.default_rng(3).random((64, 96), dtype=np.float32)
     out = np.zeros(64, np.float32)
     p = profile(kernel)[2, 32](x, out)

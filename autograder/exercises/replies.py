@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from numbers import Number
+from numbers import Number, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -44,27 +47,54 @@ def not_yet(words: str) -> Reply:
 
 def unanswered(answer: Any, instead: str = "...") -> Reply | None:
     """The reply to a cell that nobody has filled in yet; None where there is an answer."""
-    if answer is not ... and answer is not None and not (isinstance(answer, tuple) and ... in answer):
+    given = answer if isinstance(answer, (tuple, list)) else (answer,)
+    if not any(each is ... or each is None for each in given):
         return None
     return Reply("your turn", f"Put your answer in place of {instead} and run this cell again.")
 
 
+def no_kernel(answer: Any) -> Reply | None:
+    """The reply to something that cannot be launched; None for a kernel."""
+    if unanswered(answer):
+        return Reply("your turn", "Write the kernel in this cell and run it again.")
+    if inspect.isfunction(answer):
+        return not_yet(f"{answer.__name__} is a plain Python function. Put @cuda.jit above it: that makes it a kernel.")
+    if not callable(answer):
+        return not_yet(f"This takes a kernel, the name of a @cuda.jit function; {reprlib.repr(answer)} is none.")
+    return None
+
+
+def source_of(kernel: Any) -> str:
+    """What stands in a kernel, without its comments."""
+    import ast
+
+    from autograder.profiling import kernel_function
+
+    return ast.unparse(kernel_function(kernel).node)
+
+
 def judge_number(
-    answer: Any, expected: float, praise: str, mistakes: Mapping[float, str] | None = None, tolerance: float = 1e-3
+    answer: Any,
+    expected: float,
+    praise: str,
+    mistakes: Mapping[float, str] | None = None,
+    tolerance: float = 1e-3,
+    hint: str = "",
 ) -> Reply:
-    """Compares with `expected` (relative `tolerance`); a known wrong number gets the words of `mistakes`."""
+    """Compares with `expected` (relative `tolerance`); a known wrong number gets `mistakes`' words, others `hint`."""
     waiting = unanswered(answer)
     if waiting:
         return waiting
-    if isinstance(answer, bool) or not isinstance(answer, (Number, np.number)):
-        return not_yet(f"This takes one number; {answer!r} is {_kind(answer)}.")
+    answer = _plain(answer)
+    if not _is_number(answer):
+        return not_yet(f"This takes one number; {reprlib.repr(answer)} is {_kind(answer)}.")
     if _close(float(answer), expected, tolerance):
         return right(praise)
     for wrong, words in (mistakes or {}).items():
         if _close(float(answer), wrong, tolerance):
             return not_yet(words)
     size = "large" if float(answer) > expected else "small"
-    return not_yet(f"{answer:,} is too {size}.")
+    return not_yet(f"{answer:,} is too {size}. {hint}".rstrip())
 
 
 def judge_tuple(
@@ -78,8 +108,12 @@ def judge_tuple(
     waiting = unanswered(answer)
     if waiting:
         return waiting
+    answer = _plain(answer)
     if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
         return not_yet(f"This takes {len(expected)} numbers in parentheses, like {tuple(range(1, len(expected) + 1))}.")
+    for each in answer:
+        if not _is_number(each):
+            return not_yet(f"This takes {len(expected)} numbers; {reprlib.repr(each)} is {_kind(each)}.")
     if tuple(answer) == expected:
         return right(praise)
     for mistake, words in (mistakes or {}).items():
@@ -114,5 +148,23 @@ def _same(answer: Any, mistake: float) -> bool:
     return bool(answer == mistake)
 
 
+def _plain(answer: Any) -> Any:
+    """A NumPy array as a list of numbers, or as the one number that it holds."""
+    return answer.tolist() if isinstance(answer, np.ndarray) else answer
+
+
+def _is_number(answer: Any) -> bool:
+    """Whether it can be compared with a right answer: real, and not so large that no float holds it."""
+    if isinstance(answer, bool) or not isinstance(answer, Real):
+        return False
+    try:
+        return not math.isnan(float(answer))
+    except OverflowError:
+        return False
+
+
 def _kind(answer: Any) -> str:
-    return f"a {type(answer).__name__}"
+    if isinstance(answer, Real) and not isinstance(answer, bool):
+        return "no number that could be right"
+    name = type(answer).__name__
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.exercises import lesson00, lesson01, lesson02
+from autograder.exercises import lesson00, lesson01, lesson02, lesson03
 from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple
 
 RIGHT = [
@@ -54,6 +54,21 @@ WRONG = [
     (lesson02.smallest_tile, 64, "not the least"),
     (lesson02.blocks_that_fit, (8, 100), "Shared memory runs out"),
     (lesson02.blocks_that_fit, (6, 75), "Rounded up"),
+    (lesson00.which_element, 7, "inside its block"),
+    (lesson00.which_element, 1000, "Then count on from there"),
+    (lesson00.copies, (20, 6), "which arrays travel in one launch"),
+    (lesson01.which_thread, (9, 9, 9, 9), "x counts columns"),
+    (lesson01.which_thread, (2, 3, 37, 50), "The blocks are right"),
+    (lesson01.which_grid, (200, 100), "The grid counts blocks"),
+    (lesson01.sectors_per_request, (2, 17), "take the mean"),
+    (lesson02.wanted_by, (3, 3), "Which threads of the block have the same row"),
+    (lesson02.fetched_by, (1, 2, 3, 4), "as cuda.grid(2) does"),
+    (lesson02.blocks_that_fit, (4, 50), "housekeeping"),
+    (lesson00.which_element, 3 + 2j, "is a complex"),
+    (lesson00.which_element, float("nan"), "no number that could be right"),
+    (lesson00.which_element, 10**400, "no number that could be right"),
+    (lesson01.which_grid, ("7", "13"), "'7' is a str"),
+    (lesson01.which_grid, (True, 13), "True is a bool"),
 ]
 
 
@@ -77,6 +92,34 @@ def test_an_empty_cell_is_an_invitation(exercise, _, empty) -> None:
 
 def test_a_tuple_with_a_gap_is_unanswered() -> None:
     assert judge_tuple((1, ...), (1, 2), "yes").outcome == "your turn"
+    assert judge_tuple([..., 2], (1, 2), "yes").outcome == "your turn"
+    assert judge_tuple((1, None), (1, 2), "yes").outcome == "your turn"
+
+
+def test_numpy_s_numbers_and_arrays_are_taken_for_what_they_hold() -> None:
+    assert judge_tuple(np.array([1, 2]), (1, 2), "yes").outcome == "right"
+    assert judge_tuple((np.int64(1), np.float32(2)), (1, 2), "yes").outcome == "right"
+    assert judge_number(np.array(5), 5, "yes").outcome == "right"
+
+
+@pytest.mark.parametrize(
+    "exercise",
+    [
+        lesson00.first_kernel,
+        lesson01.flat_matmul,
+        lesson02.two_barriers,
+        lesson02.ragged_tiles,
+        lesson03.row_sums,
+    ],
+)
+def test_what_is_no_kernel_gets_a_reply_and_no_error(exercise) -> None:
+    def kernel(x, y, out):
+        pass
+
+    assert exercise(None).outcome == exercise(...).outcome == "your turn"
+    assert "Put @cuda.jit above it" in exercise(kernel).words
+    assert "takes a kernel" in exercise(5).words
+    assert "takes a kernel" in exercise("kernel").words
 
 
 def test_a_reply_reads_as_text_and_as_html_without_executing_what_was_typed() -> None:
@@ -101,8 +144,12 @@ def test_a_wrong_array_is_reported_by_its_first_wrong_element() -> None:
         ("a[row * k + i] * b[i * n + column]", "right", "Row-major"),
         ("a[i] * b[i]", "your turn", "Both indices are still i"),
         ("a[row * n + i] * b[i * n + column]", "not yet", "outside its shape (35,)"),
+        ("a[row * n + i] * b[i * n + column]", "not yet", "How long is a row of a?"),
         ("a[row * k + i] * b[i * k + column]", "not yet", "elements differ; the first: c["),
+        ("a[row * k + i] * b[i * k + column]", "not yet", "How long is a row of b?"),
         ("a[i * k + row] * b[column * n + i]", "not yet", "outside its shape"),
+        ("a[row * k + i] * b[i + column * n]", "not yet", "How long is a row of b?"),
+        ("a[row * k + i] + b[i * n + column]", "not yet", "leave the other lines as they were"),
     ],
 )
 def test_a_kernel_is_run_and_judged_by_what_it_wrote(indices: str, outcome: str, words: str) -> None:
@@ -145,6 +192,8 @@ def test_a_first_kernel_is_tried_with_several_launches(body: str, outcome: str, 
         ("cuda.syncthreads()", "", "not yet", "Race on `piece["),
         ("", "cuda.syncthreads()", "not yet", "Race on `piece["),
         ("cuda.syncwarp()", "cuda.syncthreads()", "not yet", "Race on `piece["),
+        ("cuda.syncwarp()", "cuda.syncwarp()", "not yet", "the block has two warps"),
+        ("cuda.syncthreads", "cuda.syncthreads", "not yet", "without parentheses"),
         ("cuda.syncthreads(); cuda.syncthreads()", "cuda.syncthreads()", "not yet", "two barriers a round are enough"),
     ],
 )
@@ -174,6 +223,7 @@ def kernel(x, out):
         ("start + y < b.shape[0] and column < b.shape[1]", "pass", "not yet", "before anything was written there"),
         ("start + x < b.shape[0] and column < b.shape[1]", "b_tile[y, x] = 0", "not yet", "a is 20 x 21"),
         ("start + y < b.shape[0] and column < b.shape[1]", "b_tile[y, x] = 1", "not yet", "elements differ"),
+        ("start + y < b.shape[0] and column < b.shape[1]", "return  # pass", "not yet", "no longer fetches its share"),
     ],
 )
 def test_a_ragged_tile_needs_its_guard_and_its_zeros(guard: str, otherwise: str, outcome: str, words: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from autograder import profile, simulate
 from autograder.cudagpu import registers
+from autograder.errors import UsageError
 from autograder.figures import Pair, kernel_on_roofline, resource_bars, scatter
 from autograder.figures.estimates import PicturedEstimate
 from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate
@@ -121,3 +122,8 @@ def test_an_assembler_that_fails_gives_no_number(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(registers.subprocess, "run", refused)
     assert registers._assembled("ptxas", "", (9, 0), []) is None
+
+
+def test_a_profile_without_a_launch_says_what_is_missing() -> None:
+    with pytest.raises(UsageError, match=r"needs a grid and a block. Write profile\(kernel\)\[grid, block\]"):
+        profile(lambda x: None)(1)
