@@ -119,12 +119,6 @@ CALLS[f"{CUDA}.syncthreads_and"] = _vote_over_block(lambda p, m: (p | ~m).all(ax
 CALLS[f"{CUDA}.syncthreads_or"] = _vote_over_block(lambda p, m: p.any(axis=1))
 
 
-@intrinsic(f"{CUDA}.syncwarp")
-def syncwarp(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
-    interpreter.count_instruction(node, mask)
-    interpreter.warp_barrier(mask, node)
-
-
 @intrinsic(f"{CUDA}.threadfence", f"{CUDA}.threadfence_block", f"{CUDA}.threadfence_system", f"{CUDA}.nanosleep")
 def fence(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
     """Orders this thread's writes as others see them; it waits for nobody, so it ends no race by itself."""

@@ -197,11 +197,16 @@ class Operators:
         return value
 
     def compare(self: Interpreter, node: ast.Compare, mask: Mask) -> Any:
-        """A comparison, chained ones included: `0 <= i < n` evaluates `n` only where `0 <= i`."""
+        """A comparison, chained ones included: `0 <= i < a[i]` evaluates `a[i]` only where `0 <= i`."""
         left = self.evaluate(node.left, mask)
         result: Any = None
+        asking = mask
         for op, right_node in zip(node.ops, node.comparators, strict=True):
-            right = self.evaluate(right_node, mask)
+            if result is not None and not isinstance(right_node, (ast.Constant, ast.Name)):
+                asking = asking.only(np.broadcast_to(result, mask.lanes.shape))
+                if not asking.active:
+                    return result
+            right = self.evaluate(right_node, asking)
             one = self.compare_once(node, op, left, right, mask)
             result = one if result is None else np.logical_and(result, one)
             left = right
@@ -344,8 +349,11 @@ def _is_float_literal(node: ast.AST) -> bool:
 
 
 def _integer_power(base: Any, exponent: Any) -> Any:
+    """`base ** exponent` in integers; a negative power is 1 over the positive one, cut to an integer."""
     negative = exponent < 0
-    if np.any(negative):
-        exponent = np.where(negative, 0, exponent)
-        return np.where(negative, 0, np.power(base, exponent))
-    return np.power(base, exponent)
+    if not np.any(negative):
+        return np.power(base, exponent)
+    power = np.power(base, np.abs(exponent))
+    inverse = np.where(np.abs(base) == 1, power, 0)
+    inverse = np.where(base == 0, np.iinfo(np.int64).min, inverse)  # as Numba has it on GPUs, where nothing is raised
+    return np.where(negative, inverse, power)[()]

@@ -7,9 +7,31 @@ from numba import njit
 
 from autograder.simgpu.primitives import ATOMIC, READ, WARP, WARP_SHIFT, WRITE, compiled_when_called
 
-WITHIN_WARP, WITHIN_BLOCK, BETWEEN_BLOCKS = 1, 2, 3  # how far apart the two threads of a race are
+# how far apart two threads are; the breadth of a row of the shadow: how far apart those are that stand behind it
+ALONE, WITHIN_WARP, WITHIN_BLOCK, BETWEEN_BLOCKS = 0, 1, 2, 3
 RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, RACE_OTHER_SITE, RACE_SCOPE = range(6)
 UNSET_LANE, UNSET_COUNT, FINDINGS = range(6, 9)
+
+
+@njit("int64(int64, int64, int64, int64, int64)", cache=True, nogil=True)
+def scope_of(other, breadth, my_warp, block_first, block_last):
+    """How far this thread is from those behind a row of the shadow: `other`, who was the last, and as far as `breadth`."""
+    if breadth <= WITHIN_WARP and other >> WARP_SHIFT == my_warp:
+        return WITHIN_WARP
+    if breadth <= WITHIN_BLOCK and block_first <= other <= block_last:
+        return WITHIN_BLOCK
+    return BETWEEN_BLOCKS
+
+
+@njit("int64(int64, int64, int64, int64, int64, int64, int64, int64, int64)", cache=True, nogil=True)
+def joined(other, breadth, at, me, my_warp, block_first, block_last, warp_base, block_base):
+    """The breadth of a row after this thread has joined those behind it, of whom it forgets the ones before its barriers."""
+    if other == me and breadth == ALONE:
+        return ALONE
+    scope = scope_of(other, breadth, my_warp, block_first, block_last)
+    if scope == WITHIN_WARP and at < warp_base or scope == WITHIN_BLOCK and at < block_base:
+        return ALONE
+    return scope
 
 
 @njit(
@@ -24,17 +46,18 @@ def check_order(
 ):  # fmt: skip
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
 
-    The shadow has three rows per element: stamp, thread (negative: atomic) and site of the last write; stamp, thread
-    and site * 4 + breadth of the reads; stamp, thread and site of the last ordinary write, which atomics after it
-    would hide. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads
-    passed: of the warp, of the block, or of the grid.
+    The shadow has three rows per element: stamp, thread (negative: atomic) and site * 4 + breadth of the last write;
+    stamp, thread and site * 4 + breadth of the reads; stamp, thread and site * 4 of the last ordinary write, which
+    atomics after it would hide. Several threads stand behind a row of reads or of atomics: those do not race among each
+    other. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads passed:
+    of the warp, of the block, or of the grid.
     """
     for first_lane in range(0, lanes.shape[0], WARP):
         slot = first_lane // threads_padded
         block_first = first_thread + slot * threads_padded  # threads of this lane's block: [block_first, block_last]
         block_last = block_first + threads_padded - 1
-        warp_base = warp_sync[first_lane >> WARP_SHIFT]
-        block_base = block_sync[slot]
+        warp_base = np.int64(warp_sync[first_lane >> WARP_SHIFT])
+        block_base = np.int64(block_sync[slot])
         my_warp = (first_thread + first_lane) >> WARP_SHIFT
         for lane in range(first_lane, first_lane + WARP):
             if not lanes[lane]:
@@ -44,10 +67,11 @@ def check_order(
             if (
                 kind == READ
                 and reads[e, 0] == now
-                and (reads[e, 2] & 3) >= 2
+                and (reads[e, 2] & 3) >= WITHIN_BLOCK
                 and (block_first <= reads[e, 1] <= block_last)
             ):
                 continue  # several threads of this block have read it since the last barrier: one more adds nothing
+            atomics = ALONE  # how far apart the threads are whose atomics came last, this one among them
             wrote_at = writes[e, 0]
             if kind != WRITE and check_unset and wrote_at == 0:
                 if findings[UNSET_COUNT] == 0:
@@ -56,76 +80,59 @@ def check_order(
             if wrote_at >= grid_sync and wrote_at > 0:
                 writer = np.int64(writes[e, 1])
                 was_atomic = writer < 0
-                other_site = writes[e, 2]
+                place = writes[e, 2]
                 if was_atomic:
                     writer = -1 - writer
-                    if kind == ATOMIC and plain_writes[e, 0] >= grid_sync and plain_writes[e, 0] > 0:
-                        was_atomic = False  # atomics are in order among each other, not with the write before them
-                        wrote_at = plain_writes[e, 0]
-                        writer = np.int64(plain_writes[e, 1])
-                        other_site = plain_writes[e, 2]
+                    if kind == ATOMIC:
+                        atomics = joined(
+                            writer, place & 3, wrote_at, me, my_warp, block_first, block_last, warp_base, block_base
+                        )
+                        if plain_writes[e, 0] >= grid_sync and plain_writes[e, 0] > 0:
+                            was_atomic = False  # atomics are in order among each other, not with the write before them
+                            wrote_at = plain_writes[e, 0]
+                            writer = np.int64(plain_writes[e, 1])
+                            place = plain_writes[e, 2]
                 elif kind == ATOMIC:
                     plain_writes[e, 0] = wrote_at
                     plain_writes[e, 1] = writer
-                    plain_writes[e, 2] = other_site
-                if writer != me and not (was_atomic and kind == ATOMIC):
-                    base = grid_sync
-                    scope = BETWEEN_BLOCKS
-                    if writer >> WARP_SHIFT == my_warp:
-                        base = warp_base
-                        scope = WITHIN_WARP
-                    elif block_first <= writer <= block_last:
-                        base = block_base
-                        scope = WITHIN_BLOCK
+                    plain_writes[e, 2] = place
+                if (writer != me or place & 3 > ALONE) and not (was_atomic and kind == ATOMIC):
+                    scope = scope_of(writer, place & 3, my_warp, block_first, block_last)
+                    base = warp_base if scope == WITHIN_WARP else block_base if scope == WITHIN_BLOCK else grid_sync
                     if wrote_at >= base:
                         if scope > findings[RACE_SCOPE]:  # the widest race tells which barrier it takes
                             findings[RACE_SCOPE] = scope
                             findings[RACE_LANE] = lane
                             findings[RACE_OTHER] = writer
                             findings[RACE_OTHER_WROTE] = 1
-                            findings[RACE_OTHER_SITE] = other_site
+                            findings[RACE_OTHER_SITE] = place >> 2
                         findings[RACE_COUNT] += 1
             read_at = reads[e, 0]
+            reader = np.int64(reads[e, 1])
+            breadth = np.int64(reads[e, 2] & 3)
+            was_read = read_at >= grid_sync and read_at > 0
             if kind != READ:
-                if read_at >= grid_sync and read_at > 0:
-                    reader = np.int64(reads[e, 1])
-                    breadth = reads[e, 2] & 3
-                    if reader != me or breadth > 0:
-                        base = grid_sync
-                        scope = BETWEEN_BLOCKS
-                        if breadth <= 1 and reader >> WARP_SHIFT == my_warp:
-                            base = warp_base
-                            scope = WITHIN_WARP
-                        elif breadth <= 2 and block_first <= reader <= block_last:
-                            base = block_base
-                            scope = WITHIN_BLOCK
-                        if read_at >= base:
-                            if scope > findings[RACE_SCOPE]:
-                                findings[RACE_SCOPE] = scope
-                                findings[RACE_LANE] = lane
-                                findings[RACE_OTHER] = reader
-                                findings[RACE_OTHER_WROTE] = 0
-                                findings[RACE_OTHER_SITE] = reads[e, 2] >> 2
-                            findings[RACE_COUNT] += 1
+                if was_read and (reader != me or breadth > ALONE):
+                    scope = scope_of(reader, breadth, my_warp, block_first, block_last)
+                    base = warp_base if scope == WITHIN_WARP else block_base if scope == WITHIN_BLOCK else grid_sync
+                    if read_at >= base:
+                        if scope > findings[RACE_SCOPE]:
+                            findings[RACE_SCOPE] = scope
+                            findings[RACE_LANE] = lane
+                            findings[RACE_OTHER] = reader
+                            findings[RACE_OTHER_WROTE] = 0
+                            findings[RACE_OTHER_SITE] = reads[e, 2] >> 2
+                        findings[RACE_COUNT] += 1
                 writes[e, 0] = now
                 writes[e, 1] = -1 - me if kind == ATOMIC else me
-                writes[e, 2] = site
+                writes[e, 2] = site << 2 | atomics
             else:
-                breadth = 0
-                if read_at >= grid_sync and read_at > 0:
-                    reader = np.int64(reads[e, 1])
-                    old = reads[e, 2] & 3
-                    if reader != me or old > 0:
-                        if reader >> WARP_SHIFT == my_warp:
-                            if read_at >= warp_base:
-                                breadth = max(old, 1)
-                            elif old > 1 and read_at >= block_base:
-                                breadth = old
-                        elif block_first <= reader <= block_last:
-                            if read_at >= block_base:
-                                breadth = max(old, 2)
-                        else:
-                            breadth = 3
+                if was_read:
+                    breadth = joined(
+                        reader, breadth, read_at, me, my_warp, block_first, block_last, warp_base, block_base
+                    )
+                else:
+                    breadth = ALONE
                 reads[e, 0] = now
                 reads[e, 1] = me
                 reads[e, 2] = site << 2 | breadth

@@ -1,4 +1,4 @@
-"""Shuffles, votes and matches: the instructions by which the lanes of one warp read each other's registers."""
+"""Shuffles, votes and matches, by which the lanes of one warp read each other's registers; and the warp's barrier."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.simgpu.intrinsics import CUDA, intrinsic, on_lanes
 from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import poison
 from autograder.simgpu.primitives import WARP
 from autograder.simgpu.tally import SLOT
 
@@ -16,34 +17,50 @@ if TYPE_CHECKING:
     from autograder.simgpu.interpreter import Interpreter
 
 BIT = np.left_shift(np.uint32(1), np.arange(WARP, dtype=np.uint32))
+EVERY_LANE = np.uint32(0xFFFFFFFF)
 
 
-def _begin(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any) -> None:
-    """Counts the instruction, checks that every named lane takes part, and orders the warp's accesses around it."""
-    interpreter.count_instruction(node, mask)[SLOT["shuffles"]] += mask.warps
+def _meet(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any, missed: str) -> None:
+    """Checks that every lane that is named and lives takes part, and orders the warp's accesses around it."""
     wanted = on_lanes(interpreter, interpreter.number(named, node)).astype(np.int64).astype(np.uint32)
-    here = mask.lanes.reshape(-1, WARP)
-    active = (here * BIT).sum(axis=1).astype(np.uint32)
     live = interpreter.batch.everyone.lanes & ~interpreter.exited
-    alive = (live.reshape(-1, WARP) * BIT).sum(axis=1).astype(np.uint32)
-    missing = (wanted & np.repeat(alive & ~active, WARP)) * mask.lanes
+    missing = wanted & _ballot(interpreter, live & ~mask.lanes) & -mask.lanes.astype(np.uint32)
     if missing.any():
-        lane = int(np.flatnonzero(missing)[0])
         interpreter.report(
             "divergent_barrier",
             node,
-            lane=lane,
+            lane=int(np.flatnonzero(missing)[0]),
             occurrences=int(np.count_nonzero(missing)),
-            message="This warp instruction names lanes that do not execute it here: the result is undefined.",
+            message=missed,
             remedy="Let every lane of the warp reach it, or pass a mask of just the lanes that do.",
         )
     interpreter.warp_barrier(mask, node)
 
 
+@intrinsic(f"{CUDA}.syncwarp")
+def syncwarp(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
+    interpreter.count_instruction(node, mask)
+    named = arguments[0] if arguments else keywords.get("mask", EVERY_LANE)
+    missed = "This thread waits at cuda.syncwarp() for lanes of its warp that do not reach it here: the warp may hang."
+    _meet(interpreter, node, mask, named, missed)
+
+
+def _begin(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any) -> None:
+    interpreter.count_instruction(node, mask)[SLOT["shuffles"]] += mask.warps
+    missed = "This warp instruction names lanes that do not execute it here: the result is undefined."
+    _meet(interpreter, node, mask, named, missed)
+
+
 def _exchange(interpreter: Interpreter, value: Any, source: np.ndarray, mask: Mask) -> np.ndarray:
-    """Each lane's value of the lane numbered `source` within its warp."""
-    vector = on_lanes(interpreter, value).reshape(-1, WARP)
-    return np.take_along_axis(vector, source.reshape(-1, WARP), axis=1).reshape(-1)
+    """Each lane's value of the lane numbered `source` within its warp; no number of a lane that does not take part."""
+    source = source + WARP * np.repeat(np.arange(interpreter.batch.warps), WARP)
+    taken = on_lanes(interpreter, value)[source]
+    absent = mask.lanes & ~mask.lanes[source]
+    if absent.any() and taken.dtype.kind in "fciu":
+        undefined = np.empty(1, taken.dtype)
+        poison(undefined)
+        taken[absent] = undefined
+    return taken
 
 
 def _lane_numbers(interpreter: Interpreter) -> np.ndarray:
@@ -82,7 +99,7 @@ def _shifted(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: lis
     named, value, amount = _three(interpreter, node, arguments, "how many lanes away to read")
     _begin(interpreter, node, mask, named)
     lane = _lane_numbers(interpreter)
-    amount = on_lanes(interpreter, interpreter.number(amount, node)).astype(np.int64)
+    amount = on_lanes(interpreter, interpreter.number(amount, node)).astype(np.int64) & (WARP - 1)
     source = {"up": lane - amount, "down": lane + amount, "xor": lane ^ amount}[direction]
     source = np.where((source < 0) | (source >= WARP), lane, source)  # off the end: a lane keeps its own value
     return _exchange(interpreter, interpreter.number(value, node), source, mask)

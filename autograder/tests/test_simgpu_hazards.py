@@ -179,6 +179,59 @@ def exchanges_before_reading(a):
     a[cuda.grid(1)] = flag[0]
 
 
+@cuda.jit
+def the_last_lane_looks_after_all_have_counted(a):
+    cuda.atomic.add(a, 0, 1)
+    if cuda.threadIdx.x == 63:
+        a[1] = a[0]
+
+
+@cuda.jit
+def the_last_lane_clears_what_all_have_counted(a):
+    cuda.atomic.add(a, 0, 1)
+    if cuda.threadIdx.x == 63:
+        a[0] = 0
+
+
+@cuda.jit
+def each_lane_counts_for_itself_and_looks(a):
+    t = cuda.threadIdx.x
+    cuda.atomic.add(a, t, 1)
+    a[t] += 1
+
+
+@cuda.jit
+def half_a_warp_waits_for_the_other(a):
+    t = cuda.threadIdx.x
+    if t < 16:
+        cuda.syncwarp()
+        a[t] = 0
+
+
+@cuda.jit
+def half_a_warp_waits_for_itself(a):
+    t = cuda.threadIdx.x
+    if t < 16:
+        cuda.syncwarp(0xFFFF)
+        a[t] = 0
+
+
+@cuda.jit
+def a_warp_waits_for_those_that_are_left(a):
+    t = cuda.threadIdx.x
+    if t >= 16:
+        return
+    cuda.syncwarp()
+    a[t] = 0
+
+
+@cuda.jit
+def a_chain_stops_where_its_first_half_is_false(a):
+    j = cuda.threadIdx.x - 20
+    if 0 <= j < a[j]:
+        j = 0
+
+
 # kernel, element type: the (kind, severity) of every hazard it must get, and nothing else
 TABLE = {
     "past_the_end": (past_the_end, "float32", {("out_of_bounds", "error")}),
@@ -202,6 +255,13 @@ TABLE = {
     "float64_by_accident": (float64_by_accident, "float32", {("accidental_float64", "warning")}),
     "float32_throughout": (float32_throughout, "float32", set()),
     "tree_reduction": (tree_reduction, "float32", set()),
+    "looks_after_counting": (the_last_lane_looks_after_all_have_counted, "int32", {("race", "error")}),
+    "clears_after_counting": (the_last_lane_clears_what_all_have_counted, "int32", {("race", "error")}),
+    "counts_for_itself": (each_lane_counts_for_itself_and_looks, "int32", set()),
+    "half_a_warp_waits": (half_a_warp_waits_for_the_other, "int32", {("divergent_barrier", "error")}),
+    "half_a_warp_by_mask": (half_a_warp_waits_for_itself, "int32", set()),
+    "the_rest_of_a_warp": (a_warp_waits_for_those_that_are_left, "int32", set()),
+    "a_chain_stops": (a_chain_stops_where_its_first_half_is_false, "int32", set()),
 }
 
 
@@ -266,6 +326,18 @@ def each_block_clears_its_own_total(a):
         a[cuda.blockIdx.x] = 0
     cuda.syncthreads()
     cuda.atomic.add(a, cuda.blockIdx.x, 1)
+
+
+def test_a_read_by_another_block_is_not_forgotten_when_this_one_reads_again_after_a_barrier():
+    @cuda.jit
+    def last_block_looks_twice(a, out):
+        out[cuda.grid(1)] = a[0]
+        cuda.syncthreads()
+        if cuda.grid(1) == 63:
+            a[0] = a[0] + 1
+
+    p = profile(last_block_looks_twice)[2, 32](np.zeros(1, np.int32), np.zeros(64, np.int32))
+    assert {hazard.kind for hazard in p.hazards} == {"race"}
 
 
 def test_a_write_races_with_the_atomics_of_blocks_that_no_barrier_holds_back():

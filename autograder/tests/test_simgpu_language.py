@@ -212,6 +212,21 @@ def integer_division_modulo_and_wraparound(out):
     out[7] = -np.int8(-128)
 
 
+_LEAST = np.iinfo(np.int64).min
+
+
+@gives(
+    zeros(6),
+    np.array([1, -1, -1, 2, 0, 3]),
+    np.array([-1, -1, -2, -3, -1, 2]),
+    expected=[1, -1, 1, 0, _LEAST, 9],
+    block=6,
+)
+def negative_powers_of_integers(out, base, exponent):
+    i = cuda.grid(1)
+    out[i] = base[i] ** exponent[i]
+
+
 @gives(np.zeros(4, np.uint8), np.array([-1, 256, 300, 2**40 + 3]), expected=[255, 0, 44, 3], block=4)
 def casts_on_store(out, values):
     out[cuda.grid(1)] = values[cuda.grid(1)]
@@ -511,6 +526,19 @@ def vector_types(out):
     out[0] = v.x + v.y
     out[1] = v.z + v.w + 2
     out[2] = np.float32(v.w)
+
+
+@gives(zeros(32, np.float32), expected=[*range(4, 20), *[np.nan] * 4, *[0] * 12], block=32)
+def a_shuffle_from_a_lane_that_has_left_gives_no_number(out):
+    t = cuda.threadIdx.x
+    if t < 20:
+        out[t] = cuda.shfl_down_sync(0xFFFFF, np.float32(t), 4)
+
+
+@gives(zeros(32), expected=[1, *range(31)], block=32)
+def a_shuffle_looks_at_the_last_five_bits_of_its_distance(out):
+    t = cuda.threadIdx.x
+    out[t] = cuda.shfl_up_sync(0xFFFFFFFF, t, 33) + (t == 0)
 
 
 @pytest.mark.parametrize("name, kernel, grid, block, arguments, output, expected", TABLE, ids=[t[0] for t in TABLE])
