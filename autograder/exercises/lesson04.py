@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_array, judge_tuple, not_yet, right
+from autograder.exercises.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
 
 RULES = ("out_of_bounds", "negative_index", "race", "uninitialised_read", "divergent_barrier", "endless")
 BLOCKS, THREADS, LANES = 8, 256, 32
@@ -32,6 +32,7 @@ def in_which_warp(answer: Any) -> Reply:
             (1, 11, 3, 32): "80 threads, and 2 * 32 of them are in the first two warps.",
             (1, 43, 3, 16): "43 is its number in the block. Lanes count from 0 anew in each warp.",
         },
+        hint="First the thread's number in the block, x + 20 * y. The 80 numbers are then cut after every 32.",
     )
 
 
@@ -50,6 +51,7 @@ def how_many_diverge(answer: Any) -> Reply:
             (4, 0, 2, 0): "50 lies within one warp: threads 32 to 63. The warp of 0 to 31 agrees.",
             (2, 0, 1, 0): "At t % 2 == 0, is there a warp whose 32 lanes agree?",
         },
+        hint="Warp 0 has t = 0 to 31, warp 1 has 32 to 63, and so on. Count the warps in which some say yes and some no.",
     )
 
 
@@ -67,6 +69,7 @@ def picture_in_rows(answer: Any) -> Reply:
             (62, 160): "62 is right. ceil(76 / 32) * ceil(62 / 8) blocks, 8 warps in each.",
             (8, 192): "192 is right. Each block at the right edge has 8 warps.",
         },
+        hint="A warp is one row of 32 threads now. How many blocks cover 76 columns, how many 62 rows?",
     )
 
 
@@ -84,11 +87,15 @@ def slowest_lane(answer: Any) -> Reply:
             (31, 16.5): "Lane 31 makes 31 + 1 rounds.",
             (31, 15.5): "Lane k makes k + 1 rounds, so lane 0 makes one.",
         },
+        hint="The warp goes on until its longest lane is done. All lanes' rounds, shared out over those of the warp?",
     )
 
 
 def first_threads_add(kernel: Any) -> Reply:
     """Change the reduction so that whole warps have work or none, and neighbours read neighbours."""
+    waiting = no_kernel(kernel)
+    if waiting:
+        return waiting
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     values = np.random.default_rng(4).random(BLOCKS * THREADS, dtype=np.float32)
@@ -114,6 +121,9 @@ def first_threads_add(kernel: Any) -> Reply:
 
 def largest_of_warp(kernel: Any) -> Reply:
     """Each warp finds its largest value with shuffles, and lane 0 stores it: no shared memory, no barrier."""
+    waiting = no_kernel(kernel)
+    if waiting:
+        return waiting
     from autograder import profile
 
     values = np.random.default_rng(6).random(THREADS, dtype=np.float32) - np.float32(2)  # all below zero
@@ -129,10 +139,22 @@ def largest_of_warp(kernel: Any) -> Reply:
         )
     warps = values.reshape(-1, LANES)
     if np.array_equal(best, warps[:, 0]):
+        if c.shuffles:
+            return not_yet(
+                "Lane 0 still has what it began with: no value of another lane reaches it. "
+                "shfl_down_sync hands values down to it, and what it returns must be kept."
+            )
         return Reply("your turn", "Each warp stores what its lane 0 began with. Let the lanes compare, five times.")
     if np.allclose(best, warps.sum(axis=1), rtol=1e-4):
         return not_yet("These are the sums. Keep the larger of the two values instead of adding them.")
     if np.array_equal(best, np.maximum(warps.max(axis=1), 0)):
         return not_yet("All values are below zero here, and the kernel says 0. Begin with the lane's own value.")
+    if np.array_equal(best, warps.min(axis=1)):
+        return not_yet("These are the smallest values.")
+    if np.array_equal(best, warps.max(axis=1)) and not c.shuffles:
+        return not_yet(
+            f"The values are right, with {c.global_load_requests // c.warps} loads for each warp. One is enough: "
+            "each lane has a value in a register. Let them hand these on, in five shuffles."
+        )
     praise = f"Shuffles of each warp: {c.shuffles // c.warps}, and no barrier. Products and minima go the same way."
     return judge_array(best, warps.max(axis=1), praise, "best")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_tuple, not_yet, right
+from autograder.exercises.replies import Reply, judge_tuple, no_kernel, not_yet, right
 
 RULES = (
     "out_of_bounds",
@@ -37,6 +37,7 @@ def two_additions_each(answer: Any) -> Reply:
             (3, 4): "One can be lost in each round, and more: let one thread sleep between its read and its write.",
             (4, 4): "That is what atomics would give. Without them a write can undo what others added meanwhile.",
         },
+        hint="Write the four reads and four writes in an order of your own. A thread may sleep between the two for long.",
     )
 
 
@@ -62,11 +63,15 @@ def cost_of_a_request(answer: Any) -> Reply:
             (3, 1, 16): "Bin 200 is 195 bins away from bin 5, and a sector holds 8.",
             (32, 2, 24): "Lanes that add to the same bin use the same address.",
         },
+        hint="Draw it as in the picture: a queue for each bin, a line below bins of one sector (8 bins), its longest queue.",
     )
 
 
 def private_digits(kernel: Any) -> Reply:
     """Put clearing and both barriers into a kernel that counts last digits, in blocks of 64 threads."""
+    waiting = no_kernel(kernel)
+    if waiting:
+        return waiting
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     numbers = np.random.default_rng(10).integers(0, 1000, 4 * 64).astype(np.int32)
@@ -104,11 +109,15 @@ def coarse_launch(answer: Any) -> Reply:
                 67_584,
             ): "The second is right. You worked out the items of a block's share: how many threads take them?",
         },
+        hint="How many threads are there in all, to share 2^20 items? And what does each block add when it merges?",
     )
 
 
 def runs_kept(kernel: Any) -> Reply:
     """Finish the kernel that counts runs: what it holds at the end of its walk is not added yet."""
+    waiting = no_kernel(kernel)
+    if waiting:
+        return waiting
     from autograder import profile
 
     rng = np.random.default_rng(11)
@@ -132,7 +141,9 @@ def runs_kept(kernel: Any) -> Reply:
                 return not_yet(f"{name}: all were counted, but not all in their own bin.")
             if last and name.startswith("8,192"):
                 return Reply("your turn", f"{words} Each thread still holds its last run: add it.")
-            return not_yet(words)
+            if bins.sum() > items.size:
+                return not_yet(f"{words} Something is added more than once: a run, once it has been added, is over.")
+            return not_yet(f"{words} When a run ends, what is added must be its length, to its own bin.")
         if name.startswith("8,192") and updates >= items.size // 32:
             return not_yet("The counts are right, but this kernel updates as often as it has items.")
     return right("A run that is open at the end counts as well, and threads without an item add nothing.")
@@ -155,5 +166,7 @@ def bins_that_fit(answer: Any) -> Reply:
             (12_288, 5.33): "The bins are right. A third of a pass reads all items as well.",
             (49_152, 2): "An int32 has 4 bytes.",
             (12_000, 6): "A KiB has 1,024 bytes.",
+            (12, 5_462): "48 KiB are 48 x 1,024 bytes.",
         },
+        hint="48 KiB are 48 x 1,024 bytes, an int32 takes 4 of them, and a pass that is not full is a pass.",
     )

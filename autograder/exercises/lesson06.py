@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_number, judge_tuple, not_yet, right
+from autograder.exercises.replies import Reply, judge_number, judge_tuple, no_kernel, not_yet, right, unanswered
 
 RULES = ("out_of_bounds", "negative_index", "race", "uninitialised_read", "endless")
 EULER = 0.5772156649  # Euler's constant: 1 + 1/2 + ... + 1/n is about ln n + EULER
@@ -26,6 +26,7 @@ def ranks_by_hand(answer: Any) -> Reply:
             (7, 6, 5, 4): "These are the ranks in the order of the list. Asked are nodes 0, 1, 2 and 3.",
             (3, 6, 1, 7): "These are the successors themselves.",
         },
+        hint="Find the node that points to itself: its rank is 0. Who points to it has rank 1, and so on.",
     )
 
 
@@ -44,11 +45,15 @@ def rounds_needed(answer: Any) -> Reply:
             math.log(999_999): "A node points twice as far in each round: that is a logarithm to the base of 2.",
             math.log2(999_999): "Yes, and there are only whole rounds: round up.",
         },
+        hint="How many links ahead does a node point after 1, 2, 3 rounds, and after r?",
     )
 
 
 def double_buffers(kernel: Any) -> Reply:
     """A round of pointer jumping that reads the old arrays and writes the new ones, for lists of any length."""
+    waiting = no_kernel(kernel)
+    if waiting:
+        return waiting
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     for n in (100, 700, 2, 1):
@@ -105,6 +110,7 @@ def add_up(answer: Any) -> Reply:
             (0, 5, 8, 7): "These count from the head. Begin at the tail, whose rank is 0.",
             (5, 3, 4, 2): "These are the lengths. The rank of a splitter is all that lies between it and the tail.",
         },
+        hint="Begin at the end: the tail has rank 0, and the third splitter is 4 links before it.",
     )
 
 
@@ -124,12 +130,15 @@ def longest_walk(answer: Any) -> Reply:
             64 * (math.log(2**24) + EULER): "Not all nodes begin a walk: how many walks are there?",
             24 * (math.log(2**24 / 24) + EULER): "That is for N / log2 N splitters. Here they are N / 64.",
         },
+        hint="1 / p is 64 here. How many walks are there, and what is 1 / p x (ln s + 0.58)?",
         tolerance=0.01,
     )
 
 
 def ruinous_order(order_for: Callable[[int, int], Any]) -> Reply:
     """A function of n and `every` that gives an order of the nodes in which splitters at regular places fail."""
+    if unanswered(order_for):
+        return Reply("your turn", "Write the function in this cell and run it again.")
     if not callable(order_for):
         return not_yet("This takes the function itself, without calling it.")
     for n, every in ((1024, 64), (600, 10)):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.replies import Reply, judge_number, not_yet, right
+from autograder.exercises.replies import Reply, judge_number, no_kernel, not_yet, right
 
 KEPLER_BYTES_A_THREAD = 1024 * (15 * (256 + 64 + 48) + 1536) / 30_720
 LIST_RANKING_MS = 20.7  # whole blocks give 21.2, fractions of blocks 20.2
@@ -26,8 +26,10 @@ def on_chip_bytes(answer: Any) -> Reply:
             63.5: "That is the article's sum: 368 kB of one multiprocessor, for the threads of fifteen.",
             184.0: "Those are the multiprocessors alone; L2 is on the chip, too.",
             179.7: "Those are the multiprocessors alone; L2 is on the chip, too.",
+            0.2352: "Those are kilobytes.",
             3528.0: "15 multiprocessors have 15 times the threads of one: 30,720, not 2,048.",
         },
+        hint="Add up 15 times what each multiprocessor has, and L2 once; then divide by the threads of all 15.",
         tolerance=0.03,  # kilobytes of 1,000 or 1,024
     )
 
@@ -45,8 +47,12 @@ def list_ranking_ms(answer: Any) -> Reply:
             165.6: "The eight cores of a multiprocessor are missing in the denominator.",
             662.4: "The denominator D x N_C is missing: 4 x 8 threads are under way at once.",
             5.2: "A thread walks 4 log2 N nodes, not log2 N.",
+            0.0207: "Those are seconds.",
+            20_700.0: "Those are microseconds.",
+            7.0: "Each node takes 1,500 cycles: three accesses of 500.",
             621.0: "N_B counts the blocks of one multiprocessor, not all of them.",
         },
+        hint="N_B is the blocks of one multiprocessor, N_w = 16, N_t = 32, D = 4, N_C = 8; a ms has 1.296 million cycles.",
         tolerance=0.04,
     )
 
@@ -61,6 +67,7 @@ def most_apart(answer: Any) -> Reply:
             1.0: "That is the least: when one of the two is zero. What is the most?",
             0.5: "The other way round: SUM over MAX.",
         },
+        hint="Let MAX be 1, which is the larger of the two. How much can the other one add to it?",
     )
 
 
@@ -76,12 +83,16 @@ def at_one_address(answer: Any) -> Reply:
             2**26 * 1.36 / 1e6: "1.36 additions a nanosecond: divide by it.",
             ATOMICS_MS / 32: "Not even a warp's 32 additions to one address go together here.",
         },
+        hint="2^26 additions, one after the other, 1.36 in each nanosecond; a millisecond has a million of these.",
         tolerance=0.02,
     )
 
 
 def twice_as_fast(kernel: Any) -> Reply:
     """Change the product until the model predicts half the time for it, in blocks of (16, 16)."""
+    waiting = no_kernel(kernel)
+    if waiting:
+        return waiting
     from autograder.perfmodel.measurements.predicting import by_case
     from autograder.perfmodel.prediction import duration
     from autograder.profiling import profile

@@ -53,6 +53,12 @@ def test_the_right_answer_is_praised_and_an_empty_cell_is_an_invitation(exercise
         (lesson04.slowest_lane, (528, 16.5), "together"),
         (lesson04.slowest_lane, (32, 32), "Only in the first"),
         (lesson04.slowest_lane, 32, "takes 2 numbers"),
+        (lesson04.in_which_warp, (5, 5, 5, 5), "x + 20 * y"),
+        (lesson04.how_many_diverge, (3, 3, 3, 3), "some say yes and some no"),
+        (lesson04.picture_in_rows, (7, 7), "cover 76 columns"),
+        (lesson04.slowest_lane, (7, 7), "its longest lane"),
+        (lesson04.first_threads_add, "block_sums", "takes a kernel"),
+        (lesson04.largest_of_warp, 7, "takes a kernel"),
     ],
 )
 def test_a_wrong_answer_gets_words_that_help(exercise, answer, words: str) -> None:
@@ -132,10 +138,11 @@ def kernel(values, best):
         ("values[i]", 16, "max(largest, other)", "your turn", "lane 0 began with"),
         ("values[i]", 0, "largest + other", "not yet", "the sums"),
         ("max(values[i], np.float32(0))", 0, "max(largest, other)", "not yet", "below zero"),
-        ("values[i]", 0, "min(largest, other)", "not yet", "best[0]"),
+        ("values[i]", 0, "min(largest, other)", "not yet", "the smallest"),
+        ("values[i]", 0, "largest", "not yet", "no value of another lane reaches it"),
         ("values[i]", 1, "max(largest, other)", "not yet", "best["),
     ],
-    ids=["largest", "untouched", "sum", "from zero", "smallest", "four shuffles"],
+    ids=["largest", "untouched", "sum", "from zero", "smallest", "thrown away", "four shuffles"],
 )
 def test_the_largest_of_a_warp_is_judged(first: str, last: int, join: str, outcome: str, words: str) -> None:
     reply = lesson04.largest_of_warp(kernel_of(LARGEST.format(first=first, last=last, join=join)))
@@ -145,6 +152,24 @@ def test_the_largest_of_a_warp_is_judged(first: str, last: int, join: str, outco
 def test_the_largest_of_a_warp_needs_no_shared_memory() -> None:
     source = LARGEST.format(first="values[i]", last=0, join="max(largest, other)") + "    cuda.syncthreads()\n"
     assert "neither shared memory nor a barrier" in lesson04.largest_of_warp(kernel_of(source)).words
+
+
+def test_the_largest_of_a_warp_is_to_go_from_lane_to_lane() -> None:
+    """Each lane loads all 32 values: the same results, 32 times the loads, and no shuffle."""
+    source = """
+def kernel(values, best):
+    i = cuda.grid(1)
+    largest = values[i // 32 * 32]
+    for lane in range(1, 32):
+        largest = max(largest, values[i // 32 * 32 + lane])
+    if cuda.laneid == 0:
+        best[i // 32] = largest
+"""
+    reply = lesson04.largest_of_warp(kernel_of(source))
+    assert (reply.outcome, "32 loads for each warp" in reply.words) == ("not yet", True), reply.words
+    upwards = LARGEST.replace("shfl_down_sync", "shfl_up_sync")
+    reply = lesson04.largest_of_warp(kernel_of(upwards.format(first="values[i]", last=0, join="max(largest, other)")))
+    assert "shfl_down_sync" in reply.words
 
 
 def prose() -> str:

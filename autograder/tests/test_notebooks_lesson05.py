@@ -50,6 +50,12 @@ def test_the_right_answer_is_praised_and_an_empty_cell_invites(exercise, answer)
         (lesson05.bins_that_fit, (12_288, 5), "where do the others go"),
         (lesson05.bins_that_fit, (12_288, 65_536 / 12_288), "A third of a pass"),
         (lesson05.bins_that_fit, (49_152, 2), "4 bytes"),
+        (lesson05.two_additions_each, (3, 3), "in an order of your own"),
+        (lesson05.cost_of_a_request, (1, 1, 1), "Draw it"),
+        (lesson05.coarse_launch, (1, 2), "How many threads"),
+        (lesson05.bins_that_fit, (1, 2), "48 x 1,024"),
+        (lesson05.private_digits, "last_digits", "takes a kernel"),
+        (lesson05.runs_kept, 7, "takes a kernel"),
     ],
 )
 def test_another_answer_gets_words_that_help(exercise, answer, words: str) -> None:
@@ -131,9 +137,14 @@ def kernel(items, bins):
         (RUNS.format(last="cuda.atomic.add(own, current, 1)"), "not yet", "7,424 of 8,192"),
         (RUNS.format(last="own[current] += held"), "not yet", "Race on `own["),
         (RUNS.format(last="cuda.atomic.add(own, item, held)"), "not yet", "fewer items than threads"),
+        (
+            RUNS.format(last="").replace("i += c", "cuda.atomic.add(own, current, held); i += c"),
+            "not yet",
+            "more than once",
+        ),
         (ONE_BY_ONE, "not yet", "as often as it has items"),
     ],
-    ids=["as given", "guarded", "unguarded", "one for the run", "not atomic", "the last item", "no runs"],
+    ids=["as given", "guarded", "unguarded", "one for the run", "not atomic", "the last item", "each time", "no runs"],
 )
 def test_runs_are_judged_by_their_counts_and_by_how_often_they_update(source: str, outcome: str, words: str) -> None:
     reply = lesson05.runs_kept(kernel_of(source))

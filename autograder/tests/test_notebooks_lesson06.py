@@ -60,6 +60,11 @@ def test_the_right_answer_is_praised(exercise, answer) -> None:
         (lesson06.longest_walk, 1102, "how many walks"),
         (lesson06.longest_walk, 337, "log2 N splitters"),
         (lesson06.ruinous_order, np.arange(10), "the function itself"),
+        (lesson06.ranks_by_hand, (1, 1, 1, 1), "points to itself"),
+        (lesson06.rounds_needed, 3, "after 1, 2, 3 rounds"),
+        (lesson06.add_up, (1, 1, 1, 1), "the tail has rank 0"),
+        (lesson06.longest_walk, 3, "How many walks"),
+        (lesson06.double_buffers, "jump", "takes a kernel"),
     ],
 )
 def test_another_answer_gets_words_that_help(exercise, answer, words: str) -> None:
@@ -69,10 +74,18 @@ def test_another_answer_gets_words_that_help(exercise, answer, words: str) -> No
 
 
 @pytest.mark.parametrize(
-    "exercise", [lesson06.ranks_by_hand, lesson06.rounds_needed, lesson06.add_up, lesson06.longest_walk]
+    "exercise",
+    [
+        lesson06.ranks_by_hand,
+        lesson06.rounds_needed,
+        lesson06.add_up,
+        lesson06.longest_walk,
+        lesson06.double_buffers,
+        lesson06.ruinous_order,
+    ],
 )
 def test_an_empty_cell_is_an_invitation(exercise) -> None:
-    assert exercise(...).outcome == "your turn"
+    assert exercise(...).outcome == exercise(None).outcome == "your turn"
 
 
 @pytest.mark.parametrize(
