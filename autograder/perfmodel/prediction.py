@@ -17,6 +17,7 @@ from autograder.simgpu.counters import Counters
 SECTOR_BYTES = 32
 WARP = 32
 ASSUMED_REGISTERS = 32
+UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
 ADVICE = {
@@ -115,6 +116,8 @@ def estimate(
         assumptions.append(f"work scaled up from {counters.simulated_blocks} of {counters.blocks} blocks")
     traffic = Traffic.of(counters, specification, array_bytes)
     assumptions.append(traffic.assumption)
+    if (slower := slowest_warp(counters)) >= UNEVEN:
+        assumptions.append(f"warps alike: the slowest executes {slower:.1f} times the average, and the clock waits for it")
     breakdown = _multiprocessor_times(counters, specification)
     breakdown |= _memory_times(counters, specification, traffic)
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
@@ -210,10 +213,11 @@ def _memory_times(counters: Counters, specification: Specification, traffic: Tra
 
 
 def _atomics_ns(counters: Counters, specification: Specification) -> float:
-    """Few distinct sectors lie in few slices of L2, which then work alone."""
+    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector is served at the rate of one."""
     spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_store_sectors
     least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
-    return counters.global_atomic_sectors / min(most, max(least, spread)) / specification.cycles_per_ns
+    all_of_them = counters.global_atomic_sectors / min(most, max(least, spread))
+    return max(all_of_them, counters.hottest_atomic_sectors / least) / specification.cycles_per_ns
 
 
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
@@ -243,6 +247,13 @@ def _loads_in_flight(counters: Counters) -> float:
         + counters.barriers
     )
     return min(MOST_LOADS_IN_FLIGHT, max(1.0, counters.global_load_requests / max(1, fences)))
+
+
+def slowest_warp(counters: Counters) -> float:
+    """How many times the average warp's instructions the slowest one executes; 1.0 where nobody counted."""
+    if not counters.slowest_warp_instructions:
+        return 1.0
+    return counters.slowest_warp_instructions / max(1, counters.launches) * counters.warps / counters.warp_instructions
 
 
 def _overhead_ns(counters: Counters, specification: Specification) -> float:

@@ -93,7 +93,7 @@ def test_a_lab_s_variants_rank_as_measured_and_no_verdict_differs(lab: str, chec
     correlation = verdicts.rank_correlation(verdicts.distinct(found))
     # the target is 0.9; a check that misses it is listed with its value and the resource that is wrong
     falls_short = README.split("## What falls short")[1]
-    assert correlation >= 0.9 or f"{lab}, {check}, {correlation:.2f}" in falls_short
+    assert correlation > 0.9 - 1e-9 or f"{lab}, {check}, {correlation:.2f}" in falls_short
 
 
 @pytest.mark.parametrize(("lab", "check"), SPEED_CHECKS)
@@ -123,17 +123,21 @@ def test_a_lab_s_thresholds_are_those_its_counts_were_taken_for_and_its_counts_a
     [([1, 2, 3], [10, 20, 30], 1.0), ([1, 2, 3], [3, 2, 1], -1.0), ([1, 2, 3, 4], [1, 3, 2, 4], 0.8)],
 )
 def test_rank_correlation_is_spearman_s(measured: list[float], predicted: list[float], correlation: float) -> None:
-    found = [verdicts.Verdict("", one, other, 2.0) for one, other in zip(measured, predicted, strict=True)]
+    found = [variant(one, other) for one, other in zip(measured, predicted, strict=True)]
     assert verdicts.rank_correlation(found) == pytest.approx(correlation)
+
+
+def variant(measured: float, predicted: float) -> verdicts.Verdict:
+    return verdicts.Verdict("", measured, predicted, 2.0, measured_ns=1e6 / measured)
 
 
 def test_answers_with_the_same_work_are_one_variant_timed_several_times() -> None:
     pairs = ((1.0, 1.0), (2.9, 3.0), (3.1, 3.01), (3.0, 3.005), (4.0, 4.0))
-    found = verdicts.distinct([verdicts.Verdict("", *pair, 2.0) for pair in pairs])
+    found = verdicts.distinct([variant(*pair) for pair in pairs])
     assert [(each.measured, each.predicted) for each in found] == [(1.0, 1.0), (3.0, 3.0), (4.0, 4.0)]
 
 
-def test_ratios_that_nobody_could_tell_apart_share_a_rank() -> None:
-    found = [verdicts.Verdict("", *pair, 2.0) for pair in ((1.0, 1.0), (2.00, 2.02), (2.02, 2.00), (3.0, 3.0))]
+def test_times_that_nobody_could_tell_apart_share_a_rank() -> None:
+    found = [variant(*pair) for pair in ((1.0, 1.0), (2.00, 2.02), (2.02, 2.00), (3.0, 3.0))]
     assert verdicts.rank_correlation(found) == pytest.approx(1)
     assert verdicts.rank_correlation(found, 0) < 1

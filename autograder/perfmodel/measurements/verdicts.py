@@ -23,7 +23,7 @@ from autograder.simgpu.counters import Counters
 SOLUTIONS = Path(__file__).resolve().parents[3] / "solutions"
 SAME_WORK = 0.005  # predicted ratios closer than this come from the same work: what the answers differ in is not timed
 APART = 1.1
-SAME = 0.03  # measured ratios closer than this are one rank: turns of the same kernel differ by as much
+SAME = 0.03  # times closer than this are one rank: turns of the same kernel differ by as much
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Verdict:
     threshold: float
     stopped_before: bool = False  # grading stops at an earlier check: compared all the same, but no verdict on speed
     host_requests: bool = False  # host code copies or waits between launches, which an estimate of launches knows nothing of
+    measured_ns: float = 0.0  # its own time, which it is ranked by: a ratio varies with the baseline's time as well
 
     @property
     def agrees(self) -> bool:
@@ -66,7 +67,8 @@ def verdicts(lab: str, check: str) -> list[Verdict]:
             ratio = baseline / predicted_ns(launches) if launches else 0.0
             earlier = set(form["verdicts"].get(name, {}).get("failed", ())) - {check}
             host = any(each.get("host_requests") for each in launches)
-            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier), host))
+            own = 1e6 * row["milliseconds"]
+            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier), host, own))
     return sorted(found, key=lambda each: (-each.measured, each.name))
 
 
@@ -109,14 +111,20 @@ def distinct(found: Sequence[Verdict]) -> list[Verdict]:
             groups[-1].append(each)
         else:
             groups.append([each])
-    medians = [(float(np.median([each.measured for each in group])), group[0]) for group in groups]
-    return [replace(first, measured=median) for median, first in medians]
+    return [
+        replace(
+            group[0],
+            measured=float(np.median([each.measured for each in group])),
+            measured_ns=float(np.median([each.measured_ns for each in group])),
+        )
+        for group in groups
+    ]
 
 
 def rank_correlation(found: Sequence[Verdict], same: float = SAME) -> float:
     """Spearman's, variants within `same` of each other sharing a rank (0: only exact ties do)."""
-    pair = [_ranks([getattr(each, name) for each in found], same) for name in ("measured", "predicted")]
-    return float(np.corrcoef(*pair)[0, 1])
+    measured = _ranks([1 / each.measured_ns for each in found], same)
+    return float(np.corrcoef(measured, _ranks([each.predicted for each in found], same))[0, 1])
 
 
 def _ranks(values: Sequence[float], same: float) -> np.ndarray:
@@ -140,7 +148,7 @@ def _sentence(lab: str, check: str) -> str:
     differing = [each.name for each in found if not each.agrees]
     verdict = "no verdict differs" if not differing else f"verdicts that differ: {', '.join(differing)}"
     own = distinct(found)
-    pairs = [(one, other) for one in own for other in own if one.measured > APART * other.measured]
+    pairs = [(one, other) for one in own for other in own if APART * one.measured_ns < other.measured_ns]
     right = sum(one.predicted > other.predicted for one, other in pairs)
     name = lab if len(speed_checks(lab)) == 1 else f"{lab}, {check}"
     return (
