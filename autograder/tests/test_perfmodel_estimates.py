@@ -206,6 +206,28 @@ def test_atomics_that_spread_out_go_faster_up_to_a_limit() -> None:
     assert times[0] > times[1] > times[2] > times[3] == times[4]
 
 
+def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
+    counters = work(global_atomic_requests=MILLION, global_atomic_sectors=8 * MILLION, unique_store_sectors=10**6)
+    even, skewed, alone = (
+        estimate(each, H200, threads_per_block=256).breakdown["atomics"]
+        for each in (
+            counters,
+            replace(counters, hottest_atomic_sectors=4 * MILLION),
+            replace(counters, global_atomic_sectors=4 * MILLION, unique_store_sectors=1),
+        )
+    )
+    assert even < skewed == pytest.approx(alone)
+
+
+def test_an_estimate_says_when_its_warps_are_not_alike() -> None:
+    def said(slowest: int) -> list[str]:
+        counters = replace(work(warp_instructions=132 * 64 * 8 * 100), slowest_warp_instructions=slowest)
+        return [each for each in estimate(counters, H200, threads_per_block=256).assumptions if "warps alike" in each]
+
+    assert said(0) == said(150) == []
+    assert "3.5 times the average" in said(350)[0]
+
+
 def test_few_blocks_leave_multiprocessors_idle() -> None:
     one = Counters(launches=1, blocks=66, warps=66 * 8, threads=66 * 256, warp_instructions=66 * 10**6)
     same_work_spread = replace(one, blocks=132, warps=132 * 8)
