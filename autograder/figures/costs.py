@@ -92,7 +92,7 @@ def warp_walk(lengths: Sequence[int], unit: str = "nodes") -> list[Figure]:
 def _warp_walk(lengths: Sequence[int], unit: str, step: int) -> Figure:
     canvas = Canvas()
     longest, total = max(lengths), sum(lengths)
-    pitch, bottom, tall = (WIDTH - 2 * _LEFT) / len(lengths), 400.0, 330.0
+    pitch, bottom, tall = (WIDTH - 2 * _LEFT) / len(lengths), 460.0, 386.0
     for lane, length in enumerate(lengths):
         x, height = _LEFT + lane * pitch, tall * length / longest
         if step:
@@ -101,7 +101,12 @@ def _warp_walk(lengths: Sequence[int], unit: str, step: int) -> Figure:
         canvas.rectangle(x + 3, bottom - height, pitch - 6, height, fill, INK, 0.8)
         if lane % 4 == 0:
             canvas.text(x + pitch / 2, bottom + 26, f"{lane}", size=LEAST, anchor="middle")
-    canvas.text(_LEFT, bottom + 56, "lane", size=LEAST, fill=QUIET)
+    canvas.text(_LEFT, bottom + 58, "lane", size=LEAST, fill=QUIET)
+    if step:
+        entries = ((150, GREEN, "at work"), (290, VERMILLION, "the slowest lane"), (520, IDLE, "waits for it"))
+        for x, fill, words in entries:
+            canvas.rectangle(_LEFT + x, bottom + 40, 22, 22, fill, LINE)
+            canvas.text(_LEFT + x + 32, bottom + 58, words, size=LEAST)
     said = f"{plural(len(lengths), 'lane')}: {total / len(lengths):.1f} {unit} on average, {longest:,} the most"
     if step:
         said = f"the warp takes {longest:,} rounds; {total / longest:.1f} of {len(lengths)} lanes at work on average"

@@ -143,6 +143,15 @@ def test_a_row_of_arrivals_is_drawn_as_it_was_recorded() -> None:
     assert "in 1 of 2 rows the warps came in the order of their numbers" in figure.alt
 
 
+def test_the_walk_of_a_warp_fills_its_picture_and_says_what_its_colours_mean() -> None:
+    before, after = BUILDS["warp_walk"][0]
+    for frame in (before, after):
+        height = float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', frame.svg)[1])
+        lowest = max(float(y) for y in re.findall(r'<text[^>]* y="([\d.]+)"', frame.svg))
+        assert height - 40 < lowest < height - 10
+    assert "at work | the slowest lane | waits for it" in said(after)
+
+
 def test_a_picture_at_another_width_is_the_same_picture() -> None:
     wide = BUILDS["warp_walk"][0][0]
     narrow = wide.at_width(584)
