@@ -87,6 +87,8 @@ class Addressing:
 
     def locate(self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int) -> Place:
         """Checks indices against the shape and turns them into element offsets; what is outside is reported."""
+        if self.interpreter.has_raised:
+            mask = mask.without(self.interpreter.exited)
         if view.lengths is not None:
             indices, mask = self._within_lengths(view, indices, mask, node, kind)
         base, axes, vectors, shifts = 0, [], [], []
@@ -147,7 +149,7 @@ class Addressing:
         linear, inside = self._offsets(view, indices, mask, node, kind)
         if isinstance(view.offset, np.ndarray):
             linear += view.offset
-        if inside is not mask:
+        if inside is not mask or not mask.active:
             linear[~inside.lanes] = 0
             return Place(linear, inside)
         seen = self._seen.get(node)

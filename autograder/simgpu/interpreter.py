@@ -65,6 +65,7 @@ class Interpreter(Expressions, Barriers):
         warps, blocks = batch.warps, len(batch.blocks)
         self.order = Order(start, launch.grid_sync, np.full(blocks, start, np.int32), np.full(warps, start, np.int32))
         self.exited = np.zeros(batch.size, np.bool_)
+        self.has_raised = False  # whether any lane has left by an exception, maybe out of a device function
         self.diverged = np.zeros(warps, np.bool_)
         self.shared: dict[ast.AST, View] = {}
         self.local: dict[ast.AST, View] = {}
@@ -140,6 +141,8 @@ class Interpreter(Expressions, Barriers):
 
     def do_body(self, body: list[ast.stmt], mask: Mask | None) -> Mask | None:
         for statement in body:
+            if mask is not None and self.has_raised:
+                mask = self.left_of(mask)
             if mask is None:
                 break
             self.spend(STATEMENT_COST, statement)
@@ -147,7 +150,12 @@ class Interpreter(Expressions, Barriers):
             if method is None:
                 raise self.fault(statement, f"A kernel cannot contain `{type(statement).__name__.lower()}` statements.")
             mask = method(statement, mask)
-        return mask
+        return self.left_of(mask) if mask is not None and self.has_raised else mask
+
+    def left_of(self, mask: Mask) -> Mask | None:
+        """The lanes of `mask` that no exception has ended."""
+        left = mask.without(self.exited)
+        return left if left.active else None
 
     # -- assignment -----------------------------------------------------------------------------------------------
 
@@ -276,7 +284,7 @@ class Interpreter(Expressions, Barriers):
             self.count_instruction(node, running)
             if not is_cheap:
                 self.count_round(node, running)
-            self.assign(node.target, value, running)
+            self.assign(node.target, self.fetched(value, running, node.iter), running)
             running = self.one_round(node.body, running, broken)
             if running is None:
                 break
@@ -294,9 +302,9 @@ class Interpreter(Expressions, Barriers):
         if after is running:
             return running
         gone = broken[gone_before[0] :] + self.frame.returned[gone_before[1] :]
-        if not gone:
+        if not gone and not self.has_raised:
             return running
-        lanes = running.lanes.copy()
+        lanes = running.lanes & ~self.exited if self.has_raised else running.lanes.copy()
         for mask in gone:
             lanes &= ~mask.lanes
         left = running.only(lanes)
@@ -361,6 +369,7 @@ class Interpreter(Expressions, Barriers):
         )  # fmt: skip
         self.frame.returned.append(mask)
         self.exited |= mask.lanes
+        self.has_raised = True
 
     def note_exception(self, node: ast.AST, lanes: Mask, kind: type[Exception], values: tuple) -> None:
         """Keeps the first exception of a launch, with the first thread that raised it."""

@@ -24,11 +24,19 @@ class Range:
     bounds: tuple
 
 
+@dataclass(frozen=True)
+class Item:
+    """An element or a row of an array that a loop goes over, before its round has come."""
+
+    view: View
+    index: int
+
+
 class Iteration:
     """The loops' share of expressions; part of `Interpreter`."""
 
     def iterate(self: Interpreter, node: ast.For, mask: Mask) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """The loop variable round by round, with the lanes that have a round left (None: all of them)."""
+        """What the loop variable is, round by round, before it is `fetched`; and who has a round left (None: all)."""
         if isinstance(node.iter, ast.Call):
             target = self.evaluate(node.iter.func, mask)
             if isinstance(target, Reference) and target.path == "builtins.range":
@@ -36,8 +44,7 @@ class Iteration:
                 yield from self.rounds(node, bounds, mask)
                 return
             if isinstance(target, Reference) and target.path in ("builtins.enumerate", "builtins.zip"):
-                for each in self.sequence(node, node.iter, mask):
-                    yield _fetched(each), None
+                yield from ((each, None) for each in self.sequence(node, node.iter, mask))
                 return
         kept = self.evaluate(node.iter, mask)
         if isinstance(kept, Range):
@@ -45,15 +52,21 @@ class Iteration:
             return
         if isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):
-                here = self.lanes_within(kept, (index,), mask)
-                load = self.memory.load if kept.ndim == 1 else self.part_of
-                yield load(kept, (np.int64(index),), here, node.iter), here.lanes
+                yield Item(kept, index), self.lanes_within(kept, (index,), mask).lanes
             return
-        for each in self.items(node, kept, mask):
-            yield (each() if callable(each) else each), None
+        yield from ((each, None) for each in self.items(node, kept))
+
+    def fetched(self: Interpreter, value: Any, running: Mask, node: ast.AST) -> Any:
+        """A loop variable's value in its round: elements are loaded, by the lanes that are still in the loop."""
+        if isinstance(value, list):  # of zip or enumerate
+            return tuple(self.fetched(each, running, node) for each in value)
+        if not isinstance(value, Item):
+            return value
+        load = self.memory.load if value.view.ndim == 1 else self.part_of
+        return load(value.view, (np.int64(value.index),), running, node)
 
     def sequence(self: Interpreter, node: ast.For, source: ast.expr, mask: Mask) -> list:
-        """What zip, enumerate or an array gives item by item; elements are loaded when their turn comes."""
+        """What zip, enumerate or an array gives item by item."""
         if isinstance(source, ast.Call) and ast.unparse(source.func) in ("zip", "enumerate"):
             several = [self.sequence(node, argument, mask) for argument in source.args]
             if ast.unparse(source.func) == "enumerate":
@@ -62,18 +75,14 @@ class Iteration:
         value = self.evaluate(source, mask)
         if isinstance(value, Range) and not any(isinstance(bound, np.ndarray) for bound in value.bounds):
             return [np.int64(i) for i in range(*(int(bound) for bound in value.bounds))]
-        return self.items(node, value, mask)
+        return self.items(node, value)
 
-    def items(self: Interpreter, node: ast.For, value: Any, mask: Mask) -> list:
+    def items(self: Interpreter, node: ast.For, value: Any) -> list:
         if isinstance(value, tuple):
             return list(value)
         if isinstance(value, View):
             self.check_one_length(value, node)
-            if value.ndim == 1:
-                return [
-                    lambda i=i: self.memory.load(value, (np.int64(i),), mask, node.iter) for i in range(value.shape[0])
-                ]
-            return [lambda i=i: self.part_of(value, (np.int64(i),), mask, node.iter) for i in range(value.shape[0])]
+            return [Item(value, index) for index in range(value.shape[0])]
         raise self.fault(node, f"A kernel cannot loop over `{ast.unparse(node.iter)}`.", "Loop over range(...).")
 
     def rounds(self: Interpreter, node: ast.For, bounds: list, mask: Mask) -> Iterator[tuple[Any, np.ndarray | None]]:
@@ -98,10 +107,3 @@ class Iteration:
             still = (current < stop) if up else np.where(step > 0, current < stop, current > stop)
             yield current, still
             current = current + step
-
-
-def _fetched(item: Any) -> Any:
-    """An item of a sequence, with whatever it still has to load."""
-    if isinstance(item, list):
-        return tuple(_fetched(each) for each in item)
-    return item() if callable(item) else item

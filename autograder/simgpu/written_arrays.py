@@ -1,13 +1,22 @@
-"""Which arrays a launch may write, read from the kernel's text: of the others no past accesses need to be kept."""
+"""Which arrays a launch may write, read from the kernel's text: of the others no past accesses need to be kept.
+
+An array counts as read only where every use of its name is one that cannot change it: an element in a calculation, a shape,
+a sum. When in doubt it counts as written: that costs time, never a missed race.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from autograder.language.program import Function, Reference
 from autograder.simgpu.memory import Buffer, View
+
+PROPERTIES = frozenset("shape size ndim itemsize nbytes strides dtype".split())
+REDUCTIONS = frozenset("sum prod min max mean var std all any argmin argmax count_nonzero item".split())
+NUMBERS = (ast.BinOp, ast.UnaryOp, ast.Compare)  # what they are given is a number, or refused
 
 
 def buffers_of(arguments: Iterable) -> list[Buffer]:
@@ -26,69 +35,60 @@ def captured(function: Function) -> dict[str, Any]:
 
 
 def written_buffers(function: Function, own: dict[str, Any]) -> set[int]:
-    """The buffers that a function may write, from its text: an array that only flows into loads is not one.
-
-    `own` are its arguments and the arrays that it captures. One counts as written when its name, or any variable that
-    could be a view of it, is stored to, updated atomically or handed to a function. When in doubt it counts: that
-    costs time, never a missed race.
-    """
-    stored: set[str] = set()
-    for node in ast.walk(function.node):
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            stored |= {_root(t) for target in targets for t in _leaves(target) if not isinstance(t, ast.Name)}
-            if node.value is not None:
-                stored |= _possible_views(node.value, own)
-        elif isinstance(node, (ast.For, ast.NamedExpr)):
-            stored |= _possible_views(node.iter if isinstance(node, ast.For) else node.value, own)
-        elif isinstance(node, ast.Call) and not _only_reads(node, function):
-            stored |= {_root(argument) for argument in node.args}
+    """The buffers that a function may write; `own` are its arguments and the arrays that it captures."""
+    parents = _parents(function)
     written: set[int] = set()
-    for name in stored & set(own):
-        written |= {id(buffer.owner) for buffer in buffers_of((own[name],))}
+    for node in parents:
+        if isinstance(node, ast.Name) and node.id in own and not _only_reads(node, own[node.id], function, parents):
+            written |= {id(buffer.owner) for buffer in buffers_of((own[node.id],))}
     return written
 
 
-def _leaves(target: ast.expr) -> list[ast.expr]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return [leaf for each in target.elts for leaf in _leaves(each)]
-    return [target]
+@lru_cache(maxsize=256)
+def _parents(function: Function) -> dict[ast.AST, ast.AST]:
+    """The node around each node of a function."""
+    return {child: node for node in ast.walk(function.node) for child in ast.iter_child_nodes(node)}
 
 
-def _root(node: ast.AST) -> str:
-    while isinstance(node, (ast.Subscript, ast.Attribute, ast.Starred)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
+def _only_reads(name: ast.Name, array: Any, function: Function, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether this use of an array cannot change it, nor make another name for it or a part of it."""
+    node: ast.AST = name
+    indices: list[ast.expr] = []
+    while isinstance(parents[node], ast.Subscript) and parents[node].value is node:
+        node = parents[node]
+        indices += node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    around = parents[node]
+    if not isinstance(node.ctx, ast.Load):
+        return False
+    if _are_of_an_element(indices, array):
+        return True
+    if isinstance(around, ast.Attribute):
+        return around.attr in PROPERTIES | REDUCTIONS or _is_number(around, array)
+    if isinstance(around, ast.Call):
+        called = function.names.get(around.func.id) if isinstance(around.func, ast.Name) else None
+        if ast.unparse(around.func) == "len" and not isinstance(called, Function):
+            return True
+        if isinstance(around.func, ast.Attribute) and around.func.attr in REDUCTIONS:
+            library = function.names.get(getattr(around.func.value, "id", ""))
+            return isinstance(library, Reference)
+    return isinstance(around, NUMBERS) or isinstance(around, ast.AugAssign) and around.value is node
 
 
-def _possible_views(value: ast.expr, own: dict[str, Any]) -> set[str]:
-    """Names that an assigned expression could alias: `row = a[i]` of a matrix, `x = a`, `a.view(...)`."""
-    if isinstance(value, ast.Name):
-        return {value.id}
-    if isinstance(value, ast.IfExp):
-        return _possible_views(value.body, own) | _possible_views(value.orelse, own)
-    if isinstance(value, ast.Tuple):
-        return set().union(*(_possible_views(each, own) for each in value.elts)) if value.elts else set()
-    if isinstance(value, ast.Attribute):
-        return {_root(value)} if value.attr in ("T", "real", "imag") else set()
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):  # a.view(...), np.ravel(a)
-        return {_root(value.func), *(each.id for each in value.args if isinstance(each, ast.Name))}
-    if isinstance(value, ast.Subscript):
-        array = own.get(_root(value))
-        given = len(value.slice.elts) if isinstance(value.slice, ast.Tuple) else 1
-        whole = (
-            isinstance(array, View)
-            and given >= array.ndim
-            and not any(isinstance(part, ast.Slice) for part in ast.walk(value.slice))
-        )
-        return set() if whole else {_root(value)}
-    return set()
+def _are_of_an_element(indices: list[ast.expr], array: Any) -> bool:
+    """Whether these indices leave nothing of an array but a number; a tuple among them may stand for several more."""
+    if not isinstance(array, View) or array.dtype.fields or len(indices) < array.ndim:
+        return False
+    return not any(isinstance(each, ast.Slice) or _is_ellipsis(each) for each in indices)
 
 
-def _only_reads(call: ast.Call, function: Function) -> bool:
-    """Library functions but atomics take values, not arrays; a device function may store to what it is given."""
-    if isinstance(call.func, ast.Name):
-        name = call.func.id
-        is_library = isinstance(function.names.get(name), (Reference, type(None))) and name not in function.local_names
-        return is_library and name not in ("enumerate", "zip")
-    return "atomic" not in ast.unparse(call.func)
+def _is_ellipsis(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is Ellipsis
+
+
+def _is_number(field: ast.Attribute, array: Any) -> bool:
+    """Whether `particles[i].mass` is loaded, and not assigned to: a field that is neither an array nor a record."""
+    fields = array.dtype.fields if isinstance(array, View) else None
+    if not isinstance(field.ctx, ast.Load) or fields is None or field.attr not in fields:
+        return False
+    dtype = fields[field.attr][0]
+    return dtype.fields is None and dtype.subdtype is None and isinstance(field.value, ast.Subscript)

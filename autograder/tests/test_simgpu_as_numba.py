@@ -75,6 +75,26 @@ def test_an_exception_of_a_debug_kernel_reaches_the_host_with_its_thread_and_blo
     assert x.tolist() == [1, 1, 1, 1, 1, 0, 1, 1]
 
 
+def test_a_thread_stops_where_a_device_function_raises():
+    @cuda.jit(device=True)
+    def at_most_two(value):
+        if value > 2:
+            raise ValueError
+        return value
+
+    @cuda.jit
+    def kernel(x):
+        t = cuda.grid(1)
+        for k in range(3):
+            x[t] += 1 + at_most_two(t + k)
+        x[t] += 100
+        cuda.atomic.add(x, 6, 1)
+
+    x = np.zeros(8)
+    kernel[1, 8](x)
+    assert x.tolist() == [100 + 6, 2 + 3, 3, 0, 0, 0, 1, 0]
+
+
 @pytest.mark.parametrize("kind", [ZeroDivisionError, FloatingPointError])
 def test_a_division_by_zero_stops_a_debug_kernel_where_it_happens_and_no_other(kind):
     x = np.zeros(2)

@@ -183,6 +183,21 @@ def test_divergence_is_counted_by_warp():
     assert (k.divergent_branches, k.warps_with_divergence) == (0, 0)
 
 
+def test_lanes_that_have_left_a_loop_over_an_array_load_no_more_of_it():
+    @cuda.jit
+    def leaves_in_its_own_round(a, out):
+        t = cuda.threadIdx.x
+        n = 0
+        for _ in a:  # the first warp is through after 32 rounds, the second goes on to the end
+            if n == t:
+                break
+            n += 1
+        out[t] = n
+
+    p = profile(leaves_in_its_own_round)[1, 64](np.zeros(40), np.zeros(64))
+    assert p.counters.global_load_requests == 32 + 40
+
+
 def test_the_62_by_76_picture_under_16_by_16_blocks():
     @cuda.jit
     def picture(out):
