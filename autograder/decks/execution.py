@@ -12,12 +12,16 @@ from typing import Any
 from autograder.decks.source import Block, Deck, Text
 from autograder.errors import UsageError
 
-# Charts become SVG with real text, so that it can be measured, searched and read aloud; large enough for the last row.
+# Charts and figures become SVG with real text, so that it can be measured, searched and read aloud; a chart's is large
+# enough for the last row.
 _PRELUDE = """
 %config InlineBackend.figure_formats = ["svg"]
 import matplotlib
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "deck", "font.size": 20})
 del matplotlib
+get_ipython().display_formatter.mimebundle_formatter.for_type_by_name(
+    "autograder.figures.svg", "Figure", lambda figure: {"image/svg+xml": figure.svg, "text/plain": figure.alt}
+)
 """
 _SHOW_EACH = "from IPython.display import display as _display\nfor _each in _:\n    _display(_each)"
 _RICHEST_FIRST = ("image/svg+xml", "text/html", "image/png", "text/plain")

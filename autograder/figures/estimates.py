@@ -60,5 +60,5 @@ class PicturedEstimate(Estimate):
         pictures = [kernel_on_roofline(self, self.kernel), resource_bars(self)]
         words = f"<b>{escape(lines[0])}</b> {escape(lines[1].strip())} {escape(lines[2].strip())}"
         assumed = "; ".join(escape(each) for each in self.assumptions)
-        drawn = "".join(f"<div>{each.svg}</div>" for each in pictures if each is not None)
+        drawn = "".join(f"<div>{each.img}</div>" for each in pictures if each is not None)
         return f"<div><p>{words}</p>{drawn}<p><small>Assumed: {assumed}.</small></p></div>"

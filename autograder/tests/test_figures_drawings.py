@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
@@ -113,9 +114,17 @@ def test_a_picture_is_one_self_contained_svg_with_alt_text_on_its_own_card(name:
     assert len(figure.alt) > 30
     assert root.find("{http://www.w3.org/2000/svg}rect").get("fill") == PAPER
     assert not re.search(r"<script|href=|url\(|<image", figure.svg)
-    data, metadata = figure._repr_mimebundle_()
-    assert data == {"image/svg+xml": figure.svg, "text/plain": figure.alt}
-    assert metadata["image/svg+xml"]["alt"] == figure.alt
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_notebook_gets_an_html_image_with_alt_text_that_shrinks_with_the_page(name: str) -> None:
+    figure = PICTURES[name]()
+    assert figure._repr_mimebundle_() == {"text/html": figure.img, "text/plain": figure.alt}
+    image = ElementTree.fromstring(figure.img.removesuffix(">") + "/>")
+    assert image.tag == "img" and image.get("alt") == figure.alt
+    assert image.get("style") == "max-width:100%;height:auto"
+    kind, data = image.get("src").split(",")
+    assert kind == "data:image/svg+xml;base64" and base64.b64decode(data).decode() == figure.svg
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -151,6 +160,10 @@ def test_a_thread_map_counts_working_and_idle_threads(grid, block, shape, workin
     assert f"and {idle:,} (" in figure.alt
     if idle:
         assert f"{idle:,} threads idle" in texts(figure)
+
+
+def test_a_thread_map_takes_numbers_as_a_launch_of_one_dimension_does() -> None:
+    assert thread_map(6, 5, 28) == thread_map((6, 1), (5, 1), (1, 28))
 
 
 def test_a_small_thread_map_draws_every_thread_once() -> None:
@@ -307,6 +320,9 @@ def test_a_journey_draws_an_arrow_for_each_copy_and_the_times_that_are_known() -
     assert len(arrows) == 2
     tips = [float(each.get("points").split(",")[0]) for each in arrows]
     assert tips[0] > tips[1], "to the device is to the right"
+    shapes = ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect")
+    lengths = [float(each.get("width")) for each in shapes if float(each.get("height")) == 18]
+    assert lengths == pytest.approx([180, 180 * 0.5 / 7.25], abs=0.01)  # in proportion to the times
     assert "measured" not in texts(journey([Step("add", "on device")], title="No time"))
     with pytest.raises(ValueError, match="at least one step"):
         journey([], title="nothing")

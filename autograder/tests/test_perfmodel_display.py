@@ -36,20 +36,20 @@ def test_a_profile_s_estimate_reads_as_text(small_product) -> None:
 
 def test_a_profile_s_estimate_shows_the_roofline_and_the_bars(small_product) -> None:
     page = small_product.estimate("A100")._repr_html_()
-    assert page.count("<svg") == 2
+    assert page.count("<img alt=") == 2
     assert "matmul_columns" in page and "1,555 GB/s" in page
 
 
 def test_a_profile_shows_its_source_and_folds_the_estimate_away(small_product) -> None:
     page = small_product._repr_html_()
-    assert "total += a[row, i]" in page and page.count("<svg") == 2
+    assert "total += a[row, i]" in page and page.count("<img alt=") == 2
     assert "<details><summary>NVIDIA H200: about" in page
 
 
 def test_a_kernel_without_floating_point_has_no_place_on_the_roofline() -> None:
     found = estimate(Counters(launches=1, blocks=1, warps=1, threads=32), SPECIFICATIONS["T4"], threads_per_block=32)
     assert kernel_on_roofline(found) is None
-    assert PicturedEstimate.of(found, "count")._repr_html_().count("<svg") == 1
+    assert PicturedEstimate.of(found, "count")._repr_html_().count("<img alt=") == 1
     assert "launch overhead" in resource_bars(found).alt
 
 

@@ -94,6 +94,13 @@ def test_code_that_fails_stops_the_build_with_its_line(tmp_path: Path) -> None:
     assert refused.value.line is not None and refused.value.line.number == 7
 
 
+def test_a_figure_is_drawn_on_the_page_itself_so_that_its_text_can_be_measured(tmp_path: Path) -> None:
+    code = "from autograder.figures import bars\nbars({'copy': 2.0}, title='One bar', unit='GB/s')"
+    deck = deck_of(tmp_path, TITLE + f'---\n## A\n```python figure alt="One bar"\n{code}\n```\nNote: 1 min.\n')
+    (shown,) = execute(deck, Path(__file__).parents[2]).outputs[7]
+    assert shown.mime == "image/svg+xml" and shown.data.startswith("<svg") and "One bar" in shown.data
+
+
 def test_frames_take_each_other_s_place(tmp_path: Path) -> None:
     deck = deck_of(tmp_path, TITLE + '---\n## A\n```python steps alt="Three"\n[1, 2, 3]\n```\nNote: 1 min.\n')
     page = render(deck, execute(deck, tmp_path))
