@@ -34,6 +34,8 @@ def _frame(accesses: Sequence[Access], step: int) -> Figure:
     for name, at, first, last in panels:
         shown = min(max(step, first), last)
         _panel(canvas, _LEFT + at * _STEP, name, accesses[shown], first <= step <= last, step >= first)
+    if step >= 2:
+        _stored(canvas, _LEFT + _STEP, accesses[1])
     for at, done in ((0, step >= 1), (1, step >= 3)):
         x, y = _LEFT + at * _STEP + 32 * _CELL + 22, _TOP + 16 * _CELL
         colour = VERMILLION if done else IDLE
@@ -65,6 +67,14 @@ def _panel(canvas: Canvas, left: float, name: str, access: Access, now: bool, fi
             canvas.rectangle(x, y, _CELL, _CELL, mix(PALE_BLUE, BLUE, lane / 31), PAPER, 0.5)
     if now:
         canvas.rectangle(left - 5, _TOP - 5, across * _CELL + 10, 32 * _CELL + 10, "none", VERMILLION, 3)
+
+
+def _stored(canvas: Canvas, left: float, store: Access) -> None:
+    """A frame around the row of the tile into which the warp stored, so that it is not taken for the column it loads."""
+    row = int(store.addresses[0]) // store.itemsize // store.shape[1]
+    y = _TOP + row * _CELL
+    canvas.rectangle(left, y, 32 * _CELL, _CELL, "none", INK, 2)
+    canvas.text(left + 32 * _CELL - 6, y + 30 if row < 28 else y - 10, "stored here", size=LEAST, anchor="end")
 
 
 def _words(access: Access) -> str:

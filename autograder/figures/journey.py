@@ -9,8 +9,8 @@ from typing import Literal
 from autograder.figures.palette import BLUE, INK, LINE, PALE_BLUE, PALE_ORANGE, PAPER, QUIET, VERMILLION
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, text_width
 
-_CALLS, _HOST, _DEVICE, _TIMES = 320, 380, 560, 660  # pixels: where each column begins or has its middle
-_STEP = 40
+_CALLS, _HOST, _DEVICE, _TIMES, _BARS = 320, 380, 530, 596, 664  # pixels: where each column begins or has its middle
+_STEP, _LONGEST = 40, 180
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,10 @@ class Step:
 
 
 def journey(steps: Sequence[Step], *, title: str) -> Figure:
-    """Draws the calls from top to bottom: arrows where arrays travel, boxes where work is done. ValueError for no step."""
+    """Draws the calls from top to bottom: arrows where arrays travel, boxes where work is done, bars for the times.
+
+    Raises ValueError where there is no step.
+    """
     if not steps:
         raise ValueError("journey needs at least one step")
     canvas = Canvas()
@@ -32,19 +35,23 @@ def journey(steps: Sequence[Step], *, title: str) -> Figure:
     for x, name, fill in ((_HOST, "host", PALE_ORANGE), (_DEVICE, "device", PALE_BLUE)):
         canvas.rectangle(x - 38, 44, 76, bottom - 40, fill, LINE)
         canvas.text(x, 62, name, anchor="middle", bold=True)
+    longest = max((step.milliseconds or 0.0) for step in steps) or 1.0
     for number, step in enumerate(steps):
         y = top + (number + 0.5) * _STEP
         canvas.text(_CALLS, y + 5, step.call, size=SMALL, anchor="end", mono=True)
         _draw(canvas, step, y)
         if step.milliseconds is not None:
             canvas.text(_TIMES, y + 5, f"{step.milliseconds:,.2f} ms")
-    if any(step.milliseconds is not None for step in steps):
+            fill = BLUE if step.kind.startswith("on") else VERMILLION
+            canvas.rectangle(_BARS, y - 9, max(1.5, _LONGEST * step.milliseconds / longest), 18, fill)
+    timed = any(step.milliseconds is not None for step in steps)
+    if timed:
         canvas.text(_TIMES, 62, "measured", size=SMALL, fill=QUIET)
     words = "; ".join(
         f"{step.call} ({step.kind}{f', {step.milliseconds:,.2f} ms' if step.milliseconds is not None else ''})"
         for step in steps
     )
-    width = max(_TIMES + 100, text_width(title, TITLE) + MARGIN)
+    width = max(_BARS + _LONGEST if timed else _TIMES, text_width(title, TITLE) + MARGIN)
     return canvas.figure(width + MARGIN, bottom + 18, f"{title}. In order: {words}.")
 
 

@@ -50,13 +50,21 @@ class Cover:
 
 
 def thread_map(
-    grid: Extent, block: Extent, shape: Extent, *, x_along: Literal["columns", "rows"] = "columns", title: str = ""
+    grid: Extent | int,
+    block: Extent | int,
+    shape: Extent | int,
+    *,
+    x_along: Literal["columns", "rows"] = "columns",
+    title: str = "",
 ) -> Figure:
     """Draws a launch of `grid` blocks of `block` threads, both (x, y), over a matrix of `shape` (rows, columns).
 
-    Up to 64 x 64 threads each thread is a cell; larger launches are drawn block by block with the last corner enlarged.
+    A number alone is a launch, or an array, of one dimension. Up to 64 x 64 threads each thread is a cell; larger
+    launches are drawn block by block with the last corner enlarged.
     Raises ValueError for extents that are not two positive integers.
     """
+    grid, block = ((each, 1) if isinstance(each, int) else each for each in (grid, block))
+    shape = (1, shape) if isinstance(shape, int) else shape
     for name, extent in (("grid", grid), ("block", block), ("shape", shape)):
         if len(extent) != 2 or min(extent) < 1:
             raise ValueError(f"{name} must be two positive integers, not {extent!r}")

@@ -109,6 +109,7 @@ def test_a_build_has_its_frames_all_of_one_size_and_each_says_something(name: st
             "2. stores into a row of tile: 1 wavefront | 3. loads a column of tile: 1 wavefront",
         ),
         (BUILDS["corner_turning"][0][3], "4. stores into a row of out: 4 sectors"),
+        (BUILDS["corner_turning"][0][3], "stored here"),
         (bank_map(column(32)), "32 lanes, 1 bank: 32 wavefronts"),
         (bank_map(column(33)), "32 lanes, 32 banks: 1 wavefront"),
         (bank_map(column(34)), "32 lanes, 16 banks: 2 wavefronts"),
