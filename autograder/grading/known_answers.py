@@ -1,6 +1,7 @@
 """Grades and times every known answer of a lab on this machine, and sets the verdicts of both devices side by side.
 
     python -m autograder.grading.known_answers LAB [NAME ...]   # all answers, or those named (wrong/no_barrier), here
+    python -m autograder.grading.known_answers LAB --missing    # only those whose verdict or time nobody has taken yet
     python -m autograder.grading.known_answers LAB --simulated  # on the simulated GPU, where there is a real one too
     python -m autograder.grading.known_answers LAB --counted    # counts the work of every speed check's launches
     python -m autograder.grading.known_answers LAB --table      # from these files, the table of verdicts
@@ -11,7 +12,8 @@ counted.json and verdicts.md. `variants.py` there, where there is one, has a fun
 
 Every answer is timed that runs at all, by each check that compares speed, also where grading stops before that check: what a
 wrong answer costs is a prediction to test like any other. One whose second line begins with `# not timed:` is not, for the
-reason given there. Times are those of grading (autograder/cudagpu/comparing.py).
+reason given there. Times are those of grading (autograder/cudagpu/comparing.py); on a GPU a run beside them gives those
+of each launch.
 """
 
 from __future__ import annotations
@@ -43,13 +45,16 @@ from autograder.language.source import Submission, submission_from_cells
 SECONDS_TO_RUN = 8  # for an answer that is timed although grading would have stopped before
 
 
+Timed = tuple[Sequence[RunRequest], Comparison]
+
+
 @dataclass
 class Measuring:
     """A lab's comparisons with its baseline, one after the other, each with the requests it was made on."""
 
     lab: Lab
     worker: Worker
-    made: list[tuple[Sequence[RunRequest], Comparison]] = field(default_factory=list)
+    made: list[Timed] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         compare = self.worker.compare
@@ -60,7 +65,7 @@ class Measuring:
 
         self.worker.compare = recorded  # type: ignore[method-assign]
 
-    def graded(self, answer: Path | Submission) -> tuple[dict[str, Any], dict[str, Comparison]]:
+    def graded(self, answer: Path | Submission) -> tuple[dict[str, Any], dict[str, Timed]]:
         """What grading says, and what it compared: failed checks, hints, bonus checks passed, an instructor's flags."""
         self.made.clear()
         result = check_submission(self.lab, answer, worker=self.worker)
@@ -73,7 +78,9 @@ class Measuring:
             "bonus": [check.name for check in result.checks if check.outcome == "passed" and check.bonus],
             "flags": list(result.flags),
         }
-        return verdict, {ratios[found.ratio]: found for _, found in self.made if found.ratio in ratios}
+        return verdict, {
+            ratios[found.ratio]: (requests, found) for requests, found in self.made if found.ratio in ratios
+        }
 
     def compared(self, answer: Path | Submission, check: str) -> tuple[Sequence[RunRequest], Comparison, float] | None:
         """One speed check on one answer, whatever else is wrong with it: requests, comparison and threshold.
@@ -93,6 +100,14 @@ class Measuring:
         if not self.made:
             return None
         return *self.made[0], float(found.measured.get("threshold", np.nan))
+
+    def launch_times(self, requests: Sequence[RunRequest]) -> dict[str, list[float]]:
+        """Microseconds of each launch by kernel, in order, of one run apart from the comparison; none on a simulated GPU."""
+        times: dict[str, list[float]] = {}
+        if self.worker.greeting.source == "measured":
+            for launch in self.worker.run(requests[0], "device").launches:
+                times.setdefault(launch.kernel, []).append(float(f"{launch.measured_ns / 1e3:.4g}"))
+        return times
 
     def speed_checks(self, solution: Path) -> list[str]:
         """The checks that compare speed, as grading the solution shows."""
@@ -129,8 +144,8 @@ def is_timed(answer: Path | Submission) -> bool:
     return len(lines) < 2 or not lines[1].startswith("# not timed:")
 
 
-def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> Path:
-    """Grades and times every answer, or those named; what was found so far is in the file at any moment."""
+def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1, missing: bool = False) -> Path:
+    """Grades and times every answer, those named or those `missing`; what was found so far is in the file at any moment."""
     cases, lock, free = answers(lab), threading.Lock(), queue.SimpleQueue[Measuring]()
     with contextlib.ExitStack() as stack:
         for _ in range(jobs):
@@ -140,7 +155,10 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> P
         free.put(first)
         out = calibration_file(lab, greeting.device if greeting.source == "measured" else "simulated")
         out.parent.mkdir(exist_ok=True)
-        known = json.loads(out.read_text(encoding="utf-8")) if out.is_file() else {}
+        known, counts = (
+            json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+            for path in (out, calibration_file(lab, "counted"))
+        )
         verdicts = known.get("verdicts", {})
         ratios, not_timed = (
             {check: known.get(of, {}).get(check, {}) for check in checks} for of in ("ratios", "not timed")
@@ -152,8 +170,14 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> P
                 verdict, found = measuring.graded(cases[name]) if is_graded(name) else (None, {})
                 for check in set(checks) - set(found) if is_timed(cases[name]) else ():
                     if alone := measuring.compared(cases[name], check):
-                        found[check] = alone[1]
-                faults = {check: why for check, each in found.items() if (why := not_timed_because(each))}
+                        found[check] = alone[:2]
+                faults = {check: why for check, (_, each) in found.items() if (why := not_timed_because(each))}
+                rows = {
+                    check: figures(each)
+                    | ({"launches_us": times} if (times := measuring.launch_times(requests)) else {})
+                    for check, (requests, each) in found.items()
+                    if check not in faults
+                }
             finally:
                 free.put(measuring)
             with lock:
@@ -164,8 +188,8 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> P
                     not_timed[check].pop(name, None)
                     if check in faults:
                         not_timed[check][name] = faults[check]
-                    elif check in found:
-                        ratios[check][name] = figures(found[check])
+                    elif check in rows:
+                        ratios[check][name] = rows[check]
                 print(name, verdict, [ratios[check].get(name) for check in checks], flush=True)
                 form = {
                     "what": "verdicts of grading; times the baseline's speed by each check that compares speed",
@@ -180,8 +204,20 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1) -> P
                 out.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
 
         with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(one, [name for name in cases if not only or name in only]))
+            wanted = [name for name in cases if not only or name in only]
+            list(pool.map(one, [name for name in wanted if not missing or is_missing(name, known, counts)]))
     return out
+
+
+def is_missing(name: str, known: dict[str, Any], counted: dict[str, Any]) -> bool:
+    """Whether a file of verdicts lacks an answer's verdict, or its time in a check in which it was counted and ran."""
+    if is_graded(name) and name not in known.get("verdicts", {}):
+        return True
+    for check, of in counted.items():
+        taken = any(name in known.get(kind, {}).get(check, {}) for kind in ("ratios", "not timed"))
+        if of["launches"].get(name) and not taken:
+            return True
+    return False
 
 
 def figures(found: Comparison) -> dict[str, float]:
@@ -299,6 +335,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="only these answers, as the files name them (wrong/no_barrier)")
     for flag, words in (
         ("--simulated", "on the simulated GPU, also where there is a real one"),
+        ("--missing", "only answers whose verdict or time is not in the file yet"),
         ("--counted", "count the work of the launches that are timed"),
         ("--table", "write the table of verdicts"),
     ):
@@ -312,7 +349,7 @@ def main() -> None:
     elif given.counted:
         path = count(lab)
     else:
-        path = measure(lab, "simulated" if given.simulated else "auto", given.names, given.jobs)
+        path = measure(lab, "simulated" if given.simulated else "auto", given.names, given.jobs, given.missing)
     print(path.relative_to(solution_of(lab).parent.parent))
 
 
