@@ -27,7 +27,10 @@ NUMPY_PARTS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use. Wall-clock times are kept by the grader, the rest by the operating system."""
+    """What a submission may use. Times are kept by the grader, the rest by the operating system.
+
+    Times are of the processor where work is simulated, and by the clock on a GPU.
+    """
 
     run_seconds: float = 20  # one run or comparison
     submission_seconds: float = 120  # all of them together

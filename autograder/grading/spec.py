@@ -92,7 +92,7 @@ class Lab:
     hours: float = 2  # what a student may need
     baseline: str = ""  # file in the lab's folder that speed is compared with
     profile: Callable[[np.random.Generator], RunRequest] | None = None  # the case shown by source line in reports
-    seconds_per_run: float = 20  # wall-clock limit of one run or comparison
+    seconds_per_run: float = 20  # limit of one run or comparison: processor time where simulated, by the clock on a GPU
     name: str = ""  # the folder's: "lab01_naive_matmul"
     folder: Path = Path()
     checks: tuple[Check, ...] = field(default=(), repr=False)

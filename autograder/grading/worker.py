@@ -9,10 +9,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 from filelock import FileLock
 
 import autograder
@@ -32,6 +33,9 @@ from autograder.grading.jobs import (
     send,
 )
 
+# Simulated work has its limit in processor time, so that a verdict does not depend on what else a machine does; by the clock
+# it may take this many times as long. Work on a GPU has its limit by the clock: a kernel that hangs takes no processor time.
+PATIENCE = 5
 START_SECONDS = 180  # a first start may compile and cache primitives, or wait for a driver
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE", "APPDATA")
 PASSED_ON_PREFIXES = ("AUTOGRADER_", "NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_")
@@ -61,6 +65,7 @@ class Worker:
         self._is_read = False  # by the process that runs now
         self._run_seconds = self.limits.run_seconds
         self._seconds_left = self.limits.submission_seconds
+        self._processor_seconds = 0.0  # of the process so far, when somebody last looked
 
     # ---- life ------------------------------------------------------------------------------------
 
@@ -175,10 +180,11 @@ class Worker:
             )
         if not self._is_read:
             self._read_now()
+        seconds = min(self._run_seconds, self._seconds_left)
         if self.source == "measured" and not (isinstance(job, RunJob) and job.on == "simulated"):
             with gpu_lock():  # waiting for it is not the submission's time
-                return self._ask(job, min(self._run_seconds, self._seconds_left))
-        return self._ask(job, min(self._run_seconds, self._seconds_left))
+                return self._ask(job, seconds, by_clock=True)
+        return self._ask(job, seconds)
 
     def _read_now(self) -> Summary:
         self.greeting  # noqa: B018  waits until the process is ready, outside the submission's time
@@ -186,23 +192,28 @@ class Worker:
         self._is_read = True
         return summary
 
-    def _ask(self, job: Any, seconds: float) -> Any:
-        """Sends a job and waits; raises the submission's error, or `GraderFault` where the worker itself failed."""
+    def _ask(self, job: Any, seconds: float, by_clock: bool = False) -> Any:
+        """Sends a job and waits; raises the submission's error, or `GraderFault` where the worker itself failed.
+
+        `seconds` are of the worker's processor time, or by the clock.
+        """
         self.greeting  # noqa: B018
-        started = time.monotonic()
+        time_used = time.monotonic if by_clock else self._processor_time
+        before = time_used()
         try:
             send(self._stdin, job)
         except OSError:
             pass  # it has gone: receiving says so
-        reply = self._receive(seconds)
-        self._seconds_left -= time.monotonic() - started
+        reply = self._receive(seconds, time_used, before)
+        self._seconds_left -= seconds if reply is None else time_used() - before
         if reply is None:
             raise KernelFault(
                 f"This took longer than {seconds:.0f} s and was stopped.", remedy="Look for a loop that never ends."
             )
         if reply.out_of_memory:
             self.close()
-            raise KernelFault(f"This needs more than the {self.limits.memory_bytes / 2**30:g} GiB of memory allowed.")
+            problem = f"This needs more than the {self.limits.memory_bytes / 2**30:g} GiB of memory allowed."
+            raise KernelFault(problem, remedy="Look for an array that is far too large, or made again and again.")
         if reply.is_last:
             self.close()
         if reply.error is not None:
@@ -210,21 +221,41 @@ class Worker:
             raise reply.error
         return reply.value
 
-    def _receive(self, seconds: float) -> Reply | None:
-        """The next reply; None where the time ran out (the process is then ended)."""
-        process, out_of_time = self._process, threading.Event()
-        assert process is not None and process.stdout is not None
+    def _receive(
+        self, seconds: float, time_used: Callable[[], float] = time.monotonic, before: float | None = None
+    ) -> Reply | None:
+        """The next reply; None where `time_used` is `seconds` above `before` (the process is then ended).
 
-        def stop() -> None:
+        Raises `GraderFault` where the clock runs on and the process gets no processor time.
+        """
+        process, answered, out_of_time, starved = self._process, *(threading.Event() for _ in range(3))
+        assert process is not None and process.stdout is not None
+        before = time_used() if before is None else before
+        patience = seconds if time_used is time.monotonic else PATIENCE * seconds
+        last = time.monotonic() + patience
+
+        def watch() -> None:
+            left = seconds
+            while left > 0:
+                if answered.wait(max(0.1, min(left, last - time.monotonic()))):
+                    return
+                left = seconds - (time_used() - before)
+                if time.monotonic() >= last:
+                    if left > 0:
+                        starved.set()
+                    break
             out_of_time.set()
             process.kill()
 
-        timer = threading.Timer(seconds, stop)
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=watch, daemon=True).start()
         try:
             return receive_records(process.stdout, self.limits.message_bytes)
         except EOFError:
+            if starved.is_set():
+                self.close()
+                got = f"in {patience:.0f} s one run got less than {seconds:.0f} s of processor time"
+                remedy = "Grade again with fewer --jobs, or when less else is running."
+                raise GraderFault(f"This machine is too busy: {got}.", remedy=remedy) from None
             if out_of_time.is_set():
                 self.close()
                 return None
@@ -236,7 +267,18 @@ class Worker:
             self.close()
             raise
         finally:
-            timer.cancel()
+            answered.set()
+
+    def _processor_time(self) -> float:
+        """Seconds that the process has spent on processors so far; its last value once it has gone."""
+        process = self._process
+        if process is not None:
+            try:
+                times = psutil.Process(process.pid).cpu_times()
+                self._processor_seconds = times.user + times.system
+            except psutil.Error:
+                pass
+        return self._processor_seconds
 
     @property
     def _stdin(self) -> Any:

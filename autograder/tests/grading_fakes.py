@@ -82,6 +82,10 @@ class MisbehavingDevice:
         action = request.arguments.get("action")
         if action == "sleep":
             time.sleep(60)
+        if action == "spin":
+            until = time.monotonic() + 60
+            while time.monotonic() < until:
+                pass
         if action == "die":
             os._exit(11)
         if action == "lose the device":
