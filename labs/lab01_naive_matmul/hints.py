@@ -12,6 +12,7 @@ from autograder.grading.evidence import ProductEvidence, recogniser
 from autograder.grading.products import product
 
 POORLY_COALESCED = 4.0  # sectors a load request beyond which the mapping is to blame
+TRIED = (37, 53, 29)  # m, k, n in the notebook's cell that tries the functions
 
 
 class Evidence(ProductEvidence):
@@ -35,7 +36,30 @@ class Evidence(ProductEvidence):
             for name, count in guards.items():
                 if stray and stray == count:
                     return name.split(",")[0]
+            if 0 < stray < beyond:
+                return "guard_too_wide"
         return "missing_guard" if stray else ""
+
+    @property
+    def right_where_tried(self) -> bool:
+        """Whether the sizes that the notebook tries go well, though others do not."""
+        return self.elsewhere(*TRIED).is_right
+
+    @property
+    def c_untouched(self) -> bool:
+        """Whether kernels ran to their end and left all of C, and A and B, as they were."""
+        if self.launch is None or self.run.fault is not None or self.run.written["c"].any():
+            return False
+        return all(np.array_equal(self.run.outputs.get(name, before), before) for name, before in self.inputs)
+
+    @property
+    def inputs(self) -> tuple[tuple[str, np.ndarray], ...]:
+        return tuple((name, self.request.arguments[name]) for name in "ab")
+
+    @property
+    def stores(self) -> int:
+        """Requests to store into global memory, whatever array it was."""
+        return self.simulated.counters.global_store_requests if self.simulated.counters else 0
 
 
 misconception = recogniser(Evidence, lambda attempt: product(attempt, "matmul", 64, 64, 64))
@@ -48,6 +72,27 @@ misconception = recogniser(Evidence, lambda attempt: product(attempt, "matmul", 
 def never_launched(seen: Evidence) -> bool:
     """No kernel was launched: matmul_kernel[grid, block] starts when it is called with its arguments, (a, b, c)."""
     return seen.never_launched
+
+
+@misconception("right_on_square_matrices")
+def nothing_stored(seen: Evidence) -> bool:
+    """The kernel ran and stored nothing into C. A thread's sum gets there by c[row, col] = total; == would compare. Of a
+    function that is defined twice the last definition counts."""
+    return seen.c_untouched and seen.stores == 0
+
+
+@misconception("right_on_square_matrices")
+def stored_elsewhere(seen: Evidence) -> bool:
+    """The kernel stores into an array that `matmul` has made itself. Its caller looks at the c that it handed over: give
+    the kernel that one. What `matmul` returns is not looked at."""
+    return seen.c_untouched and seen.stores > 0
+
+
+@misconception("right_on_square_matrices", "writes_every_element")
+def sizes_of_the_notebook(seen: Evidence) -> bool:
+    """Matrices as large as those of the cell that tries them go well, and others do not: a size comes from that cell's
+    variables (m, k, n). Take every size from a.shape, b.shape or c.shape, in the kernel and on the host."""
+    return seen.right_where_tried
 
 
 @misconception("right_on_square_matrices")
@@ -81,20 +126,20 @@ def off_by_one_loop(seen: Evidence) -> bool:
     """The loop takes one step too many or too few. With k = {seen.k} the indices of a sum are 0 to k - 1, which is what
     range(k) gives."""
     first_missing, last_missing = lambda a, b: a[:, 1:] @ b[1:], lambda a, b: a[:, :-1] @ b[:-1]
-    return seen.gave(first_missing) or seen.gave(last_missing) or seen.past_k
+    return seen.gave(first_missing) or seen.gave(last_missing) or (seen.past_k and not seen.right_where_tried)
 
 
 @misconception("right_on_square_matrices")
 def accumulates_into_uninitialised_c(seen: Evidence) -> bool:
     """C is added to before it was set. Device memory starts with whatever was there: begin each sum at zero."""
-    return bool(seen.found("uninitialised_read", "c"))
+    return bool(seen.found("uninitialised_read", "c")) and not seen.c_untouched
 
 
 @misconception()
 def writes_its_input(seen: Evidence) -> bool:
     """A or B is stored into, and other threads (or the caller) still need it: keep what a thread works out in a local
     variable, and write to C only."""
-    after = [(seen.run.outputs.get(name), seen.request.arguments[name]) for name in "ab"]
+    after = [(seen.run.outputs.get(name), before) for name, before in seen.inputs]
     return any(now is not None and not np.array_equal(now, before) for now, before in after)
 
 
@@ -115,6 +160,31 @@ def forgets_the_block_index(seen: Evidence) -> bool:
     """Every block computes the elements of the first: threadIdx counts within a block only. Add blockIdx * blockDim, or
     use cuda.grid(2)."""
     return np.prod(seen.grid) > 1 and seen.corner in (seen.block[:2], seen.block[1::-1])
+
+
+@misconception("right_on_square_matrices")
+def grid_dim_for_block_dim(seen: Evidence) -> bool:
+    """The blocks overlap: each begins gridDim threads after the one before, and gridDim is the number of blocks. Add
+    blockIdx * blockDim, which is the number of threads in a block."""
+    (across, down), (x, y) = seen.grid[:2], seen.block[:2]
+    reached = ((down - 1) * down + y, (across - 1) * across + x)
+    return across * down > 1 and seen.corner in (reached, reached[::-1]) and reached != (seen.down, seen.across)
+
+
+@misconception("right_on_square_matrices")
+def one_number_of_two(seen: Evidence) -> bool:
+    """Threads are launched along x and y, and the kernel asks for x alone: cuda.grid(1) is the same for all threads
+    above one another. cuda.grid(2) gives both."""
+    reached = np.arange(seen.m * seen.n) < seen.across
+    written = seen.run.written.get("c")
+    return seen.down > 1 and written is not None and not written.all() and np.array_equal(written.ravel(), reached)
+
+
+@misconception("right_on_square_matrices")
+def threads_along_x_only(seen: Evidence) -> bool:
+    """All {seen.threads} threads lie along x, so that y is 0 for each of them, and only one row or column of C is
+    computed. For cuda.grid(2) a grid and a block need two numbers each: matmul_kernel[(2, 3), (16, 16)]."""
+    return seen.launch is not None and seen.down == 1 and seen.corner in ((1, seen.n), (seen.m, 1))
 
 
 @misconception("right_on_square_matrices", "writes_every_element")
@@ -152,6 +222,13 @@ def guard_with_or(seen: Evidence) -> bool:
 def swapped_guard(seen: Evidence) -> bool:
     """The guard compares the row with the number of columns, and the column with the number of rows."""
     return seen.broken_guard == "swapped_guard"
+
+
+@misconception("stays_inside_its_arrays")
+def guard_too_wide(seen: Evidence) -> bool:
+    """A guard keeps out some of the threads beyond the edge and lets others through. A row exists if it is below
+    c.shape[0] = {seen.m}, a column if it is below c.shape[1] = {seen.n}: below, and not equal."""
+    return seen.broken_guard == "guard_too_wide"
 
 
 @misconception("stays_inside_its_arrays")
