@@ -85,6 +85,8 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
             before = apply_atomic(operation, data, self.as_vector(place)[where], operands, want_old)
             if old is not None:
                 old[where] = before
+                if view.buffer.space == "global":
+                    self.interpreter.take_tickets(view.buffer, self.as_vector(place)[where], where)
             self.interpreter.memory_changed()
         return old
 

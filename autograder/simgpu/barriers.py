@@ -10,6 +10,7 @@ import numpy as np
 
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.lanes import Mask
+from autograder.simgpu.memory import Buffer
 from autograder.simgpu.tally import SLOT
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Order:
     grid_sync: int
     block_sync: np.ndarray  # int32, per block of the batch
     warp_sync: np.ndarray  # int32, per warp of the batch
+    fenced: np.ndarray | None = None  # int32, per lane: its last threadfence; None before the first
 
 
 class Barriers:
@@ -70,6 +72,18 @@ class Barriers:
         self.order.now += 1
         here = mask.lanes.reshape(-1, prim.WARP).any(axis=1)
         self.order.warp_sync[here] = self.order.now
+
+    def fence(self: Interpreter, mask: Mask) -> None:
+        """threadfence: what these lanes did before it, others see before what the lanes do after it; nobody waits."""
+        self.order.now += 1
+        if self.order.fenced is None:
+            self.order.fenced = np.zeros(self.batch.size, np.int32)
+        self.order.fenced[mask.where] = self.order.now
+
+    def take_tickets(self: Interpreter, buffer: Buffer, linear: np.ndarray, lanes: np.ndarray) -> None:
+        """These lanes, in this order, have updated elements atomically and look at what they found."""
+        if self.order.fenced is not None:
+            self.launch.tickets.take(self.batch, self.order, buffer, linear, lanes)
 
     def grid_barrier(self: Interpreter, mask: Mask, node: ast.AST) -> None:
         """A cooperative grid's sync: all blocks are in this batch (the launch sees to that)."""

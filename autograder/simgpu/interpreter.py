@@ -27,6 +27,7 @@ from autograder.simgpu.loops import cheap_loops, hopeless_loops
 from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.numba_types import to_dtype
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally, WarpWork
+from autograder.simgpu.tickets import told_by_ticket
 from autograder.simgpu.variables import Unmergeable, Variable, packed, wrong_number
 
 STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
@@ -44,6 +45,7 @@ class Frame:
     result: Variable | None = None
     loops: list[list[Mask]] = field(default_factory=list)  # per enclosing loop, the masks that broke out of it
     depth: int = 0
+    is_told: bool = False  # called where a condition on a ticket held; see tickets.py
 
 
 class WorkLimit(KernelFault):
@@ -114,7 +116,8 @@ class Interpreter(Expressions, Barriers):
         arguments = packed(function, arguments)
         if arguments is None:
             raise self.fault(node, wrong_number(function, given))
-        self.frame = Frame(function, depth=caller.depth + 1)
+        is_told = caller.is_told or self.launch.tickets.holder >= 0 and id(node) in told_by_ticket(caller.function)
+        self.frame = Frame(function, depth=caller.depth + 1, is_told=is_told)
         if around is not None:
             self.frame.variables.update({k: v for k, v in around.variables.items() if k not in function.local_names})
         if function.casts is not None:

@@ -119,9 +119,15 @@ CALLS[f"{CUDA}.syncthreads_and"] = _vote_over_block(lambda p, m: (p | ~m).all(ax
 CALLS[f"{CUDA}.syncthreads_or"] = _vote_over_block(lambda p, m: p.any(axis=1))
 
 
-@intrinsic(f"{CUDA}.threadfence", f"{CUDA}.threadfence_block", f"{CUDA}.threadfence_system", f"{CUDA}.nanosleep")
+@intrinsic(f"{CUDA}.threadfence", f"{CUDA}.threadfence_system")
 def fence(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
-    """Orders this thread's writes as others see them; it waits for nobody, so it ends no race by itself."""
+    """Orders this thread's writes as others see them; it waits for nobody, so it ends no race by itself: see tickets.py."""
+    interpreter.count_instruction(node, mask)
+    interpreter.fence(mask)
+
+
+@intrinsic(f"{CUDA}.threadfence_block", f"{CUDA}.nanosleep")
+def orders_nothing_here(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
     interpreter.count_instruction(node, mask)
 
 

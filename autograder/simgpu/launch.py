@@ -19,6 +19,7 @@ from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
 from autograder.simgpu.tally import Tally, WarpWork
+from autograder.simgpu.tickets import Tickets
 from autograder.simgpu.variables import Named, packed, wrong_number
 from autograder.simgpu.written_arrays import buffers_of, captured, written_buffers
 
@@ -143,6 +144,7 @@ class Launch:
         self.output = output
         self.shared_bytes = self.dynamic_shared_bytes
         self.written: set[int] = set()
+        self.tickets = Tickets()
         self.raised: Raised | None = None  # the first exception that a kernel raised
         self._sites: dict[Line, int] = {}
         self._lines: list[Line] = []

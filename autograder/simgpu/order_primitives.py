@@ -36,13 +36,13 @@ def joined(other, breadth, at, me, my_warp, block_first, block_last, warp_base, 
 
 @njit(
     "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, int32[::1], int32[::1],"
-    " int32[:, ::1], int32[:, ::1], int32[:, ::1], int64[::1])",
+    " int32[:, ::1], int32[:, ::1], int32[:, ::1], boolean[::1], int32[::1], int64, int64[::1])",
     cache=True,
     nogil=True,
 )
 def check_order(
     lanes, linear, kind, first_thread, threads_padded, now, check_unset, site, grid_sync, block_sync, warp_sync,
-    writes, reads, plain_writes, findings,
+    writes, reads, plain_writes, knowing, released, counter, findings,
 ):  # fmt: skip
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
 
@@ -50,7 +50,8 @@ def check_order(
     stamp, thread and site * 4 + breadth of the reads; stamp, thread and site * 4 of the last ordinary write, which
     atomics after it would hide. Several threads stand behind a row of reads or of atomics: those do not race among each
     other. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads passed:
-    of the warp, of the block, or of the grid.
+    of the warp, of the block, or of the grid. Lanes that are `knowing` come after all tickets (tickets.py): what each
+    thread did before its stamp in `released`, and the atomics on the element `counter`, are in order before them.
     """
     for first_lane in range(0, lanes.shape[0], WARP):
         slot = first_lane // threads_padded
@@ -64,6 +65,7 @@ def check_order(
                 continue
             e = linear[lane]
             me = first_thread + lane
+            knows = knowing.shape[0] > 0 and knowing[lane]
             if (
                 kind == READ
                 and reads[e, 0] == now
@@ -99,7 +101,8 @@ def check_order(
                 if (writer != me or place & 3 > ALONE) and not (was_atomic and kind == ATOMIC):
                     scope = scope_of(writer, place & 3, my_warp, block_first, block_last)
                     base = warp_base if scope == WITHIN_WARP else block_base if scope == WITHIN_BLOCK else grid_sync
-                    if wrote_at >= base:
+                    told = knows and (was_atomic and e == counter or place & 3 == ALONE and wrote_at < released[writer])
+                    if wrote_at >= base and not told:
                         if scope > findings[RACE_SCOPE]:  # the widest race tells which barrier it takes
                             findings[RACE_SCOPE] = scope
                             findings[RACE_LANE] = lane
@@ -115,7 +118,8 @@ def check_order(
                 if was_read and (reader != me or breadth > ALONE):
                     scope = scope_of(reader, breadth, my_warp, block_first, block_last)
                     base = warp_base if scope == WITHIN_WARP else block_base if scope == WITHIN_BLOCK else grid_sync
-                    if read_at >= base:
+                    told = knows and breadth == ALONE and read_at < released[reader]
+                    if read_at >= base and not told:
                         if scope > findings[RACE_SCOPE]:
                             findings[RACE_SCOPE] = scope
                             findings[RACE_LANE] = lane
