@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from autograder.errors import KitError, UsageError
-from autograder.grading.class_folder import OUT_OF_DATE, prepare, result_on_disk, write_reports
+from autograder.grading.class_folder import OUT_OF_DATE, prepared, result_on_disk, write_reports
 from autograder.grading.exports import opened_class
 from autograder.grading.grade import PUBLIC_SEED, check_submission, not_run, unreadable
 from autograder.grading.identity import result_key
@@ -220,21 +220,22 @@ def grade_class(
     """
     with opened_class(handed_in) as entries:
         chosen = chosen_entries(entries, only)
-        prepare(out)
-        options = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
-        if dask:
-            from autograder.grading.dask_batch import DaskBatch
+        with prepared(out):
+            options = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
+            if dask:
+                from autograder.grading.dask_batch import DaskBatch
 
-            batch: Batch = DaskBatch(lab, out, address=dask, **options)
-        else:
-            batch = Batch(lab, out, jobs=jobs, **options)
-        with batch:
-            graded = {result.student: result for result in batch.grade(chosen, progress)}
-            details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
-    results = [result for entry in entries if (result := graded.get(entry.student) or left_over(lab, out, entry, seed))]
-    write_reports(results, lab, out)
-    if details:
-        write_atomically(out / "grader_faults.txt", details)
+                batch: Batch = DaskBatch(lab, out, address=dask, **options)
+            else:
+                batch = Batch(lab, out, jobs=jobs, **options)
+            with batch:
+                graded = {result.student: result for result in batch.grade(chosen, progress)}
+                details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
+            found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
+            results = [result for result in found if result is not None]
+            write_reports(results, lab, out)
+            if details:
+                write_atomically(out / "grader_faults.txt", details)
     return results
 
 

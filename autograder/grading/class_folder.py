@@ -6,8 +6,12 @@ Everything in it follows from the results; class.json lists whose they are, so t
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from autograder.errors import GraderFault, KitError, UsageError
 from autograder.grading.result import Result
@@ -24,14 +28,33 @@ OUT_OF_DATE = (
 )
 
 
-def prepare(out: Path) -> None:
-    """Makes the folder and clears away what a kill left half written; raises `GraderFault` where it cannot."""
+@contextmanager
+def prepared(out: Path) -> Iterator[None]:
+    """Makes the folder, keeps other runs away from it, and clears away what a kill left half written.
+
+    Raises `UsageError` where a file is in the way or another run at work, `GraderFault` where the machine does not let us.
+    """
+    results = out / "results"
+    lock = FileLock(out / ".lock", timeout=0)
     try:
-        (out / "results").mkdir(parents=True, exist_ok=True)
-        for unfinished in (out / "results").glob(".*.tmp"):  # what a kill left behind
+        in_the_way = next(each for each in (results, out, *out.absolute().parents) if each.exists())
+        if not in_the_way.is_dir():
+            raise UsageError(f"{in_the_way} is a file, not a folder.", remedy="Name another one with --out.")
+        results.mkdir(parents=True, exist_ok=True)
+        with suppress(NotImplementedError):  # a file system without locks
+            lock.acquire()
+        for unfinished in results.glob(".*.tmp"):  # what a kill left behind
             unfinished.unlink()
+    except Timeout:
+        remedy = "Wait for it, or name another folder with --out."
+        raise UsageError(f"Another run is grading into {out}.", remedy=remedy) from None
     except OSError as problem:
-        raise GraderFault(f"{out} cannot be written to: {problem.strerror}.") from None
+        remedy = "Make room, or name another folder with --out."
+        raise GraderFault(f"{out} cannot be written to: {problem.strerror}.", remedy=remedy) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_reports(results: list[Result], lab: Lab, out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 
@@ -13,7 +14,10 @@ from autograder.errors import GraderFault, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
 from autograder.grading.batch import Batch, grade_class
+from autograder.grading.class_folder import prepared
+from autograder.grading.identity import result_key
 from autograder.grading.submissions import find_submissions
+from autograder.language.source import MOST_BYTES
 from autograder.reports.json_form import from_text
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
@@ -149,6 +153,22 @@ def test_a_folder_that_is_none_or_empty_is_bad_usage(folder, tmp_path):
             find_submissions(path)
 
 
+def test_a_submission_is_found_further_down_and_whatever_the_case_of_its_ending(folder):
+    for path in ("dan/lab01/LAB.IPYNB", "dan/__MACOSX/._lab.ipynb", "eve/a/b/answer.Py"):
+        (folder / path).parent.mkdir(parents=True)
+        (folder / path).write_text("{}")
+    (folder / "FAY.PY").write_text("x")
+    (folder / "gus").mkdir()
+    for number in range(9):
+        (folder / "gus" / f"s{number}").mkdir()
+        (folder / "gus" / f"s{number}" / "x.py").write_text("x")
+    (folder / "gus" / "to_all").symlink_to(folder)
+    found = entries(folder)
+    assert found["dan"] == ("dan/lab01/LAB.IPYNB", "") and found["eve"] == ("eve/a/b/answer.Py", "")
+    assert found["FAY"] == ("FAY.PY", "")
+    assert "it holds 9 (x.py, x.py, x.py, x.py, x.py, x.py and 3 more)" in found["gus"][1]
+
+
 # ---- grading ---------------------------------------------------------------------------------------
 
 
@@ -238,6 +258,49 @@ def test_an_interrupted_run_goes_on_where_it_stopped(lab, folder, tmp_path, monk
     results = grade_class(lab, folder, tmp_path / "out", jobs=2)
     assert len(results) == 23 and {each.outcome for each in results} == {"passed"}
     assert len(ClassWorker.reads) == 23 - len(kept)
+
+
+def test_a_file_of_a_terabyte_costs_its_own_row_and_no_time(tmp_path):
+    (tmp_path / "lab").mkdir()
+    lab, huge = lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "huge.py"
+    keys = set()
+    for size in (1 << 40, (1 << 40) + 1, MOST_BYTES + 2):
+        with open(huge, "wb") as file:
+            file.truncate(size)
+        keys.add(result_key(lab, huge, "public", "device"))
+    assert len(keys) == 3
+
+
+def test_two_runs_never_grade_into_one_folder(lab, folder, tmp_path):
+    with prepared(tmp_path / "out"), pytest.raises(UsageError, match="Another run is grading into .*Wait for it"):
+        grade_class(lab, folder, tmp_path / "out")
+    assert len(grade_class(lab, folder, tmp_path / "out")) == 3
+
+
+@pytest.mark.parametrize("place", ["file", "file/out", "file/out/deeper"])
+def test_a_file_where_the_reports_are_to_go_is_bad_usage(lab, folder, tmp_path, place):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UsageError, match="file is a file, not a folder. Name another one with --out."):
+        grade_class(lab, folder, tmp_path / place)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("file", ["results/bob.json", "reports/bob.html", "gradebook.csv", "index.html"])
+def test_a_full_disk_is_one_line_and_what_was_graded_stays(lab, folder, tmp_path, monkeypatch, file):
+    replace = os.replace
+
+    def full(source, target):
+        if os.fspath(target).endswith(file):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(GraderFault, match=f"{file} cannot be written: No space left on device. Mend that"):
+        grade_class(lab, folder, tmp_path / "out", jobs=1)
+    assert (tmp_path / "out" / "results" / "ann.json").is_file() and not list(tmp_path.rglob(".*.tmp"))
+    monkeypatch.setattr(os, "replace", replace)
+    ClassWorker.reads.clear()
+    assert len(grade_class(lab, folder, tmp_path / "out", jobs=1)) == 3 and "right ann" not in ClassWorker.reads
 
 
 def test_a_student_of_any_name_gets_files_of_their_own(lab, folder, tmp_path):
