@@ -12,10 +12,9 @@ DEVICES = ("auto", "gpu", "simulated")
 
 
 def positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("1 or more")
-    return number
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no whole number of 1 or more")
+    return int(text)
 
 
 def _file(name: str, words: str, metavar: str = "FILE", **more: Any) -> Argument:

@@ -38,10 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"autograder: {problem}", file=sys.stderr)
         return problem.exit_code
     except KeyboardInterrupt:
-        print(
-            "autograder: interrupted; what was graded is kept, and the same command goes on from there.",
-            file=sys.stderr,
-        )
+        resumes = given.command in (grade, demo)
+        kept = "; what was graded is kept, and the same command goes on from there" if resumes else ""
+        print(f"autograder: interrupted{kept}.", file=sys.stderr)
         return FAULT
     except BrokenPipeError:  # the reader of our output has gone (`| head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -97,7 +96,7 @@ def grade(given: argparse.Namespace) -> int:
     options = {"regrade": given.regrade, "only": given.only, "dask": given.dask}
     if given.seed_file:
         options["seed"] = read_seed(given.seed_file)
-    wanted = wanted_forms(given)  # before the class is graded: a file that is not there is found out now
+    wanted = wanted_forms(given, lab.name, lab.title)  # what is wrong with them is found out before the class is graded
     results = graded_class(given, lab, given.submissions, given.out, **options)
     hand_back(results, given.out, wanted)
     return exit_code(results)
@@ -109,7 +108,8 @@ def export(given: argparse.Namespace) -> int:
     from autograder.reports import json_form
 
     results = read_class(given.out)
-    hand_back(results, given.out, wanted_forms(given))
+    wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
+    hand_back(results, given.out, wanted)
     write_json(given, [json_form.to_dict(result) for result in results])
     return PASSED
 
@@ -123,15 +123,17 @@ def demo(given: argparse.Namespace) -> int:
     return FAULT if any(check.fault for result in results for check in result.checks) else PASSED
 
 
-def wanted_forms(given: argparse.Namespace) -> Wanted:
-    """The forms that a command line asks for; raises `UsageError` where a file of the instructor's is not there."""
-    from autograder.reports.handing_back import Wanted
+def wanted_forms(given: argparse.Namespace, *lab_names: str) -> Wanted:
+    """The forms that a command line asks for; raises `UsageError` where a file of the instructor's will not do."""
+    from autograder.reports.handing_back import Wanted, look_at
 
     for path in (given.canvas, given.moodle):
         if path is not None:
             existing_file(path)
     names = ("canvas", "canvas_column", "moodle", "moodle_column", "gradescope", "junit")
-    return Wanted(**{name: getattr(given, name) for name in names})
+    wanted = Wanted(**{name: getattr(given, name) for name in names})
+    look_at(wanted, lab_names)
+    return wanted
 
 
 def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> None:

@@ -6,13 +6,15 @@ import hashlib
 import importlib.util
 import os
 import re
+import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import autograder
-from autograder.errors import GraderFault, UsageError
+from autograder.errors import GraderFault, UsageError, one_line
 from autograder.grading.spec import Lab, marked
 
 LAB_FOLDER = re.compile(r"lab\d\d_\w+")
@@ -73,7 +75,7 @@ def load_lab(name: str) -> Lab:
     rules = {rule.name: rule for rule in (*marked(vars(module), "as_hint"), *marked(vars(hints), "as_hint"))}
     checks = marked(vars(module), "as_check")
     lab = replace(lab, name=folder.name, folder=folder, checks=checks, hints=tuple(rules.values()))
-    _validate(lab)
+    _validate(lab, f"{lab.name}/spec.py")
     return lab
 
 
@@ -84,6 +86,8 @@ def with_hidden_checks(lab: Lab, spec: Path) -> Lab:
     """
     if not spec.is_file():
         raise UsageError(f"There is no file {spec}.")
+    if spec.suffix != ".py":
+        raise UsageError(f"{spec} is no spec.", remedy="Hidden checks stand in a Python file (.py), as a lab's do.")
     module = _import_spec(spec)
     checks = tuple(replace(each, hidden=True) for each in marked(vars(module), "as_check"))
     checks = tuple(each for each in checks if each.judge.__module__ == module.__name__)  # not those that it imports
@@ -93,7 +97,7 @@ def with_hidden_checks(lab: Lab, spec: Path) -> Lab:
     if again := [each.name for each in checks if each.name in known]:
         raise UsageError(f"{spec}: the lab has a check called `{again[0]}` already.", remedy="Give it another name.")
     lab = replace(lab, checks=(*lab.checks, *checks), hidden_spec=spec.resolve())
-    _validate(lab)
+    _validate(lab, spec.name)
     return lab
 
 
@@ -120,18 +124,21 @@ def _import_spec(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"autograder_{path.parent.name}_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where a dataclass in it looks its annotations up
     try:
         spec.loader.exec_module(module)
     except Exception as problem:
-        raise GraderFault(
-            f"{path.parent.name}/{path.name} cannot be loaded: {type(problem).__name__}: {problem}"
-        ) from problem
+        frames = traceback.extract_tb(problem.__traceback__)
+        within = [frame.lineno for frame in frames if Path(frame.filename).name == path.name]
+        where = f", line {within[-1]}" if within else ""
+        what = one_line(f"{type(problem).__name__}: {problem}")
+        raise GraderFault(f"{path.parent.name}/{path.name}{where} cannot be loaded: {what}") from problem
     return module
 
 
-def _validate(lab: Lab) -> None:
-    """Holds a spec against its own rules, so that a mistake shows before a class is graded."""
-    spec, seen = f"{lab.name}/spec.py", set()
+def _validate(lab: Lab, spec: str) -> None:
+    """Holds a spec against its own rules, so that a mistake shows before a class is graded; `spec` is shown."""
+    seen = set()
     for each in lab.checks:
         if not each.title:
             raise GraderFault(f"{spec}: `{each.name}` has no docstring, the sentence that the student reads.")

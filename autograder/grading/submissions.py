@@ -5,14 +5,16 @@ Whatever cannot be graded is listed all the same, with the reason, and becomes a
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from autograder.errors import UsageError
 
 ENDINGS = (".ipynb", ".py")
+SHOWN_NAMES = 6  # of files that were passed over
 LEFT_BY_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".ipynb_checkpoints", "__pycache__"}
 
 
@@ -31,7 +33,7 @@ class Entry:
 def find_submissions(folder: Path) -> list[Entry]:
     """Everything handed in under `folder`, by student; raises `UsageError` where there is no such folder."""
     if not folder.exists():
-        raise UsageError(f"There is no folder {folder}.")
+        raise UsageError(f"There is no folder or zip {folder}.")
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder.", remedy="To check one file, use `autograder check`.")
     root = folder.resolve()
@@ -49,13 +51,18 @@ def find_submissions(folder: Path) -> list[Entry]:
     return [_only(entries) for _, entries in sorted(by_student.items())]
 
 
+def ending(path: PurePath) -> str:
+    """The ending that says what a file is, in small letters: Windows takes LAB.PY for lab.py."""
+    return path.suffix.lower()
+
+
 def _listed(folder: Path) -> Iterator[Path]:
     """What a folder holds, without what operating systems and Jupyter leave behind."""
     yield from sorted(each for each in folder.iterdir() if each.name not in LEFT_BY_SYSTEMS)
 
 
 def _entry(root: Path, path: Path) -> Entry:
-    if path.is_dir() and path.suffix not in ENDINGS and not path.is_symlink():
+    if path.is_dir() and ending(path) not in ENDINGS and not path.is_symlink():
         return _from_folder(root, path)
     return Entry(_name(path), path, path.relative_to(root).as_posix(), file_problem(root, path))
 
@@ -64,13 +71,13 @@ def _from_folder(root: Path, folder: Path) -> Entry:
     """The one submission in a student's folder: its only notebook or script, or the one called lab.ipynb or lab.py."""
     shown = folder.relative_to(root).as_posix()
     try:
-        files = [each for each in _listed(folder) if each.suffix in ENDINGS]
+        files = [each for each in _listed(folder) if ending(each) in ENDINGS] or list(_further_down(folder))
     except OSError as problem:
         return Entry(folder.name, folder, shown, f"The folder {shown} cannot be read: {problem.strerror}.")
     if len(files) > 1:
-        files = [each for each in files if each.stem == "lab"] or files
+        files = [each for each in files if each.stem.lower() == "lab"] or files
     if len(files) != 1:
-        names = ", ".join(each.name for each in files)
+        names = listed(each.name for each in files)
         problem = f"it holds {len(files)} ({names}) and none is called lab.ipynb" if files else "it holds none"
         return Entry(
             folder.name, folder, shown, f"One notebook or .py file is expected in the folder {shown}; {problem}."
@@ -78,8 +85,22 @@ def _from_folder(root: Path, folder: Path) -> Entry:
     return Entry(folder.name, files[0], files[0].relative_to(root).as_posix(), file_problem(root, files[0]))
 
 
+def _further_down(folder: Path) -> Iterator[Path]:
+    """What could be a submission in the folders of a student's folder; links are not followed."""
+    for here, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if each not in LEFT_BY_SYSTEMS)
+        yield from (Path(here, each) for each in sorted(files) if ending(Path(each)) in ENDINGS and each[:2] != "._")
+
+
+def listed(files: Iterable[str]) -> str:
+    """Names for one line: the first few, and how many more there are."""
+    files = list(files)
+    more = f" and {len(files) - SHOWN_NAMES} more" if len(files) > SHOWN_NAMES else ""
+    return ", ".join(files[:SHOWN_NAMES]) + more
+
+
 def _name(path: Path) -> str:
-    return path.stem if path.suffix in ENDINGS else path.name
+    return path.stem if ending(path) in ENDINGS else path.name
 
 
 def file_problem(root: Path, path: Path) -> str:
@@ -89,7 +110,7 @@ def file_problem(root: Path, path: Path) -> str:
         return f"{shown} is a link, not a file: hand in the file itself."
     if path.is_dir():
         return f"{shown} is a folder, not a file."
-    if path.suffix not in ENDINGS:
+    if ending(path) not in ENDINGS:
         return f"{shown} is neither a notebook (.ipynb) nor a Python file (.py)."
     if not path.is_file():
         return f"{shown} is not an ordinary file."
@@ -105,5 +126,5 @@ def _only(entries: list[Entry]) -> Entry:
     """A student's one submission; two of them are nobody's to choose between."""
     if len(entries) == 1:
         return entries[0]
-    names = ", ".join(entry.shown_as for entry in entries)
+    names = listed(entry.shown_as for entry in entries)
     return Entry(entries[0].student, entries[0].path, names, f"Handed in more than once ({names}): keep one.")

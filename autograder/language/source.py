@@ -77,11 +77,10 @@ def submission_from_bytes(label: str, data: bytes) -> Submission:
             f"{label} is not UTF-8 text (byte 0x{data[error.start]:02x} in line {line}).",
             remedy="Save it with UTF-8 encoding.",
         ) from None
-    if label.endswith(".ipynb"):
+    name = label.lower()
+    if name.endswith(".ipynb") or text.lstrip().startswith("{") and '"cells"' in text:
         return _notebook(label, text)
-    if not label.endswith(".py") and text.lstrip().startswith("{") and '"cells"' in text:
-        return _notebook(label, text)
-    if label.endswith(".py") or "." not in label:
+    if name.endswith(".py") or "." not in name:
         return submission_from_cells(label, [(label, text)], is_notebook=False)
     raise SubmissionError(f"{label} is neither a notebook (.ipynb) nor a Python file (.py).")
 
@@ -114,6 +113,9 @@ def _notebook(label: str, text: str) -> Submission:
     except RecursionError:
         raise SubmissionError(f"{label} is not a notebook: its JSON is nested too deeply.") from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    if cells is None and isinstance(notebook, dict) and "worksheets" in notebook:
+        remedy = "Open it in JupyterLab and save it again: that renews the format."
+        raise SubmissionError(f"{label} is a notebook in a format older than 4.", remedy=remedy)
     if not isinstance(cells, list):
         raise SubmissionError(f"{label} is not a notebook: it has no cells.", remedy="Hand in the .ipynb file itself.")
     sources: list[tuple[str, str]] = []

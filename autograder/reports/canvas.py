@@ -7,7 +7,7 @@ ID: posting policies and Points Possible. https://github.com/instructure/canvas-
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograder.errors import UsageError
@@ -26,10 +26,8 @@ def filled(path: Path, results: Sequence[Result], column: str | None = None) -> 
     """
     sheet = read_sheet(path)
     header = sheet.header
-    if "ID" not in header or not {"Student", "LastName"} & set(header):
-        remedy = "Export it anew: Grades, Export, Export Entire Gradebook."
-        raise UsageError(f"{path} is not a gradebook of Canvas: it has no columns Student and ID.", remedy=remedy)
-    at, id_column = _assignment(header, results, column, path), header.index("ID")
+    at = grade_column(sheet, path, {name for result in results for name in (result.lab, result.lab_title)}, column)
+    id_column = header.index("ID")
     outcome = fill(
         sheet,
         results,
@@ -43,13 +41,20 @@ def filled(path: Path, results: Sequence[Result], column: str | None = None) -> 
     return sheet.to_bytes(), outcome
 
 
-def _assignment(header: list[str], results: Sequence[Result], wanted: str | None, path: Path) -> int:
-    """The column to fill in: the one that was named, else the only assignment, else the one with the lab's title."""
+def grade_column(sheet: Sheet, path: Path, lab_names: Iterable[str], wanted: str | None = None) -> int:
+    """The column to fill in: the one that was named, else the one that is called as the lab is, else the only one.
+
+    Raises `UsageError` where that is none or several, and where the file is no Canvas gradebook.
+    """
+    header = sheet.header
+    if "ID" not in header or not {"Student", "LastName"} & set(header):
+        remedy = "Export it anew: Grades, Export, Export Entire Gradebook."
+        raise UsageError(f"{path} is not a gradebook of Canvas: it has no columns Student and ID.", remedy=remedy)
     found = {at: match for at, name in enumerate(header) if (match := ASSIGNMENT.fullmatch(name))}
     if wanted is not None:
         fitting = [at for at, match in found.items() if wanted.strip() in (match[0], match["title"], match["id"])]
     else:
-        titles = {name.casefold() for result in results for name in (result.lab, result.lab_title)}
+        titles = {name.casefold() for name in lab_names}
         fitting = [at for at, match in found.items() if match["title"].strip().casefold() in titles]
         fitting = fitting or list(found)
     if len(fitting) == 1:

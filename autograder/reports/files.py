@@ -8,6 +8,8 @@ import re
 import tempfile
 from pathlib import Path
 
+from autograder.errors import GraderFault
+
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")  # reserved by Windows, whatever their ending
 _HASHED = re.compile(r".*-[0-9a-f]{8}")
 
@@ -31,8 +33,16 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Writes `data` to `path` whole or not at all."""
+    """Writes `data` to `path` whole or not at all; raises `GraderFault` where the disk or its owner does not let us."""
     target = Path(path)
+    try:
+        _replace(target, data)
+    except OSError as problem:
+        remedy = "Mend that and give the same command again: what has been graded is kept."
+        raise GraderFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
+
+
+def _replace(target: Path, data: bytes) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
     try:

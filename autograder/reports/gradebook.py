@@ -23,9 +23,10 @@ _FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 def write(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
     """Writes the gradebook of `results` to `path`, whole or not at all: UTF-8, the same bytes for the same grades.
 
-    Points are plain numbers. Where the grader could not run a check, its cell and the total stay empty: never a zero.
+    A byte order mark comes first: without one Excel takes the file for the local code page. Points are plain numbers.
+    Where the grader could not run a check, its cell and the total stay empty: never a zero.
     """
-    write_atomically(path, text(results))
+    write_atomically(path, "\ufeff" + text(results))
 
 
 def text(results: Iterable[Result]) -> str:

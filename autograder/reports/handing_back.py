@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.errors import GraderFault, UsageError
+from autograder.errors import UsageError
 from autograder.grading.result import Result
 from autograder.reports import canvas, class_page, gradescope, junit, moodle
 from autograder.reports.files import report_name, write_atomically, write_bytes_atomically
-from autograder.reports.filled_csv import Filling
+from autograder.reports.filled_csv import Filling, read_sheet
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,16 @@ class Wanted:
     moodle_column: str | None = None
     gradescope: bool = False
     junit: Path | None = None
+
+
+def look_at(wanted: Wanted, lab_names: Sequence[str]) -> None:
+    """Raises `UsageError` for a file that could not be filled in or written: before a class is graded, not after."""
+    if wanted.canvas is not None:
+        canvas.grade_column(read_sheet(wanted.canvas), wanted.canvas, lab_names, wanted.canvas_column)
+    if wanted.moodle is not None:
+        moodle.grade_column(read_sheet(wanted.moodle), wanted.moodle, wanted.moodle_column)
+    if wanted.junit is not None and wanted.junit.is_dir():
+        raise UsageError(f"{wanted.junit} is a folder, not a file.", remedy="Name a file with --junit.")
 
 
 def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> list[str]:
@@ -51,10 +61,7 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> list[str]
     if wanted.gradescope:
         lines += _gradescope(results, out / "gradescope")
     if wanted.junit is not None:
-        try:
-            write_atomically(wanted.junit, junit.text(results))
-        except OSError as problem:
-            raise UsageError(f"{wanted.junit} cannot be written: {problem.strerror}.") from None
+        write_atomically(wanted.junit, junit.text(results))
         lines.append(f"Written: {wanted.junit}")
     return lines
 
@@ -77,9 +84,6 @@ def _gradescope(results: Sequence[Result], folder: Path) -> list[str]:
             lines.append(f"  Not written: {problem}")
             (folder / name / "results.json").unlink(missing_ok=True)
             continue
-        try:
-            write_atomically(folder / name / "results.json", text)
-        except OSError as problem:
-            raise GraderFault(f"{folder / name} cannot be written to: {problem.strerror}.") from None
+        write_atomically(folder / name / "results.json", text)
         written += 1
     return [f"Written: {folder}, results.json for {written}", *lines]

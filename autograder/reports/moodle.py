@@ -25,6 +25,23 @@ def filled(path: Path, results: Sequence[Result], column: str | None = None) -> 
     `column`: the heading of the grades where the site's language is not English.
     """
     sheet = read_sheet(path)
+    header, at = sheet.header, grade_column(sheet, path, column)
+    locked = header.index("Grade can be changed") if "Grade can be changed" in header else None
+    outcome = fill(
+        sheet,
+        results,
+        id_columns={0: "moodle"} | {header.index(name): kind for name, kind in ID_COLUMNS.items() if name in header},
+        id_of_cell=_id_of_cell,
+        grade_column=at,
+        is_student=lambda row: bool(row.cell(0).strip()),
+        refuses=lambda row: _refusal(row, locked),
+    )
+    outcome.lines = [*_about_the_maximum(sheet, results, header), *outcome.lines]
+    return sheet.to_bytes(), outcome
+
+
+def grade_column(sheet: Sheet, path: Path, column: str | None = None) -> int:
+    """The column to fill in; raises `UsageError` where it is not there, and where the file is no grading worksheet."""
     header = sheet.header
     identifiers = [row.cell(0).strip() for row in sheet.rows[1:] if any(row.raw)]
     if not identifiers or not all(PARTICIPANT.fullmatch(each) for each in identifiers):
@@ -34,18 +51,7 @@ def filled(path: Path, results: Sequence[Result], column: str | None = None) -> 
     if header.count(wanted) != 1:
         remedy = f"Name it with --moodle-column. There are: {'; '.join(header)}."
         raise UsageError(f"{path} has no column `{wanted}`.", remedy=remedy)
-    locked = header.index("Grade can be changed") if "Grade can be changed" in header else None
-    outcome = fill(
-        sheet,
-        results,
-        id_columns={0: "moodle"} | {header.index(name): kind for name, kind in ID_COLUMNS.items() if name in header},
-        id_of_cell=_id_of_cell,
-        grade_column=header.index(wanted),
-        is_student=lambda row: bool(row.cell(0).strip()),
-        refuses=lambda row: _refusal(row, locked),
-    )
-    outcome.lines = [*_about_the_maximum(sheet, results, header), *outcome.lines]
-    return sheet.to_bytes(), outcome
+    return header.index(wanted)
 
 
 def _id_of_cell(column: int, value: str) -> str:

@@ -38,7 +38,7 @@ BAD_USAGE = [
     (("check", "lab77"), "There is no lab called `lab77`. Labs: lab01_naive_matmul"),
     (("check", "lab01", "nowhere.ipynb"), "There is no file nowhere.ipynb."),
     (("check", "lab01", "."), ". is a folder, not a file."),
-    (("grade", "lab01", "nowhere", "--out", "build/none"), "There is no folder nowhere."),
+    (("grade", "lab01", "nowhere", "--out", "build/none"), "There is no folder or zip nowhere."),
     (("profile", "nowhere.py:kernel"), "There is no file nowhere.py."),
     (("profile", "kernel.py"), "profile takes FILE.py:KERNEL."),
     (("run", "nowhere.py"), "There is no file nowhere.py."),
@@ -59,6 +59,13 @@ def test_bad_usage_is_one_line_and_exit_code_2(arguments, message, capsys):
 def test_a_command_line_that_makes_no_sense_is_exit_code_2(arguments):
     done = run(*arguments)
     assert done.returncode == 2 and "usage: autograder" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two", "1.5", "٣"])
+def test_a_number_of_workers_that_is_none_is_said(number, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["grade", "lab01", "x", "--out", "y", "--jobs", number])
+    assert f"argument --jobs: {number} is no whole number of 1 or more" in capsys.readouterr().err
 
 
 def test_an_unexpected_error_is_one_line_with_the_place_of_its_report(monkeypatch, capsys, tmp_path):
@@ -85,11 +92,13 @@ def test_a_fault_of_the_machine_is_exit_code_3(monkeypatch, capsys):
 
 
 def test_ctrl_c_is_one_line(monkeypatch, capsys):
-    def interrupted():
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("autograder.grading.labs.lab_names", interrupted)
-    assert cli.main(["labs"]) == 3 and "goes on from there" in capsys.readouterr().err
+    assert cli.main(["labs"]) == 3 and capsys.readouterr().err == "autograder: interrupted.\n"
+    monkeypatch.setattr("autograder.grading.labs.load_lab", interrupted)
+    assert cli.main(["grade", "lab01", "x", "--out", "y"]) == 3 and "goes on from there" in capsys.readouterr().err
 
 
 def result(*outcomes, error="", faults=()):

@@ -46,6 +46,16 @@ def notebook(*texts):
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
+FACTORY = """
+
+def made():
+    def kernel(a, b, c):
+        pass
+    return kernel
+
+
+matmul_kernel = made()
+"""
 IN_LOOP = "            total += a[row, i] * b[i, col]\n"
 # name: (file name, content, what the line must say); the submission cannot be graded at all
 UNREADABLE = {
@@ -54,6 +64,12 @@ UNREADABLE = {
     "empty notebook": ("a.ipynb", "", "a.ipynb is empty."),
     "not a notebook": ("a.ipynb", '{"x": 1}', "a.ipynb is not a notebook"),
     "a list": ("a.ipynb", "[1, 2]", "a.ipynb is not a notebook"),
+    "old format": (
+        "a.ipynb",
+        '{"worksheets": [{"cells": []}], "nbformat": 3}',
+        "is a notebook in a format older than 4.",
+    ),
+    "broken notebook called .py": ("a.py", notebook(GOOD)[:-40], "a.py is not a notebook: its JSON is broken"),
     "broken JSON": ("a.ipynb", notebook(GOOD)[:-40], "a.ipynb is not a notebook: its JSON is broken"),
     "no code": ("a.ipynb", notebook(), "a.ipynb has no code cells."),
     "syntax error": ("a.py", changed("total = 0.0", "total = = 0.0"), "a.py, line 12"),
@@ -75,6 +91,11 @@ UNREADABLE = {
     "parameters": ("a.py", changed("def matmul(a, b, c)", "def matmul(a, b)"), "line 18: `matmul` takes 2 parameters"),
     "kernel for host": ("a.py", changed("def matmul(", "@cuda.jit\ndef matmul("), "`matmul` is a kernel"),
     "host for kernel": ("a.py", changed("@cuda.jit\n", ""), "`matmul_kernel` is an ordinary Python function"),
+    "kernel made by a function": (
+        "a.py",
+        GOOD.replace("matmul_kernel", "kernel") + FACTORY,
+        "line 24: `kernel` is defined inside a function",
+    ),
     "NUL bytes": ("a.py", GOOD + "\0", "not text: it holds NUL bytes"),
     "not UTF-8": ("a.py", GOOD.encode() + b"# \xff\xfe caf\xe9\n", "is not UTF-8 text (byte 0xff in line 21)"),
     "deep nesting": ("a.py", "x = " + "(" * 3000 + ")" * 3000 + "\n" + GOOD, "a.py"),
@@ -92,6 +113,7 @@ FAILING = {
     "forbidden attribute": (changed("    grid =", "    a.__class__.__bases__\n    grid ="), "__class__"),
     "forbidden builtin": (changed("    grid =", "    open('/etc/passwd')\n    grid ="), "open"),
     "exec": (changed("    grid =", "    exec('x = 1')\n    grid ="), "exec"),
+    "barrier not called": (changed(IN_LOOP, IN_LOOP + "        cuda.syncthreads\n"), "Write cuda.syncthreads()"),
     "endless kernel": (changed(IN_LOOP, "            while True:\n                total += 1.0\n"), "loop"),
     "endless host": (changed("    grid =", "    while True:\n        a = a\n    grid ="), "loop"),
     "too many threads": (changed("matmul_kernel[grid, BLOCK]", "matmul_kernel[(31623, 31623), (32, 32)]"), ""),
@@ -155,6 +177,12 @@ def test_a_hundred_megabytes_are_refused_without_being_read(lab, worker, tmp_pat
 def test_the_good_answer_passes_beside_them_all(lab, worker, tmp_path):
     result = check_submission(lab, write(tmp_path / "a.py", GOOD), worker=worker)
     assert (result.outcome, result.points) == ("passed", lab.points), [c.message for c in result.checks]
+
+
+@pytest.mark.parametrize("name", ["a.py", "A.PY", "A.IPYNB"])
+def test_what_a_file_is_does_not_hang_on_how_it_is_called(lab, worker, tmp_path, name):
+    text = GOOD if name == "A.PY" else notebook(GOOD)
+    assert check_submission(lab, write(tmp_path / name, text), worker=worker).points == lab.points
 
 
 def test_in_a_class_each_costs_its_own_row_only(tmp_path, capsys):

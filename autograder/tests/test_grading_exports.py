@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import struct
 import zipfile
@@ -12,6 +13,7 @@ import pytest
 from autograder.errors import UsageError
 from autograder.grading.batch import chosen_entries
 from autograder.grading.exports import archive, names, opened_class
+from autograder.grading.exports.collecting import PREFIX
 from autograder.grading.exports.gradescope_metadata import read_metadata
 from autograder.grading.submissions import Entry
 
@@ -202,6 +204,7 @@ def test_an_export_that_somebody_unpacked_is_read_the_same(tmp_path):
     with zipfile.ZipFile(zip_path) as opened:
         opened.extractall(tmp_path / "unpacked")
     folder = tmp_path / "unpacked" / "assignment_5_export"
+    assert rows(tmp_path / "unpacked").keys() == rows(folder).keys()  # the folder around it may be given as well
     (folder / "submission_15" / "lab.py").unlink()
     (folder / "submission_16").mkdir()
     (folder / "submission_16" / "lab.py").symlink_to(zip_path)
@@ -220,6 +223,28 @@ def test_a_zip_of_a_plain_class_with_a_folder_around_it_or_without(tmp_path):
     assert set(rows(alone)) == {"bob"}
     twice = zipped(tmp_path / "four.zip", ("ann.py", SOURCE), ("ann/lab.ipynb", "{}"))
     assert "Handed in more than once" in rows(twice)["ann"].problem
+
+
+def test_endings_count_whatever_their_case(tmp_path):
+    members = (("a_101_900_LAB.IPYNB", "{}"), ("b_102_901_Lab.Py", SOURCE), ("c_103_902_notes.PDF", "x"))
+    found = rows(zipped(tmp_path / "submissions.zip", *members))
+    assert not found["a"].problem and not found["b"].problem and found["c"].problem
+    assert found["a"].path.suffix == ".ipynb" or found["a"].path.name == "lab.ipynb"
+
+
+def test_what_a_killed_run_unpacked_is_removed_and_what_another_one_needs_is_not(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    class_zip = zipped(tmp_path / "c.zip", ("ann.py", SOURCE))
+    for name in ("killed", "young"):
+        (tmp_path / "tmp" / f"{PREFIX}{name}").mkdir(parents=True)
+    os.utime(tmp_path / "tmp" / f"{PREFIX}killed", (0, 0))
+    with opened_class(class_zip) as entries:
+        mine = entries[0].path.parent.parent
+        os.utime(mine, (0, 0))
+        assert {each.name for each in (tmp_path / "tmp").iterdir()} == {f"{PREFIX}young", mine.name}
+        with opened_class(class_zip):
+            assert entries[0].path.read_text() == SOURCE
+    assert [each.name for each in (tmp_path / "tmp").iterdir()] == [f"{PREFIX}young"]
 
 
 # ---- strangers' zips -------------------------------------------------------------------------------

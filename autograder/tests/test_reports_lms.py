@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from autograder import cli
-from autograder.errors import UsageError
+from autograder.errors import KitError, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
 from autograder.grading.batch import grade_class
@@ -349,6 +350,23 @@ def test_a_seed_that_could_be_guessed_or_read_by_nobody_is_bad_usage(tmp_path):
     assert read_seed(seed) == SEED
 
 
+def test_a_hidden_spec_says_where_it_is_wrong_and_may_hold_records(tmp_path):
+    lab = lab_with(doubles, folder=tmp_path)
+    for name, text, message in (
+        ("hidden.txt", HIDDEN, r"hidden.txt is no spec. Hidden checks stand in a Python file \(.py\)"),
+        ("mine.py", "x = 1\nprint(undefined)\n", "mine.py, line 2 cannot be loaded: NameError"),
+        ("mine.py", HIDDEN.replace('\n    """The 27182 case."""', " ..."), "^mine.py: `waits` has no docstring"),
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(KitError, match=message):
+            with_hidden_checks(lab, tmp_path / name)
+    record = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n\n@dataclass\nclass Case:\n    n: int\n"
+    )
+    (tmp_path / "mine.py").write_text(record + HIDDEN)
+    assert len(with_hidden_checks(lab, tmp_path / "mine.py").checks) == 3
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -419,6 +437,36 @@ def test_a_result_that_only_left_out_of_date_is_flagged_on_the_page_and_in_the_g
         assert "left from an earlier run" not in (out / "reports" / "right.html").read_text()
     renewed = grade_class(lab, tmp_path / "class", out, seed=SEED)
     assert not any(each.flags for each in renewed) and not any(each.flags for each in read_class(out))
+
+
+def test_of_a_zip_too_only_what_has_changed_is_out_of_date(secret_class, tmp_path):
+    lab = lab_with(doubles, folder=tmp_path / "lab")
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as export:
+        for name in ("right", "wrong"):
+            export.writestr(f"{name}.py", name)
+    grade_class(lab, tmp_path / "class.zip", tmp_path / "zipped")
+    again = grade_class(lab, tmp_path / "class.zip", tmp_path / "zipped", only=["wrong"], regrade=True)
+    assert len(again) == 2 and not any(each.flags for each in again)
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--canvas", "Student,ID,One (1),Two (2)\nA,101,,\n", "2 assignments that fit. Name one with --canvas-column"),
+        ("--canvas", "Name,Grade\nA,\n", "is not a gradebook of Canvas"),
+        ("--moodle", "Identifier,Bewertung\nParticipant 1,\n", "has no column `Grade`. Name it with --moodle-column"),
+        ("--moodle", "", "is empty"),
+        ("--junit", None, "is a folder, not a file"),
+    ],
+)
+def test_a_form_that_will_not_do_is_found_out_before_the_class_is_graded(tmp_path, capsys, option, text, message):
+    given = tmp_path / "given"
+    given.mkdir() if text is None else given.write_text(text)
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.py").write_text("x = 1\n")
+    command = ["grade", "lab01", str(tmp_path / "class"), "--out", str(tmp_path / "out"), option, str(given)]
+    assert cli.main(command) == 2 and message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def rewrite(path):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import UsageError
+from autograder.errors import GraderFault, UsageError
 from autograder.grading.result import CheckResult, Mismatch
 from autograder.reports import gradebook, json_form, terminal, wording
 from autograder.reports.attention import reasons
@@ -110,6 +110,8 @@ def test_a_file_is_replaced_whole_and_left_alone_when_writing_fails(tmp_path):
     before = path.read_text()
     with pytest.raises(UnicodeEncodeError):
         write_atomically(path, "half of it \udc80")
+    with pytest.raises(GraderFault, match=r"ada\.json/x cannot be written: .+ what has been graded is kept"):
+        write_atomically(path / "x", "a file is in the way")
     assert path.read_text() == before
     assert [each.name for each in path.parent.iterdir()] == ["ada.json"]
 
@@ -153,6 +155,12 @@ def test_the_gradebook_is_the_same_whatever_the_order_and_the_time(tmp_path):
     gradebook.write(results, tmp_path / "one.csv")
     gradebook.write(later, tmp_path / "two.csv")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+def test_a_spreadsheet_reads_the_gradebook_as_utf_8(tmp_path):
+    gradebook.write([replace(samples.all_passed(), student="Zoë 李")], tmp_path / "one.csv")
+    data = (tmp_path / "one.csv").read_bytes()
+    assert data.startswith(b"\xef\xbb\xbf") and "Zoë 李" in data.decode("utf-8-sig")
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", " =", "\r\n="])

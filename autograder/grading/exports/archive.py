@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from autograder.errors import UsageError
 from autograder.grading.exports.names import GRADESCOPE_METADATA
-from autograder.grading.submissions import ENDINGS, LEFT_BY_SYSTEMS
+from autograder.grading.submissions import ENDINGS, LEFT_BY_SYSTEMS, ending
 
 MOST_MEMBERS = 100_000
 MOST_BYTES_A_FILE = 16 << 20  # a notebook with its pictures; what may be graded is smaller still
@@ -66,13 +66,13 @@ def _unpacked(
 ) -> Item:
     when = (*member.date_time, place)
     shown = "/".join(parts)
-    ending = PurePosixPath(parts[-1]).suffix
+    kind = ending(PurePosixPath(parts[-1]))
     if _leads_out(member):
         return Item(parts, folder, f"{shown} has a name that leads out of the zip: it was not unpacked.", when, True)
     problem = _refusal(member, shown)
-    if problem or (ending not in ENDINGS and parts[-1] != GRADESCOPE_METADATA):
+    if problem or (kind not in ENDINGS and parts[-1] != GRADESCOPE_METADATA):
         return Item(parts, folder, problem or _not_a_submission(shown), when)
-    path = folder / f"lab{ending}"
+    path = folder / f"lab{kind}"
     limit = MOST_BYTES_OF_METADATA if parts[-1] == GRADESCOPE_METADATA else MOST_BYTES_A_FILE
     if room <= 0:
         return Item(parts, path, f"{shown} was not unpacked: the zip unpacks to more than {_size(MOST_BYTES)}.", when)

@@ -7,21 +7,34 @@ better named file is said in the note of the student's row.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import time
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+
+from filelock import FileLock, Timeout
 
 from autograder.errors import UsageError
 from autograder.grading.exports import names
 from autograder.grading.exports.archive import Item, unpacked
 from autograder.grading.exports.gradescope_metadata import Handed, read_metadata
-from autograder.grading.submissions import ENDINGS, LEFT_BY_SYSTEMS, Entry, file_problem, find_submissions
+from autograder.grading.submissions import (
+    ENDINGS,
+    LEFT_BY_SYSTEMS,
+    Entry,
+    ending,
+    file_problem,
+    find_submissions,
+    listed,
+)
 
-SHOWN_NAMES = 6  # of files that were passed over
+PREFIX, LOCK = "autograder-class-", ".at-work"  # of the folder that a zip is unpacked in, and of the lock in it
+SECONDS_TO_LOCK = 60  # from making that folder to holding its lock: far less
 
 
 @dataclass(frozen=True)
@@ -45,20 +58,40 @@ class Candidate:
 def opened_class(handed_in: Path) -> Iterator[list[Entry]]:
     """The entries of a class's folder or zip, as long as they are needed; raises `UsageError` where it is neither."""
     if handed_in.is_dir():
-        try:
-            top = sorted(each.name for each in handed_in.iterdir())
-        except OSError as problem:
-            raise UsageError(f"{handed_in} cannot be read: {problem.strerror}.") from None
-        is_export = names.GRADESCOPE_METADATA in top or any(names.exported(name) for name in top)
-        yield entries_of(_walked(handed_in.resolve())) if is_export else find_submissions(handed_in)
+        export = _export_in(handed_in)
+        yield entries_of(_walked(export.resolve())) if export else find_submissions(handed_in)
     elif handed_in.is_file() and (handed_in.suffix.lower() == ".zip" or zipfile.is_zipfile(handed_in)):
-        with tempfile.TemporaryDirectory(prefix="autograder-class-") as folder:
-            entries = entries_of(_without_root(unpacked(handed_in, Path(folder)), handed_in.stem))
+        with _folder_to_unpack_in() as folder:
+            entries = entries_of(_without_root(unpacked(handed_in, folder), handed_in.stem))
             if not entries:
                 raise UsageError(f"{handed_in} holds no submissions.")
             yield entries
     else:
         yield find_submissions(handed_in)
+
+
+@contextmanager
+def _folder_to_unpack_in() -> Iterator[Path]:
+    """A temporary folder of our own; what a killed run left of its class is removed first."""
+    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        with suppress(OSError, Timeout):  # another user's, or still at work
+            if time.time() - left.stat().st_mtime > SECONDS_TO_LOCK:
+                with FileLock(left / LOCK, timeout=0):
+                    pass
+                shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder, FileLock(Path(folder) / LOCK):
+        yield Path(folder)
+
+
+def _export_in(folder: Path) -> Path | None:
+    """The folder that an export was unpacked to: this one, or the only one in it; None where it is none."""
+    try:
+        held = [each for each in sorted(folder.iterdir()) if each.name not in LEFT_BY_SYSTEMS]
+        if names.GRADESCOPE_METADATA in (each.name for each in held) or any(names.exported(e.name) for e in held):
+            return folder
+        return _export_in(held[0]) if len(held) == 1 and held[0].is_dir() and not held[0].is_symlink() else None
+    except OSError as problem:
+        raise UsageError(f"{folder} cannot be read: {problem.strerror}.") from None
 
 
 def entries_of(items: Iterable[Item]) -> list[Entry]:
@@ -132,7 +165,7 @@ def _from_file(item: Item, repeated: int) -> Candidate:
     notes = (f"{name} stands in the zip {repeated} times; the last counts.",) if repeated > 1 else ()
     named = names.moodle(name) or names.canvas(name)
     if named is None:
-        stem = PurePosixPath(name).stem if PurePosixPath(name).suffix in ENDINGS else name
+        stem = PurePosixPath(name).stem if ending(PurePosixPath(name)) in ENDINGS else name
         return Candidate(names.Owner(stem), item.shown, item.path, item.problem, item.when, notes)
     notes += ("Late, says the platform.",) if named.late else ()
     problem = f"Handed in as {named.typed}, not as a file." if named.typed else item.problem
@@ -160,7 +193,7 @@ def _from_folder(name: str, held: list[Item], metadata: dict[str, Handed]) -> It
 
 def _one_of(held: list[Item]) -> tuple[Item | None, tuple[str, ...]]:
     """The one file of a folder that counts, if it is clear which, and what to say about the others."""
-    files = [each for each in held if PurePosixPath(each.parts[-1]).suffix in ENDINGS]
+    files = [each for each in held if ending(PurePosixPath(each.parts[-1])) in ENDINGS]
     if len(files) < 2:
         return (files[0] if files else None), ()
     shallow = min(len(each.parts) for each in files)
@@ -174,13 +207,13 @@ def _one_of(held: list[Item]) -> tuple[Item | None, tuple[str, ...]]:
 
 def _none_of(name: str, held: list[Item]) -> str:
     """Why nothing in a folder can be graded."""
-    files = [each.parts[-1] for each in held if PurePosixPath(each.parts[-1]).suffix in ENDINGS]
+    files = [each.parts[-1] for each in held if ending(PurePosixPath(each.parts[-1])) in ENDINGS]
     if files:
-        what = f"it holds {len(files)} ({_listed(files)}) and none is called lab.ipynb"
+        what = f"it holds {len(files)} ({listed(files)}) and none is called lab.ipynb"
     elif len(held) == 1:
         return held[0].problem
     else:
-        what = f"it holds none, but {_listed(each.parts[-1] for each in held)}"
+        what = f"it holds none, but {listed(each.parts[-1] for each in held)}"
     return f"One notebook or .py file is expected in the folder {name}; {what}."
 
 
@@ -204,7 +237,7 @@ def _entry(found: list[Candidate]) -> Entry:
 def _chosen(found: list[Candidate]) -> Candidate:
     """The latest of a student's submissions, of those that are files, of those that could be one of ours."""
     best = [each for each in found if not each.typed] or found
-    best = [each for each in best if PurePosixPath(each.shown).suffix in ENDINGS] or best
+    best = [each for each in best if ending(PurePosixPath(each.shown)) in ENDINGS] or best
     best = [each for each in best if _is_called_lab(each)] or best
     return max(best, key=lambda each: (each.order, each.shown))
 
@@ -215,13 +248,7 @@ def _is_called_lab(candidate: Candidate) -> bool:
 
 
 def _passed_over(files: Iterable[str]) -> str:
-    return f"Passed over: {_listed(files)}."
-
-
-def _listed(files: Iterable[str]) -> str:
-    files = list(files)
-    more = f" and {len(files) - SHOWN_NAMES} more" if len(files) > SHOWN_NAMES else ""
-    return ", ".join(files[:SHOWN_NAMES]) + more
+    return f"Passed over: {listed(files)}."
 
 
 # ---- where files come from -------------------------------------------------------------------------
