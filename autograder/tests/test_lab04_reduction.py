@@ -73,7 +73,13 @@ def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worke
     assert not result.error, report(result)
     assert failed_checks(result) == {LAB.checks[0].name}, report(result)
     assert {each.outcome for each in result.checks[1:]} == {"not run"}, report(result)
-    assert result.points == 0
+    assert result.points == 0 and not hints(result), report(result)
+
+
+def test_a_tree_that_races_earns_the_points_of_its_counted_work(worker: Worker) -> None:
+    result = check_submission(LAB, SOLUTIONS / "wrong" / "no_barrier_before_the_tree.py", worker=worker)
+    counted = [each for each in result.checks if each.title.startswith("Counted work:")]
+    assert len(counted) == 4 and all(each.points == each.max_points for each in counted), report(result)
 
 
 def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,7 +148,7 @@ def test_no_answer_waits_for_its_simulated_verdict_and_few_for_a_measured_one() 
     assert set(CALIBRATIONS["simulated"]["verdicts"]) == KNOWN
     measured = set(CALIBRATIONS["measured"]["verdicts"])
     assert {name for name in KNOWN if not name.startswith("wrong/")} <= measured <= KNOWN
-    assert len(measured) > 0.7 * len(KNOWN)
+    assert len(measured) > 0.6 * len(KNOWN)
 
 
 def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:

@@ -106,6 +106,36 @@ class Evidence(observed.Evidence):
         return counters.barriers / max(1, counters.warps) if counters else 0.0
 
     @property
+    def by_shuffles(self) -> bool:
+        """Whether lanes read each other's variables."""
+        return bool(self.simulated.counters and self.simulated.counters.shuffles)
+
+    @property
+    def warps(self) -> int:
+        """Warps of a block."""
+        return -(-self.block[0] // WARP)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block."""
+        return max((each.shared_bytes for each in self.simulated.launches), default=0)
+
+    @property
+    def shared_loads(self) -> int:
+        """Requests to load from shared memory."""
+        return self.simulated.counters.shared_load_requests if self.simulated.counters else 0
+
+    @property
+    def tile_without_room(self) -> bool:
+        """Whether something outside a shared array was asked for, and the block had no shared memory at all."""
+        return bool(self.lying("shared", "out_of_bounds")) and self.shared_bytes == 0
+
+    @property
+    def is_an_element(self) -> bool:
+        """Whether the wrong sum is one of the elements."""
+        return self.got is not None and self.got in self.values
+
+    @property
     def waits_in_vain(self) -> bool:
         """Whether some thread waits at a barrier of the block that others do not come to."""
         return any("warp instruction" not in each.message for each in self.found("divergent_barrier"))
@@ -140,6 +170,11 @@ class Evidence(observed.Evidence):
     @property
     def copies_to_the_host(self) -> bool:
         return bool({"copy_to_host", "an element"} & self.asked_of_the_device)
+
+    @property
+    def one_block_takes_all(self) -> bool:
+        """Whether a launch of a single block is given as much as all elements take."""
+        return any(np.prod(each.grid) == 1 and (each.array_bytes or 0) >= 4 * self.n for each in self.run.launches)
 
     @property
     def most_blocks(self) -> int:
@@ -201,7 +236,54 @@ def lanes_that_are_not_there(seen: Evidence) -> bool:
 @misconception("right_on_a_full_block")
 def sum_never_stored(seen: Evidence) -> bool:
     """The block's sum is worked out and stays in the block: one of its threads has to store it in sums[cuda.blockIdx.x]."""
-    return seen.is_kernel and seen.run.fault is None and not seen.written.any() and not seen.simulated.hazards
+    works = seen.run.fault is None and seen.simulated.counters.global_load_requests > 0
+    return works and not seen.written.any() and not seen.simulated.hazards
+
+
+@misconception("right_on_a_full_block")
+def array_for_each_thread(seen: Evidence) -> bool:
+    """Each thread has an array of its own, as cuda.local.array makes it, and no thread sees another's. What the threads of
+    a block are to add up for each other stands in cuda.shared.array: one array for all of them."""
+    counters = seen.simulated.counters
+    return bool(counters and counters.local_store_requests > 0 and seen.shared_bytes == 0)
+
+
+@misconception("right_on_a_full_block")
+def no_room_in_the_launch(seen: Evidence) -> bool:
+    """The shared array has shape 0, which leaves its size to the launch, and the checks launch the kernel with a grid and a
+    block alone: there is no room at all. Make it as long as the widest block needs it, 1,024 elements."""
+    return seen.tile_without_room
+
+
+@misconception("right_on_a_full_block")
+def nothing_added_yet(seen: Evidence) -> bool:
+    """What one thread stored is taken for the sum of the block. The elements stand in the shared array, and nobody has added
+    them up: now comes the tree, in which half of the threads add first, and then half of those."""
+    return seen.is_an_element and seen.shared_loads <= seen.warps and not seen.by_shuffles
+
+
+@misconception("right_on_a_full_block", "right_with_many_blocks")
+def elements_added_again(seen: Evidence) -> bool:
+    """The sum is larger than that of all elements: several threads add the same ones. A thread that has added its element
+    goes on by the number of threads in the whole grid, cuda.gridsize(1), and ends where the array does: {seen.n} elements
+    are here for {seen.threads} threads."""
+    more = seen.got is not None and seen.got > 1.01 * seen.values.sum() and not seen.simulated.hazards
+    return more and not seen.by_shuffles and not _all_read_the_same(seen) and not _strides_overlap(seen)
+
+
+@misconception("right_on_a_full_block")
+def shuffled_to_the_wrong_lane(seen: Evidence) -> bool:
+    """The lanes of the warps exchange their sums, and the result is not the sum of the block. In each step a lane adds to
+    its own what the lane 16 places further has (then 8, 4, 2 and 1): own += cuda.shfl_down_sync(...). At the end the first
+    lane of the warp holds the sum, and no other lane does."""
+    return seen.by_shuffles and seen.got is not None and not seen.simulated.hazards
+
+
+@misconception("right_on_a_full_block")
+def beyond_the_warps(seen: Evidence) -> bool:
+    """The first lane of each warp has a sum to store, in a place of its own: {seen.warps} places, t // 32, in a block of
+    {seen.n} threads. Whoever adds those up takes as many and no more; the other lanes take a zero."""
+    return seen.by_shuffles and bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
 
 
 @misconception("right_on_a_full_block")
@@ -215,7 +297,8 @@ def adds_to_what_was_there(seen: Evidence) -> bool:
 def beyond_the_threads(seen: Evidence) -> bool:
     """Threads add elements of the shared array that no thread has stored: a stride reaches beyond the last thread. With
     {seen.n} threads the first stride is half of that."""
-    return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
+    beyond = bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
+    return beyond and not seen.tile_without_room and not seen.by_shuffles
 
 
 @misconception("right_on_a_full_block")
@@ -230,7 +313,7 @@ def one_step_short(seen: Evidence) -> bool:
 def overwrites_its_sum(seen: Evidence) -> bool:
     """A single element is left of all: each step puts the other thread's value in place of the sum so far. Add to what
     the thread has: tile[t] += tile[t + stride]."""
-    return seen.got is not None and seen.got in seen.values
+    return seen.is_an_element and seen.shared_loads > seen.warps
 
 
 @misconception("waits_in_every_step")
@@ -252,15 +335,14 @@ def every_thread_adds(seen: Evidence) -> bool:
 def barrier_missing_in_the_loop(seen: Evidence) -> bool:
     """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs at the end of every
     step: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
-    by_shuffles = seen.simulated.counters.shuffles > 0
-    return bool(seen.shared_races) and not seen.races_within_warps and seen.barriers <= 3 and not by_shuffles
+    return bool(seen.shared_races) and not seen.races_within_warps and seen.barriers <= 3 and not seen.by_shuffles
 
 
 @misconception("waits_in_every_step")
 def barrier_missing_before_the_tree(seen: Evidence) -> bool:
     """Threads begin to add while others have not yet stored what is to be added. cuda.syncthreads() belongs between filling
     the shared array and reading from it."""
-    goes_on = seen.barriers > 3 or seen.simulated.counters.shuffles > 0
+    goes_on = seen.barriers > 3 or seen.by_shuffles
     return bool(seen.shared_races) and not seen.races_within_warps and not seen.races_in_one_line and goes_on
 
 
@@ -354,8 +436,8 @@ def queue_at_one_place(seen: Evidence) -> bool:
 
 @misconception("computes_in_float32")
 def float64_by_accident(seen: Evidence) -> bool:
-    """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or a shared array of that type.
-    Write float32(0) for the sum, and float32 for the array."""
+    """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or at 0, an integer, which it adds to
+    a float32 in float64; or a shared array of that type. Write float32(0) for the sum, and float32 for the array."""
     return True
 
 
@@ -366,7 +448,26 @@ def float64_by_accident(seen: Evidence) -> bool:
 def every_block_reads_the_same(seen: Evidence) -> bool:
     """Every block adds up the same elements: the index knows the thread and not the block. cuda.grid(1) gives each thread
     of the grid a number of its own."""
-    return seen.got is not None and seen.got in (seen.grid[0] * seen.values.sum(), seen.grid[0] * seen.first_block)
+    return _all_read_the_same(seen)
+
+
+def _all_read_the_same(seen: Evidence) -> bool:
+    several = seen.grid[0] > 1 and seen.got is not None
+    return several and seen.got in (seen.grid[0] * seen.values.sum(), seen.grid[0] * seen.first_block)
+
+
+@misconception("right_with_many_blocks")
+def place_by_the_grid(seen: Evidence) -> bool:
+    """The threads of the second block store beyond what its tree reads: their places in the shared array go by their number
+    in the grid. Each block has a shared array of its own, and a thread's place in it is cuda.threadIdx.x."""
+    return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
+
+
+@misconception("right_with_many_blocks")
+def last_element_alone(seen: Evidence) -> bool:
+    """Of its elements a thread keeps the last one: each takes the place of the one before. Begin with float32(0) and add
+    every element to it: own += values[i]."""
+    return seen.threads < seen.n and seen.is_sum_of(seen.values[-seen.threads :])
 
 
 @misconception("right_with_many_blocks")
@@ -380,6 +481,10 @@ def elements_beyond_the_grid(seen: Evidence) -> bool:
 def strides_overlap(seen: Evidence) -> bool:
     """Some elements are added by several blocks: a thread goes on by the width of its block, and that is where the next
     block works. Go on by the number of threads in the grid, cuda.gridsize(1)."""
+    return _strides_overlap(seen)
+
+
+def _strides_overlap(seen: Evidence) -> bool:
     often = np.minimum(np.arange(seen.n) // seen.block[0] + 1, seen.grid[0])
     return seen.grid[0] > 1 and seen.is_sum_of(seen.values * often)
 
@@ -410,6 +515,14 @@ def never_launched(seen: Evidence) -> bool:
     """No kernel was launched: block_sums_kernel[grid, block] starts when it is called with its arguments,
     (values, sums)."""
     return seen.never_launched
+
+
+@misconception("combines_every_block")
+def total_never_stored(seen: Evidence) -> bool:
+    """Kernels were launched, and none of them stored anything in `total`: that is where the sum is looked for, and what
+    total_sum returns is not looked at. Hand `total` to the last launch as its `sums`."""
+    untouched = seen.run.fault is None and not seen.run.written["total"].any()
+    return untouched and bool(seen.run.launches) and not seen.simulated.hazards
 
 
 @misconception("combines_every_block")
@@ -492,6 +605,13 @@ def array_of_its_own(seen: Evidence) -> bool:
     return bool(arrays & seen.asked_of_the_device) and not seen.copies_to_the_host
 
 
+@misconception("leaves_the_host_out")
+def waits_for_the_device(seen: Evidence) -> bool:
+    """The host waits until the GPU is done. It need not: launches follow each other by themselves, and the second begins
+    when the first has ended."""
+    return "synchronize" in seen.asked_of_the_device and not seen.copies_to_the_host
+
+
 @misconception("right_for_every_size")
 def no_block_for_few_elements(seen: Evidence) -> bool:
     """With {seen.n} elements no block at all is launched. Round up where you divide by the number of threads."""
@@ -506,6 +626,14 @@ def one_running_sum(seen: Evidence) -> bool:
     return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2
 
 
+@misconception("loses_no_small_numbers")
+def integers_on_the_way(seen: Evidence) -> bool:
+    """Whole numbers are added up right, and of {seen.n:,} times 0.1 nearly nothing is left: what stands behind the point
+    is lost. The shared array, or a sum, is of an integer type. Keep all of it in float32."""
+    total = float(seen.values.sum())
+    return seen.got is not None and seen.got == int(seen.got) and abs(seen.got / total - 1) >= 1e-2
+
+
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
 
 
@@ -514,6 +642,13 @@ def few_blocks(seen: Evidence) -> bool:
     """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each holds
     up to 2,048 threads at a time. Launch several blocks for each."""
     return 0 < seen.most_blocks < ENOUGH_BLOCKS
+
+
+@misconception("faster_than_the_first_idea")
+def added_up_again(seen: Evidence) -> bool:
+    """The last launch adds up all of `values` again, in one block. Its sum is right, and the blocks' sums are never used.
+    Hand it those: scratch[:blocks]."""
+    return seen.most_blocks >= ENOUGH_BLOCKS and seen.one_block_takes_all
 
 
 @misconception("faster_than_the_first_idea")

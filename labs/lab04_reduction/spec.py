@@ -186,7 +186,7 @@ def right_for_blocks_of_any_width(attempt: Attempt) -> None:
 # ---- part 2: threads that stay together ------------------------------------------------------------------------------
 
 
-@check(points=2, after=("waits_in_every_step",))
+@check(points=2, after=("right_on_a_full_block",))
 def keeps_its_warps_together(attempt: Attempt) -> str:
     """Counted work: in each step the busy threads sit side by side, so that most warps take one way at a branch."""
     run = counted(attempt)
@@ -201,7 +201,7 @@ def keeps_its_warps_together(attempt: Attempt) -> str:
     return f"{each:.3g} divergent branches a warp; at most {DIVERGENT_BRANCHES_A_WARP:g} asked for."
 
 
-@check(points=1, after=("waits_in_every_step",))
+@check(points=1, after=("right_on_a_full_block",))
 def shares_the_adding_out(attempt: Attempt) -> str:
     """Counted work: all threads of a warp have something to do for most of the time."""
     run = counted(attempt)
@@ -218,7 +218,7 @@ def shares_the_adding_out(attempt: Attempt) -> str:
     return f"{threads:.3g} threads an instruction; at least {THREADS_PER_INSTRUCTION:g} asked for."
 
 
-@check(points=1, after=("waits_in_every_step",))
+@check(points=1, after=("right_on_a_full_block",))
 def meets_no_queues(attempt: Attempt) -> str:
     """Counted work: no lane of a warp waits for another at a bank or an element of shared memory."""
     run = counted(attempt)
@@ -238,7 +238,7 @@ def meets_no_queues(attempt: Attempt) -> str:
     return f"{each:.3g} bank conflicts a shared request."
 
 
-@check(points=1, after=("waits_in_every_step",))
+@check(points=1, after=("right_on_a_full_block",))
 def computes_in_float32(attempt: Attempt) -> None:
     """Counted work: sums are float32, and nothing is worked out in float64."""
     run = counted(attempt)
@@ -298,7 +298,8 @@ def combines_every_block(attempt: Attempt) -> None:
 def leaves_the_host_out(attempt: Attempt) -> None:
     """Many blocks: the host launches kernels and nothing else: it copies no number, and makes no array of its own."""
     for each in attempt.simulate(whole_sum(attempt, MANY)).transfers:
-        raise CheckFailed(f"{each.line}: beside launching, the host asks for {each.what} ({each.size_bytes:,} bytes).")
+        size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
+        raise CheckFailed(f"{each.line}: beside launching, the host asks for {each.what}{size}.")
 
 
 @check(points=2, after=("combines_every_block",))

@@ -212,7 +212,8 @@ def leaves_the_host_out(attempt: Attempt) -> None:
     """Coarsening: the host launches kernels and nothing else: it copies no array and makes none, not even to clear."""
     run = attempt.simulate(counting(items_of(attempt, "uniform", WHOLE, BINS), BINS))
     for each in run.transfers:
-        raise CheckFailed(f"{each.line}: beside launching, the host asks for {each.what} ({each.size_bytes:,} bytes).")
+        size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
+        raise CheckFailed(f"{each.line}: beside launching, the host asks for {each.what}{size}.")
 
 
 SAFE = (
