@@ -178,6 +178,11 @@ class HostInterpreter:
         for statement in statements:
             self.step(statement)
             method = getattr(self, f"do_{type(statement).__name__.lower()}", None)
+            if isinstance(statement, ast.FunctionDef):
+                raise self.fault(
+                    statement, f"`{statement.name}` is defined inside a function, which a submission cannot do.",
+                    "Define it outside of all functions, and sizes that it needs as constants beside it.",
+                )  # fmt: skip
             if method is None:
                 what = type(statement).__name__.lower()
                 raise self.fault(

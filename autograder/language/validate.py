@@ -115,6 +115,12 @@ def _validate(function: Function) -> None:
             where = function.line(inner) if hasattr(inner, "lineno") else function.line(node)
             advice = next((text for kind, text in _ADVICE.items() if isinstance(inner, kind)), "")
             raise SubmissionError(f"A kernel cannot contain this ({type(inner).__name__}).", line=where, remedy=advice)
+        if isinstance(inner, ast.Expr) and dotted(inner.value, function.names).startswith("numba.cuda.sync"):
+            named = ast.unparse(inner.value)
+            raise SubmissionError(
+                f"`{named}` is named here and not called, so that no thread waits.", line=function.line(inner),
+                remedy=f"Write {named}().",
+            )  # fmt: skip
         if isinstance(inner, ast.Constant) and isinstance(inner.value, int) and inner.value.bit_length() > MOST_BITS:
             raise SubmissionError("A number in a kernel has at most 64 bits.", line=function.line(inner))
         if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
