@@ -1,6 +1,6 @@
 """What an access moves, as the hardware counts it: sectors and lines of global memory, wavefronts of shared memory.
 
-START HERE to see where sectors and bank conflicts are counted; the inner loops are in primitives.py.
+START HERE to see where sectors and bank conflicts are counted; the inner loops are in counting_primitives.py.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from autograder.simgpu import counting_primitives as count_prim
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.loops import cheap_addresses
 from autograder.simgpu.memory import Buffer, View
@@ -106,8 +107,8 @@ class Counting:
         """Every lane at the same element: a warp moves the one or two sectors that it lies in."""
         buffer = view.buffer
         begin = buffer.address + place.linear * buffer.itemsize + _field_offset(view)
-        first, last = begin >> prim.SECTOR_SHIFT, (begin + itemsize - 1) >> prim.SECTOR_SHIFT
-        start = buffer.address >> prim.SECTOR_SHIFT
+        first, last = begin >> count_prim.SECTOR_SHIFT, (begin + itemsize - 1) >> count_prim.SECTOR_SHIFT
+        start = buffer.address >> count_prim.SECTOR_SHIFT
         buffer.touched[first - start : last - start + 1] |= _MARK[kind]
         warps = place.mask.warps
         return GlobalCount(warps, warps * (last - first + 1), warps, warps, warps)
@@ -137,7 +138,7 @@ class Counting:
         begin = buffer.address + place.base * itemsize
         phase = (begin & (LINE_BYTES - 1), kind)
         counted = place.pattern.counts.get(phase)
-        start = (begin >> prim.SECTOR_SHIFT) - (buffer.address >> prim.SECTOR_SHIFT)
+        start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
         if counted is None:
             touched = np.zeros(len(buffer.touched), np.uint8)
             counted = _count_lanes(buffer, place, place.linear, buffer.address, itemsize, kind, touched)
@@ -162,12 +163,12 @@ class Counting:
             linear = place.linear[: lanes.size]
         linear, origin, unit = _units(view, linear, itemsize)
         stamp = batch.first_thread + 1
-        return prim.count_new_sectors(lanes, linear, origin, unit, buffer.stamps, stamp) * len(batch.blocks)
+        return count_prim.count_new_sectors(lanes, linear, origin, unit, buffer.stamps, stamp) * len(batch.blocks)
 
     def _count_global_atomic(self: Memory, row: list[int], view: View, place: Place) -> None:
         buffer = view.buffer
         address = buffer.address + _field_offset(view)
-        counted = prim.count_atomics(
+        counted = count_prim.count_atomics(
             place.mask.lanes, self.as_vector(place), address, buffer.itemsize, buffer.touched, buffer.atomics
         )
         row[SLOT["global_atomic_requests"]] += counted[0]
@@ -183,16 +184,18 @@ class Counting:
         phase = (place.base * itemsize & (LINE_BYTES - 1), "shared")
         counted = pattern.counts.get(phase) if pattern is not None else None
         if counted is None:
-            counted = prim.count_wavefronts(place.mask.lanes, self.as_vector(place), view.buffer.address, itemsize)
+            counted = count_prim.count_wavefronts(
+                place.mask.lanes, self.as_vector(place), view.buffer.address, itemsize
+            )
             if pattern is not None:
                 pattern.counts[phase] = counted
         for slot, count in zip(_SHARED[kind], counted, strict=True):
             row[slot] += count
 
     def _count_shared_atomic(self: Memory, row: list[int], view: View, place: Place) -> None:
-        scratch = np.zeros(view.buffer.data.nbytes // prim.SECTOR_BYTES + 2, np.uint8)
+        scratch = np.zeros(view.buffer.data.nbytes // count_prim.SECTOR_BYTES + 2, np.uint8)
         itemsize = self.data_of(view).itemsize
-        counted = prim.count_atomics(
+        counted = count_prim.count_atomics(
             place.mask.lanes, self.as_vector(place), 0, itemsize, scratch, np.zeros(len(scratch), np.int64)
         )
         row[SLOT["shared_atomic_requests"]] += counted[0]
@@ -204,14 +207,14 @@ def _count_lanes(
     buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, touched: np.ndarray
 ) -> GlobalCount:
     """Counts lane by lane; `linear` counts units of `unit` bytes from the address `origin`."""
-    totals = np.zeros(prim.TOTALS, np.int64)
-    prim.count_sectors(place.mask.lanes, linear, origin, unit, touched, _MARK[kind], totals)
+    totals = np.zeros(count_prim.TOTALS, np.int64)
+    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, touched, _MARK[kind], totals)
     requests, sectors, lines, elements = (int(n) for n in totals[:4])
     wavefronts = 0
     if kind == READ:
         wavefronts = requests
         if lines != requests or unit > 4:  # within one line the words lie in different banks
-            banked = prim.count_wavefronts(place.mask.lanes, linear, origin, unit)[1]
+            banked = count_prim.count_wavefronts(place.mask.lanes, linear, origin, unit)[1]
             wavefronts = max(banked, -(-lines // LINES_PER_PASS))
     return GlobalCount(requests, sectors, lines, elements, wavefronts)
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.simgpu.primitives import SECTOR_BYTES
+from autograder.simgpu.counting_primitives import SECTOR_BYTES
 
 Space = Literal["global", "shared", "local", "constant"]
 

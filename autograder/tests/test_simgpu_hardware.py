@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.simgpu import primitives as prim
+from autograder.simgpu import counting_primitives as count_prim
 from autograder.simgpu.measurements import differences, read_counters
 from autograder.simgpu.measurements.cases import CASES, Case
 from autograder.simgpu.measurements.differences import (
@@ -77,7 +77,7 @@ def test_every_measured_pattern_of_8_byte_reads_takes_the_wavefronts_that_the_ru
     assert len(shared) == 81
     for each in shared:
         index = np.array(each["index"], np.int64)
-        _, wavefronts, conflicts = prim.count_wavefronts(index >= 0, index.clip(0), 0, 8)
+        _, wavefronts, conflicts = count_prim.count_wavefronts(index >= 0, index.clip(0), 0, 8)
         for reading in each["readings"]:
             assert reading == {"wavefronts": wavefronts, "bank_conflicts": conflicts}, each["name"]
 
@@ -89,7 +89,7 @@ def atomic_patterns() -> list[tuple[str, int, list[int]]]:
         if each["kind"] != "shared":
             index, size = np.array(each["index"], np.int64), np.dtype(each["dtype"]).itemsize
             scratch = np.zeros(2048, np.uint8), np.zeros(2048, np.int64)
-            counted = prim.count_atomics(np.ones(32, np.bool_), index, 0, size, *scratch)
+            counted = count_prim.count_atomics(np.ones(32, np.bool_), index, 0, size, *scratch)
             found.append((each["name"], counted[1], [reading["sectors"] for reading in each["readings"]]))
     return found
 

@@ -1,0 +1,249 @@
+"""The inner loops that count what an access moves, as the hardware does; compiled and cached as those in primitives.py.
+
+Each looks at one warp's instruction after the other: the lanes of the batch, 32 at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from autograder.simgpu.primitives import WARP, compiled_when_called
+
+SECTOR_BYTES = 32  # CUDA C++ Programming Guide: global memory is accessed in 32-byte sectors
+LINE_SECTORS = 4  # and cached in 128-byte lines
+BANKS = 32  # shared memory has 32 banks of 4-byte words
+SECTOR_SHIFT, LINE_SHIFT = 5, 2  # the first two as shifts: Numba's // checks signs and is several times slower
+
+SET = 128  # slots of a warp's hash sets: 32 lanes with elements of up to 64 bytes touch at most 96 sectors
+SET_MASK = SET - 1
+
+# slots of the `totals` vector of `count_sectors`
+REQUESTS, SECTORS, LINES, ELEMENTS, TOTALS = range(5)
+
+
+@njit("boolean(int64, int64, int64[::1], int64[::1])", cache=True, nogil=True)
+def is_new(key, tag, keys, tags):
+    """Adds `key` to a small hash set; a slot belongs to the set only while its tag is `tag`, so nothing is cleared."""
+    slot = (key * -7046029254386353131) >> 57 & SET_MASK  # Fibonacci hashing: 2^64 divided by the golden ratio
+    while tags[slot] == tag:
+        if keys[slot] == key:
+            return False
+        slot = (slot + 1) & SET_MASK
+    tags[slot] = tag
+    keys[slot] = key
+    return True
+
+
+@njit("void(boolean[::1], int64[::1], int64, int64, uint8[::1], uint8, int64[::1])", cache=True, nogil=True)
+def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
+    """Counts what one warp instruction moves: requests, distinct sectors, distinct lines and distinct elements.
+
+    `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in.
+    """
+    element_keys, sector_keys, line_keys = np.empty(SET, np.int64), np.empty(SET, np.int64), np.empty(SET, np.int64)
+    element_tags, sector_tags, line_tags = np.zeros(SET, np.int64), np.zeros(SET, np.int64), np.zeros(SET, np.int64)
+    requests = sectors = lines = elements = 0
+    first_sector = address >> SECTOR_SHIFT
+    for first in range(0, lanes.shape[0], WARP):
+        new_elements = new_sectors = new_lines = 0
+        previous = np.int64(-1)
+        sector = np.int64(-1)
+        rising = True
+        for lane in range(first, first + WARP):  # most warps walk upwards: one look at each lane is enough
+            if not lanes[lane]:
+                continue
+            e = linear[lane]
+            if e == previous:
+                continue
+            if e < previous:
+                rising = False
+                break
+            previous = e
+            new_elements += 1
+            begin = address + e * itemsize
+            low = begin >> SECTOR_SHIFT
+            if low > sector:
+                new_sectors += 1
+                if low >> LINE_SHIFT != sector >> LINE_SHIFT:
+                    new_lines += 1
+                sector = low
+                touched[low - first_sector] |= mark
+            high = (begin + itemsize - 1) >> SECTOR_SHIFT
+            while sector < high:
+                sector += 1
+                new_sectors += 1
+                if sector & ((1 << LINE_SHIFT) - 1) == 0:
+                    new_lines += 1
+                touched[sector - first_sector] |= mark
+        if not rising:
+            new_elements = new_sectors = new_lines = 0
+            tag = np.int64(first + 1)
+            for lane in range(first, first + WARP):
+                if not lanes[lane] or not is_new(linear[lane], tag, element_keys, element_tags):
+                    continue
+                new_elements += 1
+                begin = address + linear[lane] * itemsize
+                for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+                    if is_new(s, tag, sector_keys, sector_tags):
+                        new_sectors += 1
+                        touched[s - first_sector] |= mark
+                        new_lines += is_new(s >> LINE_SHIFT, tag, line_keys, line_tags)
+        if new_elements:
+            requests += 1
+            elements += new_elements
+            sectors += new_sectors
+            lines += new_lines
+    totals[REQUESTS] += requests
+    totals[SECTORS] += sectors
+    totals[LINES] += lines
+    totals[ELEMENTS] += elements
+
+
+@compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64)")
+def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
+    """Sectors that these lanes touch and that do not carry this stamp yet; they carry it afterwards."""
+    new = 0
+    first_sector = address >> SECTOR_SHIFT
+    for lane in range(lanes.shape[0]):
+        if lanes[lane]:
+            begin = address + linear[lane] * itemsize
+            for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+                if stamps[s - first_sector] != stamp:
+                    stamps[s - first_sector] = stamp
+                    new += 1
+    return new
+
+
+@njit(cache=True, nogil=True, boundscheck=False)
+def lanes_go_in_pairs(lanes, linear, first):
+    """Whether every active lane wants what its neighbour wants, or every one what the lane two away wants.
+
+    (Or that lane is inactive.) Then a wide access to shared memory goes by groups of twice as many lanes: so 81 patterns
+    of 8-byte accesses behaved on an H200, see measurements/h200_patterns.json; of 16-byte ones only a broadcast was read.
+    """
+    for distance in (1, 2):
+        agree = True
+        for lane in range(WARP):
+            one, other = first + lane, first + (lane ^ distance)
+            if lanes[one] and lanes[other] and linear[one] != linear[other]:
+                agree = False
+                break
+        if agree:
+            return True
+    return False
+
+
+@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64)")
+def count_wavefronts(lanes, linear, address, itemsize):
+    """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
+
+    A wavefront serves each bank one 4-byte word (every lane that wants that word). 8-byte accesses go by half warps
+    and 16-byte ones by quarter warps, so their least number of wavefronts is 2 and 4; but see `lanes_go_in_pairs`.
+    """
+    usual_group = WARP if itemsize <= 4 else max(1, WARP * 4 // itemsize)
+    words_each = max(1, itemsize // 4)
+    words = np.empty(WARP * 4, np.int64)
+    depth = np.empty(BANKS, np.int64)
+    requests = wavefronts = conflicts = 0
+    for first in range(0, lanes.shape[0], WARP):
+        any_here = False
+        group = usual_group * 2 if itemsize >= 8 and lanes_go_in_pairs(lanes, linear, first) else usual_group
+        for start in range(first, first + WARP, group):
+            lowest = np.int64(1) << 62
+            highest = np.int64(-1)
+            for lane in range(start, start + group):
+                if lanes[lane]:
+                    w = (address + linear[lane] * itemsize) >> 2
+                    lowest = min(lowest, w)
+                    highest = max(highest, w)
+            if highest < 0:
+                continue
+            any_here = True
+            if highest + words_each - 1 - lowest < BANKS:  # neighbours: every word has a bank of its own
+                wavefronts += 1
+                continue
+            n = 0
+            worst = 0
+            depth[:] = 0
+            low = np.int64(-1)
+            rising = True
+            for lane in range(start, start + group):
+                if not lanes[lane]:
+                    continue
+                w = (address + linear[lane] * itemsize) >> 2
+                for word in range(w, w + words_each):
+                    if rising and word > low:
+                        low = word
+                        seen = False
+                    elif rising and word == low:
+                        seen = True
+                    else:
+                        rising = False
+                        seen = False
+                        for j in range(n):
+                            if words[j] == word:
+                                seen = True
+                                break
+                    if not seen:
+                        words[n] = word
+                        n += 1
+                        bank = word & (BANKS - 1)
+                        depth[bank] += 1
+                        if depth[bank] > worst:
+                            worst = depth[bank]
+            wavefronts += worst
+            conflicts += worst - 1
+        if any_here:
+            requests += 1
+    return requests, wavefronts, conflicts
+
+
+@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
+def count_atomics(lanes, linear, address, itemsize, touched, by_sector):
+    """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
+
+    The sectors of an atomic are not distinct sectors: over each touched sector, the largest number of lanes that
+    meet on one address, summed (seen on an H200; see README.md). `by_sector` has their sum at each sector.
+    """
+    elements = np.empty(WARP, np.int64)
+    lanes_on = np.empty(WARP, np.int64)
+    requests = sectors = worst = 0
+    for first in range(0, lanes.shape[0], WARP):
+        n = 0
+        for lane in range(first, first + WARP):
+            if not lanes[lane]:
+                continue
+            e = linear[lane]
+            at = -1
+            for j in range(n):
+                if elements[j] == e:
+                    at = j
+                    break
+            if at < 0:
+                elements[n] = e
+                lanes_on[n] = 1
+                n += 1
+            else:
+                lanes_on[at] += 1
+        if n == 0:
+            continue
+        requests += 1
+        for j in range(n):
+            if lanes_on[j] > worst:
+                worst = lanes_on[j]
+            sector = (address + elements[j] * itemsize) // SECTOR_BYTES
+            touched[sector - address // SECTOR_BYTES] |= 3
+            largest = lanes_on[j]
+            counted = False
+            for i in range(n):
+                if (address + elements[i] * itemsize) // SECTOR_BYTES == sector:
+                    if i < j:
+                        counted = True
+                        break
+                    if lanes_on[i] > largest:
+                        largest = lanes_on[i]
+            if not counted:
+                sectors += largest
+                by_sector[sector - address // SECTOR_BYTES] += largest
+    return requests, sectors, worst
