@@ -1,4 +1,4 @@
-"""A freshly cloned lesson in a real JupyterLab: nobody ran it, so it is not trusted, and still its pictures are seen."""
+"""Notebooks in a real JupyterLab: freshly cloned, which nobody ran and JupyterLab does not trust, and one's own."""
 
 from __future__ import annotations
 
@@ -8,68 +8,94 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from autograder.decks.browser import Browser, find_browser
-from autograder.figures import Figure, bars
+from autograder.figures import bars
 from autograder.figures.svg import Canvas
+from autograder.grading.notebook import Report
+from autograder.reports.source_heat import annotated
+from autograder.tests import sample_results as samples
 
 BARS = bars({"copy": 2.0, 'a "quoted" <name>': 1.0}, title="Twice as fast", unit="GB/s")
 WIDE = Canvas().figure(2000, 300, "A card 2,000 pixels wide, which no laptop's window has room for")
-LOOK = """JSON.stringify([...document.querySelectorAll('.jp-OutputArea-output img')].map(
-    image => [image.alt, image.complete, image.naturalWidth, image.clientWidth, image.parentElement.clientWidth]))"""
-
-
-def notebook_of(figures: list[Figure]) -> str:
-    import nbformat
-
-    cells = [
-        nbformat.v4.new_code_cell(
-            "figure", outputs=[nbformat.v4.new_output("display_data", figure._repr_mimebundle_())]
-        )
-        for figure in figures
-    ]
-    return nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+OUTPUTS = [
+    BARS._repr_mimebundle_(),
+    WIDE._repr_mimebundle_(),
+    {"text/html": annotated(samples.LINES)},
+    {"text/html": Report(samples.transposed_mapping())._repr_html_()},
+]
+IMAGES = "[...document.querySelectorAll('.jp-OutputArea-output > img')]"
+SIZES = f"{IMAGES}.map(i => [i.alt, i.naturalWidth, i.clientWidth, i.parentElement.clientWidth])"
+TABLE = """(code => [getComputedStyle(code).backgroundColor, getComputedStyle(code.parentElement).textAlign])(
+    document.querySelector('td.source code'))"""
+CHECKS = """[...document.querySelectorAll('section.check')].map(check => [
+    check.children[0].getBoundingClientRect().top - check.children[1].getBoundingClientRect().top,
+    [...check.querySelectorAll('button')].length])"""
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The notebook's address in a JupyterLab of this test's own, which has never trusted anything."""
+    """A JupyterLab of this test's own: it trusts own.ipynb and not cloned.ipynb, which show the same."""
     pytest.importorskip("jupyterlab")
     if find_browser() is None:
         pytest.skip("no Chromium, Chrome or Edge found: nobody looked at JupyterLab (set BROWSER to one)")
+    import nbformat
+
     folder = tmp_path_factory.mktemp("jupyterlab")
     (folder / "work").mkdir()
-    (folder / "work" / "lesson.ipynb").write_text(notebook_of([BARS, WIDE]), encoding="utf-8")
+    for name in ("cloned", "own"):
+        outputs = [nbformat.v4.new_output("display_data", data) for data in OUTPUTS]
+        cells = [nbformat.v4.new_code_cell(name, outputs=[output]) for output in outputs]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "work" / f"{name}.ipynb")
     own = {f"JUPYTER_{kind}_DIR": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
+    own |= {"JUPYTERLAB_SETTINGS_DIR": str(folder), "JUPYTERLAB_WORKSPACES_DIR": str(folder)}
+    quiet: dict[str, Any] = {"env": os.environ | own, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    trust = [sys.executable, "-m", "nbformat.sign", str(folder / "work" / "own.ipynb")]
+    subprocess.run(trust, check=True, **quiet)
     options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", "--IdentityProvider.token=look"]
     server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", *options, f"--notebook-dir={folder / 'work'}"],
-        env=os.environ | own | {"JUPYTERLAB_SETTINGS_DIR": str(folder), "JUPYTERLAB_WORKSPACES_DIR": str(folder)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        [sys.executable, "-m", "jupyterlab", *options, f"--notebook-dir={folder / 'work'}"], **quiet
     )
     try:
         end = time.monotonic() + 60
         while not (noted := list((folder / "runtime").glob("jpserver-*.json"))):
             assert time.monotonic() < end and server.poll() is None, "JupyterLab does not start"
             time.sleep(0.1)
-        port = json.loads(noted[0].read_text(encoding="utf-8"))["port"]
-        yield f"http://127.0.0.1:{port}/lab/tree/lesson.ipynb?token=look"
+        yield json.loads(noted[0].read_text(encoding="utf-8"))["url"]
     finally:
         server.terminate()
         server.wait(timeout=30)
 
 
-@pytest.mark.parametrize("window", [1100, 1600])
-def test_a_notebook_that_nobody_ran_shows_its_pictures_whole_and_says_what_they_show(address: str, window: int) -> None:
+def look(address: str, notebook: str, window: int, *expressions: str) -> list[Any]:
+    """What the expressions give in a window of this width once the notebook's outputs are there."""
     with Browser(find_browser()) as browser:
         browser.call("Emulation.setDeviceMetricsOverride", width=window, height=800, deviceScaleFactor=1, mobile=False)
-        browser.call("Page.navigate", url=address)
-        browser.wait_for("document.querySelectorAll('.jp-OutputArea-output img').length === 2")
-        browser.wait_for("[...document.querySelectorAll('.jp-OutputArea-output img')].every(i => i.complete)")
-        small, wide = json.loads(browser.evaluate(LOOK))
+        browser.call("Page.navigate", url=f"{address}lab/tree/{notebook}.ipynb?reset&token=look")
+        browser.wait_for("document.querySelector('section.check')")
+        browser.wait_for(f"{IMAGES}.length === 2 && {IMAGES}.every(image => image.complete)")
+        return [json.loads(browser.evaluate(f"JSON.stringify({each})")) for each in expressions]
+
+
+def seen_whole(small: list[Any], wide: list[Any]) -> bool:
+    """Drawn, with words, as large as the SVG and no wider than the page."""
     assert [small[0], wide[0]] == [BARS.alt, WIDE.alt]
-    assert small[2] > 100 and wide[2] == 2000, "drawn, at the size that the SVG has"
-    assert small[3] == small[2] and wide[3] <= wide[4] < 2000, "as large as drawn, and no wider than its page"
+    assert small[1] > 100 and wide[1] == 2000
+    return small[2] == small[1] and wide[2] <= wide[3] < 2000
+
+
+def test_a_clone_that_nobody_ran_shows_its_pictures_and_can_be_read_without_its_styles(address: str) -> None:
+    pictures, (_, side), checks = look(address, "cloned", 1100, SIZES, TABLE, CHECKS)
+    assert seen_whole(*pictures)
+    assert side == "left"
+    assert checks and all(abs(apart) < 2 for apart, _ in checks), "a check's outcome and title share a line"
+    assert not any(buttons for _, buttons in checks), "a button that nothing listens to"
+
+
+def test_in_a_notebook_that_was_run_a_table_s_source_has_no_background_of_jupyterlab_s(address: str) -> None:
+    pictures, (background, _) = look(address, "own", 1600, SIZES, TABLE)
+    assert seen_whole(*pictures)
+    assert background == "rgba(0, 0, 0, 0)"
