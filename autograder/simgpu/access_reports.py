@@ -42,7 +42,12 @@ class AccessReports:
             index=index,
             occurrences=len(bad),
             message=f"{VERB[kind].capitalize()} `{view.name}{list(index)}`, outside its shape {view.shape}.",
-            remedy=f"Let only threads inside the array get here, for example with a guard ({' and '.join(limits)}).",
+            remedy=(
+                f"Let only threads inside the array get here, for example with a guard ({' and '.join(limits)})."
+                if view.shape != (0,)
+                else "It has no element. (A shared array of shape 0 has as many as the launch asks for in bytes: "
+                "kernel[grid, block, stream, bytes].)"
+            ),
         )
 
     def report_negative(

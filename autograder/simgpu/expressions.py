@@ -20,7 +20,7 @@ from autograder.language.validate import validate_kernel
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.extending import type_of_value
 from autograder.simgpu.indexing import METHODS, Indexing, Method
-from autograder.simgpu.intrinsics import CALLS
+from autograder.simgpu.intrinsics import CALLS, advice_instead_of
 from autograder.simgpu.iteration import Iteration
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
@@ -155,7 +155,8 @@ class Expressions(Operators, Indexing, Iteration):
             if handler is None:
                 raise self.fault(
                     node, f"`{ast.unparse(node.func)}` cannot be used in a kernel on this device.",
-                    "Kernels can use arithmetic, math.*, np scalar types, and the cuda functions of the course.",
+                    advice_instead_of(function.path)
+                    or "Kernels can use arithmetic, math.*, np scalar types, and the cuda functions of the course.",
                 )  # fmt: skip
             if discard:
                 keywords["_discard"] = True

@@ -8,6 +8,7 @@ To add an intrinsic: write a function `(interpreter, node, mask, arguments, keyw
 from __future__ import annotations
 
 import ast
+import difflib
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,18 @@ def intrinsic(*paths: str) -> Callable[[Handler], Handler]:
         return handler
 
     return register
+
+
+_MAKES_ARRAYS = {f"numpy.{name}" for name in ("array", "arange", "empty", "full", "ones", "zeros", "zeros_like")}
+
+
+def advice_instead_of(path: str) -> str:
+    """What to write where a kernel cannot use the library's name: an array of the device, or what the name looks like."""
+    if path in _MAKES_ARRAYS:
+        return "An array made in a kernel is cuda.shared.array(shape, dtype), or cuda.local.array for a thread's own."
+    if near := difflib.get_close_matches(path, (*CALLS, *VALUES), n=1, cutoff=0.8):
+        return f"Did you mean `{near[0].removeprefix('numba.')}`?"
+    return ""
 
 
 def on_lanes(interpreter: Interpreter, value: Any) -> np.ndarray:
@@ -222,7 +235,15 @@ def constant_array(interpreter: Interpreter, node: ast.AST, mask: Mask, argument
 # -- atomics ------------------------------------------------------------------------------------------------------
 
 
+_UNSIGNED = tuple(np.dtype(each) for each in ("uint32", "uint64"))
+_INTEGERS = (np.dtype(np.int32), np.dtype(np.int64), *_UNSIGNED)
+_NUMBERS = (*_INTEGERS, np.dtype(np.float32), np.dtype(np.float64))
+_NUMBA_HAS = dict.fromkeys(("and_", "or_", "xor", "exch", "cas"), _INTEGERS) | dict.fromkeys(("inc", "dec"), _UNSIGNED)
+
+
 def _atomic(operation: str) -> Handler:
+    types = _NUMBA_HAS.get(operation, _NUMBERS)  # of the array, as numba/cuda/cudadecl.py declares them
+
     def handler(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
         operands = arguments[2:]
         wanted = 2 if operation == "cas" else 1
@@ -231,6 +252,11 @@ def _atomic(operation: str) -> Handler:
                 node, f"cuda.atomic.{operation} takes an array, an index and {wanted} value{'s' * (wanted > 1)}."
             )
         view, index = arguments[0], arguments[1]
+        if view.dtype not in types:
+            raise interpreter.fault(
+                node, f"Numba has no cuda.atomic.{operation} for an array of {view.dtype}, as `{view.name}` is.",
+                f"Its arrays are of {', '.join(each.name for each in types)}.",
+            )  # fmt: skip
         indices = tuple(
             interpreter.as_index(i, node.args[1]) for i in (index if isinstance(index, tuple) else (index,))
         )

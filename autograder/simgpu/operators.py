@@ -11,6 +11,7 @@ from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.exceptions import DivisionByZero
+from autograder.simgpu.intrinsics import CALLS, advice_instead_of
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
@@ -315,7 +316,8 @@ class Operators:
         if isinstance(value, TypeReference):
             raise self.fault(node, f"{value.path} is a type; call it on a value to convert.")
         if isinstance(value, Reference):
-            raise self.fault(node, f"`{value.path}` is not a number.", "Did you mean to call it or take .x of it?")
+            meant = "" if value.path in CALLS else advice_instead_of(value.path)
+            raise self.fault(node, f"`{value.path}` is not a number.", meant or "Did you mean to call it?")
         if isinstance(value, (tuple, Function, str, bytes)):
             kind = "text" if isinstance(value, (str, bytes)) else type(value).__name__.lower()
             raise self.fault(node, f"A {kind} is not a number.")

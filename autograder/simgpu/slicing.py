@@ -106,6 +106,7 @@ class Slicing:
         elif whole:
             if isinstance(value, (View, tuple)) or value is None:
                 raise self.fault(node, f"Only one number can be stored in an element of `{view.name}`.")
+            value = value if isinstance(value, (str, bytes)) else self.number(value, node)
             self.memory.store(view, indices, value, mask, node)
         else:
             part = self.part_of(view, indices, mask, node)

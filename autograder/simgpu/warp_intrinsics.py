@@ -21,7 +21,7 @@ EVERY_LANE = np.uint32(0xFFFFFFFF)
 
 
 def _meet(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any, missed: str) -> None:
-    """Checks that every lane that is named and lives takes part, and orders the warp's accesses around it."""
+    """Checks that every lane takes part that is named and lives, and no other, and orders the warp's accesses around it."""
     wanted = on_lanes(interpreter, interpreter.number(named, node)).astype(np.int64).astype(np.uint32)
     live = interpreter.batch.everyone.lanes & ~interpreter.exited
     missing = wanted & _ballot(interpreter, live & ~mask.lanes) & -mask.lanes.astype(np.uint32)
@@ -33,6 +33,16 @@ def _meet(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any, misse
             occurrences=int(np.count_nonzero(missing)),
             message=missed,
             remedy="Let every lane of the warp reach it, or pass a mask of just the lanes that do.",
+        )
+    unnamed = mask.lanes & ~_named_lanes(interpreter, node, mask, named)
+    if unnamed.any():
+        interpreter.report(
+            "divergent_barrier",
+            node,
+            lane=int(np.flatnonzero(unnamed)[0]),
+            occurrences=int(np.count_nonzero(unnamed)),
+            message="This thread is not named in the mask of its own warp instruction: the result is undefined.",
+            remedy="Name every lane that executes it: 0xFFFFFFFF where the whole warp does.",
         )
     interpreter.warp_barrier(mask, node)
 

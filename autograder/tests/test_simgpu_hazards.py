@@ -226,6 +226,12 @@ def a_warp_waits_for_those_that_are_left(a):
 
 
 @cuda.jit
+def the_mask_names_one_lane_of_many(a):
+    t = cuda.threadIdx.x
+    a[t] = cuda.shfl_down_sync(1, a[t], 1)
+
+
+@cuda.jit
 def a_chain_stops_where_its_first_half_is_false(a):
     j = cuda.threadIdx.x - 20
     if 0 <= j < a[j]:
@@ -261,6 +267,7 @@ TABLE = {
     "half_a_warp_waits": (half_a_warp_waits_for_the_other, "int32", {("divergent_barrier", "error")}),
     "half_a_warp_by_mask": (half_a_warp_waits_for_itself, "int32", set()),
     "the_rest_of_a_warp": (a_warp_waits_for_those_that_are_left, "int32", set()),
+    "a_mask_of_one_lane": (the_mask_names_one_lane_of_many, "int32", {("divergent_barrier", "error")}),
     "a_chain_stops": (a_chain_stops_where_its_first_half_is_false, "int32", set()),
 }
 
@@ -278,6 +285,17 @@ def test_a_hazard_names_line_block_thread_array_index_and_remedy():
     assert (hazard.block, hazard.thread, hazard.array, hazard.index) == ((1, 0, 0), (28, 0, 0), "a", (60,))
     assert hazard.text == "a[cuda.grid(1)] = 1" and hazard.line.file == "test_simgpu_hazards.py"
     assert hazard.occurrences == 4 and "guard" in hazard.remedy
+
+
+def test_an_array_without_an_element_asks_for_no_guard():
+    @cuda.jit
+    def kernel(a):
+        tile = cuda.shared.array(0, np.float32)
+        tile[cuda.threadIdx.x] = a[cuda.threadIdx.x]
+
+    (hazard,) = profile(kernel)[1, 32](np.ones(32, np.float32)).hazards
+    assert "guard" not in hazard.remedy and "kernel[grid, block, stream, bytes]" in hazard.remedy
+    assert not profile(kernel)[1, 32, 0, 128](np.ones(32, np.float32)).hazards
 
 
 def test_a_hazard_says_where_its_array_lies():

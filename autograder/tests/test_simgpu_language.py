@@ -455,6 +455,40 @@ def test_every_atomic_returns_the_old_value(name):
     assert target[0] == end and sorted(old.tolist()) == olds
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("add", np.int16), ("add", np.uint8), ("exch", np.float32), ("inc", np.int32), ("max", np.bool_)],
+)
+def test_an_atomic_that_numba_does_not_have_is_refused(name, dtype):
+    update = getattr(cuda.atomic, name)
+
+    @cuda.jit
+    def kernel(target):
+        update(target, 0, 1)
+
+    with pytest.raises(KernelFault, match=f"Numba has no cuda.atomic.{name} for an array of {np.dtype(dtype)}"):
+        kernel[1, 8](np.zeros(1, dtype))
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("cuda.atomic.ad(x, 0, 1)", "Did you mean `cuda.atomic.add`?"),
+        ("x[0] = cuda.blockDIm.x", "Did you mean `cuda.blockDim.x`?"),
+        ("x[0] = 1 + cuda.laneid()", ""),
+        ("tile = np.zeros(4, np.float32)", "cuda.shared.array"),
+        ("x[0] = np.bincount(x)", "Kernels can use arithmetic"),
+        ("x[0] = math.sin + 1", "Did you mean to call it?"),
+    ],
+)
+def test_a_name_that_a_kernel_cannot_use_comes_with_the_one_that_is_meant(line, advice):
+    text = f"import math\nimport numpy as np\nfrom numba import cuda\n@cuda.jit\ndef kernel(x):\n    {line}\n"
+    function = parse_program(submission_from_cells("k.py", [("k.py", text)], is_notebook=False)).function("kernel")
+    with pytest.raises(KernelFault) as problem:
+        Session().launch(function, 1, 1, (np.zeros(1, np.float32),))
+    assert advice in str(problem.value)
+
+
 @gives(zeros(9), expected=[1] + [0] * 7 + [5], output=0)
 def compare_and_swap(out):
     i = cuda.grid(1)

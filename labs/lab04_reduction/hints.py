@@ -230,7 +230,7 @@ def barrier_in_a_branch(seen: Evidence) -> bool:
 def lanes_that_are_not_there(seen: Evidence) -> bool:
     """A shuffle names lanes that do not come to it: a mask of all ones promises that the whole warp takes part. Let the
     whole warp do so, and give lanes that have nothing to add a zero."""
-    return any("warp instruction" in each.message for each in seen.found("divergent_barrier"))
+    return any("names lanes" in each.message for each in seen.found("divergent_barrier"))
 
 
 @misconception("right_on_a_full_block")
