@@ -13,7 +13,7 @@ import pytest
 from autograder.decks.__main__ import ROOT, SLIDES, build
 from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
 from autograder.decks.rendering import LEAST_TEXT
-from autograder.decks.source import Block, Deck, read_deck
+from autograder.decks.source import Block, Deck, Text, read_deck
 
 SOURCES = sorted(SLIDES.glob("[0-9][0-9]_*.md"))
 LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA
@@ -77,6 +77,16 @@ def test_questions_are_answered_on_the_next_slide_and_the_last_slide_leads_to_th
 def test_notes_tell_the_speaker_something_on_every_slide(source: Path) -> None:
     for slide in read_deck(source).slides:
         assert len(slide.notes.markdown.split()) >= 10, slide.heading
+
+
+@decks
+def test_double_braces_come_in_pairs(source: Path) -> None:
+    """With one brace missing, a slide would show the expression in place of its value."""
+    for slide in read_deck(source).slides:
+        for part in (*slide.parts, slide.notes):
+            if isinstance(part, Text):
+                rest = part.filled([""] * len(part.values))
+                assert "{{" not in rest and "}}" not in rest, slide.heading
 
 
 @decks
