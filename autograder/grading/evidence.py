@@ -57,6 +57,11 @@ class Evidence:
         return any(h.index and h.index[axis] >= size for h in self.found("out_of_bounds", array))
 
     @property
+    def strays(self) -> int:
+        """How many accesses to global memory were outside their arrays."""
+        return sum(each.occurrences for each in self.found("out_of_bounds") if each.space == "global")
+
+    @property
     def never_launched(self) -> bool:
         return self.launch is None and self.run.fault is None
 

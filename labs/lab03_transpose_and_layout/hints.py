@@ -22,6 +22,7 @@ spec = spec_of(str(Path(__file__).resolve().parent))
 TILES = (4, 8, 16, 32, 64)  # sides that students choose
 BLOCK_ROWS = (2, 4, 8, 16)  # heights of a block that is lower than its tile
 MULTIPROCESSORS = 132  # of an H200
+TRIED = ((64, 96), (75, 41))  # rows, columns in the notebook's cell that tries the transpose
 Matrix = np.ndarray
 
 
@@ -40,6 +41,18 @@ class TransposeEvidence(Evidence):
         other = type(self)(attempt)
         attempt.trials[:] = trials  # the attempt is still about what failed
         return other
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the run ended and B is the transpose."""
+        return self.run.fault is None and bool(np.array_equal(self.run.outputs["b"], self.a.T))
+
+    @property
+    def lets_one_more_in(self) -> bool:
+        """Whether a guard is wrong by one index: what strays then grows with the matrix, where without a guard it
+        shrinks as the matrix fills its last tiles."""
+        few, more = (self.elsewhere(side, side).strays for side in (62, 63))
+        return 0 < few <= more
 
     @property
     def goes_well_when_square(self) -> bool:
@@ -121,6 +134,24 @@ class FallEvidence(Evidence):
         outside = (each.index for each in self.found("out_of_bounds") if each.index)
         return any(spec.FIELDS <= max(index) < len(self.points) for index in outside)
 
+    @property
+    def copies(self) -> bool:
+        """Whether host code moved numbers."""
+        return any(each.what in spec.COPIES for each in self.run.transfers)
+
+    @property
+    def steps_do_nothing(self) -> bool:
+        """Whether no step stores anything, or all goes well where `dt` is a whole number."""
+        steps = [each.counters for each in self.simulated.launches if each.kernel == "fall_kernel"]
+        if steps and not any(each.global_store_requests for each in steps if each):
+            return True
+        attempt, request = self.attempt, replace(self.request, arguments={**self.request.arguments, "dt": 1.0})
+        trials = list(self.trials)
+        run = attempt.simulate(request, may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        moved, magnitude = spec.fallen(request)
+        return run.fault is None and bool(np.all(np.abs(run.outputs["points"] - moved) <= 1e-4 * (magnitude + 1)))
+
     def came_to(self, moved: Matrix) -> bool:
         """Whether the points are where this float64 array has them, as far as float32 tells."""
         wrong = self.attempt.wrong
@@ -164,7 +195,44 @@ def endless_loop(seen: Evidence) -> bool:
 @misconception("right_on_whole_tiles")
 def never_launched(seen: TransposeEvidence) -> bool:
     """No kernel was launched: transpose_kernel[grid, block] starts when it is called with its arguments, (a, b)."""
-    return seen.never_launched
+    return seen.never_launched and not seen.is_right
+
+
+@misconception("right_on_whole_tiles", "right_on_any_size")
+def moved_by_the_host(seen: TransposeEvidence) -> bool:
+    """`transpose` moves the numbers itself, by an assignment such as b[:] = a.T or by copies. That a kernel does it, and
+    how, is what this lab is about: launch transpose_kernel for every size."""
+    return seen.is_right and seen.attempt.wrong is None
+
+
+@misconception("right_on_whole_tiles")
+def sizes_of_the_notebook(seen: TransposeEvidence) -> bool:
+    """A matrix as large as the one in the cell that tries the transpose goes well, and others do not: a size comes from
+    that cell's variables (rows, columns, grid). Take every size from a.shape or b.shape."""
+    return not seen.is_right and any(seen.elsewhere(*shape).is_right for shape in TRIED)
+
+
+@misconception("right_on_whole_tiles")
+def nothing_stored(seen: TransposeEvidence) -> bool:
+    """The kernel ran and stored nothing into B: b[...] = ... puts a number there. Of a function that is defined twice the
+    last definition counts."""
+    ran = seen.launch is not None and seen.run.fault is None
+    return ran and not seen.stored.any() and not seen.found("out_of_bounds", "b")
+
+
+@misconception("right_on_whole_tiles")
+def one_number_of_two(seen: TransposeEvidence) -> bool:
+    """Threads are launched along x and y, and the kernel asks for x alone: cuda.grid(1) is the same for all threads
+    above one another. cuda.grid(2) gives both."""
+    reached = np.arange(seen.a.size).reshape(seen.a.shape).T < seen.across
+    return seen.down > 1 and not seen.stored.all() and np.array_equal(seen.stored, reached)
+
+
+@misconception("right_on_whole_tiles")
+def beyond_the_tile(seen: TransposeEvidence) -> bool:
+    """Some threads use places beyond the end of the tile. Within it a thread's place is threadIdx, plus what a loop over
+    the tile's rows adds: that goes up by the block's height, range(0, TILE, 8), and ends before TILE."""
+    return bool(seen.on_tiles("out_of_bounds"))
 
 
 @misconception("right_on_whole_tiles")
@@ -228,7 +296,7 @@ def block_is_not_the_tile(seen: TransposeEvidence) -> bool:
         along_tiles[:] = (np.arange(len(along_tiles)) % tile < height)[:, np.newaxis]
         if np.array_equal(along_tiles, seen.stored):
             return True
-    return bool(seen.on_tiles("uninitialised_read"))
+    return bool(seen.on_tiles("uninitialised_read")) and not seen.on_tiles("out_of_bounds")
 
 
 @misconception("waits_for_its_tile")
@@ -270,17 +338,25 @@ def guards_b_with_the_sizes_of_a(seen: TransposeEvidence) -> bool:
 
 
 @misconception("stays_inside_its_arrays")
+def guard_one_too_far(seen: TransposeEvidence) -> bool:
+    """A guard lets one row or one column too many through: indices begin at 0 and end at the size less one. Below the
+    size, and not equal."""
+    return seen.lets_one_more_in
+
+
+@misconception("stays_inside_its_arrays")
 def loads_without_guard(seen: TransposeEvidence) -> bool:
     """The last tiles stick out over the edge of A, and what is not there is loaded all the same. Load only what has a row
     and a column in A."""
-    return seen.loads_outside and not seen.goes_well_when_square
+    return seen.loads_outside and not seen.goes_well_when_square and not seen.lets_one_more_in
 
 
 @misconception("stays_inside_its_arrays")
 def stores_without_guard(seen: TransposeEvidence) -> bool:
     """Threads write beyond the edge of B. What a thread stores is not what it loaded: the store needs a guard of its own,
     for its own row and column."""
-    return seen.stores_outside and not seen.loads_outside and not seen.goes_well_when_square
+    alone = seen.stores_outside and not seen.loads_outside
+    return alone and not seen.goes_well_when_square and not seen.lets_one_more_in
 
 
 @misconception("brings_every_thread_to_its_barrier")
@@ -409,17 +485,46 @@ def indexed_as_structures(seen: FallEvidence) -> bool:
 
 
 @slip("lets_every_point_fall")
+def fall_never_launched(seen: FallEvidence) -> bool:
+    """fall_kernel was never launched: a step is fall_kernel[grid, block](points, dt), with both pairs of brackets."""
+    return seen.run.fault is None and seen.attempt.wrong is not None and "fall_kernel" not in seen.launches
+
+
+@slip("lets_every_point_fall")
+def scratch_still_empty(seen: FallEvidence) -> bool:
+    """`scratch` is read before anything was put there. It is memory to work in and holds no points at first: bring them
+    there before the first step, in the layout that fall_kernel expects."""
+    return bool(seen.found("uninitialised_read"))
+
+
+@slip("lets_every_point_fall")
+def nothing_falls(seen: FallEvidence) -> bool:
+    """fall_kernel was launched, and nothing has moved. Does it store both fields? And what is dt when it gets there?
+    int(0.01) is 0."""
+    return "fall_kernel" in seen.launches and seen.came_to(seen.points) and seen.steps_do_nothing
+
+
+@slip("lets_every_point_fall")
+def speed_not_kept(seen: FallEvidence) -> bool:
+    """Each step works out a new speed and forgets it: the next one begins with the old speed again. Both fields have to be
+    stored."""
+    moved = seen.points.astype(np.float64)
+    moved[:, spec.HEIGHT] += seen.steps * seen.dt * (moved[:, spec.SPEED] - spec.GRAVITY * seen.dt)
+    return seen.came_to(moved)
+
+
+@slip("lets_every_point_fall")
 def one_launch_for_all_steps(seen: FallEvidence) -> bool:
     """All is right, and other kernels would see nothing of the steps in between: launch fall_kernel once for each."""
     arrived = seen.run.fault is None and seen.attempt.wrong is None
-    return arrived and seen.launches.count("fall_kernel") < seen.steps
+    return arrived and not seen.copies and seen.launches.count("fall_kernel") < seen.steps
 
 
 @slip("lets_every_point_fall")
 def never_put_back(seen: FallEvidence) -> bool:
     """The points are as they were: the steps worked on a copy in another layout, which has to go back into `points` after
     the last one."""
-    return seen.came_to(seen.points)
+    return "fall_kernel" in seen.launches and seen.came_to(seen.points) and not seen.steps_do_nothing
 
 
 @slip("lets_every_point_fall")
@@ -476,6 +581,14 @@ def reshaped_not_transposed(seen: FallEvidence) -> bool:
     moved[spec.HEIGHT] += seen.steps * by_field[spec.SPEED] * seen.dt
     moved[spec.HEIGHT] -= spec.GRAVITY * seen.dt**2 * seen.steps * (seen.steps + 1) / 2
     return seen.came_to(moved.reshape(seen.points.shape))
+
+
+@slip("lets_every_point_fall", "changes_the_layout_in_whole_sectors")
+def layout_changed_by_the_host(seen: FallEvidence) -> bool:
+    """The layout is changed by an assignment such as scratch[:] = points.T, or by copies through the host. A kernel does it
+    on the device: your transpose of part 1 does just that."""
+    helped = "fall_kernel" in seen.launches and set(seen.launches) == {"fall_kernel"}
+    return seen.attempt.wrong is None and (seen.copies or helped) and not seen.found("uninitialised_read")
 
 
 @slip("moves_only_what_a_step_needs")

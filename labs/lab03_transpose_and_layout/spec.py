@@ -44,6 +44,7 @@ STEP_MOVED_OVER_NEEDED = 1.5
 # the two fields alone takes no fewer sectors, for a point is a sector.
 LAYOUT_BYTES = 128
 LAYOUT_MOVED_OVER_NEEDED = 1.25
+LEAST_LAYOUT_BYTES = 64  # each point's sector has to be read once and written once, by whatever kernel
 
 # What is gained in each step has to pay for two changes of layout. On that H200, where the points stay in L2, 100 steps
 # with right answers were 1.5 to 2.3 times as fast as on structures (predicted: 2.8 to 3.4, since the model takes the
@@ -69,6 +70,10 @@ GRAVITY = 9.81
 FALLS = ((300, 2), (1000, 5), (1, 1))  # points, steps
 COUNTED_POINTS = 2048
 IN_PLACE_SIDES = (256, 70, 33, 1)  # the first one is counted: few of its tiles lie on the diagonal
+LEAST_MOVED_IN_PLACE = 0.9  # of what is needed: kernels have to move it, and only the diagonal may stay
+
+# Requests of host code that move numbers, which is the kernels' work here.
+COPIES = ("copy_to_host", "copy_to_device", "to_device", "an element", "an assignment", "a NumPy array as an argument")
 
 
 def transposing(attempt: Attempt, rows: int, columns: int) -> RunRequest:
@@ -80,6 +85,20 @@ def transposing(attempt: Attempt, rows: int, columns: int) -> RunRequest:
 
 def expect_transposed(attempt: Attempt, request: RunRequest, b: np.ndarray) -> None:
     attempt.expect_close(b, request.arguments["a"].T.astype(np.float64), "b", tolerance=0.0)
+
+
+def expect_kernels_at_work(run: Run, shape: tuple[int, ...], name: str) -> None:
+    """Fails the check where the numbers came to their places without a kernel, or through the host."""
+    for each in run.transfers:
+        if each.what in COPIES:
+            raise CheckFailed(
+                f"{each.line}: {each.what}, {each.size_bytes:,} bytes. The numbers are on the device, and kernels move them."
+            )
+    if not run.launches:
+        size = " x ".join(map(str, shape))
+        raise CheckFailed(
+            f"All of {name} is right for {size}, and no kernel was launched: moving the numbers is its work."
+        )
 
 
 def falling(attempt: Attempt, points: int, steps: int) -> RunRequest:
@@ -139,7 +158,9 @@ def right_on_whole_tiles(attempt: Attempt) -> None:
     """Whole tiles: square matrices that the tiles divide are transposed."""
     for shape in WHOLE:
         request = transposing(attempt, *shape)
-        expect_transposed(attempt, request, attempt.simulate(request).outputs["b"])
+        run = attempt.simulate(request)
+        expect_transposed(attempt, request, run.outputs["b"])
+        expect_kernels_at_work(run, shape, "B")
 
 
 @check(points=2, after=("right_on_whole_tiles",))
@@ -175,6 +196,7 @@ def right_on_any_size(attempt: Attempt) -> None:
         request = transposing(attempt, *shape)
         run = attempt.run(request)
         expect_transposed(attempt, request, run.outputs["b"])
+        expect_kernels_at_work(run, shape, "B")
         attempt.expect_inputs_unchanged(run)
 
 
@@ -287,6 +309,7 @@ def lets_every_point_fall(attempt: Attempt) -> None:
         attempt.expect_no_hazards(attempt.simulate(request, may_fault=True))
         run = attempt.run(request)
         expect_fallen(attempt, request, run.outputs["points"])
+        expect_kernels_at_work(run, (points, FIELDS), "`points`")
         launches = sum(launch.kernel == "fall_kernel" for launch in run.launches)
         if launches != steps:
             raise CheckFailed(f"{launches} launches of fall_kernel for {steps} steps; a launch a step is asked for.")
@@ -322,6 +345,10 @@ def changes_the_layout_in_whole_sectors(attempt: Attempt) -> str:
     line = f"The changes of layout move {moved:.4g} bytes for each point; whole sectors take {LAYOUT_BYTES}"
     if moved > asked:
         raise CheckFailed(f"{line}, and at most {asked:g} are asked for.")
+    if moved < LEAST_LAYOUT_BYTES:
+        raise CheckFailed(
+            f"{line}. So few cannot be all: an assignment from array to array is no kernel of yours, and is not counted."
+        )
     return f"{line}."
 
 
@@ -383,6 +410,7 @@ def transposes_in_place(attempt: Attempt) -> str:
         run = attempt.simulate(RunRequest("transpose_in_place", {"a": a}, work_limit=WORK_LIMIT), may_fault=True)
         attempt.expect_no_hazards(run)
         attempt.expect_close(run.outputs["a"], a.T.astype(np.float64), "a", tolerance=0.0)
+        expect_kernels_at_work(run, (side, side), "A")
         if any((launch.array_bytes or 0) > a.nbytes for launch in run.launches):
             raise CheckFailed("A kernel is given a second array: in place means that there is none in global memory.")
         if side == IN_PLACE_SIDES[0]:
@@ -392,4 +420,6 @@ def transposes_in_place(attempt: Attempt) -> str:
     line = f"{moved:.3g} times the bytes that one load and one store of each element move"
     if moved > MOVED_OVER_NEEDED:
         raise CheckFailed(f"{line}; at most {MOVED_OVER_NEEDED:g} times asked for.")
+    if moved < LEAST_MOVED_IN_PLACE:
+        raise CheckFailed(f"{line}: kernels are to move each element, and these leave most of them to something else.")
     return f"{line}."
