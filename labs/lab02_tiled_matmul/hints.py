@@ -19,6 +19,7 @@ from autograder.simgpu.hazards import Hazard
 
 TILES = (4, 8, 16, 32, 64)  # sides that students choose
 MULTIPROCESSORS = 132  # of an H200
+TRIED = (37, 53, 29)  # m, k, n in the notebook's cell that tries the functions, after whole tiles
 Matrix = np.ndarray
 
 
@@ -45,6 +46,31 @@ class Evidence(ProductEvidence):
         return any(each.line == each.other_line for each in self.on_tiles("race") if each.severity == "error")
 
     @property
+    def beyond_the_block(self) -> bool:
+        """Whether a tile was indexed beyond its end with more than a thread's place in its block."""
+        across, down = self.block[:2]
+        outside = (each.index for each in self.on_tiles("out_of_bounds") if each.index)
+        return any(max(index) >= max(across, down) for index in outside)
+
+    @property
+    def loads_unguarded(self) -> bool:
+        """Whether a load was beyond the rows of A or the columns of B, and no slip with sizes explains it."""
+        beyond = self.outside("a", 0, self.m) or self.outside("b", 1, self.n)
+        return beyond and not self.goes_well_when_square and not self.right_for_one_size_only
+
+    @property
+    def lets_one_more_in(self) -> bool:
+        """Whether a guard is wrong by one index: what strays then grows with the matrices, where without a guard it
+        shrinks as they fill their last tiles."""
+        few, more = (self.elsewhere(side, side, side).strays for side in (62, 63))
+        return 0 < few <= more
+
+    @property
+    def right_for_one_size_only(self) -> bool:
+        """Whether 64 x 64 matrices, which are tried first, go well, and larger ones of whole tiles do not."""
+        return self.elsewhere(64, 64, 64).is_right and not self.elsewhere(128, 128, 128).is_right
+
+    @property
     def goes_well_when_square(self) -> bool:
         square = self.elsewhere(41, 41, 41)
         return square.is_right and not square.found("out_of_bounds")
@@ -65,6 +91,38 @@ misconception = recogniser(Evidence, large_product)
 def never_launched(seen: Evidence) -> bool:
     """No kernel was launched: matmul_tiled_kernel[grid, block] starts when it is called with its arguments, (a, b, c)."""
     return seen.never_launched
+
+
+@misconception("right_on_whole_tiles")
+def nothing_stored(seen: Evidence) -> bool:
+    """The kernel ran and stored nothing into C. Of a function that is defined twice the last definition counts, also where
+    that is one in the bonus's cell which is not finished."""
+    if seen.launch is None or seen.run.fault is not None or seen.run.written["c"].any():
+        return False
+    return seen.simulated.counters.global_store_requests == 0
+
+
+@misconception("right_on_whole_tiles", "stays_inside_its_arrays", "right_on_ragged_matrices")
+def sizes_of_the_notebook(seen: Evidence) -> bool:
+    """Matrices as large as those of the cell that tries them go well, and others do not: a size comes from that cell's
+    variables (m, k, n, grid). Take every size from a.shape, b.shape or c.shape, in the kernel and on the host."""
+    if seen.attempt.check == "right_on_whole_tiles":
+        return seen.elsewhere(*TRIED).is_right
+    return seen.right_for_one_size_only
+
+
+@misconception("right_on_whole_tiles")
+def accumulates_into_uninitialised_c(seen: Evidence) -> bool:
+    """C is added to before it was set. Device memory starts with whatever was there: keep the sum in a variable of the
+    thread that begins at zero, and store it once, after the last phase."""
+    return bool(seen.found("uninitialised_read", "c"))
+
+
+@misconception("right_on_whole_tiles")
+def tiles_are_private(seen: Evidence) -> bool:
+    """The tiles are local arrays: each thread has one of its own, in which it finds only what it stored itself. What the
+    threads of a block share is a cuda.shared.array."""
+    return seen.shared_bytes == 0 and seen.simulated.counters.local_store_requests > 0
 
 
 @misconception()
@@ -95,6 +153,38 @@ def shape_not_constant(seen: Evidence) -> bool:
 
 
 @misconception("right_on_whole_tiles")
+def tile_indexed_like_the_matrix(seen: Evidence) -> bool:
+    """A tile is indexed beyond its end, as if it were the whole matrix. Within the tile a thread's place is threadIdx;
+    row and col are its place in C."""
+    return seen.beyond_the_block
+
+
+@misconception("right_on_whole_tiles")
+def block_larger_than_the_tile(seen: Evidence) -> bool:
+    """The block of {seen.block[0]} x {seen.block[1]} threads is larger than the tile, and its outer threads use places
+    beyond the tile's end. With one element a thread, block and tile have the same size."""
+    return bool(seen.on_tiles("out_of_bounds")) and not seen.beyond_the_block
+
+
+@misconception("right_on_whole_tiles")
+def only_the_first_phase(seen: Evidence) -> bool:
+    """The sums have the terms of the first tile and no others. Around loading and multiplying belongs a loop over the
+    phases, which takes both tiles on to the end of A's row and B's column."""
+    return any(seen.gave(lambda a, b, t=tile: a[:, :t] @ b[:t]) for tile in TILES if tile < seen.k)
+
+
+@misconception("right_on_whole_tiles")
+def phases_one_element_apart(seen: Evidence) -> bool:
+    """From phase to phase the tiles move on by one element, and overlap. They move on by a whole tile: phase * TILE."""
+
+    def overlapping(tile: int) -> bool:
+        starts = range(seen.k // tile)
+        return seen.gave(lambda a, b: sum(a[:, s : s + tile] @ b[s : s + tile] for s in starts))
+
+    return any(overlapping(tile) for tile in TILES if tile < seen.k)
+
+
+@misconception("right_on_whole_tiles")
 def forgets_earlier_phases(seen: Evidence) -> bool:
     """Only the last phase is left in C: the sum starts again at zero in every phase. It belongs to the thread, not to
     the phase: set it to zero once, before the loop over tiles."""
@@ -120,14 +210,24 @@ def _blockwise(tile: int, one: Matrix, other: Matrix) -> Matrix:
 def swapped_tile_indices(seen: Evidence) -> bool:
     """The tiles are read the other way round than they were filled, each as if it were transposed. What was stored at
     tile[y, x] is used as tile_a[y, i] and as tile_b[i, x]."""
-    return any(seen.gave(lambda a, b, t=tile: _blockwise(t, a, b)) for tile in TILES)
+    if any(seen.gave(lambda a, b, t=tile: _blockwise(t, a, b)) for tile in TILES):
+        return True
+    rows, columns = seen.m, seen.n  # each tile of C is transposed where both tiles are read by the other thread's place
+
+    def turned(tile: int) -> bool:
+        if rows % tile or columns % tile:
+            return False
+        parts = (rows // tile, tile, columns // tile, tile)
+        return seen.gave(lambda a, b: (a @ b).reshape(parts).transpose(0, 3, 2, 1).reshape(rows, columns))
+
+    return any(turned(tile) for tile in TILES[:-1])
 
 
 @misconception("right_on_whole_tiles")
 def block_is_not_the_tile(seen: Evidence) -> bool:
     """Some elements of a tile are read and were never filled: {seen.block[0]} x {seen.block[1]} threads that store one
     element each do not fill a larger tile. Make the block as large as the tile, or let each thread fill several."""
-    return bool(seen.on_tiles("uninitialised_read"))
+    return bool(seen.on_tiles("uninitialised_read")) and not seen.on_tiles("out_of_bounds")
 
 
 @misconception("waits_at_both_barriers")
@@ -171,10 +271,17 @@ def square_only(seen: Evidence) -> bool:
 
 
 @misconception("stays_inside_its_arrays")
+def guard_one_too_far(seen: Evidence) -> bool:
+    """A guard lets one row or one column too many through: indices begin at 0 and end at the size less one. Below the
+    size, and not equal."""
+    return seen.lets_one_more_in and not seen.right_for_one_size_only
+
+
+@misconception("stays_inside_its_arrays")
 def loads_without_guard(seen: Evidence) -> bool:
     """Tiles stick out over the edge of A and B, and what is not there is loaded all the same. A thread whose element of
     a tile lies outside the matrix stores a zero instead, which adds nothing to a sum."""
-    return (seen.outside("a", 0, seen.m) or seen.outside("b", 1, seen.n)) and not seen.goes_well_when_square
+    return seen.loads_unguarded and not seen.lets_one_more_in
 
 
 @misconception("stays_inside_its_arrays")
@@ -188,7 +295,8 @@ def terms_not_guarded(seen: Evidence) -> bool:
 def stores_without_guard(seen: Evidence) -> bool:
     """Threads beyond the edge of C take part in loading, and then store a result that has no place. Only a thread whose
     row and column exist may write to C."""
-    return {each.array for each in seen.found("out_of_bounds")} == {"c"} and not seen.goes_well_when_square
+    only_c = {each.array for each in seen.found("out_of_bounds")} == {"c"}
+    return only_c and not seen.goes_well_when_square and not seen.lets_one_more_in
 
 
 @misconception("brings_every_thread_to_its_barriers")
@@ -317,8 +425,9 @@ def tile_read_down_its_columns(seen: Evidence) -> bool:
 
 @misconception("computes_in_float32")
 def float64_by_accident(seen: Evidence) -> bool:
-    """Something is float64: a shared array of that type (or of Python's float), or a sum that starts at 0.0, which
-    Numba takes for a float64. Write float32 for the arrays and np.float32(0) for the sum."""
+    """Something is float64: a shared array of that type (or of Python's float), or a sum that starts at 0.0 or at 0. In
+    Numba 0.0 is a float64, and an integer and a float32 add up to one. Write float32 for the arrays and np.float32(0) for
+    the sum."""
     return True
 
 

@@ -1,0 +1,39 @@
+# fails: right_on_whole_tiles; hint: accumulates_into_uninitialised_c
+import math
+
+import numpy as np
+from numba import cuda, float32
+
+
+TILE = 16
+
+
+@cuda.jit
+def matmul_tiled_kernel(a, b, c):
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    m, n = c.shape
+    k = a.shape[1]
+    for phase in range((k + TILE - 1) // TILE):
+        if row < m and phase * TILE + x < k:
+            tile_a[y, x] = a[row, phase * TILE + x]
+        else:
+            tile_a[y, x] = 0
+        if phase * TILE + y < k and col < n:
+            tile_b[y, x] = b[phase * TILE + y, col]
+        else:
+            tile_b[y, x] = 0
+        cuda.syncthreads()
+        for i in range(TILE):
+            if row < m and col < n:
+                c[row, col] += tile_a[y, i] * tile_b[i, x]
+        cuda.syncthreads()
+
+
+def matmul_tiled(a, b, c):
+    rows, columns = c.shape
+    grid = (math.ceil(columns / TILE), math.ceil(rows / TILE))
+    matmul_tiled_kernel[grid, (TILE, TILE)](a, b, c)
