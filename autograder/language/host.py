@@ -350,7 +350,9 @@ class HostInterpreter:
 
     def operate(self, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Any:
         if type(op) not in OPERATORS:
-            raise self.fault(node, "This operator cannot be used in host code.")
+            raise self.fault(
+                node, "`@` cannot be used in host code.", "A product of matrices is the kernels' work here."
+            )  # fmt: skip
         for value in (left, right):
             if not isinstance(value, (int, float, complex, np.number, np.bool_, str, tuple, list)):
                 raise self.fault(
@@ -463,7 +465,8 @@ class HostInterpreter:
             return self.method(node, function, arguments, keywords)
         if isinstance(function, Reference):
             result = self.guarded(node, call_library, function, self.backend, arguments, keywords)
-            if is_on_device(result) or function.path == "numba.cuda.synchronize":
+            made = is_on_device(result) and not any(result is each for each in arguments)
+            if made or function.path == "numba.cuda.synchronize":
                 self.note(node, function.path.rpartition(".")[2], result.nbytes if is_on_device(result) else 0)
             return self.guarded(node, check_bits, result)
         raise self.fault(node, f"`{shown(node.func)}` is not a function.")

@@ -34,6 +34,9 @@ class NoStream:
         """Everything before has finished."""
 
 
+OF_A_THREAD = ("numba.cuda.shared.", "numba.cuda.local.", "numba.cuda.grid", "numba.cuda.syncthreads")
+
+
 def library_value(path: str) -> Any:
     """What a dotted library name stands for in host code: a number for constants, a `Reference` otherwise."""
     from autograder.language.modules import INSTEAD_OF_MISSING, MISSING_NAMES, reference
@@ -67,10 +70,10 @@ def call_library(function: Reference, backend: Any, arguments: list, keywords: d
     if path in CALLS:
         return CALLS[path](*arguments, **keywords)
     shown = path.removeprefix("builtins.").removeprefix("numba.")
-    raise KernelFault(
-        f"`{shown}` cannot be used in host code of a submission.",
-        remedy="Use arithmetic, math, cuda.to_device, cuda.device_array and launches; work on arrays belongs in kernels.",
-    )
+    remedy = "Use arithmetic, math, cuda.to_device, cuda.device_array and launches; work on arrays belongs in kernels."
+    if path.startswith(OF_A_THREAD):
+        remedy = "It belongs to the threads of a launch: use it inside a kernel."
+    raise KernelFault(f"`{shown}` cannot be used in host code of a submission.", remedy=remedy)
 
 
 def _as_dtype(value: Any) -> Any:
@@ -128,6 +131,14 @@ def _on_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+def _to_device(backend: Any, array: Any, to: Any = None, **_: Any) -> Any:
+    """As Numba does it: an array that is on the device already stays the one that it is, and `to` is filled."""
+    if to is not None:
+        to.copy_to_device(array)
+        return to
+    return array if hasattr(type(array), "copy_to_host") else backend.to_device(np.asarray(array))
+
+
 def _array_like(backend: Any, array: Any, **options: Any) -> Any:
     return backend.device_array(array.shape, options.get("dtype", array.dtype))
 
@@ -139,7 +150,7 @@ def _is_instance(value: Any, kind: Any) -> bool:
 
 
 DEVICE_CALLS: dict[str, Callable[..., Any]] = {
-    "numba.cuda.to_device": lambda backend, array, **_: backend.to_device(np.asarray(array)),
+    "numba.cuda.to_device": _to_device,
     "numba.cuda.device_array": lambda backend, shape, dtype=np.float64, **_: backend.device_array(
         _small(shape, MOST_ELEMENTS), dtype
     ),

@@ -22,10 +22,12 @@ _ADVICE = {
     ast.With: "Kernels have no `with`.",
     ast.Lambda: "Write a device function with @cuda.jit(device=True).",
     ast.ListComp: "Kernels have no lists; use cuda.local.array and a loop.",
+    ast.GeneratorExp: "Write a loop that adds up, with `for` and `+=`.",
     ast.Dict: "Kernels have no dictionaries; use arrays.",
     ast.Global: "Kernels cannot change global variables; use an array argument.",
     ast.JoinedStr: "Kernels have no f-strings.",
 }
+_OF_CUDA_C = ("__syncthreads", "__syncwarp", "__threadfence", "__popc", "__clz", "__ffs")
 _JIT_PATHS = ("numba.cuda.jit", "numba.cuda.decorators.jit")
 _JIT_OPTIONS = {
     "device", "inline", "fastmath", "max_registers", "opt", "lineinfo", "debug", "link", "cache", "boundscheck",
@@ -126,7 +128,8 @@ def _validate(function: Function) -> None:
         if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
             raise SubmissionError(f"`.{inner.attr}` cannot be used in a kernel.", line=function.line(inner))
         if isinstance(inner, ast.Name) and inner.id.startswith("__"):
-            raise SubmissionError(f"`{inner.id}` cannot be used in a kernel.", line=function.line(inner))
+            advice = f"In Numba it is cuda.{inner.id.strip('_')}()." if inner.id in _OF_CUDA_C else ""
+            raise SubmissionError(f"`{inner.id}` cannot be used in a kernel.", line=function.line(inner), remedy=advice)
         if isinstance(inner, ast.Name) and inner.id not in local and inner.id in function.names:
             function.names[inner.id]  # raises where the name stands for something forbidden
 

@@ -114,6 +114,16 @@ FAILING = {
     "forbidden builtin": (changed("    grid =", "    open('/etc/passwd')\n    grid ="), "open"),
     "exec": (changed("    grid =", "    exec('x = 1')\n    grid ="), "exec"),
     "barrier not called": (changed(IN_LOOP, IN_LOOP + "        cuda.syncthreads\n"), "Write cuda.syncthreads()"),
+    "barrier of CUDA C": (changed(IN_LOOP, IN_LOOP + "        __syncthreads()\n"), "In Numba it is cuda.syncthreads()"),
+    "sum of a generator": (
+        changed(IN_LOOP, "            total += sum(a[row, j] for j in range(i))\n"),
+        "Write a loop that adds up",
+    ),
+    "product on the host": (changed("    grid =", "    c[:] = a @ b\n    grid ="), "is the kernels' work"),
+    "shared array on the host": (
+        changed("    grid =", "    tile = cuda.shared.array((16, 16), 'float32')\n    grid ="),
+        "use it inside a kernel",
+    ),
     "endless kernel": (changed(IN_LOOP, "            while True:\n                total += 1.0\n"), "loop"),
     "endless host": (changed("    grid =", "    while True:\n        a = a\n    grid ="), "loop"),
     "too many threads": (changed("matmul_kernel[grid, BLOCK]", "matmul_kernel[(31623, 31623), (32, 32)]"), ""),

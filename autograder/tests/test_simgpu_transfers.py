@@ -40,6 +40,12 @@ def copies_in(a, spare):
 def fills(a, spare):
     a.copy_to_device(np.zeros(8, np.int32))
 
+def hands_over_what_is_there_already(a, spare):
+    double[1, 8](cuda.to_device(a))
+
+def fills_with_to_device(a, spare):
+    cuda.to_device(np.zeros(8, np.int32), to=a)
+
 def sets_aside(a, spare):
     cuda.device_array(100, np.int16)
 
@@ -63,6 +69,8 @@ ASKED = {
     "copies_back": [("copy_to_host", 32)],
     "copies_in": [("to_device", 32)],
     "fills": [("copy_to_device", 32)],
+    "hands_over_what_is_there_already": [],
+    "fills_with_to_device": [("to_device", 32)],
     "sets_aside": [("device_array", 200)],
     "sets_aside_the_same": [("device_array_like", 32)],
     "reads": [("an element", 4)],
@@ -84,6 +92,11 @@ def test_each_request_is_kept_with_its_size_and_line(function: str) -> None:
     transfers = run(function).transfers
     assert [(each.what, each.size_bytes) for each in transfers] == ASKED[function]
     assert all(f"def {function}" in PROGRAM.splitlines()[each.line.number - 2] for each in transfers)
+
+
+def test_to_device_makes_no_copy_of_what_is_there_already_and_fills_what_it_is_given() -> None:
+    assert (run("hands_over_what_is_there_already").outputs["a"] == 2 * ARGUMENTS["a"]).all()
+    assert not run("fills_with_to_device").outputs["a"].any()
 
 
 def test_lent_memory_does_not_come_back() -> None:
