@@ -62,13 +62,13 @@ def bank_queues(row_elements: int, words: str = "") -> Figure:
     canvas = Canvas()
     queues = Counter(lane * row_elements % BANKS for lane in range(WARP_LANES))
     longest = max(queues.values())
-    cell, bottom = (WIDTH - 2 * _LEFT) / BANKS, 420.0
-    tall = min(cell, 350 / longest)
+    cell, bottom = (WIDTH - 2 * _LEFT) / BANKS, 450.0
+    tall = min(2.4 * cell, 380 / longest)
     for bank in range(BANKS):
         x = _LEFT + bank * cell
         for place in range(queues[bank]):
             fill = VERMILLION if queues[bank] == longest and longest > 1 else BLUE
-            canvas.rectangle(x + 2, bottom - (place + 1) * tall, cell - 4, tall - 1, fill, INK, 0.5)
+            canvas.rectangle(x + 2, bottom - (place + 1) * tall, cell - 4, 0.9 * tall, fill, INK, 0.5)
         canvas.rectangle(x, bottom, cell, 30, IDLE, EDGE, 1)
         if bank % 4 == 0:
             canvas.text(x + cell / 2, bottom + 23, f"{bank}", size=LEAST, anchor="middle")

@@ -118,6 +118,9 @@ UNIFORM, ONE, PRIVATE = (
 )
 PRIVATE_ONE = "histogram, privatized, one value"
 A100 = roofline(SPECIFICATIONS["A100"]).ridge_flop_per_byte
+K40 = roofline(SPECIFICATIONS["K40"]).ridge_flop_per_byte
+ROOF_MS = CASES[NAIVE_CASE, 1024].roofline_ns / 1e6
+COUNTED_NAIVE = from_counters(CASES[NAIVE_CASE, 1024].counters)
 OLD_LIST = from_counters(CASES[RANDOM, 2**22].counters).milliseconds(hidden=True)
 TIMES = [CASES[name, 1024].measured_ns for name in (NAIVE_CASE, WHILE_CASE, ROWS, TILES)]
 LIST_ERRORS = [-100 * CASES[name, size].error for name in (RANDOM, EQUAL) for size in (2**16, 2**20, 2**22)]
@@ -138,6 +141,10 @@ def prose() -> str:
         f"must be used in {4 * A100:.0f} operations",
         f"or **{150 / 16 - 0.075:.1f} %** of the peak ({100 * 600 / 4 / 1600}, to be exact)",
         f"It is {lesson07.KEPLER_BYTES_A_THREAD:.0f} bytes",
+        f"The K40 of that time has {K40:.1f} in the table, which counts a multiply-add as two operations, or {K40 / 2:.1f}",
+        f"the pencil says {ROOF_MS:.2f} ms, and the clock says {min(TIMES) / 1e6:.2f} ms or {max(TIMES) / 1e6:.2f}",
+        f"has {COUNTED_NAIVE.compute_cycles:,.0f} and {COUNTED_NAIVE.memory_cycles:,.0f} cycles, where the pencil said "
+        f"{1024 * (4 + 4):,} and {1024 * (20 + 20):,}",
         f"256 + 64 + 48 + 1,536 = {256 + 64 + 48 + 1536:,} kB",
         f"{2**22 / 22 / 512 / 30:.1f} blocks each, and since no block can be cut, 13",
         f"25 is 500 / 20: every access uncoalesced instead of coalesced. On the H200 it is {ROWS_SLOWER:.1f}",
