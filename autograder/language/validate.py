@@ -52,6 +52,11 @@ def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kin
     path = dotted(call.func if call else decorator, names)
     if path not in _JIT_PATHS:
         shown = ast.unparse(decorator)[:60]
+        if shown.startswith("cuda.jit") and "cuda" not in names:
+            return "host", None, SubmissionError(
+                f"`{node.name}` is under @cuda.jit, and `cuda` is imported nowhere.", line=line,
+                remedy="Above it belongs: from numba import cuda.",
+            )  # fmt: skip
         return "host", None, SubmissionError(
             f"`{node.name}` has the decorator @{shown}, which a submission cannot use.", line=line,
             remedy="Use @cuda.jit for kernels and @cuda.jit(device=True) for device functions.",

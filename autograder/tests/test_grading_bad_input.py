@@ -96,6 +96,11 @@ UNREADABLE = {
         GOOD.replace("matmul_kernel", "kernel") + FACTORY,
         "line 24: `kernel` is defined inside a function",
     ),
+    "no import": (
+        "a.py",
+        GOOD.replace("from numba import cuda\n", ""),
+        "line 8: `matmul_kernel` is under @cuda.jit, and `cuda` is",
+    ),
     "NUL bytes": ("a.py", GOOD + "\0", "not text: it holds NUL bytes"),
     "not UTF-8": ("a.py", GOOD.encode() + b"# \xff\xfe caf\xe9\n", "is not UTF-8 text (byte 0xff in line 21)"),
     "deep nesting": ("a.py", "x = " + "(" * 3000 + ")" * 3000 + "\n" + GOOD, "a.py"),
