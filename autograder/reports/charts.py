@@ -86,7 +86,7 @@ def histogram(points: Sequence[float], most: float) -> Histogram:
         Bar(width * i, width, 100 * count / tallest, count, _bin_label(i, bins, most, by_point))
         for i, count in enumerate(counts)
     )
-    every = max(1, math.ceil(bins / 7))
+    every = next(step for step in (1, 2, 5) if bins <= 7 * step)
     if by_point:
         ticks = tuple(Tick(width * (i + 0.5), str(i)) for i in range(0, bins, every))
     else:

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder.errors import Line
+from autograder.grading.result import CheckResult
 from autograder.reports import class_page, html, source_heat
 from autograder.reports.charts import dot_plot, histogram, speed_bar
 from autograder.reports.files import report_name
@@ -259,6 +260,18 @@ def test_the_histogram_counts_everyone_once(most):
     assert sum(bar.count for bar in drawn.bars) == 10
     assert abs(sum(bar.width for bar in drawn.bars) - 100) < 1e-6
     assert max(bar.height for bar in drawn.bars) == 100
+
+
+@pytest.mark.parametrize(("most", "labels"), [(20, "0 5 10 15 20"), (10, "0 2 4 6 8 10"), (5, "0 1 2 3 4 5")])
+def test_the_axis_of_points_is_labelled_in_round_steps_up_to_full_marks(most, labels):
+    assert " ".join(tick.label for tick in histogram([0.0, most], most).ticks) == labels
+
+
+def test_a_dotted_line_is_only_told_of_where_it_is_drawn():
+    for end, is_drawn in ((2.6, True), (2.0, False)):
+        check = CheckResult("s", "S.", "passed", 3, 3, measured={"ratio": 3.0, "threshold": 2.0, "full_points_at": end})
+        page = class_page.render([replace(samples.all_passed(), checks=(check,))], "T")
+        assert ("full points from the dotted line" in page) is is_drawn is ('class="full"' in page)
 
 
 def luminance(colour: str) -> float:
