@@ -67,13 +67,13 @@ def two_barriers(kernel: Any) -> Reply:
     wrong = no_kernel(kernel)
     if wrong:
         return wrong
+    source = source_of(kernel)
+    if source.count("cuda.syncthreads") > source.count("cuda.syncthreads("):
+        return not_yet("cuda.syncthreads without parentheses names the barrier and does not go there. Call it: add ().")
     x = np.random.default_rng(2).random(256, dtype=np.float32)
     out = np.zeros_like(x)
     p = profile(kernel)[1, 64](x, out)
     barriers = p.counters.barriers
-    source = source_of(kernel)
-    if source.count("cuda.syncthreads") > source.count("cuda.syncthreads("):
-        return not_yet("cuda.syncthreads without parentheses names the barrier and does not go there. Call it: add ().")
     if "sync" not in source:
         return Reply("your turn", "No barrier yet. Put in what is missing and run this cell again.")
     broken = [each for each in p.hazards if each.kind in RULES]
