@@ -52,6 +52,7 @@ class Writer:
     lines: list[str] = field(default_factory=list)
     indent: int = 1
     in_loop: int = 0
+    counters: list[str] = field(default_factory=list)  # of the loops around, each within -9 .. 9
     names: itertools.count = field(default_factory=itertools.count)
 
     @property
@@ -70,12 +71,17 @@ class Writer:
     def integer(self, depth: int = 3) -> str:
         if depth <= 0 or self.choose.random() < 0.2:
             arrays = ("x64",) if self.simple else ("x8", "x16", "x32", "x64", "u8", "u16", "u32")
+            counter = self.pick(*self.counters, "4")
             return self.pick(
                 "a", "b", "c", "i", str(self.choose.randint(-9, 9)), self.pick("2147483647", "65537", "-129", "(1 << 40)"),
                 f"{self.pick(*arrays)}[i]", f"{self.pick(*arrays)}[(i + {self.choose.randint(0, 9)}) % {N}]", "loc[i % 4]",
+                counter, f"{self.pick(*arrays)}[{self.pick('fore', 'back', 'around')} + {counter}]",
+                f"{self.pick(*arrays)}[{counter} - {self.pick('around', 'fore')}]",
             )  # fmt: skip
         less = depth - 1
-        kind = self.choose.randint(0, 13)
+        kind = self.choose.randint(0, 14)
+        if kind == 14:
+            return f"({self.integer(less)} {self.pick('and', 'or')} {self.integer(less)})" if self.simple else "(a + 1)"
         if kind == 0 and not self.simple:
             return f"(({self.integer(less)} & 4095) * ({self.integer(less)} & 1023))"
         if kind <= 4:
@@ -124,7 +130,9 @@ class Writer:
         order = self.pick("<", "<=", ">", ">=", "==", "!=")
         if depth <= 0:
             return f"{self.integer(0)} {order} {self.integer(0)}"
-        kind = self.choose.randint(0, 6)
+        kind = self.choose.randint(0, 7)
+        if kind == 7:  # the index is only good where the first half holds
+            return f"0 <= i - 40 < x64[(i - 40) * (1 + {N} * (i < 40))]"
         if kind == 0:
             return f"{self.integer(less)} {order} {self.integer(less)} {self.pick('<', '<=')} {self.integer(less)}"
         if kind in (1, 2):
@@ -192,8 +200,11 @@ class Writer:
         if self.choose.random() < 0.6:
             step = self.pick("", "", ", 2", ", 3")
             start, stop = self.pick("0", "-2", "i % 3"), self.pick("4", "(c & 7)", "i % 5 + 1")
-            self.line(f"for j{next(self.names)} in range({start}, {stop}{step}):")
+            counter = f"j{next(self.names)}"
+            self.line(f"for {counter} in range({start}, {stop}{step}):")
+            self.counters.append(counter)
             self.block(depth)
+            self.counters.pop()
             if self.choose.random() < 0.15:
                 self.line("else:")
                 self.in_loop -= 1
@@ -206,12 +217,15 @@ class Writer:
             self.indent += 1
             self.line(f"{counter} -= 1")
             self.indent -= 1
+            self.counters.append(counter)
             self.block(depth)
+            self.counters.pop()
         self.in_loop -= 1
 
     def body(self) -> str:
         self.line("a, b, c = x64[i] + 0, i * 7 - 50, x64[i] % 11")
         self.line("p, q = f64[i] * 1.0, i / 3")
+        self.line("fore, back, around = i % 13 + 9, 40 - i % 31, i % 5 - 3")  # where indices that move with a loop begin
         self.line("loc = LOCAL")
         self.line("for t in range(4):")
         self.line("    loc[t] = t * c")
