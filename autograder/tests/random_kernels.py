@@ -225,7 +225,7 @@ class Writer:
     def body(self) -> str:
         self.line("a, b, c = x64[i] + 0, i * 7 - 50, x64[i] % 11")
         self.line("p, q = f64[i] * 1.0, i / 3")
-        self.line("fore, back, around = i % 13 + 9, 40 - i % 31, i % 5 - 3")  # where indices that move with a loop begin
+        self.line("fore, back, around = i % 13 + 9, 40 - i % 31, i % 5 - 3")  # where moving indices begin
         self.line("loc = LOCAL")
         self.line("for t in range(4):")
         self.line("    loc[t] = t * c")
