@@ -20,7 +20,7 @@ from autograder.language.validate import validate_kernel
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.extending import type_of_value
 from autograder.simgpu.indexing import METHODS, Indexing, Method
-from autograder.simgpu.intrinsics import CALLS, advice_instead_of
+from autograder.simgpu.intrinsics import CALLS, Handler, advice_instead_of
 from autograder.simgpu.iteration import Iteration
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
@@ -40,6 +40,15 @@ class Closure:
 
     function: Function
     frame: Any
+
+
+def _is_about_arguments(problem: Exception, arguments: list) -> bool:
+    """Whether a function of the library failed on what it was given: at once, or for something that is no number."""
+    frames, here = 0, problem.__traceback__  # ours, the function's, and those that it shares with its kind
+    while here is not None:
+        frames, here = frames + 1, here.tb_next
+    all_numbers = all(isinstance(each, (np.ndarray, np.generic, View)) for each in arguments)
+    return frames <= 4 or not all_numbers or isinstance(problem, (AttributeError, StopIteration))
 
 
 class Expressions(Operators, Indexing, Iteration):
@@ -145,11 +154,10 @@ class Expressions(Operators, Indexing, Iteration):
             return self.call_function(function.function, ordered, mask, node, around=function.frame)
         if isinstance(function, Method):
             self.check_one_length(function.view, node)
-            return METHODS[function.name](self, node, mask, [function.view, *arguments], keywords)
+            return self.of_library(METHODS[function.name], node, mask, [function.view, *arguments], keywords)
         if isinstance(function, TypeReference):
-            return CALLS["builtins.convert"](
-                self, node, mask, [arguments[0] if arguments else np.int64(0), function], {}
-            )
+            arguments = [arguments[0] if arguments else np.int64(0), function]
+            return self.of_library(CALLS["builtins.convert"], node, mask, arguments, {})
         if isinstance(function, Reference):
             handler = CALLS.get(function.path)
             if handler is None:
@@ -160,9 +168,23 @@ class Expressions(Operators, Indexing, Iteration):
                 )  # fmt: skip
             if discard:
                 keywords["_discard"] = True
-            value = handler(self, node, mask, arguments, keywords)
+            value = self.of_library(handler, node, mask, arguments, keywords)
             return value[()] if isinstance(value, np.ndarray) and not value.ndim else value
         raise self.fault(node, f"`{ast.unparse(node.func)}` is not a function.")
+
+    def of_library(
+        self: Interpreter, handler: Handler, node: ast.Call, mask: Mask, arguments: list, keywords: dict[str, Any]
+    ) -> Any:
+        """What a function of the library gives; arguments that it cannot take are its caller's mistake, not ours."""
+        try:
+            return handler(self, node, mask, arguments, keywords)
+        except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as problem:
+            if not _is_about_arguments(problem, arguments):
+                raise
+            raise self.fault(
+                node, f"`{ast.unparse(node.func)}` cannot be called like this: `{ast.unparse(node)}`.",
+                "Look at how many arguments it takes, and of which kind.",
+            ) from None  # fmt: skip
 
     def implementation(
         self: Interpreter, node: ast.Call, function: Overloaded, arguments: list, keywords: dict[str, Any]
