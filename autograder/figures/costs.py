@@ -82,10 +82,12 @@ def bank_queues(row_elements: int, words: str = "") -> Figure:
 def warp_walk(lengths: Sequence[int], unit: str = "nodes") -> list[Figure]:
     """How far the lanes of one warp have to go, a bar a lane: their lengths in `unit`, then who waits for the longest.
 
-    Raises ValueError unless there are 1 to 32 lengths.
+    Raises ValueError unless there are 1 to 32 lengths, one of them above zero.
     """
     if not 1 <= len(lengths) <= WARP_LANES:
         raise ValueError(f"a warp has 1 to {WARP_LANES} lanes, not {len(lengths)}")
+    if max(lengths) <= 0:
+        raise ValueError("no lane has anything to do: one of the lengths must be above zero")
     return [_warp_walk([int(each) for each in lengths], unit, step) for step in range(2)]
 
 

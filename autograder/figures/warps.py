@@ -95,10 +95,17 @@ def picture_warps(branches: Sequence[Branch], block: tuple[int, int], shape: tup
     """Every warp of a launch over a picture of `shape` (rows, columns), coloured by what it did at the guard.
 
     Frames: the blocks; their warps; those that diverge; those that have nothing to do. `branches` holds each warp once.
-    Raises ValueError unless a warp of a `block` (x, y) is a rectangle.
+    Raises ValueError unless a warp of a `block` (x, y) is a rectangle and the guard of every warp is there.
     """
     if WARP_LANES % block[0] and block[0] % WARP_LANES:
-        raise ValueError(f"a warp of a {block[0]} x {block[1]} block is no rectangle")
+        raise ValueError(f"a warp of a {block[0]} x {block[1]} block is no rectangle, so this picture cannot draw it")
+    if not branches:
+        raise ValueError("no branch was kept: do the words given to divergence() stand in a line of the kernel?")
+    needed = (-(-shape[1] // block[0]), -(-shape[0] // block[1]))
+    across, down = (max(needed[axis], *(each.block[axis] + 1 for each in branches)) for axis in (0, 1))
+    warps = across * down * (block[0] * block[1] // WARP_LANES)
+    if len(branches) < warps:
+        raise ValueError(f"{len(branches)} of {warps} warps were kept: profile with trace_limit={warps} or more")
     return [_picture_warps(branches, block, shape, step) for step in range(4)]
 
 
