@@ -103,6 +103,11 @@ class HistogramEvidence(Evidence):
         return int(np.prod(self.counting.block)) if self.counting else 0
 
     @property
+    def rounds(self) -> int:
+        """How often the kernel that counts was launched."""
+        return sum(each.kernel == self.counting.kernel for each in self.simulated.launches) if self.counting else 0
+
+    @property
     def items_a_block(self) -> int:
         return self.n // max(1, self.blocks)
 
@@ -163,6 +168,65 @@ class HistogramEvidence(Evidence):
     def lost(self) -> bool:
         """Whether there are fewer counts than items, and no bin has too many."""
         return self.run.fault is None and self.total < self.inside and bool((self.got <= self.expected).all())
+
+    @property
+    def items_changed(self) -> bool:
+        """Whether the items are not what they were."""
+        return not np.array_equal(self.run.outputs.get("items", self.items), self.items)
+
+    @property
+    def keeps_to_itself(self) -> bool:
+        """Whether threads store in arrays of their own, and a block has none."""
+        return self.shared_bytes == 0 and self.counters.local_store_requests > 0
+
+    @property
+    def updates_elsewhere(self) -> bool:
+        """Whether items are counted, and copies added up, and the result holds nothing."""
+        counted = self.counters.shared_atomic_requests > 0 or self.shared_bytes == 0
+        return self.total == 0 and counted and self.counters.global_atomic_requests > 0
+
+    @property
+    def counts_nothing(self) -> bool:
+        """Whether kernels ran, and no thread ever updated a bin of a copy, or of the result where there are no copies."""
+        c = self.counters
+        updates = c.shared_atomic_requests or c.local_store_requests
+        updates = updates or (c.global_atomic_requests and not self.shared_bytes)
+        quiet = self.run.fault is None and self.launch is not None and not self.simulated.hazards
+        return quiet and self.total == 0 and not updates and not self.items_changed
+
+    @property
+    def adds_items(self) -> bool:
+        """Whether the counts add up to the sum of the items, and not to their number."""
+        inside = self.items[(self.items >= 0) & (self.items < self.bins)]
+        return self.run.fault is None and self.inside < self.total == int(inside.sum(dtype=np.int64))
+
+    @property
+    def stray_update(self) -> int | None:
+        """The bin beyond all others that an atomic update was to go to, although every item is the number of one."""
+        for each in self.found("out_of_bounds") if self.inside == self.n and not self.items_changed else ():
+            at = self.at(each.line)
+            if each.index and each.index[0] >= self.bins and (at.shared_atomic_requests or at.global_atomic_requests):
+                return each.index[0]
+        return None
+
+    @property
+    def without_bin_zero(self) -> bool:
+        """Whether bin 0 is empty and should not be, and all others are right."""
+        others = np.array_equal(self.got[1:], self.expected[1:])
+        return self.run.fault is None and bool(self.got[0] == 0 < self.expected[0]) and others
+
+    @property
+    def all_blocks_count_the_same(self) -> bool:
+        """Whether all counts are what so many blocks make of the same items."""
+        several = self.run.fault is None and self.blocks > 1 and self.total > 0
+        times = self.total // max(1, self.inside)  # every item, if all blocks count all of them
+        whole = np.array_equal(self.got, times * self.expected)
+        return several and not (self.got % self.blocks).any() and (times == self.blocks if whole else True)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the kernel that counts is launched again and again."""
+        return self.rounds > 4
 
     @property
     def assigned(self) -> bool:

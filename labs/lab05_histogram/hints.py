@@ -43,7 +43,8 @@ def never_launched(seen: Evidence) -> bool:
 
 @misconception()
 def endless_loop(seen: Evidence) -> bool:
-    """A loop never ends: does its body move on to the thread's next item?"""
+    """A loop never ends. In a kernel: does its body move on to the thread's next item? On the host: does it change what its
+    condition looks at?"""
     return seen.never_ended
 
 
@@ -59,6 +60,67 @@ def too_much_shared_memory(seen: Evidence) -> bool:
     """The private copy is larger than a block's share of the memory on the chip. It needs one int32 for each bin of the
     result, 4 KiB for 1,024 of them, and not one for each item."""
     return seen.no_shared_memory_left
+
+
+@misconception("counts_every_item")
+def arguments_swapped(seen: Evidence) -> bool:
+    """`items` has changed, and its kernel was to write to `bins`: hand both over in the order in which they are asked for,
+    (items, bins)."""
+    return seen.items_changed
+
+
+@misconception("counts_every_item")
+def copy_of_each_thread(seen: Evidence) -> bool:
+    """Each thread has a copy of its own, as cuda.local.array makes it, and no thread sees another's. The copy of a block is
+    a cuda.shared.array: one array for all its threads."""
+    return seen.keeps_to_itself
+
+
+@misconception("counts_every_item")
+def counts_by_the_place(seen: Evidence) -> bool:
+    """A thread updates bin {seen.stray_update:,}, where there are {seen.bins:,} and every item is the number of one. Which
+    one it is, the item says, items[i], and not the place i where it lies."""
+    return seen.stray_update is not None
+
+
+@misconception("counts_every_item")
+def adds_the_item(seen: Evidence) -> bool:
+    """The bins add up to {seen.total:,}, which is the sum of all items: what is added is the item, and it should be 1. In
+    cuda.atomic.add(own, item, 1) the item is the place, and behind it stands what is added."""
+    return seen.adds_items
+
+
+@misconception("counts_every_item")
+def nothing_counted(seen: Evidence) -> bool:
+    """Kernels are launched, and no thread comes to an update of a bin. Where a thread keeps a run of equal items in a
+    variable, the run is to be added after the loop, too: behind the last one comes no other item."""
+    return seen.counts_nothing
+
+
+@misconception("counts_every_item")
+def array_of_its_own(seen: Evidence) -> bool:
+    """Items are counted into an array that the host made, and `bins`, where they are looked for, stays as it was. What
+    histogram returns is not looked at: count into the array that it is given."""
+    return seen.updates_elsewhere and bool(seen.simulated.transfers)
+
+
+@misconception("counts_every_item")
+def cleared_at_the_end(seen: Evidence) -> bool:
+    """All that was counted is cleared away, by the launch behind the one that counts. Clear first."""
+    return seen.updates_elsewhere and not seen.simulated.transfers and not seen.items_changed
+
+
+@misconception("counts_every_item")
+def bin_zero_left_out(seen: Evidence) -> bool:
+    """Bin 0 is empty, and all others are right: 0 is the number of a bin like any other. The guard is 0 <= item."""
+    return seen.without_bin_zero
+
+
+@misconception("counts_every_item")
+def every_block_takes_the_same(seen: Evidence) -> bool:
+    """All counts are multiples of {seen.blocks:,}, the number of blocks: every block counts the same items. A thread begins
+    with the item that has its number in the whole grid, cuda.grid(1)."""
+    return seen.all_blocks_count_the_same
 
 
 @misconception("counts_every_item")
@@ -79,21 +141,23 @@ def copies_overwrite_each_other(seen: Evidence) -> bool:
 def private_copy_not_cleared(seen: Evidence) -> bool:
     """Some bins of the private copy are counted up from whatever shared memory held before. All of them start at zero,
     in every block, and with more bins than threads a thread has several to clear."""
-    return seen.reads_unset_copy
+    return seen.reads_unset_copy and seen.stray_update is None
 
 
 @misconception("counts_every_item")
 def no_copy_merged(seen: Evidence) -> bool:
     """Items are counted in shared memory and the result never hears of it: a block's copy is gone when the block ends.
     Add it to the result before that."""
-    return seen.run.fault is None and seen.total == 0 and seen.counters.shared_atomic_requests > 0
+    counted = seen.counters.shared_atomic_requests > 0 and not seen.updates_elsewhere
+    return seen.run.fault is None and seen.total == 0 and counted and not seen.items_changed
 
 
 @misconception("counts_every_item")
 def one_copy_merged(seen: Evidence) -> bool:
     """The result holds {seen.total:,} of {seen.n:,} items, what one block of {seen.blocks} counted. Each block has a copy
     of its own, and nobody else can read it: each has to add its own to the result."""
-    return seen.lost and _one_copy(seen) and not seen.races("global")
+    alone = seen.lost and _one_copy(seen) and not seen.races("global")
+    return alone and not seen.keeps_to_itself and seen.stray_update is None and not seen.all_blocks_count_the_same
 
 
 def _one_copy(seen: Evidence) -> bool:
@@ -106,7 +170,8 @@ def counted_more_than_once(seen: Evidence) -> bool:
     """The bins add up to {seen.total:,} where there are {seen.n:,} items. Either several threads take the same items (the
     step from one item to the next is the number of threads in the whole grid), or several add the same bin of a copy to
     the result (each bin of a copy is one thread's to add)."""
-    return seen.run.fault is None and seen.total > seen.n and not seen.reads_unset_copy
+    more = seen.run.fault is None and seen.total > seen.n and not seen.reads_unset_copy
+    return more and not seen.adds_items and not seen.all_blocks_count_the_same
 
 
 @misconception("counts_every_item")
@@ -115,7 +180,8 @@ def bins_left_out(seen: Evidence) -> bool:
     block until all have been added to the result."""
     some = seen.got > 0
     all_right = bool((seen.got[some] == seen.expected[some]).all())
-    return seen.lost and 0 < some.sum() < (seen.expected > 0).sum() and all_right
+    left_out = seen.lost and 0 < some.sum() < (seen.expected > 0).sum() and all_right
+    return left_out and not seen.without_bin_zero
 
 
 @misconception("counts_every_item", "right_on_many_items")
@@ -126,7 +192,7 @@ def items_left_out(seen: Evidence) -> bool:
     some = seen.got > 0
     all_right = bool((seen.got[some] == seen.expected[some]).all())
     some_left = seen.lost and seen.total > 0 and not all_right
-    return some_left and not seen.updates_collide and not _one_copy(seen)
+    return some_left and not seen.updates_collide and not _one_copy(seen) and not seen.keeps_to_itself
 
 
 # ---- part 1: the other checks ----------------------------------------------------------------------------------------
@@ -348,6 +414,13 @@ def _clearing_collides(seen: Evidence) -> bool:
 
 
 @misconception("merges_seldom")
+def a_launch_for_each_part(seen: Evidence) -> bool:
+    """The host goes through the items part by part, in {seen.rounds:,} launches and more, and in each of them every block
+    merges its copy. Launch once, and let the threads go through the items: a grid's width at a time."""
+    return seen.in_parts
+
+
+@misconception("merges_seldom")
 def too_few_items_a_block(seen: Evidence) -> bool:
     """{seen.blocks:,} blocks count {seen.items_a_block} items each and merge a copy each. Bound the number of blocks, a few
     for each multiprocessor, and let each thread count many items."""
@@ -358,21 +431,21 @@ def too_few_items_a_block(seen: Evidence) -> bool:
 def some_bins_stay_global(seen: Evidence) -> bool:
     """Some bins are in no block's copy, and their items are updates in global memory: up to {seen.worst_lanes} lanes of one
     warp meet in a bin there. Which bins are rare is up to the data: give all of them a place in the copy."""
-    return seen.sectors_a_block > 1.1 and seen.worst_lanes > 1
+    return not seen.in_parts and seen.sectors_a_block > 1.1 and seen.worst_lanes > 1
 
 
 @misconception("merges_seldom")
 def copies_merged_one_by_one(seen: Evidence) -> bool:
     """A block has several copies and adds each of them to the result: {seen.sectors_a_block:.0f} times the updates that one
     copy needs. Add up the copies within the block first, in a register, and the sum to the result."""
-    return seen.sectors_a_block > 1.1 and seen.worst_lanes == 1 and not _grows(seen)
+    return not seen.in_parts and seen.sectors_a_block > 1.1 and seen.worst_lanes == 1 and not _grows(seen)
 
 
 @misconception("merges_seldom")
 def merges_every_round(seen: Evidence) -> bool:
     """A block merges its copy {seen.sectors_a_block:.0f} times, once in every round of its loop over the items. Once is
     enough: after the loop."""
-    return seen.sectors_a_block > 1.1 and seen.worst_lanes == 1 and _grows(seen)
+    return not seen.in_parts and seen.sectors_a_block > 1.1 and seen.worst_lanes == 1 and _grows(seen)
 
 
 @misconception("loads_neighbours_together")
@@ -399,7 +472,15 @@ def more_than_launches(seen: Evidence) -> bool:
     """Beside its launches the host copies an array or sets memory aside, and the GPU waits for it. On an H200, clearing the
     bins by a copy from the host took several times as long as counting a million items. Let a kernel of your own clear the
     bins where they are, and let blocks add their copies to the result."""
-    return bool(seen.simulated.transfers)
+    return any(each.what != "synchronize" for each in seen.simulated.transfers)
+
+
+@misconception("leaves_the_host_out")
+def waits_for_the_device(seen: Evidence) -> bool:
+    """The host waits until the GPU is done. It need not: launches follow each other by themselves, and counting begins when
+    clearing has ended."""
+    asked = {each.what for each in seen.simulated.transfers}
+    return asked == {"synchronize"}
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
