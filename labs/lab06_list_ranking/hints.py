@@ -15,6 +15,7 @@ from autograder.grading.labs import spec_of
 from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_of_sublists, walked
 
 WALKS = ("walks_its_sublists", "walks_any_lists")
+WARP = 32
 WHOLE = 4096  # nodes: a multiple of every distance between splitters that is a power of two
 
 
@@ -54,6 +55,12 @@ class Seen(Evidence):
         """Whether some splitter no longer carries its own number."""
         splitters = self.given["splitters"]
         return bool((self.outputs["sublist"][splitters] != np.arange(splitters.size)).any())
+
+    @property
+    def steps_beyond_splitters(self) -> bool:
+        """Whether a walk left its steps at a node that is no splitter."""
+        written = np.flatnonzero(self.run.written["steps"])
+        return not np.isin(written, self.given["splitters"]).all()
 
     # ---- rounds ----------------------------------------------------------------------------------
 
@@ -103,14 +110,28 @@ class Seen(Evidence):
     def rounds(self) -> int:
         return len(self.launches)
 
+    def elsewhere(self, nodes: int) -> tuple[bool, int]:
+        """An experiment: whether a list of so many nodes is ranked right, and in how many rounds."""
+        attempt, trials = self.attempt, list(self.trials)
+        successor, rank = laid_out(np.random.default_rng(0).permutation(nodes))
+        run = attempt.simulate(SPEC.ranking_request(successor), may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        kernels = [each.kernel for each in run.launches]
+        rounds = max(map(kernels.count, kernels), default=0)
+        return run.fault is None and bool((run.outputs["rank"] == rank).all()), rounds
+
     @property
     def goes_well_elsewhere(self) -> bool:
         """Whether a list of a round number of nodes is ranked right."""
-        attempt, trials = self.attempt, list(self.trials)
-        successor, rank = laid_out(np.random.default_rng(0).permutation(WHOLE))
-        run = attempt.simulate(SPEC.ranking_request(successor), may_fault=True)
-        attempt.trials[:] = trials  # the attempt is still about what failed
-        return run.fault is None and bool((run.outputs["rank"] == rank).all())
+        return self.elsewhere(WHOLE)[0]
+
+    @property
+    def right_after_even_rounds(self) -> bool:
+        """Whether a list is ranked right exactly where its rounds are even; of two lists one takes a round more."""
+        if self.run.fault is not None or self.simulated.hazards:
+            return False
+        tried = [self.elsewhere(nodes) for nodes in (WHOLE, WHOLE // 2)]
+        return len({right for right, _ in tried}) == 2 and all(right == (rounds % 2 == 0) for right, rounds in tried)
 
     # ---- counted work ----------------------------------------------------------------------------
 
@@ -123,6 +144,11 @@ class Seen(Evidence):
     def idlest(self) -> Launch:
         """Of the launches that make many loads, the one with the fewest lanes at work."""
         return min(SPEC.busy_launches(self.simulated), key=SPEC.lanes_at_work)
+
+    @property
+    def idlest_block(self) -> int:
+        """Threads of a block of that launch."""
+        return int(np.prod(self.idlest.block))
 
     @property
     def walks_alone(self) -> bool:
@@ -141,6 +167,12 @@ class Seen(Evidence):
 def counted_list(attempt: Attempt) -> RunRequest:
     """A list as long as that whose work is counted: it shows how the kernels were launched."""
     return SPEC.ranking_request(list_from_zero(attempt, SPEC.COUNTED_NODES)[0])
+
+
+def ranks_of(successor: Array) -> Array:
+    """Links from each node to its tail."""
+    following = np.where(successor == np.arange(successor.size), -1, successor)
+    return ranks_of_sublists(following, (following >= 0).astype(np.int64))
 
 
 SPEC = spec_of("lab06_list_ranking")
@@ -218,6 +250,8 @@ def node_for_number(seen: Seen) -> bool:
     others = seen.reached & ~np.isin(np.arange(seen.reached.size), splitters)
     if not follows.any():
         return False
+    if (outputs["sublist"] >= splitters.size).any():
+        return True
     return bool((outputs["following"] == as_node)[follows].all() or (outputs["sublist"] == nodes)[others].all())
 
 
@@ -225,7 +259,24 @@ def node_for_number(seen: Seen) -> bool:
 def nodes_without_number(seen: Seen) -> bool:
     """The nodes between splitters keep their -1: a walk also writes its number s into sublist, at each node."""
     unchanged = np.array_equal(seen.outputs["sublist"], seen.given["sublist"])
-    return unchanged and not seen.right("sublist") and bool(seen.run.written["steps"].any())
+    return unchanged and not seen.right("sublist") and seen.steps_beyond_splitters
+
+
+@misconception(*WALKS)
+def one_step_only(seen: Seen) -> bool:
+    """Walks end after one step: the loop looks at the same next node again, and that one has a number by then, its own. In
+    every round the walk moves on, and so does what it looks at: node = after, and then after = successor[node]."""
+    steps, written = seen.outputs["steps"], seen.run.written["steps"]
+    return bool(written.any() and steps[written].max() == 1 < seen.expected["steps"].max())
+
+
+@misconception(*WALKS)
+def walks_nowhere(seen: Seen) -> bool:
+    """No walk goes beyond its splitter. Look at the condition of the loop: it is to hold where the next node is another one,
+    and that has no sublist yet. (`&` binds more tightly than `!=` and `<`: write `and`.)"""
+    unchanged = np.array_equal(seen.outputs["sublist"], seen.given["sublist"])
+    some = bool(seen.run.written["steps"].any() or seen.run.written["links"].any())
+    return unchanged and not seen.right("sublist") and some and not seen.steps_beyond_splitters
 
 
 @misconception(*WALKS)
@@ -273,6 +324,13 @@ def jumps_in_place(seen: Seen) -> bool:
     """A round writes to an array that it also reads: whether a thread finds the old or the new links of the one it points
     to is up to chance. Read from two arrays, write to the two others, and swap them for the next round."""
     return len(seen.launches) > 1 and bool(seen.found("race"))
+
+
+@misconception("jumps_between_two_buffers")
+def rounds_without_end(seen: Seen) -> bool:
+    """Rounds are launched without end, and {seen.needed} are enough for {seen.m} splitters. Something in the loop has to
+    change what its condition looks at: a span that doubles from 1 on, or a number of rounds."""
+    return seen.never_ended and seen.rounds > seen.needed
 
 
 @misconception("ranks_the_splitters")
@@ -389,6 +447,15 @@ def way_on_foot_forgotten(seen: Seen) -> bool:
 
 
 @misconception("ranks_nodes_before_the_first_splitter")
+def steps_where_no_walk_came(seen: Seen) -> bool:
+    """Nodes ahead of the first splitter get something else than the links up to it and the splitter's rank. No walk came by
+    there, so that steps[i] is no number of links, and nothing is to be taken away."""
+    lost = seen.given["sublist"] < 0
+    off = seen.outputs["rank"].astype(np.int64) - ranks_of(seen.given["successor"])
+    return bool(seen.run.fault is None and not off[~lost].any() and (off[lost] == -seen.given["steps"][lost]).all())
+
+
+@misconception("ranks_nodes_before_the_first_splitter")
 def list_without_a_splitter(seen: Seen) -> bool:
     """A thread walks and never meets a splitter: in a short list there may be none. It has to stop at the tail as well,
     where its steps are its rank already."""
@@ -426,11 +493,25 @@ def splitters_rounded_down(seen: Seen) -> bool:
     return failed and not seen.never_ended and seen.goes_well_elsewhere
 
 
+@misconception("ranks_one_list")
+def returned_ranks_not_used(seen: Seen) -> bool:
+    """Ranks are right after an even number of rounds, and wrong after an odd one: the two arrays hold them by turns. Take
+    what rank_splitters returns, and hand that to add_up."""
+    return seen.right_after_even_rounds
+
+
 @misconception("ranks_any_lists")
 def launch_too_small(seen: Seen) -> bool:
     """Some nodes have no thread: no launch has as many threads as there are nodes, {seen.n}. Work the grid out from
     successor.size, or let each thread take several nodes."""
     return seen.run.fault is None and all(np.prod(e.grid) * np.prod(e.block) < seen.n for e in seen.run.launches)
+
+
+@misconception("ranks_any_lists")
+def splitters_without_a_thread(seen: Seen) -> bool:
+    """In longer lists some splitters have no thread: what should stand there is read, and nobody wrote it. Which launch has
+    the same grid for every list? Work it out from the threads that its kernel needs, one for each splitter."""
+    return bool(seen.found("uninitialised_read")) and any(e.counters.threads >= seen.n for e in seen.launches)
 
 
 @misconception("faster_than_pointer_jumping")
@@ -468,8 +549,9 @@ def everybody_on_foot(seen: Seen) -> bool:
 
 @misconception("shares_the_walking")
 def one_thread_a_block(seen: Seen) -> bool:
-    """Blocks of a single thread: a warp has 32 lanes, and here one of them works. Launch blocks of 64 threads and more."""
-    return int(np.prod(seen.idlest.block)) == 1 and seen.idlest.counters.blocks > 32
+    """Blocks have {seen.idlest_block} threads: a warp has 32 lanes, and the others do nothing. Launch blocks of 64 threads
+    and more: kernel[blocks, threads], in this order."""
+    return seen.idlest_block < WARP and seen.idlest.counters.blocks > 32
 
 
 @misconception("shares_the_walking")
@@ -483,7 +565,7 @@ def one_thread_walks(seen: Seen) -> bool:
 def too_few_splitters(seen: Seen) -> bool:
     """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an H200
     has room for a quarter of a million threads."""
-    several = int(np.prod(seen.idlest.block)) > 1 and not seen.walks_alone
+    several = seen.idlest_block >= WARP and not seen.walks_alone
     return several and seen.idlest.counters.threads < seen.n
 
 
@@ -491,7 +573,7 @@ def too_few_splitters(seen: Seen) -> bool:
 def few_lanes_walk(seen: Seen) -> bool:
     """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since threads with a splitter are far
     apart. Let consecutive threads have consecutive splitters."""
-    return int(np.prod(seen.idlest.block)) > 1 and seen.idlest.counters.threads >= seen.n
+    return seen.idlest_block >= WARP and seen.idlest.counters.threads >= seen.n
 
 
 @misconception("stays_on_the_device")
