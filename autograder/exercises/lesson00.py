@@ -111,5 +111,8 @@ def first_kernel(kernel: Any) -> Reply:
         expected = 3 * x.astype(np.float64) + y
         reply = judge_array(out, expected, "Your first kernel, right for every launch that was tried.", "out")
         if reply.outcome != "right":
-            return not_yet(launch + reply.words)
+            more = (
+                "" if grid == 4 else " With 4 x 256 threads it was right: which number of that launch does it count on?"
+            )
+            return not_yet(launch + reply.words + more)
     return reply

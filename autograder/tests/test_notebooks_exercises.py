@@ -176,6 +176,11 @@ def kernel(a, b, c, m, k, n):
         ("if i < out.size:\n        out[i] = x[i] + 3 * y[i]", "not yet", "elements differ"),
         ("if i < 1000:\n        out[i] = 3 * x[i] + y[i]", "not yet", "Launched with 1 x 64 threads for 33 elements"),
         ("i = cuda.threadIdx.x\n    out[i] = 3 * x[i] + y[i]", "not yet", "Launched with 4 x 256 threads"),
+        (
+            "i = cuda.blockIdx.x * 256 + cuda.threadIdx.x\n    if i < out.size:\n        out[i] = 3 * x[i] + y[i]",
+            "not yet",
+            "which number of that launch does it count on?",
+        ),
     ],
 )
 def test_a_first_kernel_is_tried_with_several_launches(body: str, outcome: str, words: str) -> None:
