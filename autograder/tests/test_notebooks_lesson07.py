@@ -118,6 +118,7 @@ UNIFORM, ONE, PRIVATE = (
 )
 PRIVATE_ONE = "histogram, privatized, one value"
 A100 = roofline(SPECIFICATIONS["A100"]).ridge_flop_per_byte
+ROWS_LOADS = CASES[ROWS, 1024].counters
 K40 = roofline(SPECIFICATIONS["K40"]).ridge_flop_per_byte
 ROOF_MS = CASES[NAIVE_CASE, 1024].roofline_ns / 1e6
 COUNTED_NAIVE = from_counters(CASES[NAIVE_CASE, 1024].counters)
@@ -141,6 +142,8 @@ def prose() -> str:
         f"must be used in {4 * A100:.0f} operations",
         f"or **{150 / 16 - 0.075:.1f} %** of the peak ({100 * 600 / 4 / 1600}, to be exact)",
         f"It is {lesson07.KEPLER_BYTES_A_THREAD:.0f} bytes",
+        f"sums over all loads: {ROWS_LOADS.global_load_sectors / ROWS_LOADS.global_load_requests} sectors a request",
+        f"(500 + 20) / (20 + 20) = {(500 + 20) / (20 + 20):.0f}. Still far from {ROWS_SLOWER:.1f}",
         f"The K40 of that time has {K40:.1f} in the table, which counts a multiply-add as two operations, or {K40 / 2:.1f}",
         f"the pencil says {ROOF_MS:.2f} ms, and the clock says {min(TIMES) / 1e6:.2f} ms or {max(TIMES) / 1e6:.2f}",
         f"has {COUNTED_NAIVE.compute_cycles:,.0f} and {COUNTED_NAIVE.memory_cycles:,.0f} cycles, where the pencil said "
