@@ -45,6 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone (`| head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PASSED
+    except ModuleNotFoundError as problem:
+        from autograder.doctor import INSTALL
+
+        print(f"autograder: The package {problem.name} is not installed. {INSTALL}", file=sys.stderr)
+        return FAULT
     except Exception as problem:
         print(f"autograder: {unexpected(problem)}", file=sys.stderr)
         return FAULT

@@ -83,6 +83,16 @@ def test_an_unexpected_error_is_one_line_with_the_place_of_its_report(monkeypatc
     assert "in broken" in report.read_text() and report.parent == tmp_path
 
 
+def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    for name in [each for each in sys.modules if each.startswith("autograder.reports")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert cli.main(["grade", "lab01", "x", "--out", "y"]) == 3
+    message = capsys.readouterr().err
+    assert message.startswith("autograder: The package jinja2 is not installed. Install what the course needs: ")
+    assert "pip install -r requirements.txt" in message and len(message.splitlines()) == 1
+
+
 def test_a_fault_of_the_machine_is_exit_code_3(monkeypatch, capsys):
     def broken():
         raise GraderFault("The disk is full.")

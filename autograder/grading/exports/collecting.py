@@ -34,6 +34,7 @@ from autograder.grading.submissions import (
 )
 
 PREFIX, LOCK = "autograder-class-", ".at-work"  # of the folder that a zip is unpacked in, and of the lock in it
+MOST_FOLDERS_AROUND = 3  # an export that was unpacked: programs put one around it, and people one more
 SECONDS_TO_LOCK = 60  # from making that folder to holding its lock: far less
 
 
@@ -86,12 +87,16 @@ def _folder_to_unpack_in() -> Iterator[Path]:
 def _export_in(folder: Path) -> Path | None:
     """The folder that an export was unpacked to: this one, or the only one in it; None where it is none."""
     try:
-        held = [each for each in sorted(folder.iterdir()) if each.name not in LEFT_BY_SYSTEMS]
-        if names.GRADESCOPE_METADATA in (each.name for each in held) or any(names.exported(e.name) for e in held):
-            return folder
-        return _export_in(held[0]) if len(held) == 1 and held[0].is_dir() and not held[0].is_symlink() else None
+        for _ in range(MOST_FOLDERS_AROUND):
+            held = [each for each in sorted(folder.iterdir()) if each.name not in LEFT_BY_SYSTEMS]
+            if any(names.exported(each.name) or each.name == names.GRADESCOPE_METADATA for each in held):
+                return folder
+            if len(held) != 1 or not held[0].is_dir() or held[0].is_symlink():
+                return None
+            folder = held[0]
     except OSError as problem:
         raise UsageError(f"{folder} cannot be read: {problem.strerror}.") from None
+    return None
 
 
 def entries_of(items: Iterable[Item]) -> list[Entry]:
