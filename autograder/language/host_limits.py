@@ -17,6 +17,7 @@ from autograder.errors import KernelFault
 
 MOST_BITS = 4096  # of an integer
 MOST_ITEMS = 100_000  # of a list, tuple or string, nested ones counted through
+ITEMS_A_STEP = 16  # items that a library function works through in the time of one step
 MOST_RETURNED = 64  # values in a tuple that a host function returns
 MOST_RETURNED_BYTES = 2**28
 ITERABLE = (range, list, tuple, str, enumerate, zip, reversed, np.ndarray)

@@ -1,0 +1,153 @@
+"""The statements of host functions, each carried out by a method of its name: `do_assign`, `do_for`, ..."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.errors import SubmissionError
+from autograder.language.host_expressions import is_on_device
+from autograder.language.host_limits import ITERABLE, check_key, shown, weigh
+
+if TYPE_CHECKING:
+    from autograder.language.host import HostInterpreter
+
+
+class Returned(Exception):  # noqa: N818 (control flow, not an error)
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class LoopEnds(Exception):  # noqa: N818
+    pass
+
+
+class LoopGoesOn(Exception):  # noqa: N818
+    pass
+
+
+class HostStatements:
+    """The statement half of `HostInterpreter`."""
+
+    def body(self: HostInterpreter, statements: list[ast.stmt]) -> None:
+        for statement in statements:
+            self.step(statement)
+            method = getattr(self, f"do_{type(statement).__name__.lower()}", None)
+            if isinstance(statement, ast.FunctionDef):
+                raise self.fault(
+                    statement, f"`{statement.name}` is defined inside a function, which a submission cannot do.",
+                    "Define it outside of all functions, and sizes that it needs as constants beside it.",
+                )  # fmt: skip
+            if method is None:
+                what = type(statement).__name__.lower()
+                raise self.fault(
+                    statement, f"Host code in a submission cannot contain `{what}`.",
+                    "Use assignments, if, for, while, arithmetic and launches.",
+                )  # fmt: skip
+            method(statement)
+
+    def do_expr(self: HostInterpreter, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.evaluate(node.value)
+
+    def do_pass(self: HostInterpreter, node: ast.Pass) -> None:
+        pass
+
+    def do_assign(self: HostInterpreter, node: ast.Assign) -> None:
+        value = self.evaluate(node.value)
+        for target in node.targets:
+            self.assign(target, value)
+
+    def do_annassign(self: HostInterpreter, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.evaluate(node.value))
+
+    def do_augassign(self: HostInterpreter, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            old = self.name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node))
+        else:
+            old = self.evaluate(node.target)
+        self.assign(node.target, self.operate(node, node.op, old, self.evaluate(node.value)))
+
+    def do_return(self: HostInterpreter, node: ast.Return) -> None:
+        raise Returned(self.evaluate(node.value) if node.value is not None else None)
+
+    def do_break(self: HostInterpreter, node: ast.Break) -> None:
+        raise LoopEnds
+
+    def do_continue(self: HostInterpreter, node: ast.Continue) -> None:
+        raise LoopGoesOn
+
+    def do_if(self: HostInterpreter, node: ast.If) -> None:
+        self.body(node.body if self.truth(node.test) else node.orelse)
+
+    def do_while(self: HostInterpreter, node: ast.While) -> None:
+        while self.truth(node.test):
+            self.step(node)
+            try:
+                self.body(node.body)
+            except LoopEnds:
+                return
+            except LoopGoesOn:
+                continue
+        self.body(node.orelse)
+
+    def do_for(self: HostInterpreter, node: ast.For) -> None:
+        items = self.evaluate(node.iter)
+        self.check_iterable(node, items)
+        for item in items:
+            self.step(node)
+            self.assign(node.target, item)
+            try:
+                self.body(node.body)
+            except LoopEnds:
+                return
+            except LoopGoesOn:
+                continue
+        self.body(node.orelse)
+
+    def check_iterable(self: HostInterpreter, node: ast.AST, items: Any) -> None:
+        if not isinstance(items, ITERABLE) or (isinstance(items, np.ndarray) and not items.ndim):
+            raise self.fault(node, f"Host code cannot loop over a {type(items).__name__}.", "Loop over range(...).")
+
+    def do_assert(self: HostInterpreter, node: ast.Assert) -> None:
+        if not self.truth(node.test):
+            raise self.fault(node, f"The assertion `{shown(node.test)}` does not hold.")
+
+    def do_raise(self: HostInterpreter, node: ast.Raise) -> None:
+        raise self.fault(node, f"The submission itself raises {shown(node.exc) or 'an error'}.")
+
+    def do_import(self: HostInterpreter, node: ast.Import | ast.ImportFrom) -> None:
+        from autograder.language.modules import imported
+
+        for name, meaning in imported(node, self.frames[-1][0].file):
+            if isinstance(meaning, SubmissionError):
+                raise meaning
+            self.frames[-1][1][name] = meaning
+
+    do_importfrom = do_import
+
+    def assign(self: HostInterpreter, target: ast.expr, value: Any) -> None:
+        if isinstance(target, ast.Name):
+            self.frames[-1][1][target.id] = value
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            if not isinstance(value, (tuple, list, range)) or self.guarded(target, len, value) != len(target.elts):
+                raise self.fault(target, f"This cannot be unpacked into {len(target.elts)} variables.")
+            for each, part in zip(target.elts, value, strict=True):
+                self.assign(each, part)
+        elif isinstance(target, ast.Subscript):
+            owner, key = self.evaluate(target.value), self.evaluate(target.slice)
+            self.guarded(target, _set_item, owner, key, value)
+            if is_on_device(owner) and not is_on_device(value):
+                self.note(target, "an assignment", np.asarray(value, owner.dtype).nbytes)
+        else:
+            raise self.fault(target, "This cannot be assigned to in a submission.")
+
+
+def _set_item(owner: Any, key: Any, value: Any) -> None:
+    if isinstance(owner, np.ndarray) or hasattr(type(owner), "copy_to_host"):
+        check_key(key)
+        weigh(value)
+    owner[key] = value
