@@ -14,6 +14,7 @@ from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab
 from autograder.grading.submissions import find_submissions
 from autograder.grading.worker import Worker
+from autograder.language.source import Submission, submission_from_cells
 from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,11 +62,81 @@ def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path:
     assert hints(result) == {hint}, report(result)
 
 
-@pytest.mark.parametrize("path", [*RIGHT, SOLUTIONS / "lab.ipynb"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
 def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
     result = check_submission(LAB, path, worker=worker)
     assert result.outcome == "passed" and result.points == LAB.points, report(result)
     assert not result.flags
+
+
+def test_the_solution_earns_full_marks_and_the_whole_bonus(worker: Worker) -> None:
+    result = check_submission(LAB, SOLUTIONS / "lab.ipynb", worker=worker)
+    assert result.outcome == "passed" and not result.flags, report(result)
+    assert result.points == sum(each.points for each in LAB.checks), report(result)
+
+
+SEVERAL = """
+import math
+
+import numpy as np
+
+
+@cuda.jit
+def two_rows_kernel(a, b, c):
+    col, y = cuda.grid(2)
+    row = 2 * y
+    if row < c.shape[0] and col < c.shape[1]:
+        one = np.float32(0)
+        other = np.float32(0)
+        for i in range(a.shape[1]):
+            shared = b[i, col]
+            one += a[row, i] * shared
+            if row + 1 < c.shape[0]:
+                other += a[row + 1, i] * shared
+        c[row, col] = one
+        if row + 1 < c.shape[0]:
+            c[row + 1, col] = other
+
+
+def matmul_several(a, b, c):
+    rows, columns = c.shape
+    two_rows_kernel[(math.ceil(columns / 32), math.ceil(rows / 16)), (32, 8)](a, b, c)
+"""
+WRONG_SEVERAL = {  # what is replaced by what; what the message says
+    "loads_it_again": (("a[row + 1, i] * shared", "a[row + 1, i] * b[i, col]"), "2 loads for each"),
+    "one_a_thread": (
+        ("    two_rows_kernel", "    matmul(a, b, c)\n    return\n    two_rows_kernel"),
+        "2 loads for each",
+    ),
+    "no_second_guard": (
+        ("        if row + 1 < c.shape[0]:\n            c[", "        if True:\n            c["),
+        "outside",
+    ),
+    "row_left_out": (("            c[row + 1, col] = other", "            pass"), "never written"),
+}
+
+
+def several(*replaced: tuple[str, str]) -> Submission:
+    """A right answer to the required parts with one to the bonus in which some text is replaced."""
+    text = SEVERAL
+    for old, new in replaced:
+        assert old in text
+        text = text.replace(old, new)
+    code = (SOLUTIONS / "right" / "block_32_by_8.py").read_text(encoding="utf-8") + text
+    return submission_from_cells("several.py", [("several.py", code)], is_notebook=False)
+
+
+def test_another_answer_to_the_bonus_earns_it(worker: Worker) -> None:
+    result = check_submission(LAB, several(), worker=worker)
+    assert result.points == sum(each.points for each in LAB.checks), report(result)
+
+
+@pytest.mark.parametrize("name", WRONG_SEVERAL)
+def test_a_wrong_answer_to_the_bonus_costs_the_bonus_alone_and_says_why(name: str, worker: Worker) -> None:
+    change, words = WRONG_SEVERAL[name]
+    result = check_submission(LAB, several(change), worker=worker)
+    assert result.outcome == "passed" and result.points == LAB.points, report(result)
+    assert result.checks[-1].outcome == "failed" and words in result.checks[-1].message, report(result)
 
 
 def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:
@@ -77,7 +148,8 @@ def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worke
 
 
 def test_every_check_is_failed_by_some_wrong_answer() -> None:
-    assert set().union(*(promised(path)[0] for path in WRONG)) == {each.name for each in LAB.checks}
+    asked = {each.name for each in LAB.checks if not each.bonus}
+    assert set().union(*(promised(path)[0] for path in WRONG)) == asked
 
 
 def test_every_hint_is_given_to_some_wrong_answer() -> None:

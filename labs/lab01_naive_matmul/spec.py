@@ -28,6 +28,10 @@ NO_POINTS_AT = 1.5
 SPEED_SIDE = 1024  # rows and columns of the matrices whose products are timed
 SPEED_BLOCKS_SIMULATED = 16
 
+# One element a thread loads two numbers for each multiply-add. Two elements of one row or column need 1.5, four in a row
+# 1.25, two by two 1.
+BONUS_LOADS = 1.5
+
 # Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
 WORK_LIMIT = 20_000_000
 SPEED_WORK_LIMIT = 120_000_000
@@ -46,11 +50,12 @@ SHARED_OUT = (48, 8, 48)
 OUTSIDE_HAZARDS = ("out_of_bounds", "negative_index")
 ORDER_HAZARDS = ("race", "uninitialised_read", "divergent_barrier")
 ALIGNED = (64, 64, 64)  # rows start at sectors, so that counts are those of the pattern alone
+WIDE = (128, 32, 128)  # whole blocks also where a thread has several elements
 
 
-def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False) -> RunRequest:
+def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False, function: str = "matmul") -> RunRequest:
     """A call of the submission's `matmul` on an (m, k) and a (k, n) matrix of whole or real numbers."""
-    return products.product(attempt, "matmul", m, k, n, real=real, work_limit=WORK_LIMIT)
+    return products.product(attempt, function, m, k, n, real=real, work_limit=WORK_LIMIT)
 
 
 def expect_right_products(attempt: Attempt, *shapes: tuple[int, int, int], real: bool = False) -> None:
@@ -185,3 +190,21 @@ def faster_than_the_baseline(attempt: Attempt) -> str:
     return attempt.speedup(
         requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify, element_by_element=True
     )
+
+
+@check(points=2, after=("faster_than_the_baseline", "walks_along_the_rows_of_b"), bonus=True)
+def loads_a_number_for_several_sums(attempt: Attempt) -> str:
+    """Bonus: `matmul_several(a, b, c)` uses what a thread loads for several elements, and walks along rows as before."""
+    for shape in (*RAGGED, *TINY, WIDE):
+        request = product(attempt, *shape, function="matmul_several")
+        run = attempt.simulate(request)
+        products.expect_none(h for h in run.hazards if h.kind in OUTSIDE_HAZARDS)
+        products.expect_product(attempt, request, run.outputs["c"])
+        attempt.expect_inputs_unchanged(run)
+    m, k, n = WIDE
+    loads, sectors = 32 * run.counters.global_load_requests / (m * k * n), run.counters.global_load_sectors_per_request
+    attempt.record(loads_per_multiply_add=loads, limit=BONUS_LOADS, sectors_per_load_request=sectors)
+    line = f"{loads:.3g} loads for each multiply-add, {sectors:.3g} sectors a load request"
+    if loads > BONUS_LOADS or sectors > SECTORS_PER_LOAD_REQUEST:
+        raise CheckFailed(f"{line}; at most {BONUS_LOADS:g} and {SECTORS_PER_LOAD_REQUEST:g} asked for.")
+    return f"{line}."
