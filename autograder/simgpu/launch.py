@@ -78,7 +78,7 @@ def normalise(what: str, value: Any) -> Dim3:
             raise NotIntegers(
                 f"The {what} must be made of integers; {part!r} is a float: "
                 f"{what}dim must be a sequence of integers, got {list(parts)}.",
-                remedy="Use // (or math.ceil) instead of / when you compute it.",
+                remedy="Round up when you compute it: math.ceil(n / block), or (n + block - 1) // block.",
             )
         if isinstance(part, (bool, np.bool_)) or not isinstance(part, (int, np.integer)):
             raise NotIntegers(f"The {what} must be made of integers; {part!r:.40} is a {type(part).__name__}.")
