@@ -59,6 +59,11 @@ class Evidence(ProductEvidence):
         return beyond and not self.goes_well_when_square and not self.right_for_one_size_only
 
     @property
+    def counts_threads_for_blocks(self) -> bool:
+        """Whether the grid has a block where it should have a thread: many times more of them than C takes."""
+        return self.across >= 4 * max(self.n, 64) and self.down >= 4 * max(self.m, 64)
+
+    @property
     def lets_one_more_in(self) -> bool:
         """Whether a guard is wrong by one index: what strays then grows with the matrices, where without a guard it
         shrinks as they fill their last tiles."""
@@ -128,7 +133,14 @@ def tiles_are_private(seen: Evidence) -> bool:
 @misconception()
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at?"""
-    return seen.never_ended
+    return seen.never_ended and not seen.counts_threads_for_blocks
+
+
+@misconception("right_on_larger_products", "loads_each_tile_once")
+def grid_counts_threads(seen: Evidence) -> bool:
+    """The launch has {seen.grid[0]} x {seen.grid[1]} blocks for {seen.n} columns x {seen.m} rows, and nearly all of them
+    have nothing to compute. A grid counts blocks, not threads: divide each size by the tile's, and round up."""
+    return seen.counts_threads_for_blocks
 
 
 @misconception("right_on_whole_tiles")
@@ -385,7 +397,7 @@ def no_tiles(seen: Evidence) -> bool:
 def no_reuse(seen: Evidence) -> bool:
     """There is a load from global memory for every use: what a thread puts into shared memory, only that thread takes
     out. The gain comes from the others: load a whole tile first, then use each of its numbers many times."""
-    return seen.shared_bytes > 0 and seen.loads_a_use >= 0.75
+    return seen.shared_bytes > 0 and seen.loads_a_use >= 0.75 and not seen.counts_threads_for_blocks
 
 
 @misconception("loads_each_tile_once", "faster_than_one_thread_an_element")
