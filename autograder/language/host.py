@@ -89,9 +89,10 @@ class HostInterpreter(HostStatements, HostExpressions):
 
     def bind(self, function: Function, arguments: list, keywords: dict[str, Any], node: ast.AST | None) -> dict:
         spec = function.node.args
-        if spec.vararg or spec.kwarg or spec.posonlyargs:
-            raise SubmissionError(f"`{function.name}` must take plain parameters.", line=function.line(function.node))
-        names = [a.arg for a in spec.args]
+        if spec.vararg or spec.kwarg or spec.kwonlyargs:
+            problem = f"`{function.name}` must take plain parameters, without *args, **kwargs or a lone `*`."
+            raise SubmissionError(problem, line=function.line(function.node))
+        names = list(function.parameters)
         values = dict(zip(names, arguments, strict=False)) | keywords
         for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
             if name not in values:

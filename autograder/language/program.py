@@ -62,7 +62,7 @@ class Function:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return tuple(argument.arg for argument in self.node.args.args)
+        return tuple(argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args))
 
     @property
     def star(self) -> str | None:

@@ -194,6 +194,11 @@ def test_the_good_answer_passes_beside_them_all(lab, worker, tmp_path):
     assert (result.outcome, result.points) == ("passed", lab.points), [c.message for c in result.checks]
 
 
+def test_parameters_by_position_only_are_parameters(lab, worker, tmp_path):
+    text = changed("def matmul(a, b, c)", "def matmul(a, b, c, /)")
+    assert check_submission(lab, write(tmp_path / "a.py", text), worker=worker).points == lab.points
+
+
 @pytest.mark.parametrize("name", ["a.py", "A.PY", "A.IPYNB"])
 def test_what_a_file_is_does_not_hang_on_how_it_is_called(lab, worker, tmp_path, name):
     text = GOOD if name == "A.PY" else notebook(GOOD)

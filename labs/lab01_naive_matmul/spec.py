@@ -114,7 +114,8 @@ def shares_out_the_work(attempt: Attempt) -> None:
     extra = run.counters.operations / (2 * m * k * n)
     attempt.record(elements_a_thread=elements_a_thread, operations_over_needed=extra)
     if elements_a_thread > MOST_ELEMENTS_A_THREAD:
-        raise CheckFailed(f"Only {run.counters.threads} threads share in {m * n:,} elements; a GPU has thousands.")
+        threads = "1 thread shares" if run.counters.threads == 1 else f"{run.counters.threads} threads share"
+        raise CheckFailed(f"Only {threads} in {m * n:,} elements; a GPU has thousands.")
     if extra > MOST_EXTRA_WORK:
         raise CheckFailed(f"The kernel does {extra:,.0f} times the operations that the product needs.")
 
