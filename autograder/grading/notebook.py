@@ -111,15 +111,19 @@ def open_notebook() -> Path | None:
 
 
 def _live_submission(lab: Lab, notebook: Path | None) -> Any:
-    """What was run in this session as a `Submission`; None outside IPython or where a required function is missing."""
+    """What was run in this session as a `Submission`; None outside IPython, or where the saved notebook tells more."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None:
         return None
     texts = shell.history_manager.input_hist_raw[1:] or run_cells
     history = [(f"In [{number}]", text) for number, text in enumerate(texts, start=1)]
     cells, defined = defining_cells(history, shell.input_transformer_manager.transform_cell)
-    if not {required.name for required in lab.required} <= defined:
-        return None
+    required = {each.name for each in lab.required}
+    if missing := required - defined:
+        unread = begun(history, missing)
+        if notebook or not (unread or missing < required):
+            return None  # the notebook as saved says more, or this session is not about the lab
+        cells += unread
     from autograder.language import submission_from_cells
 
     name = notebook.name if notebook else "notebook"
@@ -141,6 +145,12 @@ def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[
     place = {number: min(first[name] for name in last if last[name] == number) for number in set(last.values())}
     kept = sorted(place, key=lambda number: (place[number], number))
     return [Cell(*history[number]) for number in kept], set(last)
+
+
+def begun(history: Sequence[tuple[str, str]], missing: set[str]) -> list[Cell]:
+    """The latest run cell that sets out to define each missing function, and that Python could not read."""
+    latest = {name: Cell(*each) for each in history for name in missing if f"def {name}(" in each[1]}
+    return list(dict.fromkeys(latest.values()))
 
 
 def _bound_names(text: str, transform: Any) -> set[str]:

@@ -105,6 +105,27 @@ def test_the_notebook_and_the_command_line_give_the_same_verdict_on_the_starter(
     assert (points, outcome) == (result.points, result.outcome) == (0, "failed")
 
 
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (
+            ("def matmul_kernel(:\n    pass", "def matmul(a, b, c):\n    pass"),
+            "In [2], line 1: Python cannot read this",
+        ),
+        (("def matmul(a, b, c):\n    pass",), "does not define a function called `matmul_kernel`"),
+    ],
+)
+def test_what_was_run_and_lacks_a_function_is_told_and_not_the_starter_graded(tmp_path, monkeypatch, run, said):
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    monkeypatch.setenv("AUTOGRADER_DEVICE", "simulated")
+    monkeypatch.setenv("PYTHONPATH", str(labs_root().parent))
+    ask = "from autograder import check\nprint(check('lab01').result.error)"
+    notebook = nbformat.v4.new_notebook(cells=[new_code_cell(text) for text in ("%load_ext autograder", *run, ask)])
+    resources = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=120, allow_errors=True, resources=resources).execute()
+    assert said in notebook.cells[-1].outputs[0]["text"]
+
+
 def test_the_lab_is_known_from_the_folder_that_the_notebook_is_in(tmp_path):
     assert _lab_of(tmp_path / "lab01_naive_matmul" / "lab.ipynb") == "lab01_naive_matmul"
     with pytest.raises(UsageError, match="Which lab"):
