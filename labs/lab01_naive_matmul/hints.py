@@ -337,6 +337,13 @@ def one_thread_a_row(seen: Evidence) -> bool:
     return 1 < seen.threads < seen.m * seen.n
 
 
+@misconception("faster_than_the_baseline")
+def grid_counts_threads(seen: Evidence) -> bool:
+    """The launch has {seen.grid[0]} x {seen.grid[1]} blocks for {seen.n} columns x {seen.m} rows. A grid counts blocks, not
+    threads: divide each size by the block's, and round up."""
+    return seen.threads > 16 * seen.m * seen.n and seen.grid[0] >= seen.n and np.prod(seen.block) > 16
+
+
 @misconception("walks_along_the_rows_of_b", "faster_than_the_baseline")
 def one_thread_a_block(seen: Evidence) -> bool:
     """A block of one thread fills one lane of a warp, the other 31 do nothing: take a few hundred threads a block."""

@@ -36,6 +36,7 @@ BONUS_LOADS = 1.5
 WORK_LIMIT = 20_000_000
 SPEED_WORK_LIMIT = 120_000_000
 MOST_ELEMENTS_A_THREAD = 32
+MOST_THREADS_AN_ELEMENT = 16  # where speed is judged: few sampled blocks do not show how many others are idle
 MOST_EXTRA_WORK = 10.0  # operations counted over the 2 m k n that the product takes; a tile's edge may be wasted
 LEAST_WORK = 0.02  # of those operations: below, there is nothing to see of how the work is done
 
@@ -184,6 +185,12 @@ def faster_than_the_baseline(attempt: Attempt) -> str:
     requests = [product(attempt, SPEED_SIDE, SPEED_SIDE, SPEED_SIDE, real=True) for _ in range(2)]
     sample = {"sample_blocks": SPEED_BLOCKS_SIMULATED, "sample_seed": int(attempt.rng.integers(2**31))}
     requests = [replace(r, work_limit=SPEED_WORK_LIMIT, **sample) for r in requests]
+
+    launches = attempt.simulate(replace(requests[0], sample_blocks=1)).launches
+    threads = sum(int(np.prod(each.grid) * np.prod(each.block)) for each in launches)
+    if threads > MOST_THREADS_AN_ELEMENT * SPEED_SIDE**2:
+        raise CheckFailed(f"{threads:,} threads are launched for {SPEED_SIDE**2:,} elements: nearly all have none.")
+    attempt.trials.clear()  # hints look at a smaller product
 
     def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
         products.expect_product(attempt, request, outputs["c"])
