@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+import re
 from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from autograder.reports import wording
 
@@ -35,6 +36,17 @@ def policy(script: str) -> str:
     return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
 
 
+_CODE = re.compile(r"`([^`\s](?:[^`\n]*[^`\s])?)`")
+
+
+def prose(text: str) -> Markup:
+    """Words of ours, which may quote a student's, with what stands between backticks set as code."""
+    parts = _CODE.split(wording.visible(text))  # plain, code, plain, ...
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )
+
+
 @functools.cache
 def _environment() -> Environment:
     environment = Environment(
@@ -52,6 +64,7 @@ def _environment() -> Environment:
         one_line=wording.one_line,
         pair=wording.pair_text,
         points=wording.points_text,
+        prose=prose,
         ratio=wording.ratio_text,
         shortened=wording.shortened,
     )

@@ -16,7 +16,7 @@ from autograder.reports import class_page, html, source_heat
 from autograder.reports.charts import dot_plot, histogram, speed_bar
 from autograder.reports.files import report_name
 from autograder.reports.speed import Speed
-from autograder.reports.templating import asset
+from autograder.reports.templating import asset, prose
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.tests import sample_results as samples
 
@@ -294,3 +294,11 @@ def test_text_and_shapes_have_the_contrast_that_wcag_asks_for(sheet):
             assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
         for shape in ("pass", "fail", "bar", "edge"):
             assert contrast(colours[shape], colours[ground]) >= 3.0, (shape, ground)
+
+
+def test_what_stands_between_backticks_is_code_and_still_escaped() -> None:
+    assert prose("Write `a[i] < b` & `c`.") == "Write <code>a[i] &lt; b</code> &amp; <code>c</code>."
+    assert prose("one ` alone, ``, `two\nlines`") == "one ` alone, ``, `two\nlines`"
+    assert prose("`<script>alert(1)</script>`") == "<code>&lt;script&gt;alert(1)&lt;/script&gt;</code>"
+    page = html.render(replace(samples.KINDS[0](), error="`matmul` takes 2 parameters"))
+    assert "<code>matmul</code> takes 2 parameters" in page
