@@ -13,6 +13,7 @@ from autograder.simgpu import numba_types as nt
 from autograder.simgpu.exceptions import DivisionByZero
 from autograder.simgpu.intrinsics import CALLS, advice_instead_of
 from autograder.simgpu.lanes import Mask
+from autograder.simgpu.loops import folded_arithmetic
 from autograder.simgpu.memory import View
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
 from autograder.simgpu.variables import Unmergeable, merge
@@ -81,8 +82,8 @@ class Operators:
             ) from None
         if kind in DIVISIONS:
             self.raise_in_debug(node, right == 0, mask, DivisionByZero, "division by zero")
-        row = self.count_instruction(node, mask)
-        self.count_arithmetic(row, node, kind, compute, mask)
+        if id(node) not in folded_arithmetic(self.frame.function):
+            self.count_arithmetic(self.count_instruction(node, mask), node, kind, compute, mask)
         if compute.kind == "f" and compute.itemsize == 8:
             self.notice_float64(node, left, right, mask)
         if compute.kind in "iu":

@@ -41,23 +41,23 @@ def _rounds(loop: ast.For, function: Function, local: set[str]) -> float:
     call = loop.iter
     if not isinstance(call, ast.Call):
         return 0.0
-    bounds = [_constant(each, function, local) for each in call.args]
+    bounds = [constant_of(each, function, local) for each in call.args]
     if None in bounds or not 1 <= len(bounds) <= 3 or 0 in bounds[2:]:
         return NEVER
     return len(range(*[bound for bound in bounds if bound is not None]))
 
 
-def _constant(node: ast.expr, function: Function, local: set[str]) -> int | None:
+def constant_of(node: ast.expr, function: Function, local: set[str]) -> int | None:
     """The integer that an expression of literals and module constants stands for."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     if isinstance(node, ast.Name) and node.id not in local and type(function.names.get(node.id)) is int:
         return function.names[node.id]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _constant(node.operand, function, local)
+        value = constant_of(node.operand, function, local)
         return None if value is None else -value
     if isinstance(node, ast.BinOp):
-        left, right = (_constant(side, function, local) for side in (node.left, node.right))
+        left, right = (constant_of(side, function, local) for side in (node.left, node.right))
         if left is None or right is None:
             return None
         if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and right != 0:
@@ -141,6 +141,6 @@ def _row_lengths(function: Function, local: set[str]) -> dict[str, int | None]:
         if not made.endswith(("shared.array", "local.array")) or not isinstance(node.targets[0], ast.Name):
             continue
         shape = node.value.args[0]
-        last = _constant(shape.elts[-1], function, local) if isinstance(shape, ast.Tuple) and shape.elts else 1
+        last = constant_of(shape.elts[-1], function, local) if isinstance(shape, ast.Tuple) and shape.elts else 1
         found[node.targets[0].id] = None if made.endswith("local.array") else last or 1
     return found
