@@ -59,7 +59,7 @@ def no_kernel(answer: Any) -> Reply | None:
         return Reply("your turn", "Write the kernel in this cell and run it again.")
     if inspect.isfunction(answer):
         return not_yet(f"{answer.__name__} is a plain Python function. Put @cuda.jit above it: that makes it a kernel.")
-    if not callable(answer):
+    if not callable(answer) or not hasattr(type(answer), "__getitem__"):  # a kernel takes a grid and a block
         return not_yet(f"This takes a kernel, the name of a @cuda.jit function; {reprlib.repr(answer)} is none.")
     return None
 
@@ -94,7 +94,8 @@ def judge_number(
         if _close(float(answer), wrong, tolerance):
             return not_yet(words)
     size = "large" if float(answer) > expected else "small"
-    return not_yet(f"{answer:,} is too {size}. {hint}".rstrip())
+    shown = answer if isinstance(answer, int) else float(answer)  # a fraction has no thousands before Python 3.12
+    return not_yet(f"{shown:,} is too {size}. {hint}".rstrip())
 
 
 def judge_tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ WRONG = [
     (lesson02.blocks_that_fit, (4, 50), "housekeeping"),
     (lesson00.which_element, 3 + 2j, "is a complex"),
     (lesson00.which_element, float("nan"), "no number that could be right"),
+    (lesson00.which_element, Fraction(9, 2), "4.5 is too"),
     (lesson00.which_element, 10**400, "no number that could be right"),
     (lesson01.which_grid, ("7", "13"), "'7' is a str"),
     (lesson01.which_grid, (True, 13), "True is a bool"),
@@ -120,6 +122,7 @@ def test_what_is_no_kernel_gets_a_reply_and_no_error(exercise) -> None:
     assert "Put @cuda.jit above it" in exercise(kernel).words
     assert "takes a kernel" in exercise(5).words
     assert "takes a kernel" in exercise("kernel").words
+    assert "takes a kernel" in exercise(print).words
 
 
 def test_a_reply_reads_as_text_and_as_html_without_executing_what_was_typed() -> None:
