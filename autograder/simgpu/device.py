@@ -50,7 +50,7 @@ class Session:
     ) -> None:
         self.addresses = AddressSpace()
         self.work_limit = work_limit
-        self.work = 0
+        self.work = self.launched = 0
         self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
         self.watched: dict[str, Buffer] = {}  # arrays of which it is to be known how much all blocks would write
         self.covered: dict[str, float] = {}
@@ -84,6 +84,8 @@ class Session:
             debug=debug,
             start_clock=Session.clock,
             work_limit=max(1, self.work_limit - self.work),
+            earlier_launches=self.launched,
+            earlier_work=self.work,
             sample_blocks=self.sample_blocks,
             sample_seed=self.sample_seed,
             trace=self.trace,
@@ -97,6 +99,7 @@ class Session:
             self.covered[name] = self.covered.get(name, 0.0) + share * whole
         Session.clock = running.clock + 1
         self.work += running.work
+        self.launched += 1
         if self.keep_records:
             self.records.append(record)
         for host, device in copied_back:

@@ -120,6 +120,8 @@ class Launch:
         debug: Debug | None = None,
         start_clock: int = 2,
         work_limit: int = DEFAULT_WORK_LIMIT,
+        earlier_launches: int = 0,
+        earlier_work: int = 0,
         sample_blocks: int | None = None,
         sample_seed: int | None = None,
         trace: Any = None,
@@ -138,7 +140,8 @@ class Launch:
         self.clock = start_clock
         self.grid_sync = start_clock
         self.work = 0
-        self.work_limit = work_limit
+        self.work_limit = work_limit  # what earlier launches of the same run left
+        self.earlier_launches, self.earlier_work = earlier_launches, earlier_work
         self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
         self.trace = trace
         self.output = output
@@ -306,7 +309,13 @@ class Launch:
         return self._constants[id(value)]
 
     def over_limit(self, interpreter: Interpreter, node: ast.AST) -> KernelFault:
-        block, thread = interpreter.batch.who(0)
+        if self.earlier_work > self.work_limit:
+            return WorkLimit(
+                f"`{self.kernel.name}` was stopped: the {self.earlier_launches:,} launches before it used up "
+                f"{self.earlier_work:,} of {self.earlier_work + self.work_limit:,} units of work.",
+                line=interpreter.line(node),
+                remedy="Check that the loop around the launch ends, and that each launch is needed.",
+            )
         return WorkLimit(
             f"`{self.kernel.name}` was stopped: it used up its {self.work_limit:,} units of work "
             f"(an endless loop, or far too many threads).",

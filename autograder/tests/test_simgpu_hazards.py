@@ -423,6 +423,20 @@ def test_loops_that_cannot_end_are_told_at_their_line(function):
     assert found.value.line is not None and "`" in str(found.value) or "loop" in str(found.value)
 
 
+def test_a_launch_stopped_for_the_work_of_those_before_it_says_how_many_they_were():
+    from autograder.language.live import from_python
+    from autograder.simgpu.device import Session
+
+    def counts(a):
+        a[cuda.grid(1)] += 1
+
+    kernel, a = from_python(counts, "kernel"), np.zeros(32, np.float32)
+    session = Session(work_limit=3_000)
+    with pytest.raises(KernelFault, match=r"the [\d,]+ launches before it used up [\d,]+ of 3,000 units of work"):
+        for _ in range(3_000):
+            session.launch(kernel, 1, 32, (a,))
+
+
 @pytest.mark.parametrize(
     "grid, block, words",
     [
