@@ -77,13 +77,11 @@ class Profile:
     def trace(self, line: int | str | Line) -> list[Access]:
         """The accesses kept for a source line, given as its number, a piece of its text, or a `Line`."""
         kept = self._need_trace().accesses
-        self._need_line(line)
         return [access for each in kept if self._is(each, line) for access in kept[each]]
 
     def divergence(self, line: int | str | Line | None = None) -> list[Branch]:
         """The branches kept, of one source line or of all."""
         kept = self._need_trace().branches
-        self._need_line(line)
         return [branch for each in kept if line is None or self._is(each, line) for branch in kept[each]]
 
     def _is(self, candidate: Line, wanted: int | str | Line) -> bool:
@@ -95,13 +93,6 @@ class Profile:
                 for function in self._functions
             )
         return candidate.number == wanted
-
-    def _need_line(self, wanted: int | str | Line | None) -> None:
-        """Raises UsageError for a piece of text that stands nowhere in the kernel and what it calls: a typo, likely."""
-        lines = (each.line_text(n) for each in self._functions for n in range(each.node.lineno, each.node.end_lineno + 1))
-        if isinstance(wanted, str) and not any(wanted in line for line in lines):
-            problem = f"No line of `{self.record.kernel}` has {wanted!r} in it."
-            raise UsageError(problem, remedy="Copy a piece of the source line.")
 
     def _need_trace(self) -> Trace:
         if self._trace is None:
