@@ -27,7 +27,7 @@ def build(source: Path, out: Path) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Builds the decks named, or all of them, as HTML, and as PDF where there is a browser to print with."""
+    """Builds the decks named, or all of them, as HTML, and as a PDF handout where there is a browser."""
     parser = argparse.ArgumentParser(prog="python -m autograder.decks", description="Builds slide decks.")
     parser.add_argument("decks", nargs="*", type=Path, help="Markdown files (default: all in slides/)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "slides", help="where to (default: build/slides)")
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _print(pages: list[Path], pictures: bool) -> None:
-    """PDFs, and pictures if wanted, through a headless browser."""
+    """Handouts, and pictures if wanted, through a headless browser."""
     program = find_browser()
     if program is None:
         print("No PDF: found no Chromium, Chrome or Edge. Set BROWSER to one, or print the HTML: add ?view=print")

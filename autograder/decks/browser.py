@@ -37,6 +37,7 @@ _QUIETLY = (
     "--force-color-profile=srgb",
     "--remote-debugging-port=0",
 )
+_ACCESSIBLE = {"generateTaggedPDF": True, "generateDocumentOutline": True}  # read aloud; slides as bookmarks
 
 
 def find_browser() -> str | None:
@@ -102,10 +103,10 @@ class Browser:
                 return
 
     def write_pdf(self, page: Path, path: Path) -> None:
-        """Prints the deck, a page for each step."""
+        """Prints the deck as a handout: a page for each slide, builds at their end."""
         self.open(page, "?view=print")
         self.wait_for("document.querySelectorAll('.pdf-page').length > 0")
-        printed = self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
+        printed = self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True, **_ACCESSIBLE)
         path.write_bytes(base64.b64decode(printed["data"]))
 
     def write_pictures(self, page: Path, folder: Path) -> int:

@@ -1,5 +1,6 @@
 // Starts reveal.js. Keys: arrows and space move, S opens the presenter view, O the overview, F full screen, B blanks.
-// "?view=print" in the address lays every step out as a page, for printing to PDF.
+// "?view=print" in the address lays the deck out for printing: a handout with a page for each slide, builds at their
+// end; "?view=print&pdfSeparateFragments=true" has a page for each step.
 Reveal.initialize({
   width: 1280,
   height: 720,
@@ -10,6 +11,12 @@ Reveal.initialize({
   slideNumber: "c/t",
   transition: "none",
   backgroundTransition: "none",
-  pdfSeparateFragments: true,
+  pdfSeparateFragments: false,
   plugins: [RevealNotes],
+});
+document.documentElement.classList.toggle("handout", !Reveal.getConfig().pdfSeparateFragments);
+Reveal.on("pdf-ready", () => {
+  // reveal.js hides all slides but the first from screen readers, on paper too: the PDF would have tags for that one only
+  document.querySelectorAll(".pdf-page section").forEach(slide => slide.removeAttribute("aria-hidden"));
+  document.querySelectorAll(".pdf-page section").forEach(slide => slide.removeAttribute("hidden"));
 });

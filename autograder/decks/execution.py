@@ -20,7 +20,8 @@ import matplotlib
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "deck", "font.size": 20})
 del matplotlib
 get_ipython().display_formatter.mimebundle_formatter.for_type_by_name(
-    "autograder.figures.svg", "Figure", lambda figure: {"image/svg+xml": figure.svg, "text/plain": figure.alt}
+    "autograder.figures.svg", "Figure",
+    lambda figure: ({"image/svg+xml": figure.svg, "text/plain": figure.alt}, {"image/svg+xml": {"alt": figure.alt}})
 )
 """
 _SHOW_EACH = "from IPython.display import display as _display\nfor _each in _:\n    _display(_each)"
@@ -30,10 +31,11 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 @dataclass(frozen=True)
 class Output:
-    """One thing that a block showed: `mime` says what `data` is."""
+    """One thing that a block showed: `mime` says what `data` is, `alt` what a figure says of itself in words."""
 
     mime: str
     data: str
+    alt: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,4 +111,6 @@ def _shown(output: Mapping[str, Any]) -> Output | None:
         return Output("text/plain", _COLOURS.sub("", output["text"])) if output["name"] == "stdout" else None
     data = output.get("data", {})
     mime = next((each for each in _RICHEST_FIRST if each in data), None)
-    return None if mime is None else Output(mime, "".join(data[mime]))
+    if mime is None:
+        return None
+    return Output(mime, "".join(data[mime]), output.get("metadata", {}).get(mime, {}).get("alt", ""))

@@ -18,6 +18,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
 from autograder.decks.execution import Executed, Output
+from autograder.decks.fitting import LEAST_TEXT, Stack, code_sizes, room_of
 from autograder.decks.source import Block, Column, Deck, Pause, Slide, Text
 from autograder.errors import GraderFault, UsageError
 
@@ -28,9 +29,6 @@ _REVEAL = {
     "reveal.js": "3fb84c30d2e610dd598843d75a123ef2c4dbc588847cda86cd8c7a61e18ddb6b",
     "plugin/notes.js": "946159680c70354c665dbf4f3c9023a737d8b14b48c6c9af452553717a046729",
 }
-LEAST_TEXT = 20  # pixels on a slide of 1280 x 720
-_PAPER = (1168.0, 540.0)  # what a slide leaves below its heading
-_GUTTER = 44.0
 _HERE = Path(__file__).parent
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 _PYGMENTS_STYLE = "friendly"
@@ -54,36 +52,58 @@ def _slide(slide: Slide, executed: Executed) -> dict[str, object]:
     """What the template needs of one slide."""
     columns: list[list[str]] = [[]]
     waits = 0
-    count = 1 + sum(isinstance(part, Column) for part in slide.parts)
-    room = ((_PAPER[0] - _GUTTER * (count - 1)) / count, _PAPER[1])
+    room = room_of(1 + sum(isinstance(part, Column) for part in slide.parts))
+    stacks = [Stack()]
     for part in slide.parts:
         if isinstance(part, Column):
             columns.append([])
+            stacks.append(Stack())
         elif isinstance(part, Pause):
             waits += 1
         else:
+            _measure(part, executed, stacks[-1])
             html = "\n".join(_part(part, executed, room))
             if html:
                 columns[-1].append(f'<div class="fragment">{html}</div>' if waits else f"<div>{html}</div>")
     return {
         "heading": Markup(_MARKDOWN.renderInline(slide.heading)),
         "kind": slide.kind,
+        "sizes": code_sizes(slide.heading, stacks, slide.kind == "question"),
         "columns": [Markup("\n".join(column)) for column in columns],
         "notes": Markup("\n".join(_part(slide.notes, executed, room))),
     }
 
 
+def _measure(part: Text | Block, executed: Executed, stack: Stack) -> None:
+    """Adds what a part shows to what its column holds."""
+    if isinstance(part, Text):
+        stack.text.append([line for line in part.filled(_values(part, executed)).split("\n") if line.strip()])
+        return
+    if part.mode in ("", "code"):
+        stack.code.append(part.code.split("\n"))
+    for output in executed.outputs.get(part.line.number, ()) if part.mode in ("", "figure", "steps") else ():
+        if output.mime == "text/plain":
+            stack.output.append(output.data.rstrip().split("\n"))
+        else:
+            stack.drawn = True
+
+
+def _values(text: Text, executed: Executed) -> list[str]:
+    return list(executed.values.get(text.line.number, ()))
+
+
 def _part(part: Text | Block, executed: Executed, room: tuple[float, float]) -> Iterator[str]:
     if isinstance(part, Text):
-        yield _MARKDOWN.render(part.filled(list(executed.values.get(part.line.number, ()))))
+        yield _MARKDOWN.render(part.filled(_values(part, executed)))
         return
     if part.mode in ("", "code"):
         yield _code(part)
     outputs = executed.outputs.get(part.line.number, ())
     if part.mode == "steps":
-        yield _stacked([_output(output, part, f"f{part.line.number}s{at}", room) for at, output in enumerate(outputs)])
+        last = len(outputs) - 1
+        yield _stacked([_output(each, part, f"s{at}", room, at == last) for at, each in enumerate(outputs)])
     elif part.mode in ("", "figure"):
-        yield from (_output(output, part, f"f{part.line.number}o{at}", room) for at, output in enumerate(outputs))
+        yield from (_output(each, part, f"o{at}", room) for at, each in enumerate(outputs))
 
 
 def _code(block: Block) -> str:
@@ -116,15 +136,28 @@ def _stacked(frames: list[str]) -> str:
     return f'<div class="frames">{"".join(shown)}</div>'
 
 
-def _output(output: Output, block: Block, prefix: str, room: tuple[float, float]) -> str:
+def _output(output: Output, block: Block, name: str, room: tuple[float, float], is_last: bool = True) -> str:
+    alt = escape(_alt(output, block, is_last))
     if output.mime == "image/svg+xml":
-        svg = _legible(_own_names(output.data, prefix), room)
-        return f'<figure role="img" aria-label="{escape(block.alt)}">{svg}</figure>'
+        svg = _legible(_own_names(output.data, f"f{block.line.number}{name}"), room)
+        return f"<figure>{_labelled(svg, alt)}</figure>"
     if output.mime == "image/png":
-        return f'<figure><img alt="{escape(block.alt)}" src="data:image/png;base64,{output.data}"></figure>'
+        return f'<figure><img alt="{alt}" src="data:image/png;base64,{output.data}"></figure>'
     if output.mime == "text/html":
         return f'<div class="shown">{output.data}</div>'
     return f'<pre class="output">{escape(output.data.rstrip())}</pre>'
+
+
+def _alt(output: Output, block: Block, is_last: bool) -> str:
+    """What a screen reader says: the figure's own words; the author's tell the end of a build, so its last frame alone."""
+    return ". ".join(each.rstrip(".") for each in (block.alt if is_last or not output.alt else "", output.alt) if each)
+
+
+def _labelled(svg: str, alt: str) -> str:
+    """The picture with `alt`, escaped, as its only words for a screen reader."""
+    opening, rest = svg.split(">", 1)
+    opening = re.sub(r'\s(?:role|aria-label)="[^"]*"', "", opening)
+    return f'{opening} role="img" aria-label="{alt}">{rest}'
 
 
 def _legible(svg: str, room: tuple[float, float]) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from autograder.decks.__main__ import ROOT, SLIDES, build
 from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
-from autograder.decks.rendering import LEAST_TEXT
+from autograder.decks.fitting import LEAST_TEXT
 from autograder.decks.source import Block, Deck, Text, read_deck
 
 SOURCES = sorted(SLIDES.glob("[0-9][0-9]_*.md"))
@@ -109,7 +109,7 @@ def test_a_page_loads_nothing_from_anywhere(page: Path) -> None:
 @decks
 def test_figures_have_words_for_those_who_cannot_see_them(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    figures = re.findall(r"<figure[^>]*>", text)
+    figures = re.findall(r"<figure[^>]*><[^>]*>", text)
     assert figures and all(re.search(r'aria-label="[^"]{10,}"', each) for each in figures)
 
 
@@ -147,13 +147,40 @@ def test_the_presenter_view_opens_from_disk_and_shows_the_notes(page: Path, brow
 
 
 @decks
-def test_a_deck_prints_to_pdf_with_a_page_for_each_step(page: Path, browser: Browser, out: Path) -> None:
-    browser.open(page)
-    steps = sum(1 for _ in browser.steps())
+def test_a_deck_prints_as_a_handout_with_a_page_and_a_bookmark_for_each_slide(
+    page: Path, browser: Browser, source: Path, out: Path
+) -> None:
     path = out / "printed.pdf"
     browser.write_pdf(page, path)
-    printed = len(re.findall(rb"/Type\s*/Page\b", path.read_bytes()))
-    assert printed == steps
+    data, slides = path.read_bytes(), len(read_deck(source).slides)
+    assert len(re.findall(rb"/Type\s*/Page\b", data)) == slides
+    assert data.count(b"/Dest") in (0, slides), "browsers before 2024 make no bookmarks"
+    seen = "each => getComputedStyle(each).visibility === 'visible'"
+    figures = browser.evaluate(f"[...document.querySelectorAll('figure')].filter({seen}).length")
+    assert data.count(b"/Alt") == figures, "every figure on paper has its words, once"
+
+
+@decks
+def test_a_handout_shows_builds_at_their_end_and_no_code_faded(page: Path, browser: Browser) -> None:
+    browser.open(page, "?view=print")
+    browser.wait_for("document.querySelectorAll('.pdf-page').length > 0")
+    looks = "each => getComputedStyle(each)"
+    shown = f"[...document.querySelectorAll('.frame')].filter(each => ({looks})(each).visibility === 'visible')"
+    assert browser.evaluate(f"{shown}.every(each => each.matches(':last-child'))")
+    assert browser.evaluate(f"{shown}.length === document.querySelectorAll('.frames').length")
+    faded = "[...document.querySelectorAll('.faded')]"
+    assert browser.evaluate(f"{faded}.map({looks}).every(each => each.opacity === '1')")
+    waiting = "[...document.querySelectorAll('.fragment:not(.frame)')]"
+    assert browser.evaluate(f"{waiting}.map({looks}).every(each => each.visibility === 'visible')")
+
+
+@decks
+def test_a_deck_prints_with_a_page_for_each_step_where_that_is_asked_for(page: Path, browser: Browser) -> None:
+    browser.open(page)
+    steps = sum(1 for _ in browser.steps())
+    browser.open(page, "?view=print&pdfSeparateFragments=true")
+    browser.wait_for("document.querySelectorAll('.pdf-page').length > 0")
+    assert browser.evaluate("document.querySelectorAll('.pdf-page').length") == steps
 
 
 class _Loads(HTMLParser):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from autograder.decks.execution import Executed, Output, execute
-from autograder.decks.rendering import LEAST_TEXT, render
+from autograder.decks.fitting import LEAST_TEXT
+from autograder.decks.rendering import render
 from autograder.decks.source import Block, Column, Deck, Pause, Text, read_deck
 from autograder.errors import UsageError
 
@@ -117,6 +119,81 @@ def test_a_figure_s_small_text_grows_until_the_last_row_can_read_it(tmp_path: Pa
     assert f'font-size="{LEAST_TEXT}"' in page and 'font-size="44"' in page
     assert 'font-size="12"' not in page
     assert 'id="t"' not in page, "ids of two figures on one page must not meet"
+
+
+def labels_of(page: str) -> list[str]:
+    return re.findall(r'<figure><svg[^>]* role="img" aria-label="([^"]*)">', page)
+
+
+def test_each_frame_of_a_build_says_what_it_shows_itself(tmp_path: Path) -> None:
+    """The author's words tell how the build ends: read out with its first frame they would give the answer away."""
+    code = "from autograder.figures import bars\n[bars({'copy': size}, title='At', unit='s') for size in (1.0, 2.0)]"
+    deck = deck_of(tmp_path, TITLE + f'---\n## A\n```python steps alt="It doubles."\n{code}\n```\nNote: 1 min.\n')
+    page = render(deck, execute(deck, Path(__file__).parents[2]))
+    first, last = labels_of(page)
+    assert "copy 1 s" in first and "It doubles" not in first
+    assert last.startswith("It doubles. At") and "copy 2 s" in last
+    labels = page.split("<script>")[0].count("aria-label=")
+    assert labels == len(deck.slides) + 2, "a figure is read out once"
+
+
+def test_a_figure_without_words_of_its_own_has_the_author_s(tmp_path: Path) -> None:
+    deck = deck_of(tmp_path, TITLE + '---\n## A\n```python steps alt="Two curves"\n0\n```\nNote: 1 min.\n')
+    chart = Output("image/svg+xml", '<svg viewBox="0 0 10 10"></svg>')
+    assert labels_of(render(deck, Executed(outputs={7: (chart, chart)}))) == ["Two curves", "Two curves"]
+
+
+def sizes_of(page: str) -> tuple[int, int]:
+    """Code and output of the second slide, in pixels."""
+    return tuple(map(int, re.findall(r"--code: (\d+)px; --output: (\d+)px", page)[1]))
+
+
+LINE = "x = 12345\n"
+FOUR = f"```python code\n{LINE * 4}```\n"
+
+
+@pytest.mark.parametrize(
+    ("slide", "sizes"),
+    [
+        (FOUR, (32, 30)),
+        (FOUR + "Few words.\n", (28, 26)),
+        (FOUR + "|||\nFew words.\n", (28, 26)),
+        (f"```python code\n{LINE * 10}```\n", (32, 30)),
+        (f"```python code\n{LINE * 13}```\n", (28, 26)),
+        (f"```python code\n{LINE * 18}```\n", (22, 20)),
+        (f"```python code\n{'x' * 70}\n```\n", (26, 24)),
+        (f"```python code\n{'x' * 80}\n```\n", (22, 20)),
+        (f"{FOUR}|||\n```python code\n{'x' * 36}\n```\n", (22, 20)),
+        (FOUR + "Many words. " * 80 + "\n", (22, 20)),
+        (FOUR.replace(" code", ' figure alt="A picture"') + FOUR, (22, 20)),
+        (FOUR.replace(" code", ' figure alt="A picture"') + "|||\n" + FOUR, (32, 30)),
+    ],
+)
+def test_code_is_as_large_as_its_slide_has_room_for(tmp_path: Path, slide: str, sizes: tuple[int, int]) -> None:
+    deck = deck_of(tmp_path, TITLE + f"---\n## A\n{slide}\nNote: 1 min.\n")
+    picture = (Output("image/svg+xml", '<svg viewBox="0 0 10 10"></svg>'),)
+    assert sizes_of(render(deck, Executed(outputs={7: picture}))) == sizes
+
+
+@pytest.mark.parametrize(
+    ("printed", "sizes"),
+    [
+        ("True\n", (32, 30)),
+        ("x" * 65, (32, 28)),  # as large as a whole line allows
+        ("x" * 90, (26, 20)),  # not much smaller than its code
+        ("many words " * 20, (32, 30)),  # a line that is broken at any size may be broken
+        ("x\n" * 12, (22, 20)),
+    ],
+)
+def test_what_code_printed_grows_with_it(tmp_path: Path, printed: str, sizes: tuple[int, int]) -> None:
+    deck = deck_of(tmp_path, TITLE + f"---\n## A\n```python\n{LINE * 4}```\nNote: 1 min.\n")
+    assert sizes_of(render(deck, Executed(outputs={7: (Output("text/plain", printed),)}))) == sizes
+
+
+def test_below_a_heading_of_two_lines_there_is_less_room(tmp_path: Path) -> None:
+    code = f"```python code\n{LINE * 11}```\nNote: 1 min.\n"
+    short, long = (deck_of(tmp_path, f"{TITLE}---\n## {heading}\n{code}") for heading in ("A", "Many words " * 6))
+    assert sizes_of(render(short, Executed()))[0] > sizes_of(render(long, Executed()))[0]
 
 
 def test_text_from_code_cannot_become_markup(tmp_path: Path) -> None:
