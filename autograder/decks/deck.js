@@ -15,6 +15,12 @@ Reveal.initialize({
   plugins: [RevealNotes],
 });
 document.documentElement.classList.toggle("handout", !Reveal.getConfig().pdfSeparateFragments);
+// reveal.js reads a slide out as soon as it comes, and with it every frame that is not hidden from screen readers.
+const SHOWN = ".fade-out:not(.visible), .current-visible.current-fragment, .fade-in.visible";
+for (const event of ["ready", "slidechanged", "fragmentshown", "fragmenthidden", "pdf-ready"])
+  Reveal.on(event, () => {
+    document.querySelectorAll(".frame").forEach(frame => frame.setAttribute("aria-hidden", !frame.matches(SHOWN)));
+  });
 Reveal.on("pdf-ready", () => {
   // reveal.js hides all slides but the first from screen readers, on paper too: the PDF would have tags for that one only
   document.querySelectorAll(".pdf-page section").forEach(slide => slide.removeAttribute("aria-hidden"));

@@ -130,7 +130,8 @@ def _stacked(frames: list[str]) -> str:
     last = len(frames) - 1
     kinds = ["fade-out", *["current-visible"] * (last - 1), "fade-in"]
     shown = [
-        f'<div class="frame fragment {kind}" data-fragment-index="{max(0, at - 1)}">{frame}</div>'
+        f'<div class="frame fragment {kind}" data-fragment-index="{max(0, at - 1)}" aria-hidden="{str(at > 0).lower()}">'
+        f"{frame}</div>"
         for at, (kind, frame) in enumerate(zip(kinds, frames, strict=True))
     ]
     return f'<div class="frames">{"".join(shown)}</div>'

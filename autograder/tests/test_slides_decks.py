@@ -124,6 +124,23 @@ def test_every_step_of_every_slide_can_be_read_in_a_browser(page: Path, browser:
 
 
 @decks
+def test_a_screen_reader_is_told_of_the_frame_on_screen_alone(page: Path, browser: Browser) -> None:
+    browser.open(page)
+    frames = "[...Reveal.getCurrentSlide().querySelectorAll('.frame')]"
+    is_told = "each => each.getAttribute('aria-hidden') === 'false'"
+    is_shown = "each => getComputedStyle(each).visibility === 'visible'"
+    for slide, step in browser.steps():
+        told, shown = (browser.evaluate(f"{frames}.map({each})") for each in (is_told, is_shown))
+        assert told == shown, (slide, step)
+        if step == 1:
+            words = "each => each.textContent.replace(/\\W/g, '')"
+            said = browser.evaluate(f"({words})(document.querySelector('.aria-status'))")
+            builds = "[...Reveal.getCurrentSlide().querySelectorAll('.frames')]"
+            for first, *_, last in browser.evaluate(f"{builds}.map(build => [...build.children].map({words}))"):
+                assert said.count(first) == 1 and (last == first or last not in said), slide
+
+
+@decks
 def test_a_deck_asks_the_network_for_nothing_and_its_console_stays_quiet(page: Path, browser: Browser) -> None:
     browser.open(page)
     for _ in browser.steps():
