@@ -42,7 +42,7 @@ from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.language.source import Submission, submission_from_cells
 
-SECONDS_TO_RUN = 8  # for an answer that is timed although grading would have stopped before
+SECONDS_TO_RUN = 20  # for an answer that is timed although grading would have stopped before
 
 
 Timed = tuple[Sequence[RunRequest], Comparison]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.grade import check_submission
+from autograder.grading.known_answers import table
 from autograder.grading.labs import load_lab
 from autograder.grading.submissions import find_submissions
 from autograder.grading.worker import Worker
@@ -166,6 +167,17 @@ def test_the_threshold_lies_between_the_right_and_the_wrong_mappings_that_were_m
     wrong = [ratio for name, ratio in ratios.items() if name in failed]
     wrong += [ratios[name] for name, x in threads_along_x.items() if "rows" in name and x >= 16]
     assert max(wrong) * 1.05 < SPEC["SPEEDUP"] < min(right) / 1.05
+
+
+def test_no_answer_waits_for_its_simulated_verdict_and_both_devices_gave_the_same() -> None:
+    measured, simulated = (
+        json.loads((SOLUTIONS / "calibration" / f"{name}.json").read_text(encoding="utf-8"))["verdicts"]
+        for name in ("h200", "simulated")
+    )
+    assert set(simulated) == {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
+    assert len(measured) > 0.7 * len(simulated)
+    assert {name: simulated[name] for name in measured} == measured
+    assert table(LAB) == (SOLUTIONS / "calibration" / "verdicts.md").read_text(encoding="utf-8")
 
 
 def test_the_example_class_holds_exactly_the_students_of_the_table() -> None:
