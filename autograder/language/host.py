@@ -89,8 +89,8 @@ class HostInterpreter(HostStatements, HostExpressions):
 
     def bind(self, function: Function, arguments: list, keywords: dict[str, Any], node: ast.AST | None) -> dict:
         spec = function.node.args
-        if spec.vararg or spec.kwarg or spec.kwonlyargs:
-            problem = f"`{function.name}` must take plain parameters, without *args, **kwargs or a lone `*`."
+        if spec.vararg or spec.kwarg:
+            problem = f"`{function.name}` must take plain parameters, without *args and **kwargs."
             raise SubmissionError(problem, line=function.line(function.node))
         names = list(function.parameters)
         values = dict(zip(names, arguments, strict=False)) | keywords

@@ -74,6 +74,11 @@ def build_random_module(cuda: Any) -> types.ModuleType:
 
 def _next(interpreter: Interpreter, node: ast.AST, mask: Mask, states: View, index: Any) -> np.ndarray:
     """One draw of 64 bits from each lane's generator, which moves on."""
+    if not isinstance(states, View) or states.dtype != STATE:
+        raise interpreter.fault(
+            node, "Random numbers are drawn from states that the host has made.",
+            "Pass what cuda.random's create_xoroshiro128p_states(n, seed) returns, and the thread's number.",
+        )  # fmt: skip
     fields = {name: _field(states, name) for name in ("s0", "s1")}
     s0, s1 = (
         on_lanes(interpreter, interpreter.memory.load(fields[name], (index,), mask, node)) for name in ("s0", "s1")
