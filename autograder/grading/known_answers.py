@@ -326,6 +326,10 @@ def table(lab: Lab, device: str = "h200") -> str:
             for each in both
         ]
         lines.append("| " + " | ".join([name, *words, same, *speeds]) + " |")
+    waiting = [name for name in both[1]["verdicts"] if name not in both[0]["verdicts"]]
+    if waiting:
+        of = f"{len(waiting)} of {len(both[1]['verdicts'])}"
+        lines += ["", f"Graded on the simulated GPU only, so far ({of}): {', '.join(waiting)}."]
     return "\n".join(lines) + "\n"
 
 

@@ -33,6 +33,15 @@ def hints(result: Result) -> set[str]:
     return {each.name for check in result.checks for each in check.hints if not check.bonus}
 
 
+def waiting_for_a_gpu(solutions: Path) -> set[str]:
+    """The answers that a lab's table of verdicts names as graded on the simulated GPU only: no other may be missing."""
+    text = (solutions / "calibration" / "verdicts.md").read_text(encoding="utf-8")
+    found = re.search(r"^Graded on the simulated GPU only, so far \((\d+) of \d+\): (.+)\.$", text, re.MULTILINE)
+    names = set(found[2].split(", ")) if found else set()
+    assert len(names) == (int(found[1]) if found else 0)
+    return names
+
+
 def report(result: Result) -> str:
     """What a failed assertion should show."""
     lines = [f"{each.name}: {each.outcome}, {each.points} points. {each.message}" for each in result.checks]

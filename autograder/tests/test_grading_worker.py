@@ -59,7 +59,7 @@ def test_a_run_that_takes_too_long_is_the_submissions_fault_and_the_next_finds_a
     before = pid(ask(worker, submission, "work"))
     started = time.monotonic()
     run = ask(worker, submission, "spin")
-    assert time.monotonic() - started < 30
+    assert time.monotonic() - started < 20
     assert str(run.fault) == "This took longer than 2 s and was stopped. Look for a loop that never ends."
     assert pid(worker.run(RunRequest("host", {"action": "work"}), "device")) != before  # same submission, read again
 
@@ -106,7 +106,8 @@ def test_a_bug_in_the_device_is_a_fault_of_the_grader_with_its_traceback_kept(wo
 @pytest.mark.skipif(not LINUX, reason="only Linux bounds the memory of a process")
 def test_memory_beyond_the_limit_is_the_submissions_fault(worker, submission):
     run = ask(worker, submission, "allocate")
-    assert str(run.fault).startswith("This needs more than the 2 GiB of memory allowed. Look for an array")
+    remedy = "Look for an array that is far too large, or made again and again."
+    assert str(run.fault) == f"This needs more than the 2 GiB of memory allowed. {remedy}"
     assert ask(worker, submission, "work").returned == "done"
 
 

@@ -124,7 +124,8 @@ def distinct(found: Sequence[Verdict]) -> list[Verdict]:
 def rank_correlation(found: Sequence[Verdict], same: float = SAME) -> float:
     """Spearman's, variants within `same` of each other sharing a rank (0: only exact ties do)."""
     measured = _ranks([1 / each.measured_ns for each in found], same)
-    return float(np.corrcoef(measured, _ranks([each.predicted for each in found], same))[0, 1])
+    correlation = np.corrcoef(measured, _ranks([each.predicted for each in found], same))[0, 1]
+    return round(float(correlation), 12)  # of ranks, which are halves: 0.9 is not to come out as 0.8999999999999998
 
 
 def _ranks(values: Sequence[float], same: float) -> np.ndarray:
