@@ -140,8 +140,10 @@ class HostStatements:
         elif isinstance(target, ast.Subscript):
             owner, key = self.evaluate(target.value), self.evaluate(target.slice)
             self.guarded(target, _set_item, owner, key, value)
-            if is_on_device(owner) and not is_on_device(value):
-                self.note(target, "an assignment", np.asarray(value, owner.dtype).nbytes)
+            if is_on_device(owner):
+                what = "an assignment on the device" if is_on_device(value) else "an assignment"
+                size_bytes = value.nbytes if is_on_device(value) else np.asarray(value, owner.dtype).nbytes
+                self.note(target, what, size_bytes)
         else:
             raise self.fault(target, "This cannot be assigned to in a submission.")
 

@@ -27,7 +27,7 @@ _ALIASES = {
     "int64": "numpy.intp numba.intp numpy.int_ numba.int_ numba.i8",
     "uint64": "numpy.uintp numba.uintp numba.u8",
     "int32": "numpy.intc numba.intc numba.i4",
-    "float32": "numpy.single numba.float_ numba.f4",
+    "float32": "numpy.single numba.f4",
     "float64": "numpy.double numba.double numba.f8",
     "uint32": "numba.u4",
     "uint8": "numba.u1",

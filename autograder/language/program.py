@@ -82,6 +82,12 @@ class Function:
         used = [n.id for statement in self.node.body for n in ast.walk(statement) if isinstance(n, ast.Name)]
         return tuple(dict.fromkeys(name for name in used if name not in self.local_names and name in self.names))
 
+    @cached_property
+    def attributes(self) -> tuple[tuple[str, str], ...]:
+        """(name, attribute) of every attribute of a name, each once, in order: ("cuda", "grid")."""
+        found = (n for n in ast.walk(self.node) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name))
+        return tuple(dict.fromkeys((n.value.id, n.attr) for n in found if isinstance(n.value, ast.Name)))
+
     def line(self, node: ast.AST) -> Line:
         return Line(self.file, node.lineno)
 
@@ -136,11 +142,10 @@ def _mentioned(function: Function) -> Iterator[object]:
     """What a function's free names stand for, and the members of modules among them."""
     values = {name: function.names[name] for name in function.free_names}
     yield from values.values()
-    for node in ast.walk(function.node):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            module = values.get(node.value.id)
-            if isinstance(module, Namespace):
-                try:
-                    yield module.member(node.attr)
-                except AttributeError:  # told where it is used
-                    continue
+    for name, attribute in function.attributes:
+        module = values.get(name)
+        if isinstance(module, Namespace):
+            try:
+                yield module.member(attribute)
+            except AttributeError:  # told where it is used
+                continue

@@ -36,20 +36,23 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
     def load(self, view: View, indices: tuple, mask: Mask, node: ast.AST) -> Any:
         """The elements at `indices` as a lane vector, or one scalar where every lane reads the same element."""
         place = self.locate(view, indices, mask, node, READ)
+        if self.interpreter.recording is not None:
+            self.interpreter.recording.add(READ, node, view, place, indices)
         self.count(view, place, node, READ)
         self.check(view, place, node, READ)
-        data = self.data_of(view)
-        garbage = np.full((), np.nan if data.dtype.kind in "fc" else 0, data.dtype)[()]
-        if place.is_shared_by_all:
-            return data[place.linear] if place.mask.active else garbage
-        if not len(data):
-            return np.full(self.interpreter.batch.size, garbage, data.dtype)
-        if place.pattern is not None:
-            value = data[place.base :].take(place.pattern.offsets, mode="clip")
+        data, pattern = self.data_of(view), place.pattern
+        if pattern is not None and pattern.step:
+            return data[pattern.elements(place.base)].copy()
+        if pattern is not None:
+            value = data[place.base :].take(pattern.offsets, mode="clip")
+        elif place.is_shared_by_all:
+            return data[place.linear] if place.mask.active else _garbage(data.dtype)
+        elif not len(data):
+            return np.full(self.interpreter.batch.size, _garbage(data.dtype), data.dtype)
         else:
             value = data.take(place.linear, mode="clip")
         if place.mask is not mask:  # outside its array a lane reads what a sum must not survive unnoticed
-            value[mask.lanes & ~place.mask.lanes] = garbage
+            value[mask.lanes & ~place.mask.lanes] = _garbage(data.dtype)
         return value
 
     def store(self, view: View, indices: tuple, value: Any, mask: Mask, node: ast.AST) -> None:
@@ -57,16 +60,20 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
         if view.read_only:
             raise self.interpreter.fault(node, f"`{view.name}` is a constant array: a kernel cannot write to it.")
         place = self.locate(view, indices, mask, node, WRITE)
+        if self.interpreter.recording is not None:
+            self.interpreter.recording.add(WRITE, node, view, place, indices)
         self.count(view, place, node, WRITE)
-        where = place.mask.where
-        value = self.cast(value, self.data_of(view).dtype, where, view, node)
+        data, where = self.data_of(view), place.mask.where
+        value = self.cast(value, data.dtype, where, view, node)
         self.check(view, place, node, WRITE, value)
         if not len(where):
             return
-        linear = place.linear if place.is_shared_by_all else place.linear[where]
-        if isinstance(value, np.ndarray):
-            value = value[where[-1]] if place.is_shared_by_all else value[where]
-        self.data_of(view)[linear] = value
+        if place.pattern is not None and place.pattern.step:
+            data[place.pattern.elements(place.base)] = value
+        elif place.is_shared_by_all:
+            data[place.linear] = value[where[-1]] if isinstance(value, np.ndarray) else value
+        else:
+            data[place.linear[where]] = value[where] if isinstance(value, np.ndarray) else value
         self.interpreter.memory_changed()
 
     def atomic(
@@ -139,3 +146,7 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
             interpreter.trace.add_access(
                 line, name, view.buffer.space, view.name, view.buffer.itemsize, view.shape, block, in_block, offsets,
             )  # fmt: skip
+
+
+def _garbage(dtype: np.dtype) -> Any:
+    return np.full((), np.nan if dtype.kind in "fc" else 0, dtype)[()]

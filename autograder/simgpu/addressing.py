@@ -35,16 +35,26 @@ class Pattern:
     offsets: np.ndarray  # int64 by lane, from the lowest element; 0 in inactive lanes
     lowest: tuple[int, ...]  # of each index vector, over the active lanes
     highest: tuple[int, ...]
+    axes: list[int]  # of those vectors
+    step: int  # where every lane is active and each wants the element that many behind the lane before it; or 0
     counts: dict[Any, Any] = field(default_factory=dict)  # by alignment, kept by the counting half of `Memory`
     readers: Any = None  # kept by the ordering half
 
-    def matches(self, mask: Mask, view: View, vectors: tuple[np.ndarray, ...]) -> bool:
-        return (
-            self.mask is mask
-            and self.view is view
-            and len(vectors) == len(self.vectors)
-            and all(mine is theirs for mine, theirs in zip(self.vectors, vectors, strict=True))
-        )
+    def reaches(self, axes: list[int], vectors: list[np.ndarray], shifts: list[int]) -> bool:
+        """Whether these are its vectors, moved by so much, and no lane leaves the array."""
+        if axes != self.axes:
+            return False
+        for which, shift in enumerate(shifts):
+            if vectors[which] is not self.vectors[which]:
+                return False
+            extent = self.view.shape[axes[which]]
+            if self.lowest[which] + shift < 0 or self.highest[which] + shift >= extent:
+                return False
+        return True
+
+    def elements(self, base: int) -> slice:
+        """The elements of all lanes, in order, where there is a `step`."""
+        return slice(base, base + self.step * (len(self.offsets) - 1) + 1, self.step)
 
 
 class Place:
@@ -91,7 +101,10 @@ class Addressing:
             mask = mask.without(self.interpreter.exited)
         if view.lengths is not None:
             indices, mask = self._within_lengths(view, indices, mask, node, kind)
-        base, axes, vectors, shifts = 0, [], [], []
+        base = 0
+        axes: list[int] = []
+        vectors: list[np.ndarray] = []
+        shifts: list[int] = []
         for axis, index in enumerate(indices):
             if isinstance(index, np.ndarray):
                 vector, shift = self.interpreter.origin_of(index)
@@ -113,15 +126,11 @@ class Addressing:
             base += view.offset
             if not vectors:
                 return Place(base, mask)
-        vectors = tuple(vectors)
         pattern = self._patterns.get(node)
-        if pattern is not None and pattern.matches(mask, view, vectors):
-            if all(
-                low + shift >= 0 and high + shift < view.shape[axis]
-                for low, high, shift, axis in zip(pattern.lowest, pattern.highest, shifts, axes, strict=True)
-            ):
+        if pattern is not None and pattern.mask is mask and pattern.view is view:
+            if pattern.reaches(axes, vectors, shifts):
                 return Place(None, mask, pattern, base + pattern.start)
-        return self._locate_each(view, indices, mask, node, kind, vectors, base)
+        return self._locate_each(view, indices, mask, node, kind, axes, tuple(vectors), base)
 
     def _within_lengths(
         self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int
@@ -143,8 +152,9 @@ class Addressing:
         return tuple(wrapped), mask.only(~outside)
 
     def _locate_each(
-        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int, vectors: tuple, base: int
-    ) -> Place:
+        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int, axes: list[int],
+        vectors: tuple, base: int,
+    ) -> Place:  # fmt: skip
         """The long way, lane by lane; the second time that the same vectors come by, they become a pattern."""
         linear, inside = self._offsets(view, indices, mask, node, kind)
         if isinstance(view.offset, np.ndarray):
@@ -161,7 +171,8 @@ class Addressing:
             highest = tuple(int(vector[where].max()) for vector in vectors)
             first = int(linear[where].min())
             offsets = np.where(mask.lanes, linear - first, 0)
-            self._patterns[node] = Pattern(mask, view, vectors, first - base, offsets, lowest, highest)
+            step = _step(offsets) if mask.active == len(offsets) else 0
+            self._patterns[node] = Pattern(mask, view, vectors, first - base, offsets, lowest, highest, axes, step)
         else:
             self._seen[node] = (mask, view, vectors)
         return Place(linear, mask)
@@ -202,6 +213,11 @@ class Addressing:
             self.report_outside(view, indices, mask, np.flatnonzero(mask.lanes & ~lanes), node, kind)
             mask = mask.only(lanes)
         return linear, mask
+
+
+def _step(offsets: np.ndarray) -> int:
+    step = int(offsets[1] - offsets[0])
+    return step if step > 0 and np.all(np.diff(offsets) == step) else 0
 
 
 def _same(one: tuple, other: tuple) -> bool:

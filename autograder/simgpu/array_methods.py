@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.simgpu import numba_types as nt
 from autograder.simgpu.indexing import METHODS
-from autograder.simgpu.intrinsics import _BUILTIN_TYPES, CALLS, TypeReference, intrinsic
+from autograder.simgpu.intrinsics import CALLS, element_type, intrinsic
 from autograder.simgpu.iteration import Range
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View, contiguous_strides
@@ -57,7 +57,9 @@ def _transpose(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: l
 def _reinterpret(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
     """The same memory as elements of another dtype; the last dimension grows or shrinks."""
     view, wanted = arguments
-    dtype = wanted.dtype if isinstance(wanted, TypeReference) else _BUILTIN_TYPES[getattr(wanted, "path", "")]
+    if isinstance(wanted, str):
+        raise interpreter.fault(node, "`view` takes a type such as np.float32, and no string, in a kernel.")
+    dtype = element_type(interpreter, node, wanted, "What `view` is given")
     old, new = view.dtype.itemsize, dtype.itemsize
     if old == new:
         strides, shape, offset = view.strides, view.shape, view.offset

@@ -41,6 +41,9 @@ class Counters:
     shared_atomic_worst_multiplicity: int = 0
     local_load_requests: int = 0
     local_store_requests: int = 0
+    local_load_sectors: int = 0  # of local arrays that no registers can hold: their indices are known only at run time
+    local_store_sectors: int = 0
+    local_wavefronts: int = 0  # passes of both through L1
     constant_load_requests: int = 0
     unique_load_sectors: int = 0  # distinct sectors read over the whole launch: the least DRAM could move
     unique_store_sectors: int = 0
@@ -65,9 +68,7 @@ class Counters:
     warps_with_divergence: int = 0
     # of the warp that executes most, summed over launches: a clock waits for it, not for the average one
     slowest_warp_instructions: int = 0
-    slowest_warp_loads: int = 0  # from global memory
-    slowest_warp_loop_rounds: int = 0
-    block_warp_instructions: int = 0  # of the slowest warp of each block, summed over blocks
+    local_bytes: int = 0  # of all threads' local arrays that lie in memory
     simulated_blocks: int = 0  # fewer than `blocks` where the launch was sampled; the totals are scaled up
 
     @property

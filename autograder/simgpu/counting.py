@@ -13,9 +13,11 @@ import numpy as np
 
 from autograder.simgpu import counting_primitives as count_prim
 from autograder.simgpu import primitives as prim
-from autograder.simgpu.loops import cheap_addresses
+from autograder.simgpu.loops import arrays_in_local_memory, cheap_addresses
 from autograder.simgpu.memory import Buffer, View
-from autograder.simgpu.tally import SLOT, WarpWork
+from autograder.simgpu.primitives import WARP
+from autograder.simgpu.tally import SLOT
+from autograder.simgpu.uniform import ADDED_UP, added_up_by_the_warp
 
 if TYPE_CHECKING:
     from autograder.simgpu.access import Memory
@@ -61,11 +63,13 @@ class Counting:
             self.trace(view, place, node, kind)
         space = view.buffer.space
         if space == "global":
+            if id(node) in self.interpreter.held:
+                return
             if id(node) not in cheap_addresses(self.interpreter.frame.function):
                 row[SLOT["global_addresses"]] += place.mask.warps
                 row[SLOT["global_index_terms"]] += view.ndim * place.mask.warps
             if kind == ATOMIC:
-                self._count_global_atomic(row, view, place)
+                self._count_global_atomic(row, view, place, node)
             else:
                 self._count_global(row, view, place, kind)
         elif space == "shared":
@@ -75,6 +79,8 @@ class Counting:
                 self._count_shared(row, view, place, kind)
         elif space == "local":
             row[SLOT["local_load_requests" if kind == READ else "local_store_requests"]] += place.mask.warps
+            if _name_of(node) in arrays_in_local_memory(self.interpreter.frame.function):
+                self._count_local(row, view, place, kind)
         else:
             row[SLOT["constant_load_requests"]] += place.mask.warps
 
@@ -94,8 +100,6 @@ class Counting:
             counted = _count_lanes(buffer, place, linear, origin, unit, kind, buffer.touched)
         requests, sectors, lines, useful_bytes = _GLOBAL[kind]
         row[requests] += counted.requests
-        if kind == READ:
-            self.interpreter.warp_work.step(place.mask, WarpWork.LOADS)
         row[sectors] += counted.sectors
         row[lines] += counted.lines
         row[useful_bytes] += counted.elements * itemsize
@@ -165,16 +169,20 @@ class Counting:
         stamp = batch.first_thread + 1
         return count_prim.count_new_sectors(lanes, linear, origin, unit, buffer.stamps, stamp) * len(batch.blocks)
 
-    def _count_global_atomic(self: Memory, row: list[int], view: View, place: Place) -> None:
-        buffer = view.buffer
+    def _count_global_atomic(self: Memory, row: list[int], view: View, place: Place, node: ast.AST) -> None:
+        buffer, lanes, together = view.buffer, place.mask.lanes, 0
+        if view.dtype.name in ADDED_UP and id(node) in added_up_by_the_warp(self.interpreter.frame.function):
+            by_warp = lanes.reshape(-1, WARP)  # the first lane goes for all of them
+            together = int(by_warp.sum(axis=1).max())
+            lanes = (by_warp & (by_warp.cumsum(axis=1) == 1)).reshape(-1)
         address = buffer.address + _field_offset(view)
         counted = count_prim.count_atomics(
-            place.mask.lanes, self.as_vector(place), address, buffer.itemsize, buffer.touched, buffer.atomics
+            lanes, self.as_vector(place), address, buffer.itemsize, buffer.touched, buffer.atomics
         )
         row[SLOT["global_atomic_requests"]] += counted[0]
         row[SLOT["global_atomic_sectors"]] += counted[1]
         worst = SLOT["global_atomic_worst_multiplicity"]
-        row[worst] = max(row[worst], counted[2])
+        row[worst] = max(row[worst], counted[2], together)
 
     # -- shared memory --------------------------------------------------------------------------------------------
 
@@ -201,6 +209,34 @@ class Counting:
         row[SLOT["shared_atomic_requests"]] += counted[0]
         worst = SLOT["shared_atomic_worst_multiplicity"]
         row[worst] = max(row[worst], counted[2])
+
+
+    # -- local memory ---------------------------------------------------------------------------------------------
+
+    def count_clearing(self: Memory, node: ast.AST, size_bytes: int) -> None:
+        """Numba clears a local array, word by word, where it is made: an H200's counters show the stores."""
+        row = self.interpreter.tally.row(self.interpreter.line(node))
+        words = -(-size_bytes // 4) * self.interpreter.batch.warps
+        row[SLOT["local_store_requests"]] += words
+        row[SLOT["local_store_sectors"]] += words * LINE_BYTES // count_prim.SECTOR_BYTES
+        row[SLOT["local_wavefronts"]] += words
+
+    def _count_local(self: Memory, row: list[int], view: View, place: Place, kind: int) -> None:
+        """Local memory keeps the same element of a warp's 32 threads side by side: lanes at one index are coalesced."""
+        itemsize, lanes = self.data_of(view).itemsize, np.arange(place.mask.lanes.size, dtype=np.int64)
+        size = view.buffer.data.size // self.interpreter.batch.size
+        linear = (self.as_vector(place) - lanes * size) * WARP + lanes % WARP
+        totals = np.zeros(count_prim.TOTALS, np.int64)
+        scratch = np.zeros(size * itemsize + 2, np.uint8)
+        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, scratch, _MARK[kind], totals)
+        requests, sectors, lines = (int(n) for n in totals[:3])
+        row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
+        row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
+
+
+def _name_of(node: ast.AST) -> str:
+    value = getattr(node, "value", None)
+    return value.id if isinstance(value, ast.Name) else ""
 
 
 def _count_lanes(

@@ -24,7 +24,7 @@ from autograder.simgpu.intrinsics import CALLS, Handler, advice_instead_of
 from autograder.simgpu.iteration import Iteration
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
-from autograder.simgpu.operators import Operators
+from autograder.simgpu.operators import Operators, Plan
 
 if TYPE_CHECKING:
     from autograder.simgpu.interpreter import Interpreter
@@ -58,6 +58,8 @@ class Expressions(Operators, Indexing, Iteration):
         # by node: the last operands and result of integer arithmetic; results stay alive there, so their ids stay theirs
         self._integers: dict[tuple[ast.AST, type], tuple] = {}  # divmod does two operations at one node
         self._origins: dict[int, tuple[np.ndarray, int]] = {}
+        self._constants: dict[ast.AST, np.generic] = {}
+        self._plans: dict[ast.AST, Plan] = {}
         self._expressions = {
             ast.Constant: self.constant,
             ast.Name: self.name,
@@ -75,7 +77,13 @@ class Expressions(Operators, Indexing, Iteration):
 
     def evaluate(self: Interpreter, node: ast.expr, mask: Mask, discard: bool = False) -> Any:
         """The value of an expression for the lanes of `mask`; `discard` says that nobody uses it."""
-        method = self._expressions.get(type(node))
+        kind = type(node)
+        if kind is ast.Name:
+            variable = self.frame.variables.get(node.id)
+            value = None if variable is None else variable.seen_by(mask)
+            if value is not None:
+                return value
+        method = self._expressions.get(kind)
         if method is None:
             raise self.fault(node, f"A kernel cannot contain this kind of expression ({type(node).__name__}).")
         if discard and isinstance(node, ast.Call):
@@ -85,10 +93,14 @@ class Expressions(Operators, Indexing, Iteration):
     # -- names and constants --------------------------------------------------------------------------------------
 
     def constant(self: Interpreter, node: ast.Constant, mask: Mask) -> Any:
+        known = self._constants.get(node)
+        if known is not None:
+            return known
         if node.value is None or isinstance(node.value, (str, bytes)):
             return node.value
         try:
-            return nt.scalar(node.value)
+            value = self._constants[node] = nt.scalar(node.value)
+            return value
         except (OverflowError, TypeError):
             raise self.fault(node, f"Numba has no type for the constant {node.value!r:.40}.") from None
 

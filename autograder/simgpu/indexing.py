@@ -14,6 +14,7 @@ from autograder.language.numeric_types import TypeReference, type_of
 from autograder.language.program import Namespace, Reference
 from autograder.simgpu.intrinsics import VALUES
 from autograder.simgpu.lanes import Mask
+from autograder.simgpu.loops import calls_of_arrays_in_local_memory
 from autograder.simgpu.memory import Buffer, View, contiguous_strides, poison
 from autograder.simgpu.records import Record, as_record
 from autograder.simgpu.slicing import Slicing, lengths_of, size_of
@@ -22,6 +23,7 @@ from autograder.simgpu.variables import Named
 if TYPE_CHECKING:
     from autograder.simgpu.interpreter import Interpreter
 
+ELLIPSIS = type(...)
 METHODS: dict[str, Any] = {}  # methods of arrays; see array_methods.py
 
 
@@ -48,7 +50,7 @@ class Indexing(Slicing):
         if isinstance(value, View) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
             return Record(value, ()).field(node.slice.value, self, node)[0]
         view, indices = self.element_of(node, mask, value)
-        if len(indices) == view.ndim and not any(isinstance(i, slice) for i in indices):
+        if len(indices) == len(view.shape) and slice not in map(type, indices):
             if view.dtype.fields and view.field is None:
                 return Record(view, indices)
             return self.memory.load(view, indices, mask, node)
@@ -76,8 +78,7 @@ class Indexing(Slicing):
     def element_of(self: Interpreter, node: ast.Subscript, mask: Mask, value: Any = None) -> tuple[View, tuple]:
         """The array and the indices (lane vectors, scalars or slices) of `array[...]`."""
         if value is None:
-            value = self.evaluate(node.value, mask)
-        value = as_record(value)
+            value = as_record(self.evaluate(node.value, mask))
         if isinstance(value, Record):
             return value.field(value.name_of(self.evaluate(node.slice, mask)), self, node)
         if not isinstance(value, View):
@@ -87,11 +88,14 @@ class Indexing(Slicing):
         indices: list[Any] = []
         for part in parts:
             index = self.index(part, mask)
-            indices.extend(index if isinstance(index, tuple) else [index])
-        if any(index is Ellipsis for index in indices):
+            if isinstance(index, tuple):
+                indices.extend(index)
+            else:
+                indices.append(index)
+        if ELLIPSIS in map(type, indices):
             at = next(i for i, index in enumerate(indices) if index is Ellipsis)
             indices[at : at + 1] = [slice(None)] * (value.ndim - len(indices) + 1)
-        if len(indices) > value.ndim:
+        if len(indices) > len(value.shape):
             dimensions = "1 dimension" if value.ndim == 1 else f"{value.ndim} dimensions"
             raise self.fault(node, f"`{value.name}` has {dimensions}, but {len(indices)} indices are given.")
         return value, tuple(indices)
@@ -103,6 +107,8 @@ class Indexing(Slicing):
         if isinstance(node, ast.Constant) and node.value is Ellipsis:
             return Ellipsis
         value = self.evaluate(node, mask)
+        if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iub":
+            return value
         if isinstance(value, tuple):
             return tuple(self.as_index(v, node) for v in value)
         return self.as_index(value, node)
@@ -255,6 +261,9 @@ class Indexing(Slicing):
             offset = self.batch.block_slot() * room
         else:
             buffer = Buffer(np.empty(max(1, size) * self.batch.size, dtype), 0, "local")
+            if id(node) in calls_of_arrays_in_local_memory(self.frame.function):
+                self.local_bytes += size * dtype.itemsize
+                self.memory.count_clearing(node, size * dtype.itemsize)
             offset = np.arange(self.batch.size, dtype=np.int64) * max(1, size)
         poison(buffer.data)
         view = View(buffer, offset, extents, contiguous_strides(extents), dtype, "")

@@ -22,6 +22,7 @@ from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.memory import Buffer, View
 from autograder.simgpu.numba_types import to_dtype
+from autograder.simgpu.replay import Replays
 from autograder.simgpu.statements import Statements
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally, WarpWork
 from autograder.simgpu.tickets import told_by_ticket
@@ -47,7 +48,7 @@ class WorkLimit(KernelFault):
     """The launch did more work than it was allowed."""
 
 
-class Interpreter(Statements, Expressions, Barriers):
+class Interpreter(Statements, Replays, Expressions, Barriers):
     """Carries out one kernel for one batch of blocks."""
 
     def __init__(self, launch: Any, batch: Batch) -> None:
@@ -67,6 +68,8 @@ class Interpreter(Statements, Expressions, Barriers):
         self.shared: dict[ast.AST, View] = {}
         self.local: dict[ast.AST, View] = {}
         self.shared_bytes = 0
+        self.local_bytes = 0  # of each thread's local arrays that lie in memory
+        self.held: set[int] = set()  # ids of subscripts whose element is in a register by now
         self.changes = 0  # stores so far: a loop that changes nothing can never end
         self._rows: dict[ast.AST, list[int]] = {}
         super().__init__()
@@ -190,11 +193,6 @@ class Interpreter(Statements, Expressions, Barriers):
         self.warp_work.step(mask)
         self.launch.work += mask.warps
         return row
-
-    def spend(self, work: int, node: ast.AST) -> None:
-        self.launch.work += work
-        if self.launch.work > self.launch.work_limit:
-            raise self.launch.over_limit(self, node)
 
     def memory_changed(self) -> None:
         self.changes += 1

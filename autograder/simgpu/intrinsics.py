@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.language.numeric_types import TypeReference
+from autograder.language.numeric_types import TYPES, TypeReference
 from autograder.language.program import Reference
-from autograder.simgpu import numba_types as nt
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.memory import View
 from autograder.simgpu.tally import SLOT
@@ -32,7 +31,18 @@ VALUES: dict[str, Callable[[Interpreter], Any]] = {}
 CUDA = "numba.cuda"
 
 
-_BUILTIN_TYPES = {"builtins.int": nt.INT64, "builtins.float": nt.FLOAT64, "builtins.bool": nt.BOOL}
+# Python's types, which the compiler does not take for the elements of an array: what to write instead.
+_INSTEAD_OF_PYTHONS = {
+    "builtins.float": "np.float32, or np.float64 for numbers of 8 bytes, which is what Python's float holds",
+    "builtins.int": "np.int32, or np.int64 for numbers of 8 bytes",
+    "builtins.bool": "np.bool_",
+    "builtins.complex": "np.complex64",
+}
+_DTYPES = frozenset(TYPES.values())
+# "float32", "f4", "<f4": as NumPy reads them, in the order of bytes that a GPU has.
+_BY_NAME = {name: np.dtype(each) for name, each in np.sctypeDict.items() if np.dtype(each) in _DTYPES} | {
+    code: each for each in _DTYPES for code in (each.char, each.str, each.str[1:])
+}
 
 
 def intrinsic(*paths: str) -> Callable[[Handler], Handler]:
@@ -172,11 +182,23 @@ def _array_arguments(interpreter: Interpreter, node: ast.Call, arguments: list, 
         )  # fmt: skip
     if any(int(extent) < 0 for extent in constant_tuple):
         raise interpreter.fault(node, "The shape of an array cannot be negative.")
+    return shape, element_type(interpreter, node, dtype, "The dtype of a shared or local array")
+
+
+def element_type(interpreter: Interpreter, node: ast.AST, dtype: Any, what: str) -> np.dtype:
+    """The type of an array's elements that a kernel names, as the compiler takes it: no type of Python's."""
     if isinstance(dtype, TypeReference):
-        return shape, dtype.dtype
-    if isinstance(dtype, Reference) and dtype.path in _BUILTIN_TYPES:
-        return shape, _BUILTIN_TYPES[dtype.path]
-    raise interpreter.fault(node, "The dtype of a shared or local array must be a type such as numba.float32.")
+        return dtype.dtype
+    if isinstance(dtype, str) and dtype in _BY_NAME:
+        return _BY_NAME[dtype]
+    path = dtype.path if isinstance(dtype, Reference) else ""
+    if path in _INSTEAD_OF_PYTHONS:
+        of_python, instead = path.removeprefix("builtins."), _INSTEAD_OF_PYTHONS[path]
+        raise interpreter.fault(
+            node, f"{what} must be a type such as np.float32; Python's `{of_python}` is none to the GPU's compiler.",
+            f"Write {instead}.",
+        )  # fmt: skip
+    raise interpreter.fault(node, f"{what} must be a type such as np.float32.")
 
 
 _NOT_FOLDED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)

@@ -94,9 +94,12 @@ class Iteration:
             raise self.fault(node, "range() takes one to three arguments.")
         start, stop = (np.int64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
         step = bounds[2] if len(bounds) == 3 else np.int64(1)
-        if np.any(np.broadcast_to(step == 0, mask.lanes.shape) & mask.lanes):
+        stands_still = step == 0
+        if isinstance(stands_still, np.ndarray):
+            stands_still = np.any(stands_still & mask.lanes)
+        if stands_still and mask.active:
             raise self.fault(node, "range() with a step of 0 never ends.")
-        if not any(isinstance(bound, np.ndarray) for bound in (start, stop, step)):
+        if not any([isinstance(bound, np.ndarray) for bound in (start, stop, step)]):
             for value in range(int(start), int(stop), int(step)):
                 yield np.int64(value), None
             return

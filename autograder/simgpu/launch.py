@@ -18,7 +18,7 @@ from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
-from autograder.simgpu.tally import Tally, WarpWork
+from autograder.simgpu.tally import Tally
 from autograder.simgpu.tickets import Tickets
 from autograder.simgpu.variables import Named, packed, wrong_number
 from autograder.simgpu.written_arrays import buffers_of, captured, written_buffers
@@ -126,6 +126,7 @@ class Launch:
         sample_seed: int | None = None,
         trace: Any = None,
         output: Callable[[str], None] | None = None,
+        checks_order: bool = True,
     ) -> None:
         self.kernel = kernel
         self.functions = reachable(kernel)
@@ -145,6 +146,7 @@ class Launch:
         self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
         self.trace = trace
         self.output = output
+        self.checks_order = checks_order
         self.shared_bytes = self.dynamic_shared_bytes
         self.written: set[int] = set()
         self.tickets = Tickets()
@@ -152,8 +154,10 @@ class Launch:
         self._sites: dict[Line, int] = {}
         self._lines: list[Line] = []
         self._hazards: dict[tuple, Hazard] = {}
+        self.found = 0  # hazards so far, the same ones again among them
         self._constants: dict[int, View] = {}
         self._simulated: np.ndarray = np.zeros(0, np.int64)
+        self.local_bytes_per_thread = 0  # of arrays that lie in memory
 
     # -- running --------------------------------------------------------------------------------------------------
 
@@ -172,7 +176,7 @@ class Launch:
         blocks = self.choose_blocks()
         self._simulated = blocks
         tally, diverged, fault = Tally(), 0, None
-        slowest: list[np.ndarray] = []  # what the slowest warp of each block executes
+        slowest = 0  # instructions of the warp that executes most
         per_batch = self.blocks_per_batch(len(blocks))
         with np.errstate(all="ignore"):
             for position in range(0, len(blocks), per_batch):
@@ -188,10 +192,11 @@ class Launch:
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
                 tally.add(interpreter.tally)
                 diverged += int(np.count_nonzero(interpreter.diverged))
-                slowest.append(interpreter.warp_work.slowest_of_blocks(self.geometry.warps_per_block))
+                slowest = max(slowest, interpreter.warp_work.slowest())
+                self.local_bytes_per_thread = max(self.local_bytes_per_thread, interpreter.local_bytes)
                 if fault is not None or self.debug is not None and self.raised is not None:
                     break
-        return self.record(tally, diverged, np.concatenate(slowest), buffers, fault)
+        return self.record(tally, diverged, slowest, buffers, fault)
 
     def choose_blocks(self) -> np.ndarray:
         """All blocks, or as many as the sample allows: one from each of as many equal parts of the grid."""
@@ -219,14 +224,13 @@ class Launch:
         return max(1, LANES_PER_BATCH // self.geometry.padded)
 
     def record(
-        self, tally: Tally, diverged: int, slowest: np.ndarray, buffers: list[Buffer], fault: KernelFault | None
+        self, tally: Tally, diverged: int, slowest: int, buffers: list[Buffer], fault: KernelFault | None
     ) -> LaunchRecord:
         simulated, total = len(self._simulated), self.geometry.blocks
         scale = total / simulated if simulated else 1.0
         scaled = Tally()
         scaled.add(tally, scale)
         touched = [buffer.touched_sectors() for buffer in buffers]
-        instructions, loads, rounds = slowest[slowest[:, WarpWork.INSTRUCTIONS].argmax()].tolist()
         counters = replace(
             scaled.total(),
             launches=1,
@@ -234,10 +238,8 @@ class Launch:
             threads=total * self.geometry.threads_per_block,
             warps=total * self.geometry.warps_per_block,
             warps_with_divergence=round(diverged * scale),
-            slowest_warp_instructions=instructions,
-            slowest_warp_loads=loads,
-            slowest_warp_loop_rounds=rounds,
-            block_warp_instructions=round(int(slowest[:, WarpWork.INSTRUCTIONS].sum()) * scale),
+            slowest_warp_instructions=slowest,
+            local_bytes=self.local_bytes_per_thread * total * self.geometry.threads_per_block,
             simulated_blocks=simulated,
             hottest_atomic_sectors=round(max((each.hottest_atomics for each in buffers), default=0) * scale),
             unique_load_sectors=_scaled_sectors(buffers, [read for read, _ in touched], scale),
@@ -276,6 +278,7 @@ class Launch:
     def add_hazard(self, hazard: Hazard) -> None:
         """Keeps one hazard for each kind, line and array; later ones only raise its count."""
         key = (hazard.kind, hazard.line, hazard.array, hazard.severity)
+        self.found += 1
         known = self._hazards.get(key)
         self._hazards[key] = (
             hazard if known is None else replace(known, occurrences=known.occurrences + hazard.occurrences)

@@ -66,6 +66,71 @@ def folded_arithmetic(function: Function) -> frozenset[int]:
     return frozenset(folded)
 
 
+@lru_cache(maxsize=256)
+def held_in_registers(function: Function) -> dict[int, frozenset[int]]:
+    """Loop -> ids of the subscripts in it whose element the compiler loads before the loop and stores after it.
+
+    Of loops written out whole: the only element of an array argument that the loop touches, at an index that stays the
+    same, is kept in a register, as nothing else there can change it. An H200's counters show it for
+    `c[row, col] += tile_a[y, i] * tile_b[i, x]`: a load and a store of `c` for each tile, not for each product.
+    """
+    local = _assigned(function.node) | set(function.parameters)
+    shared, found = _shared_arrays(function.node), {}
+    for loop in (node for node in ast.walk(function.node) if isinstance(node, ast.For)):
+        inside = [node for statement in loop.body for node in ast.walk(statement)]
+        if any(isinstance(node, (ast.Call, ast.For, ast.While)) for node in inside):
+            continue
+        accesses = [node for node in inside if isinstance(node, ast.Subscript) and not _is_shape(node.value)]
+        subscripts = [node for node in accesses if _name(node.value) not in shared]
+        elements = {ast.unparse(node) for node in subscripts}
+        varying = {each.id for each in ast.walk(loop) if isinstance(each, ast.Name) and _is_stored(each)}
+        conditions = [node.test for node in inside if isinstance(node, (ast.If, ast.IfExp))]
+        if (
+            len(elements) == 1
+            and not any(_names(each) & varying for each in (subscripts[0], *conditions))
+            and is_written_out(loop, function, local)
+        ):
+            found[id(loop)] = frozenset(id(node) for node in subscripts)
+    return found
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+@lru_cache(maxsize=256)
+def arrays_in_local_memory(function: Function) -> frozenset[str]:
+    """Names of the local arrays that no registers can hold, since an index of theirs is known only at run time."""
+    local = _assigned(function.node) | set(function.parameters)
+    arrays = set(_arrays_made(function.node, "local.array"))
+    in_memory: set[str] = set()
+
+    def visit(node: ast.AST, known: frozenset[str]) -> None:
+        """`known`: loop variables around the node that are constants where the loop is written out."""
+        if isinstance(node, ast.For) and is_written_out(node, function, local):
+            known |= _names(node.target)
+        elif isinstance(node, ast.Subscript) and _name(node.value) in arrays:
+            if any(_is_only_at_run_time(name, known, function) for name in _names(node.slice)):
+                in_memory.add(_name(node.value))
+        for child in ast.iter_child_nodes(node):
+            visit(child, known)
+
+    visit(function.node, frozenset())
+    return frozenset(in_memory)
+
+
+def _is_only_at_run_time(name: str, known: frozenset[str], function: Function) -> bool:
+    return name not in known and type(function.names.get(name)) is not int
+
+
+@lru_cache(maxsize=256)
+def calls_of_arrays_in_local_memory(function: Function) -> frozenset[int]:
+    """ids of the `cuda.local.array` calls that make them."""
+    in_memory = arrays_in_local_memory(function)
+    made = _arrays_made(function.node, "local.array")
+    return frozenset(id(call) for name, call in made.items() if name in in_memory)
+
+
 def _is_sum_of_constants(
     index: ast.expr, known: set[str], varying: set[str], function: Function, local: set[str]
 ) -> bool:
@@ -87,17 +152,27 @@ def _is_sum_of_constants(
 
 def _shared_arrays(tree: ast.AST) -> set[str]:
     """Names that a function gives to shared arrays, and to slices of these."""
-    found: set[str] = set()
+    found = set(_arrays_made(tree, "shared.array"))
+    for name, value in _given(tree):
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) and _name(value.value) in found:
+            found.add(name)
+    return found
+
+
+def _arrays_made(tree: ast.AST, call: str) -> dict[str, ast.Call]:
+    """Name -> the call ("shared.array" or "local.array") that makes its array."""
+    return {
+        name: value
+        for name, value in _given(tree)
+        if isinstance(value, ast.Call) and ast.unparse(value.func).endswith(call)
+    }
+
+
+def _given(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """(name, value) of each assignment to one name, in order."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and (name := _name(node.targets[0])):
-            value = node.value
-            if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("shared.array"):
-                found.add(name)
-            elif (
-                isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) and _name(value.value) in found
-            ):
-                found.add(name)
-    return found
+            yield name, node.value
 
 
 def _names(tree: ast.AST) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,12 +49,34 @@ COMPARISONS = {
     ast.NotEq: np.not_equal,
 }
 MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
+NUMBERS = (np.ndarray, np.generic)
+SIMPLE = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}  # on two scalars
 DATES = "mM"  # kinds of dtype: timedelta64 and datetime64
 DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in software
 OPERATION_SLOT = {2: SLOT["float16_operations"], 4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
 INTEGER_SLOT = SLOT["integer_operations"]
 SPECIAL_SLOT = SLOT["special_operations"]
+
+
+class Plan:
+    """What `binary` has found out about one of + - * on operands of two types: integers, or floats that stay as wide."""
+
+    __slots__ = ("kind", "left", "right", "dtype", "function", "is_folded", "is_fused", "is_integer", "slot", "compute")
+
+    def __init__(
+        self, kind: type[ast.operator], left: np.dtype, right: np.dtype, dtype: np.dtype, function: Function,
+        is_folded: bool, multiplies: bool,
+    ) -> None:  # fmt: skip
+        self.kind, self.left, self.right, self.dtype, self.function = kind, left, right, dtype, function
+        self.is_folded = is_folded
+        self.is_integer = dtype.kind in "iu"
+        self.is_fused = multiplies and not self.is_integer and kind is not ast.Mult  # one instruction with that
+        self.slot = INTEGER_SLOT if self.is_integer else OPERATION_SLOT[dtype.itemsize]
+        self.compute = OPERATORS[kind]
+
+    def fits(self, kind: type[ast.operator], left: np.dtype, right: np.dtype, function: Function) -> bool:
+        return self.left is left and self.right is right and self.kind is kind and self.function is function
 
 
 class Operators:
@@ -66,12 +89,16 @@ class Operators:
 
     def binary(self: Interpreter, node: ast.AST, op: ast.operator, left: Any, right: Any, mask: Mask) -> Any:
         """`left op right` in Numba's types, counted as arithmetic of its type."""
-        if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Add):
+        kind = type(op)
+        if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+            plan = self._plans.get(node)
+            if plan is not None and plan.fits(kind, left.dtype, right.dtype, self.frame.function):
+                return self.as_planned(plan, node, left, right, mask)
+        elif isinstance(left, tuple) and isinstance(right, tuple) and kind is ast.Add:
             if len(left) + len(right) > MOST_ITEMS:
                 raise self.fault(node, f"A tuple in a kernel has at most {MOST_ITEMS:,} items.")
             return left + right
         left, right = self.number(left, node), self.number(right, node)
-        kind = type(op)
         if left.dtype.kind in DATES or right.dtype.kind in DATES:
             return self.date_arithmetic(node, kind, left, right, mask)
         try:
@@ -82,7 +109,13 @@ class Operators:
             ) from None
         if kind in DIVISIONS:
             self.raise_in_debug(node, right == 0, mask, DivisionByZero, "division by zero")
-        if id(node) not in folded_arithmetic(self.frame.function):
+        is_folded = id(node) in folded_arithmetic(self.frame.function)
+        is_widened = left.dtype != compute or right.dtype != compute
+        if kind in SIMPLE and (compute.kind in "iu" or compute.kind == "f" and not is_widened):
+            plan = Plan(kind, left.dtype, right.dtype, compute, self.frame.function, is_folded, _multiplies(node))
+            self._plans[node] = plan
+            return self.as_planned(plan, node, left, right, mask)
+        if not is_folded:
             self.count_arithmetic(self.count_instruction(node, mask), node, kind, compute, mask)
         if compute.kind == "f" and compute.itemsize == 8:
             self.notice_float64(node, left, right, mask)
@@ -99,6 +132,19 @@ class Operators:
             return _integer_power(left, right)
         value = OPERATORS[kind](left, right)
         return value if value.dtype == result else value.astype(result)
+
+    def as_planned(self: Interpreter, plan: Plan, node: ast.AST, left: Any, right: Any, mask: Mask) -> Any:
+        if not plan.is_folded:
+            row = self.count_instruction(node, mask)
+            row[plan.slot] += mask.active
+            if plan.is_fused:
+                row[WARP_INSTRUCTIONS] -= mask.warps
+                row[THREAD_INSTRUCTIONS] -= mask.active
+        if not plan.is_integer:
+            return plan.compute(left, right)
+        if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+            return self.integer_vector(node, plan.kind, plan.dtype, left, right)
+        return SIMPLE[plan.kind](left.astype(plan.dtype), right.astype(plan.dtype))
 
     def integer_vector(self: Interpreter, node: ast.AST, kind: type, dtype: np.dtype, left: Any, right: Any) -> Any:
         """Integer arithmetic on lane vectors, which is mostly the making of indices, and in loops the same ones again.

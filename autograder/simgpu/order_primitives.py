@@ -143,31 +143,40 @@ def check_order(
 
 
 @compiled_when_called(
-    "boolean(int64[::1], int64, int64[::1], int32[::1], int64, int64, int64, int32, int32[::1],"
+    "boolean(int64[::1], int64, int64[::1], int64[::1], int32[::1], int64, int64, int64, int32, int32[::1], int32[::1],"
     " int32[:, ::1], int32[:, ::1])",
 )
 def check_reads_by_element(
-    elements, base, lanes, breadths, first_thread, threads_padded, now, site, block_sync, writes, reads
+    elements, base, lanes, ends, breadths, first_thread, threads_padded, now, site, block_sync, warp_sync, writes, reads
 ):  # fmt: skip
-    """Records reads of shared memory element by element; False as soon as one needs the closer look of `check_order`."""
+    """Records reads of shared memory element by element; False as soon as one needs the closer look of `check_order`.
+
+    The rows are those that `check_order` leaves, so that a race is told the same either way.
+    """
     for i in range(elements.shape[0]):
         e = elements[i] + base
+        if reads[e, 0] == now and (reads[e, 2] & 3) >= WITHIN_BLOCK:
+            continue
         lane = lanes[i]
         me = first_thread + lane
-        breadth = breadths[i]
-        block_base = block_sync[lane // threads_padded]
+        breadth = np.int64(breadths[i])
+        slot = lane // threads_padded
+        block_base = np.int64(block_sync[slot])
         wrote_at = writes[e, 0]
         if wrote_at == 0:
             return False
         if wrote_at >= block_base and (breadth > 0 or writes[e, 1] != me):
             return False
-        read_at = reads[e, 0]
-        if read_at >= block_base:
-            reader = np.int64(reads[e, 1])
-            if reader != me or (reads[e, 2] & 3) > 0:
-                relation = 1 if reader >> WARP_SHIFT == me >> WARP_SHIFT else 2
-                breadth = max(breadth, relation, reads[e, 2] & 3)
+        before = ALONE  # the breadth once the first lane has joined those who read it earlier
+        if reads[e, 0] > 0:
+            block_first = first_thread + slot * threads_padded
+            before = joined(
+                np.int64(reads[e, 1]), np.int64(reads[e, 2] & 3), np.int64(reads[e, 0]), me, me >> WARP_SHIFT,
+                block_first, block_first + threads_padded - 1, np.int64(warp_sync[lane >> WARP_SHIFT]), block_base,
+            )  # fmt: skip
+        if before < WITHIN_BLOCK and breadth > ALONE:
+            me, before = first_thread + ends[i], breadth
         reads[e, 0] = now
         reads[e, 1] = me
-        reads[e, 2] = site << 2 | breadth
+        reads[e, 2] = site << 2 | before
     return True

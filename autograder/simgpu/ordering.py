@@ -26,6 +26,7 @@ class Readers:
 
     elements: np.ndarray  # int64, each once
     lanes: np.ndarray  # int64: the first lane that reads it
+    ends: np.ndarray  # int64: the one that stands for them all: the first of a second warp, or the last of the only one
     breadth: np.ndarray  # int32: 0 that lane alone, 1 others of its warp, 2 others of its block
 
 
@@ -40,7 +41,7 @@ class Ordering:
         An atomic that does not build on what it finds says `reads=False`.
         """
         buffer = view.buffer
-        if buffer.space in ("constant", "local") or not place.mask.active:
+        if buffer.space in ("constant", "local") or not place.mask.active or not self.interpreter.launch.checks_order:
             return
         if buffer.shadow is None:
             if kind == READ and not self.interpreter.is_written(buffer):
@@ -77,16 +78,16 @@ class Ordering:
         """The same check over the elements instead of the lanes; False where it takes a closer look."""
         pattern = place.pattern
         if pattern.readers is None:
-            pattern.readers = _readers(pattern, self.interpreter.batch.geometry.padded)
+            pattern.readers = _readers(pattern)
         readers = pattern.readers
         batch, order = self.interpreter.batch, self.interpreter.order
         return order_prim.check_reads_by_element(
-            readers.elements, place.base, readers.lanes, readers.breadth, batch.first_thread, batch.geometry.padded,
-            order.now, site, order.block_sync, shadow.writes, shadow.reads,
+            readers.elements, place.base, readers.lanes, readers.ends, readers.breadth, batch.first_thread,
+            batch.geometry.padded, order.now, site, order.block_sync, order.warp_sync, shadow.writes, shadow.reads,
         )  # fmt: skip
 
 
-def _readers(pattern: Pattern, padded: int) -> Readers:
+def _readers(pattern: Pattern) -> Readers:
     where = pattern.mask.where
     offsets = pattern.offsets[where]
     by_element = np.lexsort((where, offsets))
@@ -95,4 +96,7 @@ def _readers(pattern: Pattern, padded: int) -> Readers:
     last = np.r_[first[1:], len(sorted_offsets)] - 1
     lanes, last_lanes = sorted_lanes[first], sorted_lanes[last]
     breadth = np.where(last == first, 0, np.where(lanes // prim.WARP == last_lanes // prim.WARP, 1, 2))
-    return Readers(sorted_offsets[first], lanes.astype(np.int64), breadth.astype(np.int32))
+    in_first_warp = sorted_lanes // prim.WARP == np.repeat(lanes // prim.WARP, last - first + 1)
+    second = first + np.add.reduceat(in_first_warp, first, dtype=np.int64)  # lanes are in order: its warp comes first
+    ends = np.where(breadth == 2, sorted_lanes[np.minimum(second, last)], last_lanes)
+    return Readers(sorted_offsets[first], lanes.astype(np.int64), ends.astype(np.int64), breadth.astype(np.int32))

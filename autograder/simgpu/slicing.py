@@ -100,13 +100,14 @@ class Slicing:
     def store_into(self: Interpreter, view: View, indices: tuple, value: Any, mask: Mask, node: ast.AST) -> None:
         """Assigns to an element, a record, or element by element to a slice."""
         value = as_record(value)
-        whole = len(indices) == view.ndim and not any(isinstance(i, slice) for i in indices)
+        whole = len(indices) == len(view.shape) and slice not in map(type, indices)
         if whole and view.dtype.fields and view.field is None:
             self.copy_record(Record(view, indices), value, mask, node)
         elif whole:
             if isinstance(value, (View, tuple)) or value is None:
                 raise self.fault(node, f"Only one number can be stored in an element of `{view.name}`.")
-            value = value if isinstance(value, (str, bytes)) else self.number(value, node)
+            if not isinstance(value, (np.ndarray, str, bytes)):
+                value = self.number(value, node)
             self.memory.store(view, indices, value, mask, node)
         else:
             part = self.part_of(view, indices, mask, node)

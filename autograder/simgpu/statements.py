@@ -16,9 +16,9 @@ from autograder.language.program import Function
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.expressions import Closure
 from autograder.simgpu.lanes import Mask
-from autograder.simgpu.loops import cheap_loops, hopeless_loops
+from autograder.simgpu.loops import cheap_loops, held_in_registers, hopeless_loops
 from autograder.simgpu.memory import View
-from autograder.simgpu.tally import SLOT, WarpWork
+from autograder.simgpu.tally import SLOT
 from autograder.simgpu.variables import Variable
 
 if TYPE_CHECKING:
@@ -52,13 +52,16 @@ class Statements:
 
     def do_body(self: Interpreter, body: list[ast.stmt], mask: Mask | None) -> Mask | None:
         """Statement after statement, each for the lanes that the one before let go on."""
+        launch, methods = self.launch, self._statements
         for statement in body:
             if mask is not None and self.has_raised:
                 mask = self.left_of(mask)
             if mask is None:
                 break
-            self.spend(STATEMENT_COST, statement)
-            method = self._statements.get(type(statement))
+            launch.work += STATEMENT_COST
+            if launch.work > launch.work_limit:
+                raise launch.over_limit(self, statement)
+            method = methods.get(type(statement))
             if method is None:
                 raise self.fault(statement, f"A kernel cannot contain `{type(statement).__name__.lower()}` statements.")
             mask = method(statement, mask)
@@ -131,12 +134,18 @@ class Statements:
         return self.after_loop(node, mask, broken, returned_before)
 
     def do_for(self: Interpreter, node: ast.For, mask: Mask) -> Mask | None:
+        plain = self.plain_loop(node, mask)
+        return self.step_through(node, mask) if plain is None else self.do_plain_for(node, mask, plain)
+
+    def step_through(self: Interpreter, node: ast.For, mask: Mask) -> Mask | None:
+        """A `for` loop round by round."""
         frame = self.frame
         broken: list[Mask] = []
         frame.loops.append(broken)
         returned_before = len(frame.returned)
         running: Mask | None = mask
         is_cheap = id(node) in cheap_loops(frame.function)
+        held = held_in_registers(frame.function).get(id(node), frozenset())
         for value, still in self.iterate(node, mask):
             if still is not None:  # lanes that have rounds left
                 running = self.narrowed(node, running, still)
@@ -147,14 +156,15 @@ class Statements:
                 self.count_round(node, running)
             self.assign(node.target, self.fetched(value, running, node.iter), running)
             running = self.one_round(node.body, running, broken)
+            self.held |= held  # loaded in the first round, stored in the last: one of each is counted
             if running is None:
                 break
+        self.held -= held
         frame.loops.pop()
         return self.after_loop(node, mask, broken, returned_before)
 
     def count_round(self: Interpreter, node: ast.AST, running: Mask) -> None:
         self.tally.row(self.line(node))[SLOT["loop_rounds"]] += running.warps
-        self.warp_work.step(running, WarpWork.ROUNDS)
 
     def one_round(self: Interpreter, body: list[ast.stmt], running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through a loop's body; the lanes that go on to the next (those at `continue` among them)."""

@@ -22,36 +22,35 @@ THREAD_INSTRUCTIONS = SLOT["thread_instructions"]
 class WarpWork:
     """What each warp of a batch executes; the lanes are looked at only when another mask goes on."""
 
-    INSTRUCTIONS, LOADS, ROUNDS = range(3)
-
     def __init__(self, warps: int) -> None:
-        self._by_warp = np.zeros((3, warps), np.int64)
+        self._by_warp = np.zeros(warps, np.int64)
         self._mask: Mask | None = None
-        self._pending = [0, 0, 0]
+        self._pending = 0
 
-    def step(self, mask: Mask, kind: int = INSTRUCTIONS) -> None:
-        """One more for every warp that has a lane in the mask."""
+    def step(self, mask: Mask, times: int = 1) -> None:
+        """One more, or so many, for every warp that has a lane in the mask."""
         if mask is not self._mask:
             self._settle()
             self._mask = mask
-        self._pending[kind] += 1
+        self._pending += times
 
-    def slowest_of_blocks(self, warps_per_block: int) -> np.ndarray:
-        """Instructions, global loads and loop rounds of the warp of each block that executes most, (blocks, 3)."""
+    def stepped(self, mask: Mask) -> int:
+        """How often this mask has stepped since another one did."""
+        self.step(mask, 0)
+        return self._pending
+
+    def slowest(self) -> int:
+        """Instructions of the warp that executes most."""
         self._settle()
-        work = self._by_warp.T.reshape(-1, warps_per_block, 3)
-        slowest = work[:, :, self.INSTRUCTIONS].argmax(axis=1)
-        return work[np.arange(len(work)), slowest]
+        return int(self._by_warp.max(initial=0))
 
     def _settle(self) -> None:
-        if self._mask is None:
-            return
-        for by_warp, amount in zip(self._by_warp, self._pending, strict=True):
-            if amount and self._mask.warps == by_warp.size:
-                by_warp += amount
-            elif amount:
-                primitives.add_to_warps(self._mask.lanes, amount, by_warp)
-        self._pending = [0, 0, 0]
+        if self._mask is not None and self._pending:
+            if self._mask.warps == self._by_warp.size:
+                self._by_warp += self._pending
+            else:
+                primitives.add_to_warps(self._mask.lanes, self._pending, self._by_warp)
+        self._pending = 0
 
 
 class Tally:

@@ -8,6 +8,7 @@ that budget. They were found by compiling loops of 2 to 256 rounds around some f
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from autograder.language.program import Function
 
@@ -47,7 +48,7 @@ def _rounds(loop: ast.For, function: Function, local: set[str]) -> float:
     return len(range(*[bound for bound in bounds if bound is not None]))
 
 
-def constant_of(node: ast.expr, function: Function, local: set[str]) -> int | None:
+def constant_of(node: ast.expr, function: Function, local: set[str] | frozenset[str]) -> int | None:
     """The integer that an expression of literals and module constants stands for."""
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
@@ -70,7 +71,7 @@ def constant_of(node: ast.expr, function: Function, local: set[str]) -> int | No
 def _size(loop: ast.For, function: Function, local: set[str]) -> float:
     """What one round takes of the budget."""
     variables = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
-    rows = _row_lengths(function, local)
+    rows = _row_lengths(function, frozenset(local))
     size, seen = ROUND, set()
 
     def visit(node: ast.AST) -> None:
@@ -131,7 +132,8 @@ def _call(node: ast.Call) -> float:
     return ATOMIC if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "cuda.atomic" else CALL
 
 
-def _row_lengths(function: Function, local: set[str]) -> dict[str, int | None]:
+@lru_cache(maxsize=256)
+def _row_lengths(function: Function, local: frozenset[str]) -> dict[str, int | None]:
     """Length of a row of each shared array of constant shape (1-D: 1); None for local arrays."""
     found: dict[str, int | None] = {}
     for node in ast.walk(function.node):

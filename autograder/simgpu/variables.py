@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -61,17 +62,26 @@ class Variable:
 
     def write(self, mask: Mask, value: Any) -> None:
         layers = self.layers
+        if len(layers) == 1 and layers[0][0] is mask:
+            layers[0] = (mask, value)
+            return
         while layers and layers[-1][0].is_within(mask):
             layers.pop()
         layers.append((mask, value))
         if len(layers) > MOST_LAYERS and layers[1][0].is_within(layers[0][0]):
             (bottom, old), (upper, new) = layers[:2]
-            layers[:2] = [(bottom, merge(upper.lanes, new, old))]
+            with contextlib.suppress(Unmergeable):  # two arrays: nobody may ever want one for the lanes of both
+                layers[:2] = [(bottom, merge(upper.lanes, new, old))]
+
+    def seen_by(self, mask: Mask) -> Any:
+        """The value for the lanes of `mask`, where they all got it at once; else None."""
+        top, value = self.layers[-1]
+        return value if mask is top or mask.is_within(top) else None
 
     def read(self, mask: Mask) -> tuple[Any, np.ndarray | None]:
         """(the value for the lanes of `mask`, lanes of it that were never assigned or None)."""
-        top, value = self.layers[-1]
-        if mask.is_within(top):
+        value = self.seen_by(mask)
+        if value is not None:
             return value, None
         covered = self.layers[0][0].lanes
         value = self.layers[0][1]

@@ -73,7 +73,8 @@ class Writer:
             arrays = ("x64",) if self.simple else ("x8", "x16", "x32", "x64", "u8", "u16", "u32")
             counter = self.pick(*self.counters, "4")
             return self.pick(
-                "a", "b", "c", "i", str(self.choose.randint(-9, 9)), self.pick("2147483647", "65537", "-129", "(1 << 40)"),
+                "a", "b", "c", "i", str(self.choose.randint(-9, 9)),
+                self.pick("2147483647", "65537", "-129", "np.int64(1 << 40)"),  # products of literals are folded
                 f"{self.pick(*arrays)}[i]", f"{self.pick(*arrays)}[(i + {self.choose.randint(0, 9)}) % {N}]", "loc[i % 4]",
                 counter, f"{self.pick(*arrays)}[{self.pick('fore', 'back', 'around')} + {counter}]",
                 f"{self.pick(*arrays)}[{counter} - {self.pick('around', 'fore')}]",

@@ -36,7 +36,9 @@ def request(size: int = 256, seed: int = 0) -> RunRequest:
 def test_the_baseline_runs_once_for_equal_requests_and_again_for_others_and_for_another_baseline(monkeypatch):
     device, ran = SimulatedDevice(), []
     original = SimulatedDevice.run
-    monkeypatch.setattr(SimulatedDevice, "run", lambda self, *given: ran.append(given[0]) or original(self, *given))
+    monkeypatch.setattr(
+        SimulatedDevice, "run", lambda self, *given, **how: ran.append(given[0]) or original(self, *given, **how)
+    )
     baseline, submission = program(8), program(2)
     first = device.compare(baseline, submission, [request()])
     again = device.compare(baseline, submission, [request()])  # an equal one, of other arrays

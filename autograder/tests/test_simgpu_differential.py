@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.cudagpu import find_gpu
+from autograder.grading.worker import gpu_lock
 from autograder.simgpu import cuda_module
 from autograder.tests import random_kernels as kernels
 
@@ -63,7 +64,7 @@ def test_random_kernels_compute_on_the_simulated_gpu_what_they_compute_on_a_real
 
     choose = random.Random(seed)
     body, arrays = kernels.random_body(choose, simple=seed % 2 == 0), kernels.inputs(choose)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), gpu_lock():
         warnings.simplefilter("ignore")  # a small grid, arrays of the host
         theirs = kernels.on_gpu(body, arrays, real)
     ours = kernels.on_gpu(body, arrays, cuda)

@@ -325,6 +325,21 @@ def test_static_and_dynamic_shared_memory_share_one_limit():
         both[1, 8, 0, 40 * 1024 + 8](zeros())
 
 
+TYPE_BY_ITS_NAME = "float32"
+
+
+@gives(zeros(8, np.float64), expected=[4, 4, 8, 8, 1, 4, 1, 16], block=1)
+def arrays_of_types_by_their_names(out):
+    out[0] = cuda.shared.array(2, TYPE_BY_ITS_NAME).itemsize
+    out[1] = cuda.local.array(2, "f4").itemsize
+    out[2] = cuda.local.array(2, dtype="float").itemsize
+    out[3] = cuda.shared.array((2, 2), "int").itemsize
+    out[4] = cuda.shared.array(2, "bool").itemsize
+    out[5] = cuda.local.array(2, "<i4").itemsize
+    out[6] = cuda.shared.array(2, np.bool_).itemsize
+    out[7] = cuda.local.array(2, np.complex128).itemsize
+
+
 @gives(zeros(), expected=[0, 1, 3, 6, 10, 15, 21, 28])
 def local_arrays(out):
     i = cuda.grid(1)
@@ -422,6 +437,20 @@ def backwards_in_shared_memory(out):
     back = 7 - t
     for k in range(20):
         out[t, k] = s[back + k]
+
+
+@gives(zeros(), expected=[-1, 0, 1, 2, 3, 4, 5, 5])
+def an_array_chosen_under_one_mask_after_another(out):
+    x = cuda.threadIdx.x
+    mine = cuda.local.array(1, np.int64)
+    other = cuda.local.array(1, np.int64)
+    other[0] = -1
+    chosen = mine
+    for phase in range(6):
+        if x > phase:
+            chosen = other
+            chosen[0] = phase
+    out[x] = other[0]
 
 
 # -- atomics: what is left, and the old values --------------------------------------------------------------------
@@ -711,6 +740,39 @@ def shape_of_the_launch_by_name(out):
     cuda.shared.array(width, np.float32)
 
 
+def shared_array_of_pythons_float(out):
+    cuda.shared.array(4, float)
+
+
+def local_array_of_pythons_int(out):
+    cuda.local.array(4, dtype=int)
+
+
+def shared_array_of_pythons_bool_by_a_name(out):
+    flags = bool
+    cuda.shared.array(4, flags)
+
+
+def shared_array_of_pythons_complex(out):
+    cuda.shared.array(4, complex)
+
+
+def shared_array_of_nothing_known(out):
+    cuda.shared.array(4, "float23")
+
+
+def shared_array_of_swapped_bytes(out):
+    cuda.shared.array(4, ">f4")
+
+
+def view_of_pythons_float(out):
+    out[0] = out.view(float)[0]
+
+
+def view_by_a_string(out):
+    out[0] = out.view("f8")[0]
+
+
 def shuffle_without_a_mask(out):
     out[0] = cuda.shfl_down_sync(out[1], 1)
 
@@ -754,6 +816,14 @@ def match_all_of_nothing(out):
         (unsupported_shape, "must be a constant"),
         (shape_of_the_launch, "must be a constant; `cuda.blockDim.x` is not"),
         (shape_of_the_launch_by_name, "must be a constant; `width` is not"),
+        (shared_array_of_pythons_float, "`float` is none to the GPU.s compiler. Write np.float32, or np.float64 for"),
+        (local_array_of_pythons_int, "Python's `int` is none to the GPU's compiler. Write np.int32, or np.int64"),
+        (shared_array_of_pythons_bool_by_a_name, "Python's `bool` is none to the GPU's compiler. Write np.bool_"),
+        (shared_array_of_pythons_complex, "Python's `complex` is none to the GPU's compiler. Write np.complex64"),
+        (shared_array_of_nothing_known, "The dtype of a shared or local array must be a type such as np.float32"),
+        (shared_array_of_swapped_bytes, "must be a type such as np.float32"),
+        (view_of_pythons_float, "What `view` is given must be a type such as np.float32; Python's `float`"),
+        (view_by_a_string, "takes a type such as np.float32, and no string"),
     ],
 )
 def test_what_is_not_supported_says_so_with_the_line(function, words):

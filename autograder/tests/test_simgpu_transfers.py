@@ -59,6 +59,9 @@ def reads(a, spare):
 def assigns(a, spare):
     a[1:3] = 7
 
+def assigns_on_the_device(a, spare):
+    spare[:] = a
+
 def passes_an_array(a, spare):
     double[1, 8](np.zeros(8, np.int32))
 """
@@ -75,6 +78,7 @@ ASKED = {
     "sets_aside_the_same": [("device_array_like", 32)],
     "reads": [("an element", 4)],
     "assigns": [("an assignment", 4)],
+    "assigns_on_the_device": [("an assignment on the device", 32)],
     "passes_an_array": [("a NumPy array as an argument", 64)],
 }
 ARGUMENTS = {"a": np.arange(8, dtype=np.int32), "spare": Uninitialised((8,), np.int32)}
@@ -116,3 +120,22 @@ def test_a_known_baseline_is_not_run_again() -> None:
     told = device.compare(program, program, [RunRequest("launches_only", ARGUMENTS, baseline_estimated_ns=1e9)])
     assert told.baseline_ns == 1e9 and told.ratio == 1e9 / told.submission_ns
     assert device.compare(program, program, [RunRequest("launches_only", ARGUMENTS)]).ratio == 1
+
+
+def test_without_checks_of_order_results_and_counts_are_the_same_and_no_race_is_told() -> None:
+    text = PROGRAM + """
+@cuda.jit
+def races(a, spare):
+    tile = cuda.shared.array(8, np.int32)
+    tile[cuda.threadIdx.x] = a[cuda.threadIdx.x]
+    spare[cuda.threadIdx.x] = tile[7 - cuda.threadIdx.x]
+
+def run_it(a, spare):
+    races[1, 8](a, spare)
+"""
+    program = parse_program(submission_from_cells("host.py", [("host.py", text)], is_notebook=False))
+    request = RunRequest("run_it", ARGUMENTS)
+    with_them, without = (SimulatedDevice().run(program, request, checks_order=each) for each in (True, False))
+    assert [each.kind for each in with_them.hazards] == ["race"] and without.hazards == ()
+    assert without.counters == with_them.counters and without.estimated_ns == with_them.estimated_ns
+    assert (without.outputs["spare"] == with_them.outputs["spare"]).all() and without.fault is None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import operator
 
+import numba
 import numpy as np
 import pytest
 from numba import from_dtype
 from numba.core.registry import cpu_target
 
+from autograder.language.numeric_types import TYPES
 from autograder.simgpu import numba_types as nt
 
 DTYPES = [
@@ -47,6 +49,15 @@ def test_every_operator_on_every_pair_of_types_gives_numbas_type(op, typing_cont
             if numba_type != ours:
                 wrong.append(f"{a} {op.__name__} {b}: Numba {numba_type}, ours {ours}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("path", TYPES)
+def test_every_type_that_a_kernel_can_name_exists(path):
+    root, *names = path.split(".")
+    found = {"numpy": np, "numba": numba}[root]
+    for name in names:
+        found = getattr(found, name)
+    assert np.dtype(found if root == "numpy" else str(found)) == TYPES[path]
 
 
 @pytest.mark.parametrize(
