@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,6 +76,8 @@ def load_ipython_extension(shell: Any) -> None:
         print(error)
         return
     if on_gpu:
+        # lessons begin with grids of a few blocks, and say themselves what fills a GPU
+        warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
         print(f"Kernels run on the GPU of this machine: {devices()[0]}.")
         return
     from autograder.simgpu import cuda_module

@@ -112,11 +112,11 @@ class Contest:
         start.record()
         issued = time.perf_counter_ns()
         carry_out(session, program, request, handles)
-        end.record()
+        session.checked(end.record)
         self.lead_in_ns[id(program)] = 1.5 * (time.perf_counter_ns() - issued)
         session.synchronise()
-        settled.record()
-        settled.synchronize()
+        session.checked(settled.record)
+        session.checked(settled.synchronize)
         wall_ns = time.perf_counter_ns() - wall
         ns, events_ns = (cuda.event_elapsed_time(a, b) * 1e6 for a, b in ((start, end), (begin, settled)))
         straggling_ns = cuda.event_elapsed_time(end, settled) * 1e6

@@ -108,13 +108,44 @@ def _numba() -> types.ModuleType:
     return numba
 
 
+OPERATIONS = {
+    "setitem": "storing an element", "getitem": "reading an element", "static_getitem": "reading an item",
+    "iadd": "`+=`", "isub": "`-=`", "imul": "`*=`", "add": "`+`", "sub": "`-`", "mul": "`*`", "truediv": "`/`",
+    "floordiv": "`//`", "mod": "`%`", "pow": "`**`", "lt": "`<`", "le": "`<=`", "gt": "`>`", "ge": "`>=`", "eq": "`==`",
+    "ne": "`!=`",
+}  # fmt: skip
+NO_VERSION = re.compile(
+    r"No implementation of function Function\(<(?:built-in |intrinsic )?(?:function )?([\w.]+)(?: at 0x[0-9a-f]+)?>\) "
+    r"found for signature:\s*>>> \w+\((.*)\)\s*$",
+    re.MULTILINE,
+)
+PLAINER = (
+    (r"Literal\[str\]\((.*?)\)", r"the string '\1'"),
+    (r"Literal\[\w+\]\((.*?)\)", r"\1"),
+    (r"Function\(<class '(\w+)'>\)", r"Python's `\1`"),
+    (r"class\((\w+)\)", r"\1"),
+    (r"array\((\w+), (\d)d, \w+\)", r"a \2-d array of \1"),
+    (r"unicode_type", "a string"),
+)
+
+
 def compile_fault(function: Function, problem: Exception) -> KernelFault:
     """Numba's report of a kernel that it cannot compile, in one line."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(problem))
     found = re.findall(r'File "[^"]*", line (\d+)', text)
     line = Line(function.file, int(found[-1])) if found else function.line(function.node)
-    told = [part.strip() for part in text.splitlines() if part.strip()]
-    skip = ("Failed in", "During:", "File ", "-", "<source", "def ", "This error", "This is not usually")
-    useful = [part for part in told if not part.startswith(skip)]
-    message = "; ".join(useful[:2]) or type(problem).__name__
+    if no_version := NO_VERSION.search(text):
+        name, types_given = no_version[1], no_version[2]
+        for pattern, words in PLAINER:
+            types_given = re.sub(pattern, words, types_given)
+        calls = [each for each in ast.walk(function.node) if isinstance(each, ast.Call)]
+        of_it = [each for each in calls if ast.unparse(each.func).endswith(f".{name}")]
+        if not found and len(of_it) == 1:  # Numba gives no line here
+            line = function.line(of_it[0])
+        message = f"{OPERATIONS.get(name, f'`{name}`')} does not go with {types_given}"
+    else:
+        told = [part.strip() for part in text.splitlines() if part.strip()]
+        skip = ("Failed in", "During:", "File ", "-", "<source", "def ", "This error", "This is not usually")
+        useful = [part for part in told if not part.startswith(skip)]
+        message = "; ".join(useful[:2]) or type(problem).__name__
     return KernelFault(f"The GPU's compiler does not accept `{function.name}`: {message[:300]}", line=line)

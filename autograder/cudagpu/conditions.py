@@ -78,9 +78,10 @@ class Clocks:
         self._library, self._handle = None, None
         try:
             import pynvml
+            from numba import cuda
 
-            pynvml.nvmlInit()
-            self._library, self._handle = pynvml, pynvml.nvmlDeviceGetHandleByIndex(0)
+            pynvml.nvmlInit()  # it numbers all GPUs, CUDA only those in CUDA_VISIBLE_DEVICES: names agree, numbers need not
+            self._library, self._handle = pynvml, pynvml.nvmlDeviceGetHandleByUUID(cuda.get_current_device().uuid)
         except Exception:  # not installed, or a driver without it: times stand without clocks
             pass
 

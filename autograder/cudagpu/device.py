@@ -11,7 +11,7 @@ from autograder.cudagpu.availability import find_gpu
 from autograder.cudagpu.compilation import Compiler
 from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import is_ambiguous, written_mask
-from autograder.cudagpu.session import GpuSession, guard_hazards
+from autograder.cudagpu.session import GpuSession, driver_error, guard_hazards
 from autograder.device import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, SubmissionError
 from autograder.language.program import Program
@@ -60,12 +60,13 @@ class GpuDevice:
     def is_usable(self) -> bool:
         """Whether the GPU still answers this process: after some faults of a kernel nothing more can be done in it."""
         from numba import cuda
-        from numba.cuda.cudadrv.driver import CudaAPIError
 
         try:
             cuda.synchronize()
             cuda.device_array(1, np.uint8).copy_to_host()
-        except CudaAPIError:
+        except Exception as problem:
+            if driver_error(problem) is None:
+                raise
             return False
         return True
 

@@ -12,26 +12,38 @@ from autograder.cudagpu.compilation import Compiler, compile_fault
 from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import GuardedArray, guarded, lent, poisoned
 from autograder.device import Launch
-from autograder.errors import GraderFault, KernelFault, SubmissionError
+from autograder.errors import GraderFault, KernelFault
 from autograder.language.program import Function
 from autograder.language.transfers import Transfer
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.launch import check_geometry
 
-# CUDA driver API, enum CUresult
+# CUDA driver API, enum CUresult: a launch reports an error by its name, other calls by its number
 DRIVER_ERRORS = {
-    1: "the launch was given something that the GPU cannot take",
-    2: "the GPU's memory is exhausted",
-    701: "the launch needs more registers or shared memory than a multiprocessor has",
-    702: "the kernel ran longer than this machine's display driver allows",
-    700: "it read or wrote an address that belongs to no array: some index is far outside",
-    714: "it used a wrong memory address or an instruction in a wrong place",
-    715: "it executed an instruction that this GPU does not have",
-    716: "it accessed memory at an address that is not a multiple of the element's size",
-    717: "it used an address of shared or local memory that lies outside that memory",
-    718: "it jumped to an address where there is no code",
-    719: "it crashed the GPU: some index is far outside its array, or threads wait for each other for ever",
-    720: "a cooperative launch has more blocks than the GPU can hold at once",
+    ("CUDA_ERROR_INVALID_VALUE", 1): "the launch was given something that the GPU cannot take",
+    ("CUDA_ERROR_OUT_OF_MEMORY", 2): "the GPU's memory is exhausted",
+    ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", 701): (
+        "the launch needs more registers or shared memory than a multiprocessor has"
+    ),
+    ("CUDA_ERROR_LAUNCH_TIMEOUT", 702): "the kernel ran longer than this machine's display driver allows",
+    ("CUDA_ERROR_ILLEGAL_ADDRESS", 700): (
+        "it read or wrote an address that belongs to no array: some index is far outside"
+    ),
+    ("CUDA_ERROR_HARDWARE_STACK_ERROR", 714): "it used a wrong memory address or an instruction in a wrong place",
+    ("CUDA_ERROR_ILLEGAL_INSTRUCTION", 715): "it executed an instruction that this GPU does not have",
+    ("CUDA_ERROR_MISALIGNED_ADDRESS", 716): (
+        "it accessed memory at an address that is not a multiple of the element's size"
+    ),
+    ("CUDA_ERROR_INVALID_ADDRESS_SPACE", 717): (
+        "it used an address of shared or local memory that lies outside that memory"
+    ),
+    ("CUDA_ERROR_INVALID_PC", 718): "it jumped to an address where there is no code",
+    ("CUDA_ERROR_LAUNCH_FAILED", 719): (
+        "it crashed the GPU: some index is far outside its array, or threads wait for each other for ever"
+    ),
+    ("CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", 720): (
+        "a cooperative launch has more blocks than the GPU can hold at once"
+    ),
 }
 
 
@@ -50,9 +62,9 @@ class GpuSession:
 
     def to_device(self, host: np.ndarray, name: str = "") -> GpuArray:
         """Copies a host array to guarded device memory."""
-        array = self._checked(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
+        array = self.checked(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
         self.arrays.append(array)
-        return GpuArray(array, array.view, self._checked)
+        return GpuArray(array, array.view, self.checked)
 
     def device_array(self, shape: Any, dtype: Any = np.float64, name: str = "") -> GpuArray:
         """A new array whose memory is poisoned."""
@@ -63,9 +75,9 @@ class GpuSession:
         """A new array to work in: poisoned as others, and never read back."""
         if np.dtype(dtype).itemsize != 4 or not np.prod(shape):
             return self.device_array(shape, dtype, name)
-        array = self._checked(lambda: lent(shape, dtype, self.rng, name, self.shift_bytes))
+        array = self.checked(lambda: lent(shape, dtype, self.rng, name, self.shift_bytes))
         self.arrays.append(array)
-        return GpuArray(array, array.view, self._checked)
+        return GpuArray(array, array.view, self.checked)
 
     def copy_to_host(self, array: GpuArray) -> np.ndarray:
         """The array's data now; waits for the kernels before."""
@@ -73,11 +85,11 @@ class GpuSession:
 
     def read(self, array: GuardedArray) -> tuple[np.ndarray, int, int]:
         """An array's data and how many bytes of its two guard zones changed."""
-        return self._checked(array.read)
+        return self.checked(array.read)
 
     def read_guards(self, array: GuardedArray) -> tuple[int, int]:
         """How many bytes of an array's two guard zones changed."""
-        return self._checked(array.read_guards)
+        return self.checked(array.read_guards)
 
     def launch(
         self, function: Function, grid: Any, block: Any, arguments: Sequence[Any], dynamic_shared_bytes: int = 0
@@ -91,10 +103,10 @@ class GpuSession:
         configured = dispatcher[geometry.grid, geometry.block, 0, dynamic_shared_bytes]
         start, end = (cuda.event(), cuda.event()) if self.timed else (None, None)
         if start is not None:
-            start.record()
-        self._checked(lambda: configured(*values), function)
+            self.checked(start.record)
+        self.checked(lambda: configured(*values), function)
         if end is not None:
-            end.record()
+            self.checked(end.record)
         launch = Launch(function.name, geometry.grid, geometry.block, dynamic_shared_bytes)
         self.launches.append((launch, start, end))
 
@@ -102,7 +114,7 @@ class GpuSession:
         """Waits for everything on the device; raises KernelFault where a kernel went wrong."""
         from numba import cuda
 
-        self._checked(cuda.synchronize)
+        self.checked(cuda.synchronize)
 
     def finished_launches(self) -> tuple[Launch, ...]:
         """The launches with their times; call after `synchronise`."""
@@ -113,27 +125,47 @@ class GpuSession:
             for launch, start, end in self.launches
         )
 
-    def _checked(self, action: Callable[[], Any], function: Function | None = None) -> Any:
+    def checked(self, action: Callable[[], Any], function: Function | None = None) -> Any:
         """Carries out a driver call; its errors come out as KernelFault (the submission's) or GraderFault (ours)."""
         from numba.core.errors import NumbaError
-        from numba.cuda.cudadrv.driver import CudaAPIError, LinkerError
+        from numba.cuda.cudadrv.driver import LinkerError
         from numba.cuda.cudadrv.error import NvvmError
 
         try:
             return action()
-        except CudaAPIError as problem:
-            raise self._driver_fault(problem) from None
         except (NumbaError, LinkerError, NvvmError) as problem:
             if function is None:
                 raise GraderFault(f"The GPU's compiler failed: {problem}") from None
             raise compile_fault(function, problem) from None
+        except Exception as problem:
+            told = driver_error(problem)
+            if told is None:
+                raise
+            raise driver_fault(told, [launch for launch, _, _ in self.launches]) from None
 
-    def _driver_fault(self, problem: Any) -> SubmissionError | GraderFault:
-        code = int(problem.code)
-        names = ", ".join(dict.fromkeys(f"`{launch.kernel}`" for launch, _, _ in self.launches)) or "the launch"
-        if code in DRIVER_ERRORS:
-            return KernelFault(f"{names} failed on the GPU: {DRIVER_ERRORS[code]} (CUDA error {code}).")
-        return GraderFault(f"The CUDA driver reports error {code}: {problem.msg}")
+
+def driver_fault(told: str | int, launches: Sequence[Launch]) -> KernelFault | GraderFault:
+    """What a CUDA error, by name or number, means after these launches."""
+    names = ", ".join(dict.fromkeys(f"`{launch.kernel}`" for launch in launches)) or "the launch"
+    for error, words in DRIVER_ERRORS.items():
+        if told in error:
+            return KernelFault(f"{names} failed on the GPU: {words} (CUDA error {error[1]}).")
+    return GraderFault(f"The CUDA driver reports {told}.")
+
+
+def driver_error(problem: Exception) -> str | int | None:
+    """The CUDA error that an exception stands for, by name or number; None where it is no such error.
+
+    Numba's own calls of the driver raise its CudaAPIError, with a `code`; its launches go through cuda.core, whose CUDAError
+    begins with the error's name, and which need not be there.
+    """
+    from numba.cuda.cudadrv.driver import CudaAPIError
+
+    if isinstance(problem, CudaAPIError):
+        return int(problem.code)
+    if type(problem).__name__ == "CUDAError":
+        return str(problem).partition(":")[0]
+    return None
 
 
 def _timed(launch: Launch, measured_ns: float) -> Launch:

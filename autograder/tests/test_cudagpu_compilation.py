@@ -86,6 +86,34 @@ def test_a_compiler_s_report_becomes_one_line() -> None:
     assert "\n" not in str(fault) and "\x1b" not in str(fault)
 
 
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        (
+            "No implementation of function Function(<function shared.array at 0x7f5d6fd21260>) found for signature:\n \n "
+            ">>> array(Literal[int](4), Function(<class 'float'>))\n \nThere are 2 candidate implementations:\n",
+            "lab.py, line 5: The GPU's compiler does not accept `kernel`: "
+            "`shared.array` does not go with 4, Python's `float`",
+        ),
+        (
+            "No implementation of function Function(<built-in function setitem>) found for signature:\n \n "
+            ">>> setitem(array(float32, 2d, A), Literal[int](0), Literal[str](text))\n \nThere are 12 candidate\n",
+            "lab.py, line 3: The GPU's compiler does not accept `kernel`: "
+            "storing an element does not go with a 2-d array of float32, 0, the string 'text'",
+        ),
+        (
+            "No implementation of function Function(<built-in function add>) found for signature:\n \n "
+            ">>> add(float32, Literal[str](x))\n",
+            "lab.py, line 3: The GPU's compiler does not accept `kernel`: `+` does not go with float32, the string 'x'",
+        ),
+    ],
+)
+def test_types_that_do_not_go_together_are_told_in_words_at_the_call_where_there_is_one(report: str, told: str) -> None:
+    """As numba-cuda 0.30 reports them, without a line."""
+    text = "\n\ndef kernel(a):\n    i = cuda.grid(1)\n    tile = cuda.shared.array(4, float)\n    a[i] = tile[0]\n"
+    assert str(compile_fault(function(text, cuda=CUDA), RuntimeError(report))).startswith(told)
+
+
 def test_a_machine_without_a_gpu_says_why_and_a_machine_with_one_its_name() -> None:
     found = find_gpu()
     assert bool(found.name) if found.usable else bool(found.reason)

@@ -14,7 +14,7 @@ from autograder.cudagpu import GpuFinding, find_gpu
 from autograder.cudagpu.memory import poisoned
 from autograder.device import RunRequest, Uninitialised
 from autograder.errors import KernelFault
-from autograder.grading.worker import Worker
+from autograder.grading.worker import Worker, gpu_lock
 from autograder.language import parse_program, read_submission
 from autograder.language.program import Program
 
@@ -68,6 +68,11 @@ def on_the_host(a, b):
     blocks = (a.size + 127) // 128
     double[blocks, 128](a, middle)
     double[blocks, 128](middle, b)
+
+def far_outside_and_on(a, b):
+    for _ in range(50):
+        far_outside[1, 32](a, b)
+        double[1, 32](a, b)
 """
 
 SLOW_AND_FAST = """
@@ -88,10 +93,17 @@ def run(a, b, c):
 
 
 @pytest.fixture(scope="module")
-def device():
+def opened():
     from autograder.cudagpu import GpuDevice
 
     return GpuDevice()
+
+
+@pytest.fixture
+def device(opened):
+    """The GPU, and no other test of ours on it meanwhile: some of these measure."""
+    with gpu_lock():
+        yield opened
 
 
 def program(folder: Path, text: str) -> Program:
@@ -177,7 +189,13 @@ def test_a_launch_that_no_gpu_accepts_is_refused(device, vectors: Program, grid:
     assert isinstance(run.fault, KernelFault)
 
 
-def test_an_index_far_outside_is_told_in_words_and_costs_this_process_only(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("function", "launch"), [("far_outside", "grid=1, block=32"), ("far_outside_and_on", "")], ids=["alone", "in a row"]
+)
+def test_an_index_far_outside_is_told_in_words_and_costs_this_process_only(
+    tmp_path: Path, function: str, launch: str
+) -> None:
+    """Also where the next launch is the first to hear of it."""
     path = tmp_path / "submission.py"
     path.write_text(VECTORS, encoding="utf-8")
     script = (
@@ -187,12 +205,14 @@ def test_an_index_far_outside_is_told_in_words_and_costs_this_process_only(tmp_p
         "from autograder.language import parse_program, read_submission\n"
         "program = parse_program(read_submission(sys.argv[1]))\n"
         "arguments = {'a': np.ones(10, np.float32), 'b': Uninitialised((10,), np.float32)}\n"
-        "run = GpuDevice().run(program, RunRequest('far_outside', arguments, grid=1, block=32))\n"
-        "print(type(run.fault).__name__, run.fault)\n"
+        "device = GpuDevice()\n"
+        f"run = device.run(program, RunRequest('{function}', arguments, {launch}))\n"
+        "print(device.is_usable(), type(run.fault).__name__, run.fault)\n"
     )
     command = [sys.executable, "-c", script, str(path)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120).stdout
-    assert told.startswith("KernelFault") and "belongs to no array" in told
+    assert told.startswith("False KernelFault ")
+    assert "`far_outside` failed on the GPU" in told and "belongs to no array" in told
 
 
 def vector_sums(count: int = 3, n: int = 1 << 20) -> list[RunRequest]:
