@@ -26,7 +26,7 @@ def bench_grading(lab_name: str) -> Figures:
     solutions = labs_root().parent / "solutions" / lab.name
     texts = [
         solutions / "lab.ipynb",
-        *sorted(solutions.glob("*/*.py")),
+        *sorted(path for kind in ("right", "wrong") for path in (solutions / kind).glob("*.py")),
         *sorted((lab.folder / "example_class").glob("*.*")),
     ]
     entries = [Entry(f"student{n:03}", texts[n % len(texts)], texts[n % len(texts)].name) for n in range(CLASS_SIZE)]

@@ -12,8 +12,7 @@ counted.json and verdicts.md. `variants.py` there, where there is one, has a fun
 
 Every answer is timed that runs at all, by each check that compares speed, also where grading stops before that check: what a
 wrong answer costs is a prediction to test like any other. One whose second line begins with `# not timed:` is not, for the
-reason given there. Times are those of grading (autograder/cudagpu/comparing.py); on a GPU a run beside them gives those
-of each launch.
+reason given there. Times are those of grading (autograder/cudagpu/comparing.py).
 """
 
 from __future__ import annotations
@@ -101,14 +100,6 @@ class Measuring:
             return None
         return *self.made[0], float(found.measured.get("threshold", np.nan))
 
-    def launch_times(self, requests: Sequence[RunRequest]) -> dict[str, list[float]]:
-        """Microseconds of each launch by kernel, in order, of one run apart from the comparison; none on a simulated GPU."""
-        times: dict[str, list[float]] = {}
-        if self.worker.greeting.source == "measured":
-            for launch in self.worker.run(requests[0], "device").launches:
-                times.setdefault(launch.kernel, []).append(float(f"{launch.measured_ns / 1e3:.4g}"))
-        return times
-
     def speed_checks(self, solution: Path) -> list[str]:
         """The checks that compare speed, as grading the solution shows."""
         result = check_submission(self.lab, solution, worker=self.worker)
@@ -173,10 +164,7 @@ def measure(lab: Lab, device: str, only: Sequence[str] = (), jobs: int = 1, miss
                         found[check] = alone[:2]
                 faults = {check: why for check, (_, each) in found.items() if (why := not_timed_because(each))}
                 rows = {
-                    check: figures(each)
-                    | ({"launches_us": times} if (times := measuring.launch_times(requests)) else {})
-                    for check, (requests, each) in found.items()
-                    if check not in faults
+                    check: figures(each) for check, (_, each) in found.items() if check not in faults
                 }
             finally:
                 free.put(measuring)
@@ -241,10 +229,11 @@ def calibration_file(lab: Lab, device: str) -> Path:
 # ---- counted work --------------------------------------------------------------------------------------------------
 
 
-def count(lab: Lab) -> Path:
-    """Counts each speed check's launches for every answer, sampled as the grader samples them; writes counted.json."""
+def count(lab: Lab, only: Sequence[str] = ()) -> Path:
+    """Counts each speed check's launches for every answer or those named, sampled as by the grader; writes counted.json."""
     out = calibration_file(lab, "counted")
     cases, lines = answers(lab), []
+    known = json.loads(out.read_text(encoding="utf-8")) if only else {}
     with Worker("simulated") as worker:
         measuring = Measuring(lab, worker)
         for check in measuring.speed_checks(solution_of(lab) / "lab.ipynb"):
@@ -252,6 +241,10 @@ def count(lab: Lab) -> Path:
             assert found is not None and found[1].fault is None
             rows = []
             for name, answer in cases.items():
+                if only and name not in only:
+                    launches = known.get(check, {}).get("launches", {}).get(name)
+                    rows += [] if launches is None else [f"  {json.dumps(name)}: {json.dumps(launches)}"]
+                    continue
                 if is_timed(answer) and (launches := counted_launches(answer, found[0][0])) is not None:
                     rows.append(f"  {json.dumps(name)}: {json.dumps(launches)}")
                 print(check, name, flush=True)
@@ -345,13 +338,13 @@ def main() -> None:
     ):
         parser.add_argument(flag, action="store_true", help=words)
     parser.add_argument("--jobs", type=int, default=1, help="workers; a GPU is one's at a time")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     lab = load_lab(given.lab)
     if given.table:
         path = solution_of(lab) / "calibration" / "verdicts.md"
         path.write_text(table(lab), encoding="utf-8")
     elif given.counted:
-        path = count(lab)
+        path = count(lab, given.names)
     else:
         path = measure(lab, "simulated" if given.simulated else "auto", given.names, given.jobs, given.missing)
     print(path.relative_to(solution_of(lab).parent.parent))

@@ -115,11 +115,12 @@ def estimate(
     if counters.is_sampled:
         assumptions.append(f"work scaled up from {counters.simulated_blocks} of {counters.blocks} blocks")
     traffic = Traffic.of(counters, specification, array_bytes)
+    local = LocalTraffic.of(counters, specification, fit, shared_bytes_per_block)
     assumptions.append(traffic.assumption)
     if (slower := slowest_warp(counters)) >= UNEVEN:
         assumptions.append(f"warps alike: the slowest executes {slower:.1f} times the average, and the clock waits for it")
     breakdown = _multiprocessor_times(counters, specification)
-    breakdown |= _memory_times(counters, specification, traffic)
+    breakdown |= _memory_times(counters, specification, traffic, local)
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
     breakdown["launch overhead"] = _overhead_ns(counters, specification)
     binding = max(breakdown, key=breakdown.__getitem__)
@@ -134,7 +135,7 @@ def estimate(
         specification=specification.name,
         occupancy_limit=fit.limit,
         operations=counters.operations,
-        dram_bytes=SECTOR_BYTES * (traffic.dram_load_sectors + traffic.dram_store_sectors),
+        dram_bytes=SECTOR_BYTES * (traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors),
     )
 
 
@@ -168,10 +169,34 @@ class Traffic:
         )
 
 
+@dataclass(frozen=True)
+class LocalTraffic:
+    """Sectors of local arrays below L1: what does not fit into the caches, of all threads that are there at one time."""
+
+    l2_load_sectors: float = 0.0
+    l2_store_sectors: float = 0.0
+    dram_sectors: float = 0.0
+
+    @classmethod
+    def of(
+        cls, counters: Counters, specification: Specification, fit: Occupancy, shared_bytes_per_block: int
+    ) -> LocalTraffic:
+        if not counters.local_bytes:
+            return cls()
+        even = counters.threads / max(1, counters.launches) / specification.multiprocessors
+        resident = min(even, fit.ratio * specification.max_threads)
+        bytes_of_multiprocessor = counters.local_bytes / counters.threads * resident
+        l1_bytes = specification.shared_bytes - fit.blocks * shared_bytes_per_block if specification.l2_bytes else 0
+        past_l1 = max(0.0, 1.0 - max(0, l1_bytes) / bytes_of_multiprocessor)
+        past_l2 = max(0.0, 1.0 - specification.l2_bytes / (bytes_of_multiprocessor * specification.multiprocessors))
+        loads, stores = past_l1 * counters.local_load_sectors, past_l1 * counters.local_store_sectors
+        return cls(loads, stores, past_l2 * (loads + stores))
+
+
 def _multiprocessor_times(counters: Counters, specification: Specification) -> dict[str, float]:
     """Resources that every multiprocessor has for itself; the fullest multiprocessor sets the time."""
     loads = counters.global_load_wavefronts or counters.global_load_lines
-    passes = loads + counters.global_store_lines + counters.global_atomic_requests
+    passes = loads + counters.global_store_lines + counters.global_atomic_requests + counters.local_wavefronts
     shared = counters.shared_load_wavefronts + counters.shared_store_wavefronts
     cycles = {
         "issue": issue_slots(counters) / specification.warp_instructions_per_cycle,
@@ -199,14 +224,17 @@ def _imbalance(counters: Counters, specification: Specification) -> float:
     return ceil(even) / even if even > 0 else 1.0
 
 
-def _memory_times(counters: Counters, specification: Specification, traffic: Traffic) -> dict[str, float]:
+def _memory_times(
+    counters: Counters, specification: Specification, traffic: Traffic, local: LocalTraffic
+) -> dict[str, float]:
     """Resources that all multiprocessors share."""
     dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
     per_load = 1.0 / specification.dram_scattered_gsectors_per_s if traffic.is_scattered else dram
-    stores = counters.global_store_sectors * SECTOR_BYTES / specification.l2_store_gb_per_s
+    loads = (traffic.l2_load_sectors + local.l2_load_sectors) * SECTOR_BYTES / specification.l2_load_gb_per_s
+    stores = counters.global_store_sectors + local.l2_store_sectors
     return {
-        "DRAM": traffic.dram_load_sectors * per_load + traffic.dram_store_sectors * dram,
-        "L2": traffic.l2_load_sectors * SECTOR_BYTES / specification.l2_load_gb_per_s + stores,
+        "DRAM": traffic.dram_load_sectors * per_load + (traffic.dram_store_sectors + local.dram_sectors) * dram,
+        "L2": loads + stores * SECTOR_BYTES / specification.l2_store_gb_per_s,
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }

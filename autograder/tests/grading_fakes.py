@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from autograder.device import Comparison, Run, RunRequest, Uninitialised
+from autograder.cudagpu.session import driver_fault
+from autograder.device import Comparison, Launch, Run, RunRequest, Uninitialised
 from autograder.errors import KernelFault, Line
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab
 from autograder.language.program import Program
+from autograder.simgpu.device import SimulatedDevice
 
 Function = Callable[..., None]
+FAR_OUTSIDE = 1 << 24  # elements: beyond what a small test's arrays and what lies around them can take
 
 
 def run_in_numpy(function: Function, request: RunRequest) -> Run:
@@ -104,6 +108,45 @@ class MisbehavingDevice:
 
     def compare(self, baseline: Program, submission: Program, requests: Sequence[RunRequest]) -> Comparison:
         return Comparison(2.0, 2.0, 2.0, "simulated", 2.0, 1.0)
+
+
+class GpuInAllButSpeed:
+    """A device that tells what a real GPU tells: no counts, no hazards, no estimates. An index that lies far outside its
+    array ends the run, as on a GPU that has nothing mapped there, and leaves no output."""
+
+    name, source = "no GPU", "measured"
+
+    def __init__(self) -> None:
+        self._simulated = SimulatedDevice()
+
+    def is_usable(self) -> bool:
+        return True
+
+    def ends(self, run: Run) -> bool:
+        """Whether this is a run that a GPU ends."""
+        return any(max(map(abs, each.index or (0,))) > FAR_OUTSIDE for each in run.hazards if each.space == "global")
+
+    def run(self, program: Program, request: RunRequest) -> Run:
+        run = self._simulated.run(program, request)
+        launches = tuple(
+            Launch(each.kernel, each.grid, each.block, each.shared_bytes, measured_ns=1000.0) for each in run.launches
+        )
+        if self.ends(run):
+            untimed = tuple(replace(each, measured_ns=None) for each in launches)
+            fault = driver_fault(700, launches[:1])
+            return Run(launches=untimed, fault=fault, source="measured")
+        facts = {name: getattr(run, name) for name in ("outputs", "returned", "written", "transfers", "fault")}
+        return Run(launches=launches, source="measured", measured_ns=1000.0 * len(launches), **facts)
+
+    def compare(self, *arguments: Any, **settings: Any) -> Comparison:
+        return self._simulated.compare(*arguments, **settings)
+
+
+class GpuThatEndsEveryRun(GpuInAllButSpeed):
+    """A device of which nothing comes back but the launches and a fault."""
+
+    def ends(self, run: Run) -> bool:
+        return True
 
 
 def device_without_driver() -> MisbehavingDevice:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from autograder.device import Launch, Run
 from autograder.grading import known_answers
-from autograder.grading.labs import load_lab
+from autograder.grading.grade import check_submission
+from autograder.grading.labs import lab_names, load_lab
+from autograder.grading.worker import Worker
 
 KNOWN = {
     "verdicts": {"solution": {}, "wrong/slow": {}, "wrong/never_ends": {}},
@@ -74,14 +74,11 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
     assert second["verdicts"]["wrong/missing_guard"]["failed"]
 
 
-def test_on_a_gpu_each_launch_s_own_time_is_kept_by_kernel_in_order() -> None:
-    launches = [
-        Launch(name, (1, 1, 1), (32, 1, 1), measured_ns=ns) for name, ns in (("a", 3e3), ("b", 12345.6), ("a", 2e3))
-    ]
-    worker = SimpleNamespace(
-        greeting=SimpleNamespace(source="measured"),
-        compare=None,
-        run=lambda request, on: Run(launches=tuple(launches), source="measured"),
-    )
-    measuring = known_answers.Measuring(load_lab("lab01"), worker)
-    assert measuring.launch_times([None]) == {"a": [3.0, 2.0], "b": [12.35]}
+@pytest.mark.parametrize("name", lab_names())
+def test_hints_and_pictures_bear_a_gpu_that_gives_back_nothing_but_a_fault(name: str) -> None:
+    """What such a run lacks is no bug of a hint's, and no misconception of an answer that is right."""
+    with Worker("autograder.tests.grading_fakes:GpuThatEndsEveryRun") as worker:
+        result = check_submission(load_lab(name), known_answers.solution_of(load_lab(name)) / "lab.ipynb", worker=worker)
+    failed = [each for each in result.checks if each.outcome == "failed"]
+    assert failed and all("CUDA error 700" in each.message for each in failed)
+    assert not result.flags and not [each.name for check in failed for each in check.hints]

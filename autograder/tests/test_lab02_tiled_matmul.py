@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 
-from autograder.device import RunRequest, Uninitialised
+from autograder.device import Launch, Run, RunRequest, Uninitialised
+from autograder.errors import KernelFault
+from autograder.grading import CheckFailed
 from autograder.grading.grade import check_submission
 from autograder.grading.known_answers import table
 from autograder.grading.labs import load_lab
@@ -91,6 +93,21 @@ def test_every_check_is_failed_by_some_wrong_answer() -> None:
 
 def test_every_hint_is_given_to_some_wrong_answer() -> None:
     assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
+
+
+@pytest.mark.parametrize("block", [(8, 8, 1), (16, 16, 1), (32, 32, 1)])
+def test_a_grid_that_counts_threads_is_told_so_also_where_a_gpu_carries_it_out(block: tuple[int, int, int]) -> None:
+    m, _, n = shape = SPEC["LARGE"]
+    right = Launch("matmul_tiled_kernel", (-(-n // block[0]), -(-m // block[1]), 1), block)
+    SPEC["expect_threads_with_elements"](Run(launches=(right,), source="measured"), shape)
+    counts_threads = Launch("matmul_tiled_kernel", (n, m, 1), block)
+    with pytest.raises(CheckFailed, match="threads are launched for 1,040 x 260 elements: nearly all have none"):
+        SPEC["expect_threads_with_elements"](Run(launches=(counts_threads,), source="measured"), shape)
+
+
+def test_a_large_product_whose_run_was_ended_fails_with_what_ended_it() -> None:
+    with pytest.raises(CheckFailed, match="It hung."):
+        SPEC["expect_threads_with_elements"](Run(fault=KernelFault("It hung.")), SPEC["LARGE"])
 
 
 def test_the_baseline_is_right_and_without_any_tile() -> None:

@@ -84,6 +84,15 @@ def test_who_jumps_on_all_nodes_takes_no_walk_and_earns_no_bonus(worker: Worker)
     assert [each.outcome for each in result.checks if each.bonus] == ["not run"], report(result)
 
 
+def test_a_launch_that_is_too_small_gets_its_hint_also_where_the_gpu_ends_the_run() -> None:
+    """Splitters without a thread stay poison there, and are used as indices."""
+    with Worker("autograder.tests.grading_fakes:GpuInAllButSpeed") as worker:
+        result = check_submission(LAB, SOLUTIONS / "wrong" / "sixteen_blocks.py", worker=worker)
+    assert failed_checks(result) == {"ranks_any_lists"} and not result.flags, report(result)
+    assert hints(result) == {"launch_too_small"}, report(result)
+    assert "CUDA error 700" in next(each.message for each in result.checks if each.name == "ranks_any_lists")
+
+
 def test_the_starter_fails_the_first_check_of_each_stage_and_earns_nothing(worker: Worker) -> None:
     result = check_submission(LAB, LAB.notebook, worker=worker)
     assert not result.error, report(result)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder import perfmodel
-from autograder.perfmodel import SPECIFICATIONS, Specification, estimate, occupancy, roofline
+from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
 from autograder.simgpu.counters import Counters
 
@@ -226,6 +226,26 @@ def test_an_estimate_says_when_its_warps_are_not_alike() -> None:
 
     assert said(0) == said(150) == []
     assert "3.5 times the average" in said(350)[0]
+
+
+def test_local_arrays_cost_what_does_not_fit_into_the_caches() -> None:
+    """Of 64 bytes a thread L1 keeps all, of 256 L2 the rest; of 4,096 most is in DRAM."""
+
+    def found(bytes_a_thread: int) -> Estimate:
+        threads = 132 * 2048
+        words = bytes_a_thread // 4 * threads // 32
+        work = Counters(
+            launches=1, blocks=threads // 256, threads=threads, warps=threads // 32, warp_instructions=words,
+            local_load_requests=words, local_load_sectors=4 * words, local_wavefronts=words,
+            local_bytes=bytes_a_thread * threads,
+        )  # fmt: skip
+        return estimate(work, SPECIFICATIONS["H200"], threads_per_block=256)
+
+    small, medium, large = map(found, (64, 256, 4096))
+    assert small.breakdown["L2"] == small.breakdown["DRAM"] == 0
+    assert medium.breakdown["L2"] > 0 and medium.dram_bytes < 32 * 4 * 256 // 4 * 132 * 2048 // 32
+    assert large.breakdown["DRAM"] > 0.9 * large.dram_bytes / 4165.7
+    assert large.dram_bytes > 0.9 * 4096 * 132 * 2048
 
 
 def test_few_blocks_leave_multiprocessors_idle() -> None:

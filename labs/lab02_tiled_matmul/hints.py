@@ -437,9 +437,8 @@ def tile_read_down_its_columns(seen: Evidence) -> bool:
 
 @misconception("computes_in_float32")
 def float64_by_accident(seen: Evidence) -> bool:
-    """Something is float64: a shared array of that type (or of Python's float), or a sum that starts at 0.0 or at 0. In
-    Numba 0.0 is a float64, and an integer and a float32 add up to one. Write float32 for the arrays and np.float32(0) for
-    the sum."""
+    """Something is float64: a shared array of that type, or a sum that starts at 0.0 or at 0. In Numba 0.0 is a float64, and
+    an integer and a float32 add up to one. Write float32 for the arrays and np.float32(0) for the sum."""
     return True
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
-from autograder.grading.attempt import Place, Trial
+from autograder.grading.attempt import Place, Trial, errors_in
 
 # One thread an element loads two numbers for each multiply-add. A block that computes side x side elements of C from
 # tiles needs 2 / side of them, so the loads shrink by `side`: 16 for tiles of 16 (an H200's counters at N = 256: 65,536
@@ -53,6 +53,7 @@ LOADS_OF_FULL_BONUS = 0.6
 # Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
 WORK_LIMIT = 60_000_000
 SPEED_WORK_LIMIT = 400_000_000
+MOST_THREADS_AN_ELEMENT = 16  # in a large product: a real GPU carries them all out, and the simulated one does not
 
 WHOLE = (64, 64, 64)  # m, k, n: whole tiles of 8, 16, 32 and 64
 PHASES = (32, 96, 32)  # several phases of every tile up to 32
@@ -78,6 +79,17 @@ def multiplied(
     """A product of this shape, run once for all checks that look at it: of whole numbers, long sums of real ones."""
     real = shape in (REAL, LARGE, LONG)
     return attempt.once(f"product {shape}", lambda each: product(each, *shape, real=real), on=on, may_fault=may_fault)
+
+
+def expect_threads_with_elements(run: Run, shape: tuple[int, int, int]) -> None:
+    """Fails the check where nearly all threads that were launched have nothing to compute, or where the run was ended."""
+    threads = sum(math.prod(each.grid) * math.prod(each.block) for each in run.launches)
+    if threads > MOST_THREADS_AN_ELEMENT * shape[0] * shape[2]:
+        raise CheckFailed(
+            f"{threads:,} threads are launched for {shape[0]:,} x {shape[2]:,} elements: nearly all have none."
+        )
+    if run.fault is not None:
+        raise CheckFailed(str(run.fault), hazards=errors_in(run))
 
 
 def counted(attempt: Attempt) -> Run:
@@ -168,7 +180,9 @@ def right_on_ragged_matrices(attempt: Attempt) -> None:
 def right_on_larger_products(attempt: Attempt) -> None:
     """Ragged edges: real numbers are as exact as float32 sums can be, also with many rows or long sums."""
     for shape in (REAL, LARGE, LONG):
-        trial = multiplied(attempt, shape, on="device")
+        trial = multiplied(attempt, shape, on="device", may_fault=shape == LARGE)
+        if shape == LARGE:
+            expect_threads_with_elements(trial.run, shape)
         products.expect_product(attempt, trial.request, trial.run.outputs["c"])
 
 

@@ -98,8 +98,8 @@ class TransposeEvidence(Evidence):
 
     @property
     def stored(self) -> Matrix:
-        """Which elements of b were written."""
-        return self.run.written["b"]
+        """Which elements of b were written; where a fault of the GPU left nothing to look at, on the simulated one."""
+        return (self.run if "b" in self.run.written else self.simulated).written["b"]
 
     @property
     def grid_along_wrong_axes(self) -> bool:
@@ -258,6 +258,13 @@ def shape_not_constant(seen: TransposeEvidence) -> bool:
 
 
 @misconception("right_on_whole_tiles")
+def dtype_of_python(seen: TransposeEvidence) -> bool:
+    """The compiler makes no shared array of Python's float: its dtype is one of NumPy's or Numba's. For numbers of four
+    bytes, as the matrix has them, write np.float32."""
+    return seen.run.fault is not None and "must be a type such as" in seen.run.fault.message
+
+
+@misconception("right_on_whole_tiles")
 def copied_not_transposed(seen: TransposeEvidence) -> bool:
     """B is A as it was. Both the tile's place and the place within the tile have to turn over: row becomes column."""
     return seen.gave(lambda a: a)
@@ -393,7 +400,7 @@ def too_few_blocks(seen: TransposeEvidence) -> bool:
     """The last rows or columns are left out: {seen.grid[0]} x {seen.grid[1]} blocks do not cover {seen.rows} x
     {seen.columns} elements. Divide each size by the tile's and round up, not down."""
     rows, columns = (int(self.sum()) for self in (seen.stored.any(axis=1), seen.stored.any(axis=0)))
-    corner = not seen.stored.all() and bool(seen.stored[:rows, :columns].all())
+    corner = 0 < rows * columns < seen.stored.size and bool(seen.stored[:rows, :columns].all())
     return corner and not seen.grid_along_wrong_axes
 
 
@@ -453,8 +460,8 @@ def column_in_one_bank(seen: TransposeEvidence) -> bool:
 
 @misconception("keeps_to_float32")
 def float64_by_accident(seen: TransposeEvidence) -> bool:
-    """Something is float64: a shared array of that type (or of Python's float), or a number such as 1.0 in a calculation,
-    which Numba takes for a float64. The tile can hold float32, and a transpose needs no arithmetic at all."""
+    """Something is float64: a shared array of that type, or a number such as 1.0 in a calculation, which Numba takes for a
+    float64. The tile can hold float32, and a transpose needs no arithmetic at all."""
     return True
 
 

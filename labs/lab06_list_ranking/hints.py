@@ -504,7 +504,9 @@ def returned_ranks_not_used(seen: Seen) -> bool:
 def launch_too_small(seen: Seen) -> bool:
     """Some nodes have no thread: no launch has as many threads as there are nodes, {seen.n}. Work the grid out from
     successor.size, or let each thread take several nodes."""
-    return seen.run.fault is None and all(np.prod(e.grid) * np.prod(e.block) < seen.n for e in seen.run.launches)
+    # What nobody wrote is poison on a GPU, and used as an index it ends that run: what the launches are is simulated.
+    ended = seen.simulated.fault is None
+    return ended and all(np.prod(each.grid) * np.prod(each.block) < seen.n for each in seen.launches)
 
 
 @misconception("ranks_any_lists")

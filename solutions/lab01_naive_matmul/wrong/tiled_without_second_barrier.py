@@ -2,7 +2,7 @@
 import numpy as np
 from numba import cuda, float32
 
-TILE = 16
+TILE = 32
 
 
 @cuda.jit

@@ -5,17 +5,16 @@ from numba import cuda
 
 @cuda.jit
 def matmul_kernel(a, b, c):
-    col, row = cuda.grid(2)
-    if row < c.shape[0] and col < c.shape[1]:
-        total = np.float32(0)
-        for i in range(a.shape[1]):
-            a[row, i] = a[row, i] * b[i, col]
-            total += a[row, i]
-        c[row, col] = total
+    row = cuda.grid(1)
+    if row < c.shape[0]:
+        for col in range(c.shape[1]):
+            total = np.float32(0)
+            for i in range(a.shape[1]):
+                a[row, i] = a[row, i] * b[i, col]
+                total += a[row, i]
+            c[row, col] = total
 
 
 def matmul(a, b, c):
-    m, n = c.shape
-    block = (16, 16)
-    grid = ((n + 15) // 16, (m + 15) // 16)
-    matmul_kernel[grid, block](a, b, c)
+    m = c.shape[0]
+    matmul_kernel[(m + 63) // 64, 64](a, b, c)

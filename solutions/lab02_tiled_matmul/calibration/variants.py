@@ -1,5 +1,5 @@
-"""More to time in lab 2: the baseline's loop as a `while`, which compiles to fewer instructions, and what stands in
-`long_loops/`, tiles of 32 whose inner loop is too long to be written out."""
+"""More to time in lab 2: the baseline's loop as a `while`, which compiles to fewer instructions; what stands in
+`long_loops/`, tiles of 32 whose inner loop is too long to be written out; and in `dynamic/`, tiles in a dynamic array."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ WHILE = "        i = 0\n        while i < a.shape[1]:\n            total += a[ro
 def variants() -> Iterator[tuple[str, str]]:
     """A name and its source."""
     yield "naive loops/while", BASELINE.read_text(encoding="utf-8").replace(FOR, WHILE)
-    for path in sorted((HERE / "long_loops").glob("*.py")):
-        yield f"long_loops/{path.stem}", path.read_text(encoding="utf-8")
+    for path in sorted(HERE.glob("*/*.py")):
+        yield f"{path.parent.name}/{path.stem}", path.read_text(encoding="utf-8")

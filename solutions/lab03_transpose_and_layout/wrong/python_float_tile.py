@@ -1,4 +1,4 @@
-# fails: keeps_to_float32; hint: float64_by_accident
+# fails: right_on_whole_tiles; hint: dtype_of_python
 import math
 
 import numpy as np

@@ -1,4 +1,5 @@
-# Both tiles in one dynamic shared array, whose size the launch says.
+# Both tiles in one dynamic shared array, whose size the launch says. Right, and not fast on an H200: where such an array
+# begins the compiler cannot know, so that it loads neighbours one by one and not four at a time.
 import numpy as np
 from numba import cuda, float32
 

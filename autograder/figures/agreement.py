@@ -1,0 +1,112 @@
+"""Verdicts by prediction against verdicts by clock: each answer's speed in multiples of what its lab asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograder.figures.palette import BLUE, INK, LINE, PALER_BLUE, QUIET, VERMILLION
+from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
+
+LEFT, TOP, SIDE = 84, 84, 600  # the square frame, in pixels
+POWERS = (-2, 2)  # of ten, on both axes; what lies beyond stands at the edge
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer to one check: its ratio to the baseline over the threshold, by the clock and by prediction."""
+
+    name: str
+    measured: float
+    predicted: float
+    decides: bool  # speed decides its verdict; otherwise grading stops at an earlier check
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both pass or both fail, or speed decides nothing."""
+        return not self.decides or (self.measured >= 1) == (self.predicted >= 1)
+
+
+def agreement(answers: Sequence[Answer], *, title: str) -> Figure:
+    """Draws every answer: in a blue quarter both say the same; a numbered triangle where a verdict differs.
+
+    Raises ValueError for no answers, or a measured ratio that is not positive.
+    """
+    if not answers or min(each.measured for each in answers) <= 0:
+        raise ValueError("a picture of verdicts needs answers with positive ratios")
+    canvas = Canvas()
+    canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
+    _draw_frame(canvas)
+    for each in sorted(answers, key=lambda one: one.decides):
+        if each.agrees:
+            where = _x(each.measured), _y(each.predicted)
+            canvas.circle(*where, *((4.5, BLUE, INK) if each.decides else (3, "none", QUIET)))
+    differing = [each for each in answers if not each.agrees]
+    for at, each in enumerate(differing):
+        x, y = _x(each.measured), _y(each.predicted)
+        canvas.polygon([(x, y - 7), (x + 6.5, y + 5), (x - 6.5, y + 5)], VERMILLION, INK)
+        canvas.text(x - 10, y - 6, f"{at + 1}", size=SMALL, bold=True, anchor="end")
+    _draw_key(canvas, answers, differing)
+    bottom = TOP + SIDE + 66
+    for at, each in enumerate(differing):
+        words = f"predicted {each.predicted:.2f}, measured {each.measured:.2f} times what is asked for"
+        canvas.text(MARGIN, bottom + 19 * at, f"{at + 1}  {each.name}: {words}", size=SMALL)
+    return canvas.figure(LEFT + SIDE + 40, bottom + 19 * len(differing), _alt(title, answers, differing))
+
+
+def _at(ratio: float) -> float:
+    """0 to 1 along an axis."""
+    power = math.log10(ratio) if ratio > 0 else POWERS[0]
+    return (min(max(power, POWERS[0]), POWERS[1]) - POWERS[0]) / (POWERS[1] - POWERS[0])
+
+
+def _x(ratio: float) -> float:
+    return LEFT + SIDE * _at(ratio)
+
+
+def _y(ratio: float) -> float:
+    return TOP + SIDE * (1 - _at(ratio))
+
+
+def _draw_frame(canvas: Canvas) -> None:
+    half = SIDE / 2
+    canvas.rectangle(LEFT, TOP + half, half, half, PALER_BLUE, "none", 0)
+    canvas.rectangle(LEFT + half, TOP, half, half, PALER_BLUE, "none", 0)
+    for power in range(POWERS[0], POWERS[1] + 1):
+        x, y, words = _x(10.0**power), _y(10.0**power), f"{10.0**power:g}"
+        canvas.line(x, TOP, x, TOP + SIDE, LINE, 0.6)
+        canvas.line(LEFT, y, LEFT + SIDE, y, LINE, 0.6)
+        canvas.text(x, TOP + SIDE + 18, words, size=SMALL, anchor="middle")
+        canvas.text(LEFT - 8, y + 4, words, size=SMALL, anchor="end")
+    canvas.line(LEFT + half, TOP, LEFT + half, TOP + SIDE, INK, 1.5)
+    canvas.line(LEFT, TOP + half, LEFT + SIDE, TOP + half, INK, 1.5)
+    canvas.rectangle(LEFT, TOP, SIDE, SIDE, "none", INK, 1)
+    for words, x, y in (
+        ("predicted to pass, and fails", LEFT + half - 10, TOP + 20),
+        ("both pass", LEFT + half + 74, TOP + 20),
+        ("both fail", LEFT + half - 10, TOP + SIDE - 10),
+        ("predicted to fail, and passes", LEFT + SIDE - 10, TOP + SIDE - 10),
+    ):
+        canvas.text(x, y, words, size=SMALL, anchor="end", bold=True)
+    words = "speed over what is asked for (logarithmic)"
+    canvas.text(LEFT + SIDE / 2, TOP + SIDE + 40, f"measured {words}", size=SMALL + 1, anchor="middle")
+    canvas.text(MARGIN + 8, TOP + SIDE / 2, f"predicted {words}", size=SMALL + 1, anchor="middle", turn=-90)
+
+
+def _draw_key(canvas: Canvas, answers: Sequence[Answer], differing: Sequence[Answer]) -> None:
+    deciding = sum(each.decides for each in answers)
+    canvas.circle(MARGIN + 6, 54, 4.5, BLUE, INK)
+    canvas.text(MARGIN + 18, 58, f"same verdict ({deciding - len(differing)})", size=SMALL)
+    canvas.polygon([(196, 47), (202.5, 59), (189.5, 59)], VERMILLION, INK)
+    canvas.text(209, 58, f"another one ({len(differing)})", size=SMALL)
+    canvas.circle(340, 54, 3, "none", QUIET)
+    canvas.text(350, 58, f"fails an earlier check: no verdict on speed ({len(answers) - deciding})", size=SMALL)
+
+
+def _alt(title: str, answers: Sequence[Answer], differing: Sequence[Answer]) -> str:
+    deciding = [each for each in answers if each.decides]
+    passing = sum(each.agrees and each.measured >= 1 for each in deciding)
+    failing = sum(each.agrees and each.measured < 1 for each in deciding)
+    words = f"{title}: of {len(deciding)} verdicts on speed {passing} pass and {failing} fail by the clock and by prediction"
+    return words + "".join(f"; {each.name} differs" for each in differing) + "."

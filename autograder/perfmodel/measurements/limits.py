@@ -1,0 +1,168 @@
+"""Times what the model has no figure for, and writes limits.json: its README names these where it says what falls short.
+
+    python -m autograder.perfmodel.measurements.limits [FILE]          # needs a GPU
+
+Medians as in `microbenchmarks.py`. Each is a rate of the whole GPU unless its name says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import cuda, float32, int32, uint64
+
+from autograder.perfmodel.measurements import kernels
+from autograder.perfmodel.measurements.microbenchmarks import REPEATS, WARM_UP, keep_busy, milliseconds
+
+BLOCKS, THREADS, ROUNDS = 132 * 8, 256, 16
+LANES = BLOCKS * THREADS * ROUNDS
+
+
+@cuda.jit
+def store_here_and_there(target: Any, mask: Any, rounds: Any) -> None:
+    """Stores to random places, of a power of two."""
+    x = uint64(cuda.grid(1)) * uint64(2654435761) + uint64(12345)
+    for _ in range(rounds):
+        x = x * uint64(6364136223846793005) + uint64(1442695040888963407)
+        target[(x >> uint64(33)) & mask] = int32(x)
+
+
+@cuda.jit
+def add_here_and_there(target: Any, mask: Any, rounds: Any) -> None:
+    """The same places loaded, added to and stored, without an atomic: updates get lost."""
+    x = uint64(cuda.grid(1)) * uint64(2654435761) + uint64(12345)
+    for _ in range(rounds):
+        x = x * uint64(6364136223846793005) + uint64(1442695040888963407)
+        i = (x >> uint64(33)) & mask
+        target[i] = target[i] + int32(1)
+
+
+@cuda.jit
+def atomics_at_a_common_place(target: Any, rounds: Any, one: Any) -> None:
+    """All lanes of a warp add at an index that the compiler knows to be the same."""
+    for r in range(rounds):
+        cuda.atomic.add(target, r & 63, one)
+
+
+@cuda.jit
+def atomics_at_places(target: Any, places: Any, one: Any) -> None:
+    """One atomic a thread, where an array says."""
+    i = cuda.grid(1)
+    cuda.atomic.add(target, places[i], one)
+
+
+def shared_atomics(dtype: Any) -> Any:
+    """A kernel of atomics at random places of a shared array."""
+
+    @cuda.jit
+    def kernel(mask: Any, rounds: Any, one: Any, out: Any) -> None:
+        tile = cuda.shared.array(4096, dtype)
+        for i in range(cuda.threadIdx.x, 4096, cuda.blockDim.x):
+            tile[i] = 0
+        cuda.syncthreads()
+        x = uint64(cuda.grid(1)) * uint64(2654435761) + uint64(12345)
+        for _ in range(rounds):
+            x = x * uint64(6364136223846793005) + uint64(1442695040888963407)
+            cuda.atomic.add(tile, (x >> uint64(33)) & mask, one)
+        if tile[0] == -1:
+            out[0] = 1
+
+    return kernel
+
+
+def microseconds_of_a_row(launches: Callable[[], object]) -> float:
+    """Median time of a row of launches that stand in line behind a kernel that keeps the chip busy."""
+    times = []
+    for _ in range(WARM_UP + REPEATS):
+        start, end = cuda.event(), cuda.event()
+        for _ in range(3):
+            keep_busy(4000)
+        start.record()
+        launches()
+        end.record()
+        end.synchronize()
+        times.append(cuda.event_elapsed_time(start, end) * 1e3)
+    return float(np.median(times[WARM_UP:]))
+
+
+def rows_of_launches() -> dict[str, float]:
+    """Microseconds of so many launches that follow each other."""
+    out = cuda.device_array(64, np.float32)
+    source = cuda.to_device(np.ones(1 << 16, np.float32))
+    target = cuda.device_array_like(source)
+    found = {}
+    for count in (1, 2, 5, 10, 20, 50, 100):
+        empty = microseconds_of_a_row(lambda n=count: [kernels.nothing[1, 32](out) for _ in range(n)])
+        copies = microseconds_of_a_row(lambda n=count: [kernels.copy[256, 256](source, target) for _ in range(n)])
+        found |= {f"{count} empty launches": empty, f"{count} copies of 65,536 elements": copies}
+    return found
+
+
+def scattered_by_footprint() -> dict[str, float]:
+    """G sectors/s of loads from and stores to random places of so many MiB."""
+    big, out = cuda.to_device(np.ones(1 << 26, np.float32)), cuda.device_array(64, np.float32)
+    found = {}
+    for mib in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+        array = big[: mib << 18]
+        mask = np.uint64(array.size - 1)
+        loads = milliseconds(kernels.gather, BLOCKS, THREADS, array, mask, 16, out)
+        stores = milliseconds(kernels.scatter, BLOCKS, THREADS, array, mask, 64)
+        found |= {f"loads, {mib} MiB": BLOCKS * THREADS * 64 / loads / 1e6}
+        found |= {f"stores, {mib} MiB": BLOCKS * THREADS * 64 / stores / 1e6}
+    return found
+
+
+def updates_without_atomics() -> dict[str, float]:
+    """Lanes a nanosecond that store, or load and store, at so many places."""
+    target, found = cuda.to_device(np.zeros(1 << 24, np.int32)), {}
+    for places in (1, 8, 32, 64, 128, 256, 512, 1024, 4096, 1 << 14, 1 << 16, 1 << 18, 1 << 20):
+        for kernel, words in ((store_here_and_there, "store"), (add_here_and_there, "load and store")):
+            elapsed = milliseconds(kernel, BLOCKS, THREADS, target, np.uint64(places - 1), ROUNDS)
+            found[f"{words}, {places} places"] = LANES / elapsed / 1e6
+    return found
+
+
+def atomics_by_type() -> dict[str, float]:
+    """Lanes a nanosecond in global memory; in shared memory lanes a cycle of a multiprocessor at 1.98 GHz."""
+    rng, found = np.random.default_rng(0), {}
+    lists = {
+        "one place": np.zeros(1 << 20, np.int64),
+        "256 places": rng.integers(0, 256, 1 << 20),
+        "1,048,576 places": rng.integers(0, 1 << 20, 1 << 20),
+    }
+    for dtype in (np.int32, np.float32):
+        name, target = np.dtype(dtype).name, cuda.to_device(np.zeros(1 << 20, dtype))
+        elapsed = milliseconds(atomics_at_a_common_place, BLOCKS, THREADS, target, ROUNDS, dtype(1))
+        found[f"global, {name}, a place that all threads have in common"] = LANES / elapsed / 1e6
+        for words, places in lists.items():
+            elapsed = milliseconds(atomics_at_places, 4096, 256, target, cuda.to_device(places), dtype(1))
+            found[f"global, {name}, {words}"] = (1 << 20) / elapsed / 1e6
+    out = cuda.device_array(1, np.float32)
+    for numba_type, dtype in ((int32, np.int32), (float32, np.float32)):
+        kernel = shared_atomics(numba_type)
+        for places in (1, 8, 32, 64, 256, 1024, 4096):
+            elapsed = milliseconds(kernel, 264, 1024, np.uint64(places - 1), 64, dtype(1), out)
+            found[f"shared, {np.dtype(dtype).name}, {places} places"] = 2 * 1024 * 64 / (elapsed * 1e6 * 1.98)
+    return found
+
+
+def measure() -> dict[str, Any]:
+    """Everything, as plain data."""
+    name = cuda.get_current_device().name
+    return {
+        "gpu": name.decode() if isinstance(name, bytes) else name,
+        "microseconds of launches in a row": rows_of_launches(),
+        "G sectors/s at random places": scattered_by_footprint(),
+        "lanes/ns without atomics": updates_without_atomics(),
+        "atomics": atomics_by_type(),
+    }
+
+
+if __name__ == "__main__":
+    result = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_suffix(".json")
+    result.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,130 @@
+"""What falls short, in figures: the README's are those that were measured, and counted work is what the profiler counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder import perfmodel
+from autograder.grading import profiled
+from autograder.perfmodel.measurements import verdicts
+
+LIMITS = json.loads(profiled.RESULT.with_name("limits.json").read_text(encoding="utf-8"))
+PROFILED = json.loads(profiled.RESULT.read_text(encoding="utf-8"))
+README = " ".join((Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8").split())
+ATOMICS, PLACES = LIMITS["atomics"], LIMITS["G sectors/s at random places"]
+UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of launches in a row"]
+
+
+@pytest.mark.parametrize(
+    ("words", "measured"),
+    [
+        ("1.9 a nanosecond over 256 places", [UPDATES["load and store, 256 places"]]),
+        ("where stores alone reach 193", [UPDATES["store, 256 places"]]),
+        ("(over 4,096 places 2.0 and 13)", [UPDATES["load and store, 4096 places"], UPDATES["store, 4096 places"]]),
+        ("0.6 float32 additions a nanosecond, 1.4", [ATOMICS[f"global, {t}, one place"] for t in ("float32", "int32")]),
+        ("over 256 places both 3.8", [ATOMICS["global, float32, 256 places"]]),
+        (
+            "0.02 lanes a cycle on one place, 1.1 on 256, 1.9 on 4,096",
+            [ATOMICS[f"shared, float32, {n} places"] for n in (1, 256, 4096)],
+        ),
+        ("of int32 0.9 to 4.0", [ATOMICS[f"shared, int32, {n} places"] for n in (1, 4096)]),
+        ("at 79 G sectors a second, stores to as much at 24", [PLACES["loads, 64 MiB"], PLACES["stores, 64 MiB"]]),
+        ("(17 G sectors a second, measured on 256 MiB)", [PLACES["stores, 256 MiB"]]),
+        ("cost 1.3 microseconds each", [(ROWS["100 empty launches"] - ROWS["1 empty launches"]) / 99]),
+    ],
+)
+def test_the_readme_s_figures_are_the_measured_ones(words: str, measured: list[float]) -> None:
+    assert words in README
+    told = words.replace("4,096 places", "").replace("256 places", "").replace("float32", "").replace("int32", "")
+    told = told.replace("on 256 MiB", "").replace("on 256", "").replace("on 4,096", "")
+    numbers = [each.strip("(),") for each in told.split()]
+    numbers = [each for each in numbers if each.replace(".", "").isdigit()]
+    for number, figure in zip(numbers, measured, strict=True):
+        assert f"{figure:.{len(number.partition('.')[2])}f}" == number
+
+
+def counted(lab: str, name: str) -> dict[str, int]:
+    """The counters of the launch that does most."""
+    check = verdicts.speed_checks(lab)[0]
+    path = verdicts.SOLUTIONS / lab / "calibration" / "counted.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))[check]["launches"][name]
+    return max((row["counters"] for row in rows), key=lambda each: each["warp_instructions"])
+
+
+def profile_of(lab: str, name: str) -> dict[str, float]:
+    return max(PROFILED[lab][name], key=lambda each: each["warp instructions"])
+
+
+@pytest.mark.parametrize(
+    ("lab", "name", "counter", "metric"),
+    [
+        ("lab02_tiled_matmul", "wrong/local_tiles", "local_load_requests", "local load requests"),
+        ("lab02_tiled_matmul", "wrong/local_tiles", "local_store_requests", "local store requests"),
+        ("lab04_reduction", "wrong/array_of_each_thread", "local_store_requests", "local store requests"),
+        ("lab05_histogram", "wrong/a_copy_a_thread", "local_store_requests", "local store requests"),
+        ("lab02_tiled_matmul", "wrong/sums_in_c_from_the_start", "global_load_requests", "global load requests"),
+        ("lab02_tiled_matmul", "wrong/sums_in_c_from_the_start", "global_store_requests", "global store requests"),
+    ],
+)
+def test_local_arrays_and_sums_in_registers_are_counted_as_by_the_profiler(
+    lab: str, name: str, counter: str, metric: str
+) -> None:
+    assert counted(lab, name)[counter] == profile_of(lab, name)[metric] > 0
+
+
+def test_atomics_at_a_common_index_are_as_few_as_the_profiler_sees() -> None:
+    """The profiler splits some sectors in two; 32 lanes each would be 35 million."""
+    lab, name = "lab05_histogram", "wrong/every_thread_merges_every_bin"
+    ratio = profile_of(lab, name)["atomic sectors in L2"] / counted(lab, name)["global_atomic_sectors"]
+    assert 1 <= ratio <= 2
+
+
+@pytest.mark.parametrize(
+    ("words", "holds"),
+    [
+        (
+            "72 million wavefronts",
+            lambda p: round(p("dynamic/one_array_for_both_tiles")["shared wavefronts"] / 1e6) == 72,
+        ),
+        ("56 million", lambda p: round(p("right/flat_tiles")["shared wavefronts"] / 1e6) == 56),
+        ("with 48 registers", lambda p: p("dynamic/one_array_for_both_tiles")["registers a thread"] == 48),
+        (
+            "16,100 instructions a warp",
+            lambda p: p("right/registers_a_column_each")["warp instructions"] // 8192 == 16069,
+        ),
+    ],
+)
+def test_the_readme_s_words_on_lab_2_are_the_profiler_s(words: str, holds: Callable) -> None:
+    assert words in README
+    assert holds(lambda name: profile_of("lab02_tiled_matmul", name))
+
+
+def page(*kernels: str) -> list[str]:
+    """A page of the profiler's, with what else it prints."""
+    quoted = ",".join(f'"{metric}"' for metric in profiled.METRICS.values())
+    rows = [
+        f'"{at}","{kernel}[abi:v1](Array<float>)",' + ",".join(['"2,000"'] * len(profiled.METRICS))
+        for at, kernel in enumerate(kernels)
+    ]
+    return [
+        "==PROF== Connected",
+        f'"ID","Kernel Name",{quoted}',
+        '"","",' + ",".join(['"ns"'] * len(profiled.METRICS)),
+        *rows,
+    ]
+
+
+def test_the_profiler_s_rows_go_to_the_answers_that_launched_them() -> None:
+    found = profiled.by_answer(
+        page("fill", "clear", "count", "fill", "count"), {"one": ["clear", "count"], "two": ["count"]}
+    )
+    assert {name: [each["kernel"] for each in rows] for name, rows in found.items()} == {
+        "one": ["clear", "count"], "two": ["count"],
+    }  # fmt: skip
+    assert found["two"][0]["microseconds"] == 2.0 and found["two"][0]["cycles"] == 2000.0
+    with pytest.raises(ValueError, match="no `count` of two"):
+        profiled.by_answer(page("clear", "count"), {"one": ["clear", "count"], "two": ["count"]})
