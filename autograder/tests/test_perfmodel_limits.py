@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 
 from autograder import perfmodel
 from autograder.grading import profiled
+from autograder.perfmodel.instructions import issue_slots
 from autograder.perfmodel.measurements import verdicts
+from autograder.simgpu.counters import Counters
 
 LIMITS = json.loads(profiled.RESULT.with_name("limits.json").read_text(encoding="utf-8"))
 PROFILED = json.loads(profiled.RESULT.read_text(encoding="utf-8"))
@@ -101,6 +104,20 @@ def test_atomics_at_a_common_index_are_as_few_as_the_profiler_sees() -> None:
 def test_the_readme_s_words_on_lab_2_are_the_profiler_s(words: str, holds: Callable) -> None:
     assert words in README
     assert holds(lambda name: profile_of("lab02_tiled_matmul", name))
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("Of `one_element_a_thread` the profiler saw 332 instructions a warp, counted are 108", "one_element_a_thread"),
+        ("of `no_grid_stride`, which has no loop over the elements, 263 and 112", "no_grid_stride"),
+    ],
+)
+def test_the_readme_s_instructions_of_lab_4_are_the_profiler_s_and_the_counted_ones(words: str, name: str) -> None:
+    counters = Counters(**counted("lab04_reduction", f"wrong/{name}"))
+    seen = profile_of("lab04_reduction", f"wrong/{name}")["warp instructions"] / counters.warps
+    assert words in README
+    assert [f"{seen:.0f}", f"{issue_slots(counters) / counters.warps:.0f}"] == re.findall(r"\b\d{3}\b", words)
 
 
 def page(*kernels: str) -> list[str]:
