@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import simulate
+from autograder import profile, simulate
 from autograder.exercises import lesson04
 from autograder.perfmodel import SPECIFICATIONS
 
@@ -217,6 +217,33 @@ def test_words_for_measured_numbers_hold() -> None:
     wrong = {name: set(counts) for name, counts in H200["wrong_reads"].items()}
     assert list(wrong.values()) == [{524_288}, {0}, {0}], "the opposite of the simulated GPU, in every launch"
     assert re.search(r"writers in the if +0 of 1,024.*\n.*writers in the else +1,024 of 1,024", printed("two-orders"))
+
+
+def races_of_last_warp(last: str) -> int:
+    """Hazards of the lesson's old trick with this in place of its last warp's six lines; the sums are right."""
+    trick = "".join(next(each for each in CELLS if each["id"] == "old-trick")["source"])
+    source, found = re.subn(r"    if t < 32:.*\n(?:        .*\n)+", lambda _: last, trick.removeprefix("@cuda.jit\n"))
+    source = source.replace("def without_the_last_barriers(", "def kernel(")
+    assert found == 1
+    values, sums = np.random.default_rng(4).random(2048, dtype=np.float32), np.zeros(8, np.float32)
+    hazards = profile(kernel_of(source))[8, 256](values, sums).hazards
+    assert np.allclose(sums, values.reshape(8, 256).sum(axis=1)) and {each.kind for each in hazards} <= {"race"}
+    return len(hazards)
+
+
+def test_the_last_warp_needs_a_guard_as_well_as_its_barriers() -> None:
+    """The lesson says which of the remedies for the old trick leaves races, and shows the one that leaves none."""
+    steps = (32, 16, 8, 4, 2, 1)
+    lines = [f"        part[t] += part[t + {step}]\n" for step in steps]
+    waits, guards = "        cuda.syncwarp()\n", [f"        if t < {step}:\n    " for step in steps]
+    start = "    if t < 32:\n"
+    assert races_of_last_warp(start + "".join(lines)) == 5, "five races, as printed"
+    assert races_of_last_warp(start + "".join(line + waits for line in lines)) == 5, "still five races"
+    assert races_of_last_warp(start + "".join(map(str.__add__, guards, lines))) == 5, "the guard alone does not do"
+    assert "still names five races" in prose() and "races found:   5" in printed("old-trick-run")
+    shown = next(each for each in CELLS if each["id"] == "two-orders-explained")
+    assert races_of_last_warp(re.search(r"```python\n(.*?)```", "".join(shown["source"]), re.S)[1]) == 0
+    assert "cuda.syncwarp()" in "".join(shown["source"]) and "if t < step:" in "".join(shown["source"])
 
 
 def test_no_two_launches_let_the_warps_come_in_the_same_order() -> None:

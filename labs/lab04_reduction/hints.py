@@ -318,9 +318,9 @@ def overwrites_its_sum(seen: Evidence) -> bool:
 
 @misconception("waits_in_every_step")
 def relies_on_lock_step(seen: Evidence) -> bool:
-    """The barriers end where one warp is left, as if its lanes moved in step. They need not: the GPU may run lanes of a
-    warp one after another. Put cuda.syncwarp() between the steps of the last warp, or use shuffles, which wait by
-    themselves."""
+    """Lanes of one warp meet at an element, one to write it and one to read it, and nothing says which comes first: lanes
+    need not move in step. Let cuda.syncwarp() stand between the write and the read, and in a step of stride s let only s
+    lanes add: what others read in a step is nobody's to change in it. Or use shuffles, which wait by themselves."""
     return seen.races_within_warps
 
 
