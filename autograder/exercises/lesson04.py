@@ -10,6 +10,7 @@ from autograder.exercises.replies import Reply, judge_array, judge_tuple, no_ker
 
 RULES = ("out_of_bounds", "negative_index", "race", "uninitialised_read", "divergent_barrier", "endless")
 BLOCKS, THREADS, LANES = 8, 256, 32
+LANES_AS_GIVEN, LOADS_AS_GIVEN = 24, 824  # exercise 5 before any change: lanes at work an instruction, requests to load
 
 
 def in_which_warp(answer: Any) -> Reply:
@@ -107,7 +108,14 @@ def first_threads_add(kernel: Any) -> Reply:
     counted = judge_array(sums, values.reshape(BLOCKS, THREADS).sum(axis=1, dtype=np.float64), "", "sums")
     if counted.outcome != "right":
         return counted
-    diverging, conflicts = p.counters.divergent_branches, p.counters.shared_load_bank_conflicts
+    c = p.counters
+    diverging, conflicts, lanes = c.divergent_branches, c.shared_load_bank_conflicts, c.threads_per_instruction
+    loads = c.shared_load_requests + c.global_load_requests
+    if c.global_atomic_requests + c.shared_atomic_requests:
+        return not_yet(
+            "The sums are right, and they are made by an atomic, at which threads queue up to add one after another. "
+            "Here threads are to add pairs at the same time, without atomics."
+        )
     if diverging > 2 * 6 * BLOCKS:
         words = f"The sums are right, as before: {diverging} divergent branches. Which threads should add?"
         return Reply("your turn", words)
@@ -116,6 +124,12 @@ def first_threads_add(kernel: Any) -> Reply:
             f"Whole warps rest now: {diverging} divergent branches. But neighbours read elements far from each other, "
         )
         return not_yet(words + f"which makes {conflicts} bank conflicts (explained below). Let them read neighbours.")
+    if lanes < LANES_AS_GIVEN:
+        words = f"The sums are right, but few threads add and the others wait: {lanes:.3g} of 32 lanes take part on average. "
+        return not_yet(words + "In the first step threads 0 to 127 are to add, in the next 0 to 63, and so on.")
+    if loads > LOADS_AS_GIVEN:
+        words = f"The sums are right, but threads load the same elements again: {loads:,} requests to load, where the kernel "
+        return not_yet(words + f"as given made {LOADS_AS_GIVEN}. In each step only half as many threads are to add.")
     return right(f"The same sums, {diverging} divergent branches instead of 384, and no bank conflict.")
 
 

@@ -117,6 +117,142 @@ def test_a_reduction_is_judged_by_its_sums_its_races_and_its_counts(loop, add, b
     assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
 
 
+FILLED = """
+def kernel(values, sums):
+    part = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+"""
+STORED = """
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+"""
+ONE_THREAD = """
+    if t == 0:
+        total = np.float32(0)
+        for j in range(256):
+            total += part[j]
+        sums[cuda.blockIdx.x] = total
+"""
+ONE_THREAD_AT_THE_END = """
+    for step in (128, 64, 32):
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+    if t == 0:
+        for j in range(1, 32):
+            part[0] += part[j]
+"""
+EVERYBODY = """
+    total = np.float32(0)
+    for j in range(256):
+        total += part[j]
+    if t == 0:
+        sums[cuda.blockIdx.x] = total
+"""
+ATOMIC = """
+def kernel(values, sums):
+    cuda.atomic.add(sums, cuda.blockIdx.x, values[cuda.grid(1)])
+"""
+SHARED_ATOMIC = """
+    if t > 0:
+        cuda.atomic.add(part, 0, part[t])
+    cuda.syncthreads()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (FILLED + ONE_THREAD, "2.82 of 32 lanes"),
+        (FILLED + ONE_THREAD_AT_THE_END + STORED, "of 32 lanes take part"),
+        (FILLED + EVERYBODY, "16,448 requests to load"),
+        (ATOMIC, "without atomics"),
+        (FILLED + SHARED_ATOMIC + STORED, "without atomics"),
+    ],
+    ids=["one thread", "one thread at the end", "everybody", "atomic", "shared atomic"],
+)
+def test_right_sums_by_threads_that_do_not_share_the_adding_are_not_yet_right(source: str, words: str) -> None:
+    reply = lesson04.first_threads_add(kernel_of(source))
+    assert (reply.outcome, words in reply.words) == ("not yet", True), reply.words
+
+
+ROUNDED_UP = """
+    width = 256
+    while width > 1:
+        half = (width + 1) // 2
+        if t + half < width:
+            part[t] += part[t + half]
+        cuda.syncthreads()
+        width = half
+"""
+LAST_THREADS = """
+    step = 128
+    while step > 0:
+        if t >= 256 - step:
+            part[t] += part[t - step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 255:
+        sums[cuda.blockIdx.x] = part[255]
+"""
+QUARTERS = """
+    for step in (64, 16, 4, 1):
+        if t < step:
+            part[t] += part[t + step] + part[t + 2 * step] + part[t + 3 * step]
+        cuda.syncthreads()
+"""
+OTHER_WARPS_REST = """
+    for step in (128, 64, 32):
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+    if t < 32:
+        for step in (16, 8, 4, 2, 1):
+            if t < step:
+                part[t] += part[t + step]
+            cuda.syncwarp()
+"""
+SHUFFLES = """
+def kernel(values, sums):
+    part = cuda.shared.array(8, np.float32)
+    t, own = cuda.threadIdx.x, values[cuda.grid(1)]
+    for step in (16, 8, 4, 2, 1):
+        own += cuda.shfl_down_sync(0xFFFFFFFF, own, step)
+    if t % 32 == 0:
+        part[t // 32] = own
+    cuda.syncthreads()
+    if t == 0:
+        for j in range(1, 8):
+            own += part[j]
+        sums[cuda.blockIdx.x] = own
+"""
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        FILLED + ROUNDED_UP + STORED, FILLED + LAST_THREADS, FILLED + QUARTERS + STORED,
+        FILLED + OTHER_WARPS_REST + STORED, SHUFFLES,
+    ],
+    ids=["rounded up", "last threads", "quarters", "other warps rest", "shuffles"],
+)  # fmt: skip
+def test_other_ways_to_share_the_adding_are_right(source: str) -> None:
+    reply = lesson04.first_threads_add(kernel_of(source))
+    assert reply.outcome == "right", reply.words
+
+
+def test_what_the_exercise_compares_with_is_what_the_kernel_as_given_does() -> None:
+    source = LOOP.format(
+        **DOUBLE, add="if t % (2 * step) == 0: part[t] += part[t + step]", barrier="cuda.syncthreads()"
+    )
+    values, sums = np.ones(2048, np.float32), np.zeros(8, np.float32)
+    counters = profile(kernel_of(source))[8, 256](values, sums).counters
+    assert int(counters.threads_per_instruction) == lesson04.LANES_AS_GIVEN
+    assert counters.shared_load_requests + counters.global_load_requests == lesson04.LOADS_AS_GIVEN
+
+
 LARGEST = """
 def kernel(values, best):
     i = cuda.grid(1)
