@@ -166,7 +166,7 @@ SHARED_ATOMIC = """
     ("source", "words"),
     [
         (FILLED + ONE_THREAD, "2.82 of 32 lanes"),
-        (FILLED + ONE_THREAD_AT_THE_END + STORED, "of 32 lanes take part"),
+        (FILLED + ONE_THREAD_AT_THE_END + STORED, "of 32 lanes work"),
         (FILLED + EVERYBODY, "16,448 requests to load"),
         (ATOMIC, "without atomics"),
         (FILLED + SHARED_ATOMIC + STORED, "without atomics"),
