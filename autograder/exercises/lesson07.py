@@ -12,6 +12,7 @@ KEPLER_BYTES_A_THREAD = 1024 * (15 * (256 + 64 + 48) + 1536) / 30_720
 LIST_RANKING_MS = 20.7  # whole blocks give 21.2, fractions of blocks 20.2
 ATOMICS_MS = 2**26 / 1.36e6
 N, BLOCK = 1024, (16, 16)
+LONG_ROW = 1030  # longer than those of the product that is predicted, and no multiple of a tile
 AT_LEAST = 2.0  # times as fast as the kernel that the exercise starts from
 
 
@@ -113,13 +114,15 @@ def twice_as_fast(kernel: Any) -> Reply:
 
 
 def _wrong_product(kernel: Any, profile: Any) -> str:
-    """What is wrong with a small ragged product; empty where nothing is."""
+    """What is wrong with two small products, one ragged and one of long rows; empty where nothing is."""
     rng = np.random.default_rng(7)
-    a, b = rng.random((19, 37), dtype=np.float32), rng.random((37, 29), dtype=np.float32)
-    c = np.zeros((19, 29), np.float32)
-    errors = [each for each in profile(kernel)[(2, 2), BLOCK](a, b, c).hazards if each.severity == "error"]
-    if errors:
-        return str(errors[0])
-    return (
-        "" if np.allclose(c, a @ b, rtol=1e-4) else "Fast, perhaps, but a 19 x 37 by 37 x 29 product comes out wrong."
-    )
+    for m, k, n in ((19, 37, 29), (5, LONG_ROW, 3)):
+        a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
+        c = np.zeros((m, n), np.float32)
+        grid = (-(-n // BLOCK[0]), -(-m // BLOCK[1]))
+        errors = [each for each in profile(kernel)[grid, BLOCK](a, b, c).hazards if each.severity == "error"]
+        if errors:
+            return str(errors[0])
+        if not np.allclose(c, a @ b, rtol=1e-4):
+            return f"Fast, perhaps, but a {m} x {k} by {k} x {n} product comes out wrong."
+    return ""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import simulate
+from autograder import profile, simulate
 from autograder.exercises import lesson06
 from autograder.perfmodel import SPECIFICATIONS
 
@@ -194,6 +194,8 @@ RANDOM, EQUAL = "random list, random splitters", "random list, equal walks"
         f"Three arrays of 2²² numbers have {3 * 4 * 2**22 // 2**20} MiB",
         f"{4800 // 32} billion sectors",
         f"262,145 walks side by side each want a line of 128 bytes of three arrays, {262_145 * 3 * 128 // 2**20} MiB",
+        f"took {WALKS[2**24][RANDOM]['ms']:.2f} ms above, {SPACINGS[64]['ms']:.2f} here: another random list, "
+        f"whose longest walk has {SPACINGS[64]['longest']} nodes and not {WALKS[2**24][RANDOM]['longest']:,}",
         f"from {min(NEAR)} to {max(NEAR)} nodes for each splitter make little difference",
         f"the CPU needs {MS[2**26][CPU] / 1000:.1f} seconds, pointer jumping {MS[2**26][JUMPING]:.0f} ms",
         f"sublists {MS[2**26][SUBLISTS]:.0f} ms",
@@ -203,6 +205,25 @@ RANDOM, EQUAL = "random list, random splitters", "random list, equal walks"
 )
 def test_the_lesson_says(sentence: str) -> None:
     assert sentence in PROSE
+
+
+def test_the_praise_of_the_longest_walk_names_those_that_were_measured() -> None:
+    measured = sorted([SPACINGS[64]["longest"], WALKS[2**24][RANDOM]["longest"]])
+    assert "the longest had {} and {:,} nodes".format(*measured) in lesson06.longest_walk(835).words
+
+
+def test_a_launch_in_place_runs_in_two_halves_each_in_step() -> None:
+    with simulate() as cuda:
+
+        @cuda.jit
+        def sees_the_other_half(a, seen):
+            i = cuda.grid(1)
+            a[i] = 1
+            seen[i] = a[(i + a.size // 2) % a.size]
+
+    a, seen = np.zeros(65_536, np.int32), np.zeros(65_536, np.int32)
+    profile(sees_the_other_half)[256, 256](a, seen)
+    assert not seen[:32_768].any() and seen[32_768:].all()
 
 
 def test_words_for_numbers_hold() -> None:

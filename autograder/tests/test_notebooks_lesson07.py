@@ -84,9 +84,10 @@ WHILE = "        k = 0\n        while k < {end}:\n            total += a[row, k]
         (NAIVE.replace(LOOP, WHILE.format(end="a.shape[1]")), "right", "x "),
         (NAIVE.replace(LOOP, WHILE.format(end="a.shape[1] - 1")), "not yet", "comes out wrong"),
         (NAIVE.replace(LOOP, WHILE.format(end="a.shape[1] + 1")), "not yet", "outside its shape"),
+        (NAIVE.replace("a.shape[1])", "min(a.shape[1], 64))"), "not yet", "5 x 1030 by 1030 x 3 product comes out wrong"),
         (NAIVE.replace("np.float32(0)", "np.float64(0)"), "your turn", "predicted for N = 1,024"),
     ],
-    ids=["as given", "while", "one short", "one too many", "float64"],
+    ids=["as given", "while", "one short", "one too many", "short rows only", "float64"],
 )
 def test_the_last_exercise_judges_a_product_by_its_prediction(source: str, outcome: str, words: str) -> None:
     reply = lesson07.twice_as_fast(kernel_of(source))
@@ -126,6 +127,7 @@ OLD_LIST = from_counters(CASES[RANDOM, 2**22].counters).milliseconds(hidden=True
 TIMES = [CASES[name, 1024].measured_ns for name in (NAIVE_CASE, WHILE_CASE, ROWS, TILES)]
 LIST_ERRORS = [-100 * CASES[name, size].error for name in (RANDOM, EQUAL) for size in (2**16, 2**20, 2**22)]
 THREADS = 132 * 2048 / (30 * 1024)
+WARPS = [gpu.multiprocessors * gpu.max_threads for gpu in (SPECIFICATIONS["H200"], SPECIFICATIONS["T4"])]
 ROWS_SLOWER = slower(ROWS, COLUMNS, 1024)[2]
 BANDWIDTHS = SPECIFICATIONS["H200"].dram_gb_per_s / SPECIFICATIONS["T4"].dram_gb_per_s
 
@@ -172,6 +174,7 @@ def prose() -> str:
         f"({slower(UNIFORM, PRIVATE, 2**24)[0]:.0f} against {slower(UNIFORM, PRIVATE, 2**24)[2]:.0f})",
         f"the H200 132, and {BANDWIDTHS:.0f} times the memory bandwidth",
         f"predicted to take {CASES[NAIVE_CASE, 1024].estimate.ns / 1e6:.2f} ms for N = 1,024",
+        "a T4 holds about a seventh of the H200's warps" if round(WARPS[0] / WARPS[1]) == 7 else "no",
         "differ by a factor of fourteen" if 13.5 < max(TIMES) / min(TIMES) < 14.6 else "no",
     ],
 )
