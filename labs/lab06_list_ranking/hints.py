@@ -15,6 +15,10 @@ from autograder.grading.labs import spec_of
 from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_of_sublists, walked
 
 WALKS = ("walks_its_sublists", "walks_any_lists")
+BARRIERS_SEEN = (
+    "walks_inside_its_arrays", "jumps_between_two_buffers", "ranks_the_splitters", "ranks_nodes_before_the_first_splitter",
+    "ranks_one_list",
+)  # fmt: skip
 WARP = 32
 WHOLE = 4096  # nodes: a multiple of every distance between splitters that is a power of two
 
@@ -187,6 +191,15 @@ def endless_loop(seen: Seen) -> bool:
     """A walk never ends. Does every round of the loop go on to another node, and does it stop at the tail, which points
     to itself?"""
     return seen.never_ended
+
+
+@misconception(*BARRIERS_SEEN)
+def barrier_not_for_all(seen: Seen) -> bool:
+    """A barrier stands where only some threads of a block come by: in a branch, or in a loop that ends earlier for some. The
+    others never come, and on a GPU the block may wait for ever. Move it to where all threads of the block pass, or leave it
+    out: a launch waits for the launch before it without one."""
+    # The barriers of a warp are reported with a remedy of their own, and name no thread that is missing.
+    return any(each.other_thread is not None for each in seen.found("divergent_barrier"))
 
 
 @misconception(*WALKS)
