@@ -118,12 +118,15 @@ class AccessReports:
         index = self.element(view, place, lane)
         same_line = other_line == interpreter.line(node)
         scope = int(findings[order_prim.RACE_SCOPE])
-        if scope == order_prim.BETWEEN_BLOCKS:
-            remedy = "Blocks run in any order and cannot wait for each other here: use an atomic, or a second launch."
-            if same_line and kind == WRITE and wrote:
-                remedy = "Give each thread an element of its own, or use an atomic."
-        elif same_line and kind == WRITE and wrote:
+        if same_line and kind == WRITE and wrote:
             remedy = "Give each thread an element of its own, or use an atomic."
+        elif same_line and kind == WRITE and self._both_change(place, lane, other):
+            remedy = "Both change this element at once, and one change is lost: use an atomic (cuda.atomic.add)."
+        elif scope == order_prim.BETWEEN_BLOCKS:
+            remedy = "Blocks run in any order and cannot wait for each other here: use an atomic, or a second launch."
+        elif same_line and kind == WRITE:
+            barrier = "cuda.syncwarp() or cuda.syncthreads()" if scope == order_prim.WITHIN_WARP else "cuda.syncthreads()"
+            remedy = f"One statement cannot wait in between: read into a variable, wait at {barrier}, then write."
         elif scope == order_prim.WITHIN_WARP:
             remedy = "Threads of one warp need cuda.syncwarp() or cuda.syncthreads() between the two accesses."
         else:
@@ -153,6 +156,13 @@ class AccessReports:
             ),
             remedy=remedy,
         )
+
+    def _both_change(self: Memory, place: Place, lane: int, other: int) -> bool:
+        """Whether another thread is about to write the element that this lane writes, in the same step."""
+        other_lane, lanes = other - self.interpreter.batch.first_thread, place.mask.lanes
+        if not (0 <= other_lane < lanes.size and lanes[other_lane]):
+            return False
+        return isinstance(place.linear, int) or bool(place.linear[other_lane] == place.linear[lane])
 
     def element(self: Memory, view: View, place: Place, lane: int) -> tuple[int, ...]:
         """The index, within the view, of the element that a lane accesses."""

@@ -61,15 +61,31 @@ def _begin(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any) -> N
     _meet(interpreter, node, mask, named, missed)
 
 
-def _exchange(interpreter: Interpreter, value: Any, source: np.ndarray, mask: Mask) -> np.ndarray:
+def _exchange(interpreter: Interpreter, node: ast.AST, value: Any, source: np.ndarray, mask: Mask) -> np.ndarray:
     """Each lane's value of the lane numbered `source` within its warp; no number of a lane that does not take part."""
     source = source + WARP * np.repeat(np.arange(interpreter.batch.warps), WARP)
     taken = on_lanes(interpreter, value)[source]
     absent = mask.lanes & ~mask.lanes[source]
-    if absent.any() and taken.dtype.kind in "fciu":
+    if not absent.any():
+        return taken
+    if taken.dtype.kind in "fciu":
         undefined = np.empty(1, taken.dtype)
         poison(undefined)
         taken[absent] = undefined
+    gone = absent & ~(interpreter.batch.everyone.lanes & ~interpreter.exited)[source]
+    if gone.any():  # of lanes that are there and elsewhere `_meet` has told
+        lane = int(np.flatnonzero(gone)[0])
+        ends = not interpreter.batch.everyone.lanes[source[lane]]
+        interpreter.report(
+            "uninitialised_read",
+            node,
+            lane=lane,
+            severity="warning",  # whoever looks at the lane's number first may never use it
+            occurrences=int(np.count_nonzero(gone)),
+            message=f"Takes a value from lane {source[lane] % WARP} of its warp, "
+            + ("which has no thread: the block ends before it." if ends else "whose thread has returned."),
+            remedy="Nobody knows what comes of it: use it only where that lane is there, or launch whole warps.",
+        )
     return taken
 
 
@@ -102,7 +118,7 @@ def shuffle(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list
     named, value, source = _three(interpreter, node, arguments, "the lane to read from")
     _begin(interpreter, node, mask, named)
     source = on_lanes(interpreter, interpreter.number(source, node)).astype(np.int64) & (WARP - 1)
-    return _exchange(interpreter, interpreter.number(value, node), source, mask)
+    return _exchange(interpreter, node, interpreter.number(value, node), source, mask)
 
 
 def _shifted(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, direction: str) -> Any:
@@ -112,7 +128,7 @@ def _shifted(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: lis
     amount = on_lanes(interpreter, interpreter.number(amount, node)).astype(np.int64) & (WARP - 1)
     source = {"up": lane - amount, "down": lane + amount, "xor": lane ^ amount}[direction]
     source = np.where((source < 0) | (source >= WARP), lane, source)  # off the end: a lane keeps its own value
-    return _exchange(interpreter, interpreter.number(value, node), source, mask)
+    return _exchange(interpreter, node, interpreter.number(value, node), source, mask)
 
 
 @intrinsic(f"{CUDA}.shfl_up_sync")

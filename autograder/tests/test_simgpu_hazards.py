@@ -331,6 +331,64 @@ def test_the_widest_race_of_an_access_is_told_for_it_says_which_barrier_is_neede
 
 
 @cuda.jit
+def counts_in_a_private_copy_without_atomics(a):
+    own = cuda.shared.array(8, np.float32)
+    t = cuda.threadIdx.x
+    if t < 8:
+        own[t] = 0
+    cuda.syncthreads()
+    own[t % 5] += 1
+    cuda.syncthreads()
+    a[t] = own[t % 8]
+
+
+@cuda.jit
+def counts_without_atomics(a):
+    a[cuda.threadIdx.x % 5] += 1
+
+
+@cuda.jit
+def takes_from_its_neighbours(a):
+    part = cuda.shared.array(128, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = a[t]
+    part[t + 64] = 0
+    cuda.syncthreads()
+    part[t] += part[t + 40]
+    cuda.syncthreads()
+    a[t] = part[t]
+
+
+@cuda.jit
+def halves_without_a_barrier(a):
+    part = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = a[t]
+    cuda.syncthreads()
+    half = 128
+    while half > 0:
+        if t < half:
+            part[t] += part[t + half]
+        half //= 2
+    a[t] = part[t]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "threads", "remedy"),
+    [
+        (counts_in_a_private_copy_without_atomics, 64, "use an atomic"),  # no barrier fits into a statement
+        (counts_without_atomics, 64, "use an atomic"),
+        (takes_from_its_neighbours, 64, "read into a variable, wait at cuda.syncthreads(), then write"),
+        (halves_without_a_barrier, 256, "Put cuda.syncthreads() between the two accesses"),  # in another round of the loop
+    ],
+)
+def test_the_remedy_of_a_race_within_one_line_can_be_carried_out(kernel, threads, remedy):
+    found = profile(kernel)[1, threads](np.zeros(256, np.float32)).hazards
+    first, *_ = [each for each in found if each.kind == "race"]
+    assert first.other_line == first.line and remedy in first.remedy
+
+
+@cuda.jit
 def clears_the_total_that_all_blocks_add_to(a):
     if cuda.grid(1) == 0:
         a[0] = 0
@@ -554,3 +612,72 @@ def shifts_rows(a):
 @pytest.mark.parametrize("kernel", [shifts_as_integers, shifts_by_an_inner_function, shifts_rows])
 def test_an_array_under_another_name_or_type_races_too(kernel):
     assert {hazard.kind for hazard in profile(kernel)[2, 64](np.zeros(128, np.float32)).hazards} == {"race"}
+
+
+@cuda.jit
+def spins_for_a_lock(lock, total):
+    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+        pass
+    total[0] += 1
+    cuda.atomic.exch(lock, 0, 0)
+
+
+@cuda.jit
+def spins_for_a_lock_by_exchange(lock, total):
+    while cuda.atomic.exch(lock, 0, 1) == 1:
+        pass
+    total[0] += 1
+    cuda.atomic.exch(lock, 0, 0)
+
+
+@cuda.jit
+def takes_turns_with_a_lock(lock, total):
+    waits = True
+    while waits:
+        if cuda.atomic.cas(lock, 0, 0, 1) == 0:
+            total[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+            waits = False
+
+
+@pytest.mark.parametrize("kernel", [spins_for_a_lock, spins_for_a_lock_by_exchange])
+def test_a_lock_that_the_warp_waits_for_ends_with_its_line_and_not_with_the_patience(kernel):
+    with pytest.raises(KernelFault, match="goes round without anything changing") as caught:
+        profile(kernel)[1, 64](np.zeros(1, np.int32), np.zeros(1, np.int32))
+    assert caught.value.line is not None and "do not wait for another thread" in caught.value.remedy
+
+
+def test_a_lock_that_is_given_back_within_the_round_is_no_endless_loop():
+    total = np.zeros(1, np.int32)
+    profile(takes_turns_with_a_lock)[2, 512](np.zeros(1, np.int32), total)  # more rounds than a loop may stand still
+    assert total[0] == 1024
+
+
+@cuda.jit
+def takes_from_sixteen_lanes_on(values, out):
+    t = cuda.threadIdx.x
+    out[t] = values[t] + cuda.shfl_down_sync(0xFFFFFFFF, values[t], 16)
+
+
+@cuda.jit
+def takes_from_lanes_that_have_returned(values, out):
+    t = cuda.threadIdx.x
+    if t >= 40:
+        return
+    out[t] = values[t] + cuda.shfl_down_sync(0xFFFFFFFF, values[t], 16)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "threads", "why"),
+    [
+        (takes_from_sixteen_lanes_on, 48, "lane 16 of its warp, which has no thread"),
+        (takes_from_lanes_that_have_returned, 64, "lane 16 of its warp, whose thread has returned"),
+    ],
+)
+def test_a_value_of_a_lane_that_is_not_there_is_reported(kernel, threads, why):
+    out = np.zeros(64, np.float32)
+    (hazard,) = profile(kernel)[1, threads](np.ones(64, np.float32), out).hazards
+    assert (hazard.kind, hazard.severity, hazard.thread) == ("uninitialised_read", "warning", (32, 0, 0))
+    assert why in hazard.message and np.isnan(out[32]) and out[0] == 2
+    assert not profile(takes_from_sixteen_lanes_on)[1, 64](np.ones(64, np.float32), out).hazards
