@@ -125,11 +125,13 @@ def first_threads_add(kernel: Any) -> Reply:
         )
         return not_yet(words + f"which makes {conflicts} bank conflicts (explained below). Let them read neighbours.")
     if lanes < LANES_AS_GIVEN:
-        words = f"The sums are right, but few threads add and the others wait: on average {lanes:.3g} of 32 lanes work. "
+        words = f"The sums are right, but few threads add while others wait: on average {lanes:.3g} of 32 lanes work. "
         return not_yet(words + "In the first step threads 0 to 127 are to add, in the next 0 to 63, and so on.")
     if loads > LOADS_AS_GIVEN:
-        words = f"The sums are right, but threads load the same elements again: {loads:,} requests to load, and "
-        return not_yet(words + f"{LOADS_AS_GIVEN} in the kernel as given. In each step only half as many threads are to add.")
+        words = f"The sums are right, but threads load the same elements again: {loads:,} requests to load, "
+        return not_yet(
+            words + f"{LOADS_AS_GIVEN} in the kernel as given. In each step half as many threads are to add."
+        )
     return right(f"The same sums, {diverging} divergent branches instead of 384, and no bank conflict.")
 
 
