@@ -231,9 +231,11 @@ class DeviceArray:
         buffer = self._buffer
         if buffer.shadow is None or (buffer.all_set and not by_kernels):
             return np.full(self.shape, not by_kernels)
-        flags = buffer.shadow.written_at > (WRITTEN_BY_HOST if by_kernels else 0)
-        strides = self._element_strides
-        return np.lib.stride_tricks.as_strided(flags[self._offset :], self.shape, strides).copy()
+        return self._elements_where(buffer.shadow.written_at > (WRITTEN_BY_HOST if by_kernels else 0))
+
+    def _elements_where(self, flags: np.ndarray) -> np.ndarray:
+        """A flag for each element of the buffer, as an array of this shape."""
+        return np.lib.stride_tricks.as_strided(flags[self._offset :], self.shape, self._element_strides).copy()
 
 
 def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:
