@@ -22,7 +22,7 @@ from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.simgpu.device import SimulatedDevice
-from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report
+from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report, waiting_for_a_gpu
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab05_histogram"
@@ -143,8 +143,8 @@ EVERY = {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *
 def test_known_answers_were_given_their_verdicts(source: str) -> None:
     found = CALIBRATIONS[source]
     assert found["source"] == source
-    # a GPU was at hand for some of them only: those must be as promised, and the simulated GPU has graded all
-    assert {"solution"} <= set(found["verdicts"]) <= EVERY and (source == "measured" or set(found["verdicts"]) == EVERY)
+    waiting = waiting_for_a_gpu(SOLUTIONS) if source == "measured" else set()
+    assert "solution" in found["verdicts"] and set(found["verdicts"]) == EVERY - waiting
     for path in (*RIGHT, *WRONG):
         checks, hint = promised(path) if path in WRONG else (set(), None)
         if verdict := found["verdicts"].get(f"{path.parent.name}/{path.stem}"):

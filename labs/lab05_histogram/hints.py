@@ -317,8 +317,8 @@ def copy_too_small(seen: Evidence) -> bool:
 @misconception("right_at_every_size", "brings_every_thread_to_its_barriers")
 def barrier_not_for_all(seen: Evidence) -> bool:
     """A barrier stands where only some threads of a block come by: in a loop that ends earlier for some of them, in a
-    branch, or behind a return. The others wait there in vain, or leave their share of clearing and merging undone. Keep
-    branch and loop around counting alone."""
+    branch, or behind a return. Those that come wait in vain, or the others' share of clearing and merging stays undone. Let
+    branches and loops hold clearing, counting and merging alone, with the barriers in between, where all threads pass."""
     return bool(seen.found("divergent_barrier"))
 
 

@@ -54,6 +54,8 @@ SPEED_WORK_LIMIT = 100_000_000  # units of simulated work in a run on as many it
 WHOLE = 2**15
 RAGGED = (1000, 10_007, 257, 31, 2, 1)
 NUMBERS_OF_BINS = (100, 1000, MOST_BINS, 7, 1)
+UNEVEN_BINS = (7, 1000)  # some threads of a block have one to clear or to merge less than others, or none
+WARP_AND_ONE = 33  # items: one block
 MANY = 600_011  # more than the threads of any grid that is bounded for the sake of few copies
 OUTSIDE = ("out_of_bounds", "negative_index")
 EXTREMES = (-(2**31), -70_000, -257, -256, -1, 256, 257, 1023, 1024, 65_536, 2**31 - 1)
@@ -175,8 +177,8 @@ def waits_around_counting(attempt: Attempt) -> None:
 @check(points=1, after=("counts_in_shared_memory",))
 def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
     """Private copies: threads that find no item left come to every barrier like the others."""
-    for n in RAGGED:
-        run = attempt.simulate(counting(items_of(attempt, "uniform", n, BINS), BINS), may_fault=True)
+    for n, bins in (*((n, BINS) for n in RAGGED), *((WARP_AND_ONE, bins) for bins in UNEVEN_BINS)):
+        run = attempt.simulate(counting(items_of(attempt, "uniform", n, bins), bins), may_fault=True)
         expect_none(run, ("divergent_barrier",))
 
 
