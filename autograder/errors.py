@@ -69,6 +69,10 @@ class SubmissionError(KitError):
         super().__init__(one_line(message), line=line, remedy=one_line(remedy))  # names and quoted text are a student's
 
 
+class UndefinedFunction(SubmissionError):
+    """A function that a check calls and the submission does not define, whatever the inputs: exit code 1."""
+
+
 class KernelFault(SubmissionError):
     """A kernel or host function went wrong while it ran, in the words that its author needs: exit code 1."""
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from autograder.device import Comparison, Run, RunRequest, Source, Uninitialised
-from autograder.errors import GraderFault, KitError
+from autograder.errors import GraderFault, KitError, UndefinedFunction
 from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction
@@ -359,11 +359,15 @@ class Attempt:
         return next((each for each in reversed(self.differences) if not each.is_close), None)
 
     def reproduction(self) -> str:
-        """Code for a notebook that runs the last case again."""
-        if not self.trials:
+        """Code for a notebook that runs the last case again; empty where nothing can run."""
+        if not self.trials or isinstance(self.fault, UndefinedFunction):
             return ""
+        run, failure = self.trials[-1].run, self.failure
+        unwritten = None if self.unwritten is None else (self.unwritten_name, self.unwritten)
+        seen = run.fault is not None or self.wrong is not None or failure is None or failure.hazards or failure.mismatches
         recipes = {key: recipe for key, (_, recipe) in self._recipes.items()}
-        return reproduction(self.trials[-1].request, recipes, self.wrong)
+        counted = None if seen or not run.launches else run.launches[0]
+        return reproduction(self.trials[-1].request, recipes, self.wrong, unwritten, counted)
 
     def _origin(self, array: np.ndarray) -> tuple[Trial | None, str]:
         """The trial and argument that an output array came from."""

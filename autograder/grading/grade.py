@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import GraderFault, KitError, SubmissionError
+from autograder.errors import GraderFault, KitError, SubmissionError, UndefinedFunction
 from autograder.grading.ahead import Ahead
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
 from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.pictures import failure_pictures
-from autograder.grading.result import CheckResult, Hint, Picture, Result, Secret
+from autograder.grading.result import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
 from autograder.grading.spec import Check, CheckFailed, Lab
 from autograder.grading.worker import Worker
 
@@ -166,7 +166,7 @@ def judge_all(grading: Grading) -> list[CheckResult]:
         if blocker is None:
             done[check.name] = judge(grading, check, ahead.take(check) if ahead and done else None)
         else:
-            done[check.name] = not_run(check, f"First to pass: {blocker.title}", fault=blocker.fault)
+            done[check.name] = not_run(check, BLOCKED_BY.format(blocker.title), fault=blocker.fault)
             if ahead:
                 ahead.skip(check)
         if ahead and len(done) == 1 and done[check.name].outcome == "passed":  # most who fail do so at once
@@ -232,7 +232,8 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         source=attempt.comparison.source if attempt.comparison is not None else None,
         pictures=(*pictures, *attempt.pictures),
         bonus=check.bonus,
-        secret=secrecy(grading, check),
+        # What is missing altogether is missing for all inputs: of them it says nothing.
+        secret=secrecy(grading, check) if check.hidden or not isinstance(attempt.fault, UndefinedFunction) else "",
     )
 
 

@@ -7,16 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from autograder.device import RunRequest, Uninitialised
+from autograder.device import Launch, RunRequest, Uninitialised
 from autograder.grading.closeness import Difference
 
 LITERAL_ELEMENTS = 36  # larger arrays are written as the recipe that made them
 
 
-def reproduction(request: RunRequest, recipes: Mapping[int, str], wrong: Difference | None = None) -> str:
-    """Python that makes the request's arguments, calls the function, and fetches the wrong output.
+def reproduction(
+    request: RunRequest,
+    recipes: Mapping[int, str],
+    wrong: Difference | None = None,
+    unwritten: tuple[str, np.ndarray] | None = None,
+    counted: Launch | None = None,
+) -> str:
+    """Python that makes the request's arguments, calls the function, and fetches what is wrong.
 
-    `recipes` maps `id(array)` to the expression that makes it again.
+    `recipes` maps `id(array)` to the expression that makes it again; `unwritten`: an argument's name and which of its
+    elements were left out; `counted`: a launch whose work, not whose result, failed the check.
     """
     lines = ["import numpy as np", "from numba import cuda", ""]
     for name, value in request.arguments.items():
@@ -27,7 +34,19 @@ def reproduction(request: RunRequest, recipes: Mapping[int, str], wrong: Differe
         first = wrong.mismatches[0]
         index = ", ".join(map(str, first.index))
         lines.append(f"{wrong.name}.copy_to_host()[{index}]  # expected {first.expected:.9g}")
+    elif unwritten is not None and unwritten[0] in request.arguments:
+        index = ", ".join(map(str, np.argwhere(unwritten[1])[0]))
+        lines.append(f"{unwritten[0]}.copy_to_host()[{index}]  # never written")
+    elif counted is not None:
+        where = f"[{_dimensions(counted.grid)}, {_dimensions(counted.block)}]"
+        lines.append(f"# No element is wrong. What was counted: autograder.profile({counted.kernel}){where}(its arguments)")
     return "\n".join(lines)
+
+
+def _dimensions(extent: tuple[int, int, int]) -> str:
+    """(4, 1, 1) -> `4`, (4, 2, 1) -> `(4, 2)`"""
+    used = max(at + 1 for at in range(3) if at == 0 or extent[at] != 1)
+    return str(extent[0]) if used == 1 else str(tuple(int(each) for each in extent[:used]))
 
 
 def _argument(name: str, value: Any, recipes: Mapping[int, str]) -> list[str]:

@@ -11,6 +11,7 @@ from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 
 Outcome = Literal["passed", "failed", "not run"]
+BLOCKED_BY = "First to pass: {}"  # the message of a check that is not run, with the title of the one before
 Secret = Literal["", "data", "check"]  # nothing; inputs drawn from a secret seed; the check itself
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from autograder.errors import Line, SubmissionError
+from autograder.errors import Line, SubmissionError, UndefinedFunction
 
 Kind = Literal["kernel", "device", "host"]
 
@@ -113,14 +113,14 @@ class Program:
         if name not in self.functions:
             if name in self.names:
                 found = self.names[name]  # raises what is wrong with its definition
-                raise SubmissionError(
+                raise UndefinedFunction(
                     f"`{name}` in {self.label} is not a function but a {type(found).__name__}.",
                     remedy=f"Define it with `def {name}(...)`.",
                 )
             if self.broken is not None:
                 raise self.broken
             defined = ", ".join(sorted(self.functions)) or "none"
-            raise SubmissionError(
+            raise UndefinedFunction(
                 f"{self.label} does not define a function called `{name}`.",
                 remedy=f"Define it exactly under that name (functions found: {defined}).",
             )

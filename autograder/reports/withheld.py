@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from autograder.grading.result import CheckResult, Hint, Result
+from autograder.grading.result import BLOCKED_BY, CheckResult, Hint, Result
 from autograder.reports.speed import NAMES, speed_of
 
 HIDDEN_TITLE = "Hidden check {}: a case of your instructor's own."
@@ -60,9 +60,10 @@ def _message(check: CheckResult, titles: dict[str, str]) -> str:
 
 
 def _without_titles(message: str, titles: dict[str, str]) -> str:
-    """A message that names a hidden check ("First to pass: ...") with the title that students know it by."""
+    """A message that names a hidden check as the first to pass, with the title that students know it by."""
     for title, shown in titles.items():
-        message = message.replace(title, shown)
+        if message == BLOCKED_BY.format(title):
+            return BLOCKED_BY.format(shown)
     return message
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import Run, RunRequest, Uninitialised
-from autograder.errors import KernelFault, Line
+from autograder.device import Launch, Run, RunRequest, Uninitialised
+from autograder.errors import KernelFault, Line, UndefinedFunction
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.spec import CheckFailed
@@ -236,6 +236,36 @@ def test_the_failing_case_can_be_pasted_and_gives_the_same_arrays():
     for name, value in arguments.items():
         assert np.array_equal(namespace[name], value) and np.asarray(namespace[name]).dtype == np.asarray(value).dtype
     assert namespace["out"].shape == (30, 40)
+
+
+def test_what_is_pasted_shows_the_element_that_was_never_written():
+    attempt = attempt_with(lambda a, out: None)
+    written = np.ones((4, 5), bool)
+    written[2, 3] = False
+    attempt._runner.run = lambda request, on: Run(outputs={"out": np.zeros((4, 5))}, written={"out": written})
+    run = attempt.run("f", a=np.zeros(3), out=Uninitialised((4, 5), np.float64))
+    with pytest.raises(CheckFailed) as failed:
+        attempt.expect_every_element_written(run, "out")
+    attempt.failure = failed.value
+    assert attempt.reproduction().splitlines()[-2:] == ["f(a, out)", "out.copy_to_host()[2, 3]  # never written"]
+
+
+def test_what_is_pasted_says_so_where_no_element_is_wrong():
+    attempt = attempt_with(lambda a: None)
+    launch = Launch("k", (4, 2, 1), (32, 1, 1))
+    attempt._runner.run = lambda request, on: Run(outputs={"a": np.zeros(3)}, launches=(launch,))
+    attempt.run("f", a=np.zeros(3))
+    attempt.failure = CheckFailed("8.5 sectors a request.")
+    last = attempt.reproduction().splitlines()[-1]
+    assert last == "# No element is wrong. What was counted: autograder.profile(k)[(4, 2), 32](its arguments)"
+
+
+def test_what_is_not_defined_cannot_be_pasted():
+    attempt = attempt_with(lambda a: None)
+    attempt._runner.run = lambda request, on: Run(fault=UndefinedFunction("No `f`."))
+    with pytest.raises(CheckFailed):
+        attempt.run("f", a=np.zeros(3))
+    assert attempt.reproduction() == ""
 
 
 def test_a_kernel_launched_directly_is_reproduced_with_its_launch():

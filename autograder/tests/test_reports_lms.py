@@ -338,6 +338,20 @@ def test_verdicts_and_points_are_the_same_for_students():
     assert shown.flags == () and shown.key == "" and "4.25" not in repr(shown)
 
 
+def test_no_part_of_a_hidden_sentence_is_left_where_another_one_begins_like_it():
+    checks = (
+        CheckResult("a", "Works", "failed", 0, 1, "No.", secret="check"),
+        CheckResult("b", "Works for tall matrices.", "not run", 0, 1, "First to pass: Works", secret="check"),
+        CheckResult("c", "Third.", "not run", 0, 1, "First to pass: Works for tall matrices.", secret="check"),
+        CheckResult("d", "Works in public.", "failed", 0, 1, "c[0] is 1, expected 2"),
+        CheckResult("e", "Last.", "not run", 0, 1, "First to pass: Works in public."),
+    )
+    shown = for_students(Result("lab", "Lab", "ann", "ann.py", checks, "d", "simulated"))
+    assert "tall" not in repr(shown) and "Third" not in repr(shown)
+    assert shown.checks[2].message == "First to pass: Hidden check 2: a case of your instructor's own."
+    assert shown.checks[4].message == "First to pass: Works in public."
+
+
 def test_a_seed_that_could_be_guessed_or_read_by_nobody_is_bad_usage(tmp_path):
     seed = tmp_path / "seed"
     for text in (b"", b"  \n", b"1234567", b"\xff\xfe\xff\xfe"):
