@@ -17,10 +17,20 @@ from autograder.language.host_limits import (
     check_key,
     check_magnitude,
     contains,
+    holds,
     shown,
     spread,
 )
-from autograder.language.host_names import ARRAY_ATTRIBUTES, METHOD_KEYWORDS, METHODS, call_library, library_value
+from autograder.language.host_names import (
+    ARRAY_ATTRIBUTES,
+    DEVICE_CALLS,
+    GOES_OVER,
+    METHOD_KEYWORDS,
+    METHODS,
+    READS_NOTHING,
+    call_library,
+    library_value,
+)
 from autograder.language.program import Function, Reference, reachable
 from autograder.language.validate import validate_kernel
 
@@ -165,10 +175,21 @@ class HostExpressions:
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(right_node)
             self.weigh(node, left, right)
+            self.check_comparison(node, op, left, right)
             if not self.as_truth(node, self.guarded(node, COMPARISONS[type(op)], left, right)):
                 return False
             left = right
         return True
+
+    def check_comparison(self: HostInterpreter, node: ast.AST, op: ast.cmpop, left: Any, right: Any) -> None:
+        """Refuses to compare what is on the device with an array of the host: NumPy would fetch it to do so."""
+        sides = (left, right)
+        if isinstance(op, (ast.Is, ast.IsNot)) or not any(holds(each, is_on_device) for each in sides):
+            return
+        if any(holds(each, lambda value: isinstance(value, (np.ndarray, np.generic))) for each in sides):
+            raise self.fault(
+                node, "Host code cannot compare what is in a device array.", "Comparing numbers is a kernel's work."
+            )
 
     def on_ifexp(self: HostInterpreter, node: ast.IfExp) -> Any:
         return self.evaluate(node.body if self.truth(node.test) else node.orelse)
@@ -246,20 +267,55 @@ class HostExpressions:
         if isinstance(function, Method):
             return self.method(node, function, arguments, keywords)
         if isinstance(function, Reference):
+            arguments, keywords = self.fetched(node, function.path, arguments, keywords)
             result = self.guarded(node, call_library, function, self.backend, arguments, keywords)
-            made = is_on_device(result) and not any(result is each for each in arguments)
+            made = is_on_device(result) and not any(result is each for each in arguments[:1])
             if made or function.path == "numba.cuda.synchronize":
                 self.note(node, function.path.rpartition(".")[2], result.nbytes if is_on_device(result) else 0)
             return self.guarded(node, check_bits, result)
         raise self.fault(node, f"`{shown(node.func)}` is not a function.")
+
+    def fetched(
+        self: HostInterpreter, node: ast.AST, path: str, arguments: list, keywords: dict[str, Any]
+    ) -> tuple[list, dict[str, Any]]:
+        """A library call's arguments with a copy on the host for each device array whose elements the call reads.
+
+        Numba does the same without being asked (`DeviceNDArray.__array__`, and one copy for each element that a loop
+        comes to), so each is noted like the copy that it is.
+        """
+        if path in READS_NOTHING or (path in DEVICE_CALLS and path != "numba.cuda.to_device"):
+            return arguments, keywords
+        if path in GOES_OVER:
+            return [self.elements(node, each) for each in arguments], keywords
+        if path == "numba.cuda.to_device":  # one that is on the device is there already
+            return [each if is_on_device(each) else self.on_the_host(node, each) for each in arguments], keywords
+        return (
+            [self.on_the_host(node, each) for each in arguments],
+            {name: self.on_the_host(node, each) for name, each in keywords.items()},
+        )
+
+    def elements(self: HostInterpreter, node: ast.AST, value: Any) -> Any:
+        """What is gone over: the elements of a device array of one dimension come to the host."""
+        if not is_on_device(value) or value.ndim != 1:
+            return value
+        self.steps += value.size // ITEMS_A_STEP
+        return self.on_the_host(node, value)
+
+    def on_the_host(self: HostInterpreter, node: ast.AST, value: Any) -> Any:
+        """The value with a copy in place of each device array in it; every copy is noted."""
+        if is_on_device(value):
+            self.note(node, "copy_to_host", value.nbytes)
+            return self.guarded(node, self.backend.copy_to_host, value)
+        if isinstance(value, (list, tuple)) and holds(value, is_on_device):
+            return type(value)(self.on_the_host(node, each) for each in value)
+        return value
 
     def launch(self: HostInterpreter, node: ast.AST, configured: Configured | ForAll, arguments: list) -> None:
         if self.backend is None:
             raise self.fault(node, "Kernels cannot be launched at module level of a submission.")
         self.steps += LAUNCH_STEPS
         for each in arguments:
-            if isinstance(each, np.ndarray):  # Numba copies it to the device and back
-                self.note(node, "a NumPy array as an argument", 2 * each.nbytes)
+            self.note_host_arrays(node, each)
         for function in reachable(configured.kernel):
             if function.kind != "host":
                 validate_kernel(function)
@@ -271,6 +327,14 @@ class HostExpressions:
             if fault.line is None:
                 raise KernelFault(fault.message, line=self.line(node), remedy=fault.remedy) from None
             raise
+
+    def note_host_arrays(self: HostInterpreter, node: ast.AST, argument: Any) -> None:
+        """Numba copies each NumPy array that a kernel is given, also one in a tuple, to the device and back."""
+        if isinstance(argument, np.ndarray):
+            self.note(node, "a NumPy array as an argument", 2 * argument.nbytes)
+        elif isinstance(argument, tuple):
+            for each in argument:
+                self.note_host_arrays(node, each)
 
     def method(self: HostInterpreter, node: ast.AST, method: Method, arguments: list, keywords: dict[str, Any]) -> Any:
         if isinstance(method.owner, Function):
@@ -285,7 +349,14 @@ class HostExpressions:
         elif method.name == "synchronize":
             self.note(node, method.name, 0)
         if method.name == "copy_to_host" and self.backend is not None and not arguments:
-            return self.backend.copy_to_host(method.owner)
+            return self.guarded(node, self.backend.copy_to_host, method.owner)
+        if isinstance(method.owner, np.ndarray):
+            arguments = [self.on_the_host(node, each) for each in arguments]
+            keywords = {name: self.on_the_host(node, each) for name, each in keywords.items()}
+        elif method.name == "index":
+            self.weigh(node, method.owner)
+            for each in arguments:
+                self.check_comparison(node, ast.Eq(), method.owner, each)
         return self.guarded(node, getattr(method.owner, method.name), *arguments, **keywords)
 
     def truth(self: HostInterpreter, node: ast.expr) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -122,6 +122,13 @@ def check_magnitude(op: ast.operator, left: Any, right: Any) -> None:
         )
     elif sum(map(len, sequences)) > MOST_ITEMS:
         raise KernelFault("This sequence is too long.")
+
+
+def holds(value: Any, is_one: Callable[[Any], bool]) -> bool:
+    """Whether a value is such a one, or a list or tuple with one in it."""
+    if isinstance(value, (list, tuple)):
+        return any(holds(each, is_one) for each in value)
+    return is_one(value)
 
 
 def contains(container: Any, item: Any) -> bool:

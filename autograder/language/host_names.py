@@ -21,6 +21,16 @@ METHODS: dict[str, frozenset[str]] = {
     "int": frozenset({"bit_length"}),
     "NoStream": frozenset({"synchronize"}),
 }
+# Library functions that read no element of a device array which they are given: they ask for its shape, or refuse it.
+READS_NOTHING = frozenset(
+    "numpy.zeros_like numpy.empty_like numpy.ones_like numpy.dtype builtins.len builtins.isinstance builtins.bool "
+    "builtins.int builtins.float builtins.print builtins.str".split()
+)
+# Those that go over what they are given: rows of a device array are parts of it, elements are read one by one.
+GOES_OVER = frozenset(
+    "builtins.all builtins.any builtins.enumerate builtins.list builtins.max builtins.min builtins.reversed "
+    "builtins.sorted builtins.sum builtins.tuple builtins.zip math.prod".split()
+)
 METHOD_KEYWORDS = frozenset({"axis", "dtype", "stream"})
 MOST_ELEMENTS = 2**28  # of an array on the device
 MOST_HOST_ELEMENTS = 2**24
@@ -131,7 +141,7 @@ def _on_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
-def _to_device(backend: Any, array: Any, to: Any = None, **_: Any) -> Any:
+def _to_device(backend: Any, array: Any, stream: Any = 0, copy: Any = True, to: Any = None) -> Any:
     """As Numba does it: an array that is on the device already stays the one that it is, and `to` is filled."""
     if to is not None:
         to.copy_to_device(array)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.errors import SubmissionError
-from autograder.language.host_expressions import is_on_device
+from autograder.language.host_expressions import is_array, is_on_device
 from autograder.language.host_limits import ITERABLE, check_key, shown, weigh
 
 if TYPE_CHECKING:
@@ -139,6 +139,9 @@ class HostStatements:
                 self.assign(each, part)
         elif isinstance(target, ast.Subscript):
             owner, key = self.evaluate(target.value), self.evaluate(target.slice)
+            if is_array(owner) and not (is_on_device(owner) and is_on_device(value)):
+                self.weigh(target, value)
+                value = self.on_the_host(target, value)
             self.guarded(target, _set_item, owner, key, value)
             if is_on_device(owner):
                 what = "an assignment on the device" if is_on_device(value) else "an assignment"
