@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import tokenize
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +18,7 @@ MOST_CELLS = 2_000
 
 # cell magics that still run the cell's code as Python; any other one hands the cell to something else
 _TRANSPARENT = re.compile(r"^%%(time|timeit|capture|prun)\b")
-# held against a line without its indentation; no two parts that repeat can match the same characters
+# held against a statement's first line without its indentation; no two parts that repeat can match the same characters
 _MAGIC_LINE = re.compile(r"[%!?]|[\w.]+\?{1,2}$|[\w, ]+=\s*[%!]")
 
 
@@ -133,25 +135,62 @@ def _notebook(label: str, text: str) -> Submission:
 
 
 def _without_magics(text: str) -> str:
-    """The cell with its magics and shell lines blanked, line numbers kept; nothing where another program runs it."""
-    lines = text.split("\n")
+    """The cell with its magics and shell lines blanked, line numbers kept; nothing where another program runs it.
+
+    As in IPython, a magic stands at the beginning of a statement: a line that continues one may begin with % or !.
+    """
+    lines = _dedented(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     first = next((line for line in lines if line.strip()), "")
-    if first.lstrip().startswith("%%") and not _TRANSPARENT.match(first.lstrip()):
+    if first.startswith("%%") and not _TRANSPARENT.match(first):
         return ""
-    inside_string = _string_lines(text)
-    return "\n".join(
-        "" if number not in inside_string and _MAGIC_LINE.match(line.strip()) else line
-        for number, line in enumerate(lines)
-    )
+    might_be = [number for number, line in enumerate(lines) if _MAGIC_LINE.match(line.strip())]
+    number = 0
+    while might_be and number <= might_be[-1]:  # most cells have none and cost nothing
+        stripped = lines[number].strip()
+        if _MAGIC_LINE.match(stripped):
+            number = _blank_magic(lines, number)
+        elif not stripped or stripped.startswith("#"):
+            number += 1
+        else:
+            number = _after_statement(lines, number)
+    return "\n".join(lines)
 
 
-def _string_lines(text: str) -> set[int]:
-    """Lines (from 0) that lie inside a triple-quoted string, where a leading % is no magic."""
-    inside: set[int] = set()
-    line = position = 0
-    for match in re.finditer(r"('''|\"\"\").*?\1", text, re.DOTALL):
-        first = line + text.count("\n", position, match.start())
-        position = match.end()
-        line = first + match[0].count("\n")
-        inside.update(range(first + 1, line + 1))
-    return inside
+def _dedented(lines: list[str]) -> list[str]:
+    """The lines without the indentation of the first: IPython runs a cell that is indented as a whole."""
+    first = next((line for line in lines if line.strip()), "")
+    indentation = first[: len(first) - len(first.lstrip(" \t"))]
+    return [line.removeprefix(indentation) for line in lines]
+
+
+def _blank_magic(lines: list[str], number: int) -> int:
+    """Blanks the magic that begins in line `number` (from 0), with what it continues in; returns the line after it.
+
+    An indented one becomes `pass`, because it may be all that an `if` holds.
+    """
+    last = number
+    while lines[last].endswith("\\") and last + 1 < len(lines):
+        last += 1
+    indentation = lines[number][: len(lines[number]) - len(lines[number].lstrip(" \t"))]
+    lines[number : last + 1] = [f"{indentation}pass" if indentation else "", *[""] * (last - number)]
+    return last + 1
+
+
+def _after_statement(lines: list[str], number: int) -> int:
+    """The line (from 0) after the statement that begins in line `number`: after its open brackets, strings and the like.
+
+    Of a statement that Python cannot read, all is taken that the tokenizer took to find that out, so that what follows
+    it is read once, not once a line.
+    """
+    taken = number
+
+    def next_line() -> str:
+        nonlocal taken
+        taken += 1
+        return lines[taken - 1] + "\n" if taken <= len(lines) else ""
+
+    with suppress(tokenize.TokenError, SyntaxError, ValueError):  # the parser will say what is wrong, and where
+        for token in tokenize.generate_tokens(next_line):
+            if token.type == tokenize.NEWLINE:
+                return number + token.start[0]
+    return taken
