@@ -180,6 +180,21 @@ def test_no_answer_waits_for_its_simulated_verdict_and_both_devices_gave_the_sam
     assert table(LAB) == (SOLUTIONS / "calibration" / "verdicts.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("wide, high", [(1, 2), (2, 2), (3, 5)])
+def test_blocks_without_an_element_hardly_change_the_predicted_speed(wide: int, high: int) -> None:
+    text = (SOLUTIONS / "right" / "block_32_by_8.py").read_text(encoding="utf-8")
+    surplus = text.replace("(-(-n // width), -(-m // height))", f"({wide} * -(-n // width), {high} * -(-m // height))")
+    assert surplus != text
+    ratios = []
+    with Worker("simulated") as simulated:
+        for code in (text, surplus):
+            answer = submission_from_cells("surplus.py", [("surplus.py", code)], is_notebook=False)
+            result = check_submission(LAB, answer, worker=simulated)
+            assert result.points == LAB.points, report(result)
+            ratios += [check.measured["ratio"] for check in result.checks if "ratio" in check.measured]
+    assert ratios[1] == pytest.approx(ratios[0], rel=0.06)
+
+
 def test_the_example_class_holds_exactly_the_students_of_the_table() -> None:
     assert {each.stem for each in (LAB.folder / "example_class").iterdir()} == set(EXAMPLE_CLASS)
 

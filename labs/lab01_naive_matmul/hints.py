@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.grading.evidence import ProductEvidence, recogniser
+from autograder.grading.evidence import Matrix, ProductEvidence, recogniser
 from autograder.grading.products import product
 
 POORLY_COALESCED = 4.0  # sectors a load request beyond which the mapping is to blame
 TRIED = (37, 53, 29)  # m, k, n in the notebook's cell that tries the functions
+JUST_LARGER = (38, 54, 30)  # covered by as many blocks of 2, 4, 8, 16 or 32 threads along each axis
 
 
 class Evidence(ProductEvidence):
@@ -44,6 +45,60 @@ class Evidence(ProductEvidence):
     def right_where_tried(self) -> bool:
         """Whether the sizes that the notebook tries go well, though others do not."""
         return self.elsewhere(*TRIED).is_right
+
+    @property
+    def is_fixed_launch(self) -> bool:
+        """Whether the number of blocks has nothing to do with the sizes."""
+        grids = {trial.run.launches[0].grid for trial in self.trials if trial.run.launches}
+        return grids | {self.elsewhere(200, 4, 260).grid} == {self.grid}
+
+    @property
+    def grid_along_wrong_axes_anywhere(self) -> bool:
+        """Whether the launch covers the transpose of C, also where m, k and n are far apart."""
+        return self.grid_along_wrong_axes and self.elsewhere(20, 70, 130).grid_along_wrong_axes
+
+    @property
+    def grid_grows_with_k(self) -> bool:
+        """Whether there are more blocks where only the sums are longer."""
+        return bool(np.prod(self.elsewhere(self.m, self.k + 64, self.n).grid) > np.prod(self.grid))
+
+    @property
+    def grid_taken_for_both(self) -> bool:
+        """Whether the number of blocks goes with one size of C, and the number of threads in each with the other."""
+        if (
+            self.grid[1:] != (1, 1)
+            or self.block[1:] != (1, 1)
+            or max(self.grid[0], self.block[0]) >= min(self.m, self.n)
+        ):
+            return False
+        wide, high = self.elsewhere(self.m, 4, 4 * self.n), self.elsewhere(4 * self.m, 4, self.n)
+        along_x, along_y = (each.grid[0] > self.grid[0] for each in (wide, high))
+        threads_x, threads_y = (each.block[0] > self.block[0] for each in (wide, high))
+        return along_x == threads_y != along_y == threads_x
+
+    def reached(self, apart_x: int, apart_y: int) -> Matrix:
+        """The elements that are written where blocks begin so many threads apart along x and along y."""
+        rows, columns = (
+            (apart * np.arange(blocks)[:, np.newaxis] + np.arange(threads)).ravel()
+            for apart, blocks, threads in zip((apart_y, apart_x), self.grid[1::-1], self.block[1::-1], strict=True)
+        )
+        return np.outer(np.isin(np.arange(self.m), rows), np.isin(np.arange(self.n), columns))
+
+    @property
+    def only_the_first_block(self) -> bool:
+        """Whether what was written is one block's, and several blocks wrote it."""
+        one = self.corner in (self.block[:2], self.block[1::-1])
+        return one and np.prod(self.grid) > 1 and bool(self.found("race", "c"))
+
+    @property
+    def blocks_apart_by_the_other_axis(self) -> bool:
+        """Whether blocks begin as far apart along an axis as a block is long along the other."""
+        written, (x, y) = self.run.written.get("c"), self.block[:2]
+        if written is None or written.all() or not written.any() or self.only_the_first_block:
+            return False
+        if np.array_equal(written, self.reached(x, y)):
+            return False
+        return any(np.array_equal(written, self.reached(*apart)) for apart in ((y, y), (x, x), (y, x)))
 
     @property
     def c_untouched(self) -> bool:
@@ -89,10 +144,19 @@ def stored_elsewhere(seen: Evidence) -> bool:
 
 
 @misconception("right_on_square_matrices", "writes_every_element")
+def block_dim_of_the_other_axis(seen: Evidence) -> bool:
+    """Along x or y, blocks of {seen.block[0]} x {seen.block[1]} threads begin as far apart as they are long along the other
+    axis: they overlap or leave gaps. The column is blockIdx.x * blockDim.x + threadIdx.x, the row the same with y."""
+    return seen.launch is not None and seen.blocks_apart_by_the_other_axis
+
+
+@misconception("right_on_square_matrices", "writes_every_element")
 def sizes_of_the_notebook(seen: Evidence) -> bool:
-    """Matrices as large as those of the cell that tries them go well, and others do not: a size comes from that cell's
-    variables (m, k, n). Take every size from a.shape, b.shape or c.shape, in the kernel and on the host."""
-    return seen.right_where_tried and not seen.elsewhere(seen.m, seen.k, seen.n).is_right  # what a GPU refused may be right
+    """Matrices as large as those of the cell that tries them go well, and others do not: a size is that cell's (m, k, n),
+    and not the matrices' own. Take every size from a.shape, b.shape or c.shape, in the kernel and on the host."""
+    if not seen.right_where_tried or seen.elsewhere(seen.m, seen.k, seen.n).is_right:  # what a GPU refused may be right
+        return False
+    return not seen.elsewhere(*JUST_LARGER).is_right  # else nothing was taken from there: more blocks go wrong
 
 
 @misconception("right_on_square_matrices")
@@ -159,7 +223,7 @@ def unwritten_border(seen: Evidence) -> bool:
 def forgets_the_block_index(seen: Evidence) -> bool:
     """Every block computes the elements of the first: threadIdx counts within a block only. Add blockIdx * blockDim, or
     use cuda.grid(2)."""
-    return np.prod(seen.grid) > 1 and seen.corner in (seen.block[:2], seen.block[1::-1])
+    return seen.only_the_first_block
 
 
 @misconception("right_on_square_matrices")
@@ -169,6 +233,13 @@ def grid_dim_for_block_dim(seen: Evidence) -> bool:
     (across, down), (x, y) = seen.grid[:2], seen.block[:2]
     reached = ((down - 1) * down + y, (across - 1) * across + x)
     return across * down > 1 and seen.corner in (reached, reached[::-1]) and reached != (seen.down, seen.across)
+
+
+@misconception("right_on_square_matrices")
+def block_forgotten(seen: Evidence) -> bool:
+    """The launch has {seen.grid[0]} x 1 blocks of {seen.block[0]} x 1 threads: the two numbers of the grid were taken for
+    grid and block. Give it the block as well: matmul_kernel[grid, block](a, b, c), each of them two numbers."""
+    return seen.launch is not None and seen.grid_taken_for_both
 
 
 @misconception("right_on_square_matrices")
@@ -187,12 +258,29 @@ def threads_along_x_only(seen: Evidence) -> bool:
     return seen.launch is not None and seen.down == 1 and seen.corner in ((1, seen.n), (seen.m, 1))
 
 
+@misconception("writes_every_element", "right_on_a_larger_product")
+def grid_grows_with_k(seen: Evidence) -> bool:
+    """The grid grows with k, the length of the sums, and leaves elements of C without a thread. x needs as many threads
+    as C has columns, c.shape[1], and y as many as it has rows, c.shape[0]."""
+    too_few = seen.corner is not None and (seen.across < seen.n or seen.down < seen.m)
+    return too_few and seen.grid_grows_with_k
+
+
 @misconception("right_on_square_matrices", "writes_every_element")
 def too_few_blocks(seen: Evidence) -> bool:
     """The launch has {seen.across} x {seen.down} threads for {seen.n} columns x {seen.m} rows. Divide each size by the
     block's and round up, not down."""
     covered = seen.corner in ((seen.down, seen.across), (seen.across, seen.down))
-    return seen.launch is not None and covered and not seen.grid_along_wrong_axes
+    if seen.launch is None or not covered or seen.grid_along_wrong_axes_anywhere or seen.grid_taken_for_both:
+        return False
+    return seen.attempt.check == "right_on_square_matrices" or not (seen.is_fixed_launch or seen.grid_grows_with_k)
+
+
+@misconception("works_in_any_order")
+def barrier_for_some(seen: Evidence) -> bool:
+    """A cuda.syncthreads() is reached by some threads of a block and not by all, so that those who come may wait for ever.
+    Let threads without an element reach it too, or leave it out where threads share nothing."""
+    return bool(seen.found("divergent_barrier"))
 
 
 @misconception("works_in_any_order")
@@ -263,7 +351,7 @@ def negative_index(seen: Evidence) -> bool:
 def swapped_grid_axes(seen: Evidence) -> bool:
     """There are enough blocks, but along the wrong axes: x counts columns in the kernel and rows in the launch. The
     first number of grid and of block belongs to x."""
-    return seen.grid_along_wrong_axes
+    return seen.grid_along_wrong_axes_anywhere
 
 
 @misconception("right_on_ragged_matrices")
@@ -296,11 +384,10 @@ def block_and_grid_swapped(seen: Evidence) -> bool:
     return first[0].block[:2] in ((-(-n // across), -(-m // down)), (-(-m // across), -(-n // down)))
 
 
-@misconception("right_on_a_larger_product")
+@misconception("writes_every_element", "right_on_a_larger_product")
 def fixed_launch(seen: Evidence) -> bool:
     """Every launch has {seen.grid[0]} x {seen.grid[1]} blocks, whatever the sizes: work the grid out from C's shape."""
-    grids = {trial.run.launches[0].grid for trial in seen.trials if trial.run.launches}
-    return len(seen.trials) > 1 and len(grids) == 1 and seen.run.fault is None and seen.corner is not None
+    return seen.run.fault is None and seen.corner is not None and seen.is_fixed_launch
 
 
 @misconception("right_on_a_larger_product")
@@ -322,7 +409,7 @@ def low_precision(seen: Evidence) -> bool:
 @misconception()
 def one_thread_does_everything(seen: Evidence) -> bool:
     """One thread does all the work. Give each element of C a thread of its own, and launch that many."""
-    return seen.threads == 1
+    return seen.threads == 1 and not seen.grid_taken_for_both
 
 
 @misconception("shares_out_the_work")

@@ -1,0 +1,21 @@
+# fails: works_in_any_order; hint: barrier_for_some
+import math
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def matmul_kernel(a, b, c):
+    col, row = cuda.grid(2)
+    if row < c.shape[0] and col < c.shape[1]:
+        total = np.float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+            cuda.syncthreads()
+        c[row, col] = total
+
+
+def matmul(a, b, c):
+    m, n = c.shape
+    matmul_kernel[(math.ceil(n / 16), math.ceil(m / 16)), (16, 16)](a, b, c)

@@ -1,0 +1,20 @@
+# fails: writes_every_element; hint: grid_grows_with_k
+import math
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def matmul_kernel(a, b, c):
+    col, row = cuda.grid(2)
+    if row < c.shape[0] and col < c.shape[1]:
+        total = np.float32(0)
+        for i in range(a.shape[1]):
+            total += a[row, i] * b[i, col]
+        c[row, col] = total
+
+
+def matmul(a, b, c):
+    grid = (math.ceil(a.shape[1] / 16), math.ceil(b.shape[1] / 16))
+    matmul_kernel[grid, (16, 16)](a, b, c)
