@@ -169,6 +169,25 @@ class HistogramEvidence(Evidence):
         """Whether there are fewer counts than items, and no bin has too many."""
         return self.run.fault is None and self.total < self.inside and bool((self.got <= self.expected).all())
 
+    @cached_property
+    def ends_missing(self) -> str:
+        """Which items are left out, in words, where those are exactly the first or the last ones; empty where not."""
+        missing = self.inside - self.total
+        if not 0 < missing < self.n or self.bins < 3:
+            return ""
+        first, last = missing - self._counted(missing, 0), missing - self._counted(0, missing)
+        if missing in (first, last):
+            which = "first" if first == missing else "last"
+            return f"the {which} one is missing" if missing == 1 else f"the {which} {missing:,} are missing"
+        both = first + last == missing and not self._counted(first, last)
+        return f"{first:,} at the beginning and {last:,} at the end are missing" if both else ""
+
+    def _counted(self, first: int, last: int) -> int:
+        """How many of the first and of the last items are counted: an experiment, in which they have a bin to themselves."""
+        place = np.arange(self.n)
+        marked = np.where((place < first) | (place >= self.n - last), 2, 1).astype(np.int32)
+        return int(self.elsewhere(marked, self.bins).got[2])
+
     @property
     def items_changed(self) -> bool:
         """Whether the items are not what they were."""

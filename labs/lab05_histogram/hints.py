@@ -189,10 +189,40 @@ def items_left_out(seen: Evidence) -> bool:
     """{seen.total:,} of {seen.inside:,} items are counted: the {seen.blocks:,} blocks of {seen.threads_a_block} threads end
     before the items do. Where the number of blocks is bounded, a thread goes on, a grid's width at a time, until it is
     past the last item."""
+    return _grid_ends(seen)
+
+
+def _grid_ends(seen: Evidence) -> bool:
+    """Whether the grid has fewer threads than there are items, and exactly the first items are counted, however many."""
     some = seen.got > 0
     all_right = bool((seen.got[some] == seen.expected[some]).all())
-    some_left = seen.lost and seen.total > 0 and not all_right
-    return some_left and not seen.updates_collide and not _one_copy(seen) and not seen.keeps_to_itself
+    some_left = seen.lost and seen.total > 0 and not all_right and seen.blocks * seen.threads_a_block < seen.n
+    some_left = some_left and not seen.updates_collide and not _one_copy(seen) and not seen.keeps_to_itself
+    return some_left and _is_prefix(seen) and not _goes_on(seen)
+
+
+def _goes_on(seen: Evidence) -> bool:
+    """Whether as many items more are all counted, by the same grid or by a larger one: an experiment."""
+    twice = seen.elsewhere(np.concatenate([seen.items, seen.items]), seen.bins)
+    return twice.total >= seen.total + seen.inside
+
+
+@misconception("counts_every_item")
+def ends_left_out(seen: Evidence) -> bool:
+    """{seen.total:,} of {seen.inside:,} items are counted: {seen.ends_missing}. Items are numbered from 0 to items.size - 1.
+    A range begins with its first argument, and ends before its second."""
+    other = seen.updates_collide or seen.keeps_to_itself or _one_copy(seen)
+    return seen.lost and seen.total > 0 and not other and bool(seen.ends_missing) and not _grid_ends(seen)
+
+
+@misconception("counts_every_item")
+def copies_not_added(seen: Evidence) -> bool:
+    """Each bin of the result holds what one block counted, and what the other blocks counted is lost: {seen.total:,} of
+    {seen.n:,} items are left. The result is the sum of all copies, and cuda.atomic.add adds."""
+    ordered = seen.lost and not seen.races("global") and not seen.races("shared")
+    several = ordered and seen.counters.shared_atomic_requests > 0 and not _one_copy(seen)
+    # With items of one value there is one bin, and in it one block's share.
+    return several and _one_copy(seen.elsewhere(np.full(seen.n, seen.items[0]), seen.bins))
 
 
 # ---- part 1: the other checks ----------------------------------------------------------------------------------------
