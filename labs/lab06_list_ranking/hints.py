@@ -6,13 +6,17 @@ the evidence filled in; it returns whether the evidence fits. They stand in the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+
 import numpy as np
 
-from autograder.device import Launch, RunRequest
+from autograder.device import Launch, Run, RunRequest
 from autograder.grading import Attempt
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.labs import spec_of
 from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_of_sublists, walked
+from autograder.simgpu.hazards import Hazard
 
 WALKS = ("walks_its_sublists", "walks_any_lists")
 BARRIERS_SEEN = (
@@ -20,6 +24,7 @@ BARRIERS_SEEN = (
     "ranks_one_list",
 )  # fmt: skip
 WARP = 32
+SOME = 777  # nodes: no multiple of any distance between splitters or of any block, so that some threads have none
 WHOLE = 4096  # nodes: a multiple of every distance between splitters that is a power of two
 
 
@@ -101,6 +106,21 @@ class Seen(Evidence):
     def steps_known(self) -> Array:
         return self.given["steps"][self.given["sublist"] >= 0]
 
+    def off_by_the_way_on_foot(self, times: int) -> bool:
+        """Whether ranks ahead of a first splitter are off by this many times the links up to it, and all others right."""
+        off = self.outputs["rank"].astype(np.int64) - ranks_of(self.given["successor"])
+        on_foot = np.array([self._on_foot(node) for node in range(self.n)])
+        return self.run.fault is None and bool(on_foot.any() and (off == times * on_foot).all())
+
+    def _on_foot(self, node: int) -> int:
+        """Links from a node to the first splitter of its list, where it lies ahead of that; 0 elsewhere."""
+        successor, sublist, links = self.given["successor"], self.given["sublist"], 0
+        while sublist[node] < 0:
+            if successor[node] == node:
+                return 0
+            node, links = successor[node], links + 1
+        return links
+
     @property
     def n(self) -> int:
         return int(self.given["successor"].size)
@@ -114,15 +134,70 @@ class Seen(Evidence):
     def rounds(self) -> int:
         return len(self.launches)
 
-    def elsewhere(self, nodes: int) -> tuple[bool, int]:
-        """An experiment: whether a list of so many nodes is ranked right, and in how many rounds."""
+    def tried(self, nodes: int) -> tuple[Run, Array]:
+        """An experiment: what comes of a list of so many nodes, and its ranks."""
         attempt, trials = self.attempt, list(self.trials)
         successor, rank = laid_out(np.random.default_rng(0).permutation(nodes))
         run = attempt.simulate(SPEC.ranking_request(successor), may_fault=True)
         attempt.trials[:] = trials  # the attempt is still about what failed
+        return run, rank
+
+    def elsewhere(self, nodes: int) -> tuple[bool, int]:
+        """An experiment: whether a list of so many nodes is ranked right, and in how many rounds."""
+        run, rank = self.tried(nodes)
         kernels = [each.kernel for each in run.launches]
         rounds = max(map(kernels.count, kernels), default=0)
         return run.fault is None and bool((run.outputs["rank"] == rank).all()), rounds
+
+    @cached_property
+    def too_long(self) -> Hazard | None:
+        """A read beyond the splitters, of an array that is as long as the list where m elements were meant."""
+        if not self.found("uninitialised_read"):
+            return None
+        # In a short list two elements may be all that there are; in this one, all threads behind the last splitter read.
+        run, _ = self.tried(SOME)
+        for each in run.hazards:
+            if each.kind == "uninitialised_read" and each.kernel != "add_up" and self.at_own_number(each, run.launches):
+                threads = threads_of(each.kernel, run.launches)
+                if 0 < each.index[0] and each.index[0] + each.occurrences >= min(SOME, threads):
+                    return each
+        return None
+
+    def at_own_number(self, hazard: Hazard, launches: Sequence[Launch]) -> bool:
+        """Whether a thread looked at the element with its own number, or at one that is a grid further on."""
+        launch = next((each for each in launches if each.kernel == hazard.kernel), None)
+        if launch is None or not hazard.index or hazard.block is None or hazard.thread is None:
+            return False
+        thread = hazard.block[0] * launch.block[0] + hazard.thread[0]
+        return hazard.index[0] % threads_of(hazard.kernel, launches) == thread
+
+    @property
+    def threads_that_add(self) -> int:
+        """Threads of the launch that adds up; 0 where there is none."""
+        return threads_of("add_up", self.simulated.launches)
+
+    @property
+    def uncleared(self) -> bool:
+        """Whether a walk looked at what nobody wrote, at some node that it came to."""
+        found = [each for each in self.found("uninitialised_read") if each.kernel == "walk_sublists"]
+        return any(not self.at_own_number(each, self.simulated.launches) for each in found)
+
+    def races_in(self, kernels: Sequence[str]) -> tuple[Hazard, ...]:
+        return tuple(each for each in self.found("race") if each.kernel in kernels)
+
+    @property
+    def before_the_walk(self) -> list[str]:
+        """Kernels launched before the first walk: those that choose and mark splitters."""
+        kernels = [each.kernel for each in self.launches]
+        return kernels[: kernels.index("walk_sublists")] if "walk_sublists" in kernels else kernels
+
+    @property
+    def between_walk_and_adding(self) -> list[str]:
+        """Kernels launched after the last walk and before ranks are added up: those that rank the splitters."""
+        kernels = [each.kernel for each in self.launches]
+        end = kernels.index("add_up") if "add_up" in kernels else len(kernels)
+        walks = [place for place, each in enumerate(kernels) if each == "walk_sublists"]
+        return kernels[walks[-1] + 1 : end] if walks else []
 
     @property
     def goes_well_elsewhere(self) -> bool:
@@ -168,6 +243,11 @@ class Seen(Evidence):
         return any(each.what in what for each in self.simulated.transfers)
 
 
+def threads_of(kernel: str, launches: Sequence[Launch]) -> int:
+    """The most threads that a kernel was launched with."""
+    return max((int(np.prod(each.grid) * np.prod(each.block)) for each in launches if each.kernel == kernel), default=0)
+
+
 def counted_list(attempt: Attempt) -> RunRequest:
     """A list as long as that whose work is counted: it shows how the kernels were launched."""
     return SPEC.ranking_request(list_from_zero(attempt, SPEC.COUNTED_NODES)[0])
@@ -206,6 +286,13 @@ def barrier_not_for_all(seen: Seen) -> bool:
 def steps_from_one(seen: Seen) -> bool:
     """All steps are one too many: they count links from the splitter, and to the splitter itself there are none."""
     return seen.differs("steps", 1, np.ones(seen.reached.size, bool))
+
+
+@misconception(*WALKS)
+def link_counted_late(seen: Seen) -> bool:
+    """All steps but the splitters' own are one too few: the node behind a splitter is one link away from it. Count the link
+    before you write the steps of the node that it leads to."""
+    return seen.differs("steps", -1, ~np.isin(np.arange(seen.reached.size), seen.given["splitters"]))
 
 
 @misconception(*WALKS)
@@ -332,11 +419,14 @@ def rounds_without_the_host(seen: Seen) -> bool:
     return len(seen.launches) == 1 and bool(seen.found("race"))
 
 
-@misconception("jumps_between_two_buffers")
+@misconception("jumps_between_two_buffers", "ranks_one_list")
 def jumps_in_place(seen: Seen) -> bool:
     """A round writes to an array that it also reads: whether a thread finds the old or the new links of the one it points
-    to is up to chance. Read from two arrays, write to the two others, and swap them for the next round."""
-    return len(seen.launches) > 1 and bool(seen.found("race"))
+    to is up to chance. Read from two arrays, write to the two others, and swap them for the next round. Whoever calls
+    rank_splitters hands over four arrays, none of them twice."""
+    if seen.request.function == "rank_splitters":
+        return len(seen.launches) > 1 and bool(seen.found("race"))
+    return bool(seen.races_in(seen.between_walk_and_adding))
 
 
 @misconception("jumps_between_two_buffers")
@@ -456,7 +546,15 @@ def way_on_foot_forgotten(seen: Seen) -> bool:
     lost = seen.given["sublist"] < 0
     found = seen.outputs["rank"][lost]
     written = seen.run.written["rank"].all()
-    return bool(written and np.isin(found, seen.given["splitter_rank"]).all()) and not seen.found("negative_index")
+    forgotten = bool(written and np.isin(found, seen.given["splitter_rank"]).all()) and not seen.found("negative_index")
+    return forgotten and not seen.off_by_the_way_on_foot(-2)  # which may be some other splitter's rank by chance
+
+
+@misconception("ranks_nodes_before_the_first_splitter")
+def way_on_foot_taken_away(seen: Seen) -> bool:
+    """Nodes ahead of the first splitter get the splitter's rank less the links between the two. They are further from the
+    tail than the splitter: add those links."""
+    return seen.off_by_the_way_on_foot(-2)
 
 
 @misconception("ranks_nodes_before_the_first_splitter")
@@ -484,18 +582,37 @@ def ranks_never_written(seen: Seen) -> bool:
     return not seen.run.written["rank"].any() and seen.run.fault is None
 
 
+@misconception("ranks_one_list", "ranks_any_lists")
+def nodes_without_a_thread(seen: Seen) -> bool:
+    """No node from {seen.threads_that_add:,} on gets a rank: add_up was launched with {seen.threads_that_add:,} threads for
+    {seen.n:,} nodes. It needs a thread for each node, and not for each splitter."""
+    threads, unwritten = seen.threads_that_add, ~seen.run.written["rank"]
+    missing = 0 < threads < seen.n and bool(unwritten[threads:].all()) and not unwritten[:threads].any()
+    return missing and any(each.counters.threads >= seen.n for each in seen.launches)
+
+
+@misconception("ranks_one_list")
+def array_of_splitters_too_long(seen: Seen) -> bool:
+    """In `{seen.too_long.kernel}`, `{seen.too_long.array}` has more elements than there are splitters, and threads that have
+    no splitter use what nobody wrote there. A row of scratch is as long as the list. Hand over its beginning, as in
+    scratch[2][:m]: the kernel takes the number of splitters from the array's size."""
+    return seen.too_long is not None
+
+
 @misconception("ranks_one_list")
 def sublist_not_cleared(seen: Seen) -> bool:
     """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all of
     sublist to -1 first, and then mark the splitters."""
-    return bool(seen.found("uninitialised_read")) and bool(seen.run.written["rank"].any())
+    return seen.uncleared and not seen.too_long and bool(seen.run.written["rank"].any())
 
 
 @misconception("ranks_one_list")
 def clears_and_marks_at_once(seen: Seen) -> bool:
-    """One thread marks a node as a splitter, and another sets the same node to -1, in one launch: which comes last is up to
-    chance. Clear in a launch of its own, or let the thread that clears a node decide whether it is a splitter."""
-    return bool(seen.found("race"))
+    """In one launch two threads write to the same element of an array, each by a line of its own, as where one marks a node
+    as a splitter and another sets it to -1: which comes last is up to chance. Clear in a launch of its own, or let the
+    thread that clears a node decide whether it is a splitter."""
+    found = seen.races_in(seen.before_the_walk)
+    return any(each.line != each.other_line and each.message.count("writes it") == 2 for each in found)
 
 
 @misconception("ranks_one_list")
@@ -503,7 +620,14 @@ def splitters_rounded_down(seen: Seen) -> bool:
     """{seen.n} nodes are too few for the number of splitters that you work out, while a round number goes well. Round up, so
     that the rest of a division has a splitter too: a list of one node needs one."""
     failed = seen.run.fault is not None or bool(seen.found("out_of_bounds"))
-    return failed and not seen.never_ended and seen.goes_well_elsewhere
+    return failed and not seen.never_ended and not seen.too_long and seen.goes_well_elsewhere
+
+
+@misconception("ranks_one_list")
+def counted_from_the_end(seen: Seen) -> bool:
+    """An index is below zero: it counts from the array's end, on the GPU as in NumPy, and nothing stops it. The report names
+    the line and a thread. Is that the element which you meant?"""
+    return seen.attempt.wrong is not None and bool(seen.found("negative_index"))
 
 
 @misconception("ranks_one_list")
