@@ -6,6 +6,7 @@ Whatever cannot be graded is listed all the same, with the reason, and becomes a
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from autograder.errors import UsageError
 
 ENDINGS = (".ipynb", ".py")
 SHOWN_NAMES = 6  # of files that were passed over
+# Canvas and browsers number a file that is handed in again: lab-1.ipynb, lab (1).ipynb.
+_NUMBERED = re.compile(r"(?P<stem>.*?)(?:-\d+| ?\(\d+\))?(?P<ending>\.\w+)", re.DOTALL)
 LEFT_BY_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".ipynb_checkpoints", "__pycache__"}
 
 
@@ -54,6 +57,12 @@ def find_submissions(folder: Path) -> list[Entry]:
 def ending(path: PurePath) -> str:
     """The ending that says what a file is, in small letters: Windows takes LAB.PY for lab.py."""
     return path.suffix.lower()
+
+
+def is_called_lab(file: str) -> bool:
+    """Whether a student's file is called lab.ipynb or lab.py, the number of another try aside."""
+    found = _NUMBERED.fullmatch(file)
+    return found is not None and found["stem"].lower() == "lab"
 
 
 def _listed(folder: Path) -> Iterator[Path]:

@@ -15,7 +15,7 @@ from autograder.grading.batch import chosen_entries
 from autograder.grading.exports import archive, names, opened_class
 from autograder.grading.exports.collecting import PREFIX
 from autograder.grading.exports.gradescope_metadata import read_metadata
-from autograder.grading.submissions import Entry
+from autograder.grading.submissions import Entry, is_called_lab
 
 SOURCE = "def double(values, out): ...\n"
 
@@ -47,6 +47,10 @@ CANVAS_NAMES = [
     ("o_brienpat_1234_5678_my_lab_2_3.py", ("o_brienpat", "1234", False, 5678, "my_lab_2_3.py")),
     ("größeö_7_8_Übung 1.ipynb", ("größeö", "7", False, 8, "Übung 1.ipynb")),
     ("anon_ab1Cd_5678_lab.ipynb", ("anon_ab1Cd", "anon_ab1Cd", False, 5678, "lab.ipynb")),
+    ("anon_AbC12_5678_77_lab.py", ("anon_AbC12", "anon_AbC12", False, 5678, "77_lab.py")),
+    ("LATE_anon_AbC12_5678_77_lab.py", ("anon_AbC12", "anon_AbC12", True, 5678, "77_lab.py")),
+    ("ada_1_101_text.html", ("ada", "1", False, 101, "text.html")),
+    ("_1_101_lab.py", ("1", "1", False, 101, "lab.py")),
     ("LATE_anon_ab1Cd_5678_lab.ipynb", ("anon_ab1Cd", "anon_ab1Cd", True, 5678, "lab.ipynb")),
 ]
 
@@ -57,9 +61,12 @@ def test_a_name_of_canvas_says_who_which_and_whether_late(name, expected):
     assert (named.owner.name, named.owner.ids["canvas"], named.late, named.order, named.file) == expected
 
 
-@pytest.mark.parametrize("name", ["ada_lovelace.ipynb", "lab.py", "ada_1234_lab.ipynb", "lab_2024.ipynb"])
+@pytest.mark.parametrize(
+    "name",
+    ["ada_lovelace.ipynb", "lab.py", "ada_1234_lab.ipynb", "lab_2024.ipynb", "2026_11_ann.py", "LATE_1_2_lab.py"],
+)
 def test_a_name_that_canvas_would_not_give_is_none_of_its(name):
-    assert names.exported(name) is None
+    assert names.canvas(name) is None and names.platform_of([name]) is None
 
 
 def test_names_of_moodle_hold_blanks_and_underscores():
@@ -74,7 +81,7 @@ def test_names_of_moodle_hold_blanks_and_underscores():
     [("lab.ipynb", True), ("Lab-2.ipynb", True), ("lab (1).py", True), ("label.py", False), ("mylab.ipynb", False)],
 )
 def test_a_lab_is_called_lab_the_number_of_another_try_aside(file, expected):
-    assert names.is_called_lab(file) is expected
+    assert is_called_lab(file) is expected
 
 
 METADATA = """---
@@ -174,6 +181,78 @@ def test_a_moodle_zip_with_folders_and_without(tmp_path):
     assert "holds 2 (a.py, b.py) and none is called lab.ipynb" in found["Emmy Noether"].problem
     assert found["Grace Hopper"].problem.endswith("is an archive within the zip: hand in the notebook itself.")
     assert found["Marie Curie"].problem == "Handed in as a text typed into Moodle, not as a file."
+
+
+def members(*files: str) -> list[tuple[str, str]]:
+    return [(file, f"# {file}\n") for file in files]
+
+
+def both(tmp_path: Path, *files: str) -> list[dict[str, Entry]]:
+    """The rows of a zip with these files, and of a folder with them."""
+    tmp_path.mkdir(exist_ok=True)
+    export = zipped(tmp_path / "e.zip", *members(*files))
+    with zipfile.ZipFile(export) as opened:
+        opened.extractall(tmp_path / "unpacked")
+    return [rows(export), rows(tmp_path / "unpacked")]
+
+
+def test_a_student_s_own_file_name_makes_it_nobody_else_s(tmp_path):
+    ada = "Ada Lovelace_412_assignsubmission_file_x_77_assignsubmission_file_lab.py"
+    bob = "Bob Ross_77_assignsubmission_file_lab.py"
+    for found in both(tmp_path / "moodle", ada, bob):
+        assert {name: (each.shown_as, each.ids) for name, each in found.items()} == {
+            "Ada Lovelace": (ada, {"moodle": "412"}),
+            "Bob Ross": (bob, {"moodle": "77"}),
+        }
+    ada, bob = "ada_1_101_x_2_assignsubmission_file_lab.py", "bob_2_102_ada_1_103_lab.py"
+    for found in both(tmp_path / "canvas", ada, bob):
+        assert {name: (each.shown_as, each.ids) for name, each in found.items()} == {
+            "ada": (ada, {"canvas": "1"}),
+            "bob": (bob, {"canvas": "2"}),
+        }
+    found = rows(
+        zipped(
+            tmp_path / "folders.zip",
+            *members("Ada L_4_assignsubmission_file_/x_1_2_lab.py", "Bob_5_assignsubmission_file_/a.py"),
+        )
+    )
+    assert found["Ada L"].shown_as.endswith("x_1_2_lab.py") and found["Ada L"].ids == {"moodle": "4"}
+
+
+PLAIN = {
+    "some like Canvas's": ("ada", "bob", "lab1_2026_11_ann", "lab1_2026_11_bert", "lab1_2026_11_carl"),
+    "one number for all": ("lab1_2026_11_ann", "lab1_2026_11_bert", "lab1_2026_11_carl"),
+    "one ID for two names": ("lab1_2026_11_ann", "lab2_2026_12_bert"),
+    "some like Moodle's": ("ada", "x_77_assignsubmission_file_lab"),
+    "dates": ("2026_11_ann", "2026_12_bert"),
+}
+
+
+@pytest.mark.parametrize("students", PLAIN.values(), ids=PLAIN)
+def test_a_folder_of_one_s_own_that_looks_like_an_export_loses_nobody(tmp_path, students):
+    for found in both(tmp_path, *(f"{student}.py" for student in students)):
+        assert {name: (each.shown_as, each.problem, each.ids) for name, each in found.items()} == {
+            student: (f"{student}.py", "", {}) for student in students
+        }
+
+
+def test_a_gradebook_beside_an_export_leaves_it_one(tmp_path):
+    for found in both(tmp_path, "ada_1_101_lab.py", "bob_2_102_lab.py", "cem_3_text.html", "2026-11 Grades.csv"):
+        assert {name: dict(each.ids) for name, each in found.items() if each.ids} == {
+            "ada": {"canvas": "1"}, "bob": {"canvas": "2"}, "cem": {"canvas": "3"},
+        }  # fmt: skip
+
+
+def test_a_folder_around_a_class_may_be_called_as_canvas_calls_files(tmp_path):
+    files = ("lab1_2026_11_class/ada/lab.py", "lab1_2026_11_class/bob/lab.py")
+    assert set(rows(zipped(tmp_path / "e.zip", *members(*files)))) == {"ada", "bob"}
+
+
+def test_an_anonymous_student_of_canvas_is_one_student(tmp_path):
+    for found in both(tmp_path, "anon_AbC12_101_77_lab.py", "anon_AbC12_102_lab.py", "anon_xY9zz_103_77_lab.py"):
+        assert {name: each.shown_as for name, each in found.items()} == {
+            "anon_AbC12": "anon_AbC12_102_lab.py", "anon_xY9zz": "anon_xY9zz_103_77_lab.py",
+        }  # fmt: skip
 
 
 def gradescope(path: Path) -> Path:

@@ -30,6 +30,7 @@ from autograder.grading.submissions import (
     ending,
     file_problem,
     find_submissions,
+    is_called_lab,
     listed,
 )
 
@@ -49,6 +50,7 @@ class Candidate:
     order: tuple[object, ...] = ()
     notes: tuple[str, ...] = ()
     typed: bool = False  # into the platform, not a file
+    called: str = ""  # as its author called it, where a platform put more before that
 
     @property
     def file(self) -> str:
@@ -89,14 +91,20 @@ def _export_in(folder: Path) -> Path | None:
     try:
         for _ in range(MOST_FOLDERS_AROUND):
             held = [each for each in sorted(folder.iterdir()) if each.name not in LEFT_BY_SYSTEMS]
-            if any(names.exported(each.name) or each.name == names.GRADESCOPE_METADATA for each in held):
+            around = held[0] if len(held) == 1 and held[0].is_dir() and not held[0].is_symlink() else None
+            if _is_export([each.name for each in held], around is not None):
                 return folder
-            if len(held) != 1 or not held[0].is_dir() or held[0].is_symlink():
+            if around is None:
                 return None
-            folder = held[0]
+            folder = around
     except OSError as problem:
         raise UsageError(f"{folder} cannot be read: {problem.strerror}.") from None
     return None
+
+
+def _is_export(tops: Iterable[str], is_one_folder: bool) -> bool:
+    """Whether a platform gave these names; Canvas's are files, so one folder may be called like them by accident."""
+    return names.platform_of(tops) is not None and not (is_one_folder and names.platform_of(tops) == "canvas")
 
 
 def entries_of(items: Iterable[Item]) -> list[Entry]:
@@ -132,6 +140,7 @@ def _with_id(owner: names.Owner) -> str:
 def _candidates(items: list[Item]) -> Iterator[Candidate]:
     metadata_items = [each for each in items if each.parts == (names.GRADESCOPE_METADATA,)]
     metadata = _metadata(metadata_items)
+    platform = names.platform_of(each.parts[0] for each in items if not each.is_astray)
     folders: dict[str, list[Item]] = defaultdict(list)
     for item, repeated in _last_of_each_name(each for each in items if each not in metadata_items):
         if item.is_astray:
@@ -139,9 +148,9 @@ def _candidates(items: list[Item]) -> Iterator[Candidate]:
         elif len(item.parts) > 1:
             folders[item.parts[0]].append(item)
         else:
-            yield _from_file(item, repeated)
+            yield _from_file(item, repeated, platform)
     for name, held in sorted(folders.items()):
-        yield from _from_folder(name, held, metadata)
+        yield from _from_folder(name, held, metadata, platform)
     for name in sorted(set(metadata) - set(folders)):
         problem = f"{name} is named in {names.GRADESCOPE_METADATA}, but the export does not hold it."
         yield from (Candidate(each, name, Path(name), problem) for each in metadata[name].owners)
@@ -164,22 +173,25 @@ def _metadata(items: list[Item]) -> dict[str, Handed]:
     return read_metadata(items[0].path.read_text(encoding="utf-8", errors="replace"))
 
 
-def _from_file(item: Item, repeated: int) -> Candidate:
-    """One file at the top: an export's name says whose it is, any other name is the student's."""
+def _from_file(item: Item, repeated: int, platform: names.Platform | None) -> Candidate:
+    """One file at the top: a platform's name says whose it is, any other name is the student's."""
     name = item.parts[0]
     notes = (f"{name} stands in the zip {repeated} times; the last counts.",) if repeated > 1 else ()
-    named = names.moodle(name) or names.canvas(name)
+    named = names.named_by(platform, name)
     if named is None:
         stem = PurePosixPath(name).stem if ending(PurePosixPath(name)) in ENDINGS else name
         return Candidate(names.Owner(stem), item.shown, item.path, item.problem, item.when, notes)
     notes += ("Late, says the platform.",) if named.late else ()
     problem = f"Handed in as {named.typed}, not as a file." if named.typed else item.problem
-    return Candidate(named.owner, item.shown, item.path, problem, (named.order, item.when), notes, bool(named.typed))
+    order = (named.order, item.when)
+    return Candidate(named.owner, item.shown, item.path, problem, order, notes, bool(named.typed), named.file)
 
 
-def _from_folder(name: str, held: list[Item], metadata: dict[str, Handed]) -> Iterator[Candidate]:
+def _from_folder(
+    name: str, held: list[Item], metadata: dict[str, Handed], platform: names.Platform | None
+) -> Iterator[Candidate]:
     """One folder at the top, as one candidate for each of its students."""
-    named = names.exported(name)
+    named = names.named_by(platform, name)
     handed = metadata.get(name)
     owners = handed.owners if handed and handed.owners else (named.owner if named else names.Owner(name),)
     item, notes = _one_of(held)
@@ -202,8 +214,8 @@ def _one_of(held: list[Item]) -> tuple[Item | None, tuple[str, ...]]:
     if len(files) < 2:
         return (files[0] if files else None), ()
     shallow = min(len(each.parts) for each in files)
-    best = [each for each in files if names.is_called_lab(each.parts[-1]) and len(each.parts) == shallow]
-    best = best or [each for each in files if names.is_called_lab(each.parts[-1])]
+    best = [each for each in files if is_called_lab(each.parts[-1]) and len(each.parts) == shallow]
+    best = best or [each for each in files if is_called_lab(each.parts[-1])]
     if not best:
         return None, ()
     counts = max(best, key=lambda each: (each.when, each.parts))
@@ -243,13 +255,8 @@ def _chosen(found: list[Candidate]) -> Candidate:
     """The latest of a student's submissions, of those that are files, of those that could be one of ours."""
     best = [each for each in found if not each.typed] or found
     best = [each for each in best if ending(PurePosixPath(each.shown)) in ENDINGS] or best
-    best = [each for each in best if _is_called_lab(each)] or best
+    best = [each for each in best if is_called_lab(each.called or each.file)] or best
     return max(best, key=lambda each: (each.order, each.shown))
-
-
-def _is_called_lab(candidate: Candidate) -> bool:
-    named = names.moodle(candidate.file) or names.canvas(candidate.file)
-    return names.is_called_lab(named.file if named else candidate.file)
 
 
 def _passed_over(files: Iterable[str]) -> str:
@@ -288,14 +295,11 @@ def _without_root(items: list[Item], stem: str) -> list[Item]:
     if len(tops) != 1 or not all(len(each.parts) > 1 for each in within):
         return items
     top = tops.pop()
-    if names.exported(top):
+    if _is_export([top], is_one_folder=True):
         return items
     inner = [replace(each, parts=each.parts[1:]) for each in within]
     names_within = {each.parts[0] for each in inner}
     is_around_a_class = (
-        top == stem
-        or names.GRADESCOPE_METADATA in names_within
-        or any(names.exported(name) for name in names_within)
-        or any(len(each.parts) > 1 for each in inner)
+        top == stem or names.platform_of(names_within) is not None or any(len(each.parts) > 1 for each in inner)
     )
     return [*inner, *(each for each in items if each.is_astray)] if is_around_a_class else items

@@ -5,21 +5,30 @@ signs: https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.
 Moodle joins full name, participant number, plugin and file name, with a folder or without:
 https://github.com/moodle/moodle/blob/main/mod/assign/locallib.php (download_submissions).
 Gradescope exports folders called submission_NUMBER beside a submission_metadata.yml.
+
+A student's own file name stands in what Canvas and Moodle export, and may look like another platform's. So the platform
+is told from all names of an export at once, and each name is then read as that platform's and no other's.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Literal
 
-_WHOSE = r"(?:(?!LATE_)(?P<name>\w+?)_)?(?P<late>LATE_)?(?P<id>\d+|anon_[A-Za-z0-9]+)"
+from autograder.grading.submissions import ENDINGS, ending
+
+# Graded anonymously, Canvas gives a pseudonym in place of name and ID: never take the number behind it for the ID.
+_WHOSE = r"(?:(?!LATE_|anon_)(?P<name>\w*?)_)?(?P<late>LATE_)?(?P<id>(?(name)\d+|anon_[A-Za-z0-9]+))"
 CANVAS = re.compile(_WHOSE + r"_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
 CANVAS_TEXT = re.compile(_WHOSE + r"_(?P<kind>text|link)\.html")
-MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_(?P<file>.*)", re.DOTALL)
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_(?P<file>.*)", re.DOTALL)
 GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
 GRADESCOPE_METADATA = "submission_metadata.yml"
-# Canvas and browsers number a file that is handed in again: lab-1.ipynb, lab (1).ipynb.
-_NUMBERED = re.compile(r"(?P<stem>.*?)(?:-\d+| ?\(\d+\))?(?P<ending>\.\w+)", re.DOTALL)
+Platform = Literal["canvas", "moodle", "gradescope"]
 
 
 @dataclass(frozen=True)
@@ -43,13 +52,13 @@ class Named:
 
 def canvas(name: str) -> Named | None:
     """What a file name of a Canvas export says; None where it is none."""
-    if typed := CANVAS_TEXT.fullmatch(name):
-        kind = "a text typed into Canvas" if typed["kind"] == "text" else "a link given in Canvas"
-        return Named(_canvas_owner(typed), name, bool(typed["late"]), typed=kind)
-    found = CANVAS.fullmatch(name)
-    if found is None:
+    if found := CANVAS.fullmatch(name):  # first: a student's file may be called text.html
+        return Named(_canvas_owner(found), found["file"], bool(found["late"]), int(found["attachment"]))
+    typed = CANVAS_TEXT.fullmatch(name)
+    if typed is None:
         return None
-    return Named(_canvas_owner(found), found["file"], bool(found["late"]), int(found["attachment"]))
+    kind = "a text typed into Canvas" if typed["kind"] == "text" else "a link given in Canvas"
+    return Named(_canvas_owner(typed), name, bool(typed["late"]), typed=kind)
 
 
 def _canvas_owner(found: re.Match[str]) -> Owner:
@@ -71,12 +80,35 @@ def gradescope(name: str) -> Named | None:
     return Named(Owner(name, {"gradescope": found["id"]}), order=int(found["id"])) if found else None
 
 
-def exported(name: str) -> Named | None:
-    """What a top-level name of any of the three exports says; None where it is of neither."""
-    return gradescope(name) or moodle(name) or canvas(name)
+_READERS: dict[Platform, Callable[[str], Named | None]] = {"gradescope": gradescope, "canvas": canvas, "moodle": moodle}
 
 
-def is_called_lab(file: str) -> bool:
-    """Whether a student's file is called lab.ipynb or lab.py, the number of another try aside."""
-    found = _NUMBERED.fullmatch(file)
-    return found is not None and found["stem"].lower() == "lab"
+def named_by(platform: Platform | None, name: str) -> Named | None:
+    """What a top-level name of that platform's export says; None where it is none of its, or where there is no platform."""
+    return _READERS[platform](name) if platform else None
+
+
+def platform_of(tops: Iterable[str]) -> Platform | None:
+    """Whose export it is that has these files and folders at its top; None for a folder or zip of somebody's own.
+
+    All that could be an answer must be called as the platform calls it; a gradebook that lies beside them may not.
+    """
+    tops = {each for each in tops if not each.startswith(".")}
+    if GRADESCOPE_METADATA in tops:
+        return "gradescope"
+    answers = {each for each in tops if ending(PurePosixPath(each)) in ("", *ENDINGS)} or tops
+    for platform, read in _READERS.items():
+        if answers and all(read(each) for each in answers) and (platform != "canvas" or _is_of_canvas(tops)):
+            return platform
+    return None
+
+
+def _is_of_canvas(tops: Iterable[str]) -> bool:
+    """Whether the numbers can be Canvas's: `lab1_2026_11_ann.py` only looks as if they were.
+
+    A file has a number of its own there, and a user one name.
+    """
+    named = [each for each in map(canvas, tops) if each is not None]
+    files = Counter(each.order for each in named if not each.typed)
+    users = {(each.owner.ids["canvas"], each.owner.name) for each in named}
+    return max(files.values(), default=1) == 1 and len({user for user, _ in users}) == len(users)
