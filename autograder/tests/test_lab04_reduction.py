@@ -115,16 +115,68 @@ def test_the_baseline_is_right_and_its_warps_diverge_in_every_step() -> None:
     assert run.counters.divergent_branches > 5 * run.counters.warps
 
 
-def test_work_that_is_left_out_where_it_is_timed_is_noticed(tmp_path: Path) -> None:
+WHOLE_KERNEL = re.compile(r"@cuda.jit\ndef block_sums_kernel.*?(?=\n\n\n)", re.DOTALL)
+LOOP = "    while i < values.size:\n        own += values[i]\n        i += cuda.gridsize(1)\n"
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        LOOP.replace("values.size:", "min(values.size, 4_000_000):"),
+        LOOP.replace("values.size:", "min(values.size, 16_500_000):"),
+        LOOP.replace("while", "for _ in range(60):\n        if").replace(":\n        own", ":\n            own"),
+    ],
+    ids=["a quarter is added", "2 % are left out", "60 rounds of 63"],
+)
+def test_work_that_is_left_out_where_it_is_timed_is_noticed(loop: str, tmp_path: Path) -> None:
+    """The required kernel is right; the host launches another one, which is not, on many elements."""
     text = (SOLUTIONS / "right" / "halves_of_any_width.py").read_text(encoding="utf-8")
-    shortened = text.replace("while i < values.size:", "while i < values.size and i < 4_000_000:")
-    assert shortened != text
+    kernel = WHOLE_KERNEL.search(text)[0]
+    other = kernel.replace(LOOP, loop).replace("block_sums_kernel", "first_sums_kernel")
+    assert loop in other != kernel
+    text = text.replace(kernel, f"{kernel}\n\n\n{other}").replace(
+        "block_sums_kernel[blocks", "first_sums_kernel[blocks"
+    )
     path = tmp_path / "stops_early.py"
-    path.write_text(shortened, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     with Worker("simulated") as running:
         result = check_submission(LAB, path, worker=running)
     assert failed_checks(result) == {SPEED_CHECK}, report(result)
-    assert next(each for each in result.checks if each.name == SPEED_CHECK).points == 0
+    speed = next(each for each in result.checks if each.name == SPEED_CHECK)
+    assert speed.points == 0 and "elements are loaded" in speed.message
+
+
+TILES = """
+    tiles = {each} * cuda.blockDim.x
+    i = cuda.blockIdx.x * tiles + t
+    while i < values.size:
+        for k in range({each}):
+            at = i + k * cuda.blockDim.x
+            if at < values.size:
+                own += values[at]
+        i += tiles * cuda.gridDim.x
+"""
+
+
+@pytest.mark.parametrize(
+    ("each", "blocks"),
+    [
+        (2, "min(1056, math.ceil(values.size / THREADS))"), (3, "min(1000, math.ceil(values.size / THREADS))"),
+        (8, "math.ceil(values.size / (10 * THREADS))"),
+    ],
+)  # fmt: skip
+def test_nobody_is_told_that_work_is_left_out_who_shares_it_out_in_another_way(
+    each: int, blocks: str, tmp_path: Path
+) -> None:
+    """Blocks that take several widths of themselves at a time, so that some have more to do than others."""
+    text = (SOLUTIONS / "right" / "halves_of_any_width.py").read_text(encoding="utf-8")
+    text = text.replace(LOOP, TILES.format(each=each)).replace("min(BLOCKS, math.ceil(values.size / THREADS))", blocks)
+    assert f"range({each})" in text and blocks in text
+    path = tmp_path / "tiles.py"
+    path.write_text(text, encoding="utf-8")
+    with Worker("simulated") as running:
+        result = check_submission(LAB, path, worker=running)
+    assert result.outcome == "passed", report(result)
 
 
 CALIBRATIONS = {

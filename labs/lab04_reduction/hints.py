@@ -187,6 +187,13 @@ class Evidence(observed.Evidence):
         return max((int(np.prod(each.grid) * np.prod(each.block)) for each in self.run.launches), default=0)
 
     @property
+    def rounds(self) -> int:
+        """How many elements each thread has added, where the sum is that of the first ones; 0 for any other sum."""
+        ends = np.cumsum(self.values)[self.threads - 1 : -1 : self.threads] if self.threads else np.empty(0)
+        found = np.flatnonzero(ends == self.got) if self.got is not None else np.empty(0)
+        return int(found[0]) + 1 if found.size else 0
+
+    @property
     def elements_a_thread(self) -> float:
         """Elements for each thread of the largest launch."""
         return self.n / max(1, self.threads_in_all)
@@ -475,6 +482,13 @@ def elements_beyond_the_grid(seen: Evidence) -> bool:
     """There are {seen.n} elements and {seen.threads} threads, and each thread takes one: the rest is left out. Let a thread
     go on, by as many elements as the grid has threads, until the array ends."""
     return seen.threads < seen.n and seen.is_sum_of(seen.values[: seen.threads])
+
+
+@misconception("right_with_many_blocks")
+def stops_too_soon(seen: Evidence) -> bool:
+    """Each thread takes {seen.rounds} elements and stops, and what comes behind those is left out: {seen.n:,} elements are
+    here for {seen.threads:,} threads. How often a thread goes on must follow from the array: while i < values.size."""
+    return seen.rounds > 1
 
 
 @misconception("right_with_many_blocks")

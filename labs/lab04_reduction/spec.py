@@ -45,7 +45,13 @@ SPEEDUP = 2.9
 NO_POINTS_AT = 2.0
 SPEED_SIZE = 2**24  # elements that are timed
 SPEED_BLOCKS_SIMULATED = 2
-LEAST_LOADED = 0.9  # of the elements, by what sampled blocks load: speed counts where all the work is done
+
+# Of the elements, by what sampled blocks load: speed counts where all the work is done. Some blocks have a round more to do
+# than others, so fewer than this may be loaded by the two that are sampled: then many are, of which a right answer's load
+# all but a few thousandths. Where every thread has as many elements as any other, two blocks tell to five digits.
+LEAST_LOADED = 0.99
+EVEN_ROUNDS = 8  # elements a thread are made a multiple of this, for kernels that take 2, 4 or 8 in one go
+BLOCKS_IN_DOUBT = 256
 
 # Barriers that each warp of a block of 1,024 passes: a tree through shared memory has one for each of ten steps and one
 # before them; with shuffles in the last warp it is six, with shuffles in every warp one.
@@ -60,7 +66,7 @@ SCRATCH = 131_072  # elements of the scratch array, as the handout says
 BLOCK = 256
 WIDTHS = (32, 64, 96, 160, 512, 544, 992, 1024)
 SHORT = (1, 2, 31, 33, 100, 255)  # elements for a block of 256
-GRIDS = ((4, 1_024), (3, 5_003), (5, 300), (6, 1))  # blocks, elements
+GRIDS = ((4, 1_024), (3, 5_003), (5, 300), (6, 1), (1, 300 * BLOCK))  # blocks, elements
 STRETCH = (4, 16_384)  # blocks, elements: sixteen a thread
 MANY = 60_000  # elements: more than two hundred blocks of 256
 SIZES = (1, 2, 33, 255, 257, 1_000, 4_099, 30_011)
@@ -328,6 +334,34 @@ BEFORE_SPEED = (
 )  # fmt: skip
 
 
+def share_loaded(run: Run, request: RunRequest) -> float:
+    """Of the elements, how many are loaded, as sampled blocks do it."""
+    return run.counters.global_load_useful_bytes / request.arguments["values"].nbytes
+
+
+def expect_all_loaded(attempt: Attempt, timed: Run, request: RunRequest) -> None:
+    """Fails the check where threads leave elements out, as far as sampled blocks show it.
+
+    At the size that is timed a block may load more than its share, and hide what it leaves out: so a second size is looked
+    at, where all threads have as many elements as any other.
+    """
+    threads = max(int(np.prod(each.grid) * np.prod(each.block)) for each in timed.launches)
+    even = threads * EVEN_ROUNDS * -(-SPEED_SIZE // (EVEN_ROUNDS * threads))
+    values = attempt.remember(np.ones(even, np.float32), f"np.ones({even}, np.float32)")
+    for size, run in (
+        (request, timed),
+        (replace(request, arguments=request.arguments | {"values": values}), None),
+    ):
+        loaded = share_loaded(run or attempt.simulate(size), size)
+        if loaded < LEAST_LOADED:
+            loaded = share_loaded(attempt.simulate(replace(size, sample_blocks=BLOCKS_IN_DOUBT)), size)
+        if loaded < LEAST_LOADED:
+            raise CheckFailed(
+                f"Only {loaded:.1%} of {size.arguments['values'].size:,} elements are loaded: speed counts where all the "
+                "work is done.", earned=0,
+            )  # fmt: skip
+
+
 @check(points=3, after=BEFORE_SPEED)
 def faster_than_the_first_idea(attempt: Attempt) -> str:
     """Speed: it is clearly faster than a tree of one element a thread."""
@@ -340,12 +374,8 @@ def faster_than_the_first_idea(attempt: Attempt) -> str:
         expect_total(attempt, request, outputs["total"])
 
     line = attempt.speedup(requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify)
-    sampled = attempt.comparison.sampled
-    loaded = sampled.counters.global_load_useful_bytes / (4 * SPEED_SIZE) if sampled is not None else 1.0
-    if loaded < LEAST_LOADED:
-        raise CheckFailed(
-            f"Only {loaded:.0%} of `values` is loaded at this size: speed counts where all the work is done.", earned=0
-        )
+    if attempt.comparison.sampled is not None:
+        expect_all_loaded(attempt, attempt.comparison.sampled, requests[0])
     return line
 
 
