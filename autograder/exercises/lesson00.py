@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.exercises.lesson02 import RULES
 from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
 
 
@@ -24,6 +25,7 @@ def which_element(answer: Any) -> Reply:
             768: "That is thread 0 of block 3. Thread 7 comes a little later.",
             7: "That is its number inside its block. How many threads are in the blocks before it?",
         },
+        tolerance=0,  # elements are counted
         hint="How many threads are in blocks 0, 1 and 2 together? Then count on from there.",
     )
 
@@ -104,7 +106,7 @@ def first_kernel(kernel: Any) -> Reply:
         hazards = profile(kernel)[grid, block](x, y, out).hazards
         if not out.any() and not hazards:
             return Reply("your turn", "Nothing is written to out yet. Fill in the kernel and run this cell again.")
-        broken = [each for each in hazards if each.kind in ("out_of_bounds", "negative_index", "race")]
+        broken = [each for each in hazards if each.kind in RULES]
         launch = f"Launched with {grid} x {block} threads for {size} elements: "
         if broken:
             return not_yet(f"{launch}{broken[0]}")
@@ -115,4 +117,30 @@ def first_kernel(kernel: Any) -> Reply:
                 "" if grid == 4 else " With 4 x 256 threads it was right: which number of that launch does it count on?"
             )
             return not_yet(launch + reply.words + more)
+        busy = threads_that_store(kernel, grid, block, (x, y, out), parameters(kernel)[2])
+        if busy < size / 2:
+            return not_yet(f"{launch}right, but by {busy} of the threads alone. Let each thread write one element.")
     return reply
+
+
+def parameters(kernel: Any) -> tuple[str, ...]:
+    """What a kernel calls its parameters."""
+    from autograder.profiling import kernel_function
+
+    return tuple(each.arg for each in kernel_function(kernel).node.args.args)
+
+
+def threads_that_store(kernel: Any, grid: Any, block: Any, arguments: tuple[Any, ...], array: str) -> int:
+    """How many threads of a launch store into the array that the kernel calls so."""
+    from autograder import profile
+
+    stores = 4 * max(each.size for each in arguments if isinstance(each, np.ndarray))  # of each line
+    p = profile(kernel, trace=True, trace_limit=stores)[grid, block](*arguments)
+    return len(
+        {
+            (access.block, access.warp, int(lane))
+            for access in p.trace("")
+            if (access.kind, access.array) == ("store", array)
+            for lane in np.flatnonzero(access.addresses >= 0)
+        }
+    )

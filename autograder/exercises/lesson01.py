@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from autograder.exercises.lesson00 import parameters, threads_that_store
+from autograder.exercises.lesson02 import RULES
 from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
 
 
@@ -54,27 +56,62 @@ def flat_matmul(kernel: Any) -> Reply:
     m, k, n = 5, 7, 11  # all different, so that no two strides can be mistaken for each other
     rng = np.random.default_rng(5)
     a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
-    c, outside = _launched(kernel, a, b)
-    if not outside and np.allclose(c, a.ravel()[:k] @ b.ravel()[:k]):
+    c, broken = _launched(kernel, a, b)
+    if not broken and np.allclose(c, a.ravel()[:k] @ b.ravel()[:k]):
         return Reply("your turn", "Both indices are still i, for every thread. Change them and run this cell again.")
-    reply = judge_array(c, a.astype(np.float64) @ b, "Row-major order by hand: NumPy does the same sum for a[row, i].")
-    if reply.outcome == "right" and not outside:
-        return reply
+    expected = a.astype(np.float64) @ b
+    reply = judge_array(c, expected, "Row-major order by hand: NumPy does the same sum for a[row, i].")
+    sizes = f"a is {m} x {k}, b is {k} x {n}."
+    outside = [each for each in broken if each.kind in OUTSIDE]
     if outside:
-        found, wrong_in = f"{outside[0].line}: {outside[0].message}", {each.array for each in outside}
-    else:
-        found, wrong_in = reply.words, _wrong_in(kernel, a, b)
-    return not_yet(f"a is {m} x {k}, b is {k} x {n}. {found} {_ask(wrong_in)}")
+        index_of = {each.array for each in outside}
+        ask = _GUARD if _is_right_where_all_work(kernel) else _ask(index_of)
+        return not_yet(f"{sizes} {outside[0].line}: {outside[0].message} {ask}")
+    if broken:
+        return not_yet(f"{sizes} {broken[0]}")
+    if reply.outcome == "right":
+        flat = (a.ravel(), b.ravel(), np.zeros(m * n, np.float32), m, k, n)
+        busy = threads_that_store(kernel, *LAUNCH, flat, parameters(kernel)[2])
+        if busy < m * n / 2:
+            return not_yet(
+                f"{sizes} c is right, but {busy} of the threads wrote it alone. Let each compute one element."
+            )
+        return reply
+    if not c.all() and np.allclose(c[c != 0], expected[c != 0], rtol=1e-4):
+        return not_yet(f"{sizes} {reply.words} {_FIRST_LINE}")
+    return not_yet(f"{sizes} {reply.words} {_ask(_wrong_in(kernel, a, b))}")
+
+
+LAUNCH = ((3, 2), (4, 4))
+OUTSIDE = ("out_of_bounds", "negative_index")
+_GUARD = (
+    "Both indices are right where every thread has an element of c. Here some have none, and must not get to this line: "
+    "look at the guard."
+)
+_FIRST_LINE = (
+    "Where c was written it is right, and no thread got to the elements that are still 0. Look at the first two lines: "
+    "x comes first and counts columns, y counts rows."
+)
 
 
 def _launched(kernel: Any, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-    """What the kernel makes of a and b, given flat, and where it left an array."""
+    """What the kernel makes of a and b, given flat, and the rules that it broke."""
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     (m, k), n = a.shape, b.shape[1]
     c = np.zeros(m * n, np.float32)
-    hazards = profile(kernel)[(3, 2), (4, 4)](a.ravel(), b.ravel(), c, m, k, n).hazards
-    return c.reshape(m, n), [each for each in hazards if each.kind in ("out_of_bounds", "negative_index")]
+    grid, block = LAUNCH
+    hazards = profile(kernel)[grid, block](a.ravel(), b.ravel(), c, m, k, n).hazards
+    return c.reshape(m, n), [each for each in hazards if each.kind in RULES]
+
+
+def _is_right_where_all_work(kernel: Any) -> bool:
+    """Whether nothing goes wrong for matrices of as many rows and columns as the launch has threads along y and x."""
+    (blocks_x, blocks_y), (x, y) = LAUNCH
+    rng = np.random.default_rng(6)
+    a, b = rng.random((blocks_y * y, 7), dtype=np.float32), rng.random((7, blocks_x * x), dtype=np.float32)
+    c, broken = _launched(kernel, a, b)
+    return not broken and np.allclose(c, a @ b, rtol=1e-4)
 
 
 def _wrong_in(kernel: Any, a: np.ndarray, b: np.ndarray) -> set[str]:
@@ -89,6 +126,8 @@ def _ask(wrong_in: set[str]) -> str:
     """A question about the matrix whose index is wrong."""
     if wrong_in == {"b"}:
         return "Look at b: before b[i, column] lie i whole rows of b, then `column` elements. How long is a row of b?"
+    if wrong_in == {"c"}:
+        return "Leave the guard, and the line that writes c, as they were."
     words = "Look at a: before a[row, i] lie `row` whole rows of a, then i elements. How long is a row of a?"
     return f"{words} (And leave the other lines as they were.)" if wrong_in == {"a", "b"} else words
 

@@ -66,6 +66,7 @@ WRONG = [
     (lesson02.fetched_by, (1, 2, 3, 4), "as cuda.grid(2) does"),
     (lesson02.blocks_that_fit, (4, 50), "housekeeping"),
     (lesson00.which_element, 3 + 2j, "is a complex"),
+    (lesson00.which_element, 775.5, "775.5 is too large"),
     (lesson00.which_element, float("nan"), "no number that could be right"),
     (lesson00.which_element, Fraction(9, 2), "4.5 is too"),
     (lesson00.which_element, 10**400, "no number that could be right"),
@@ -170,6 +171,48 @@ def kernel(a, b, c, m, k, n):
     assert words in reply.words
 
 
+FLAT = """
+def kernel(a, b, c, m, k, n):
+    column, row = cuda.grid(2)
+    if row < m and column < n:
+        total = np.float32(0)
+        for i in range(k):
+            total += a[row * k + i] * b[i * n + column]
+        c[row * n + column] = total
+"""
+GUARD = "if row < m and column < n"
+EVERYTHING = """
+def kernel(a, b, c, m, k, n):
+    x, y = cuda.grid(2)
+    if {guard}:
+        for row in range(m):
+            for column in range(n):
+                total = np.float32(0)
+                for i in range(k):
+                    total += a[row * k + i] * b[i * n + column]
+                c[row * n + column] = total
+"""
+
+
+@pytest.mark.parametrize(
+    "source, outcome, words",
+    [
+        (FLAT, "right", "Row-major"),
+        (FLAT.replace(GUARD, "if True"), "not yet", "look at the guard"),
+        (FLAT.replace(GUARD, "if row < m"), "not yet", "look at the guard"),
+        (FLAT.replace(GUARD, "if True").replace("row * k", "row * n"), "not yet", "How long is a row of a?"),
+        (FLAT.replace("column, row =", "row, column ="), "not yet", "x comes first and counts columns"),
+        (FLAT.replace("= total", "= total\n        cuda.syncthreads()"), "not yet", "at a barrier"),
+        (EVERYTHING.format(guard="True"), "not yet", "Race on `c["),
+        (EVERYTHING.format(guard="x == 0 and y == 0"), "not yet", "1 of the threads wrote it alone"),
+    ],
+)
+def test_a_flat_kernel_s_other_lines_are_judged_too(source: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson01.flat_matmul, source)
+    assert reply.outcome == outcome
+    assert words in reply.words
+
+
 @pytest.mark.parametrize(
     "body, outcome, words",
     [
@@ -184,6 +227,15 @@ def kernel(a, b, c, m, k, n):
             "not yet",
             "which number of that launch does it count on?",
         ),
+        ("if i < out.size:\n        out[i] = 3 * x[i] + y[i]\n        cuda.syncthreads()", "not yet", "at a barrier"),
+        (
+            "if i == 0:\n        for j in range(out.size):\n            out[j] = 3 * x[j] + y[j]",
+            "not yet",
+            "by 1 of the",
+        ),
+        ("for j in range(out.size):\n        out[j] = 3 * x[j] + y[j]", "not yet", "Race on `out["),
+        ("for j in range(i, out.size, cuda.gridsize(1)):\n        out[j] = 3 * x[j] + y[j]", "right", "first kernel"),
+        ("for j in range(2 * i, min(2 * i + 2, out.size)):\n        out[j] = 3 * x[j] + y[j]", "right", "first kernel"),
     ],
 )
 def test_a_first_kernel_is_tried_with_several_launches(body: str, outcome: str, words: str) -> None:
