@@ -218,7 +218,7 @@ def grade_class(
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
     others the results that are there already stay and go into the reports, flagged where they are out of date.
     """
-    with opened_class(handed_in) as entries:
+    with opened_class(handed_in, out) as entries:
         chosen = chosen_entries(entries, only)
         with prepared(out):
             options = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}

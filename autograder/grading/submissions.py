@@ -33,15 +33,18 @@ class Entry:
     note: str = ""  # what a reader of the report should know: which of several files counts, and the like
 
 
-def find_submissions(folder: Path) -> list[Entry]:
-    """Everything handed in under `folder`, by student; raises `UsageError` where there is no such folder."""
+def find_submissions(folder: Path, skipped: Path | None = None) -> list[Entry]:
+    """Everything handed in under `folder`, by student; raises `UsageError` where there is no such folder.
+
+    `skipped`: a folder that is passed over, resolved: the one that results go to.
+    """
     if not folder.exists():
         raise UsageError(f"There is no folder or zip {folder}.")
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder.", remedy="To check one file, use `autograder check`.")
     root = folder.resolve()
     try:
-        found = [_entry(root, each) for each in _listed(root)]
+        found = [_entry(root, each) for each in _listed(root) if each != skipped]
     except OSError as problem:
         raise UsageError(f"{folder} cannot be read: {problem.strerror}.") from None
     if not found:
@@ -83,15 +86,17 @@ def _from_folder(root: Path, folder: Path) -> Entry:
         files = [each for each in _listed(folder) if ending(each) in ENDINGS] or list(_further_down(folder))
     except OSError as problem:
         return Entry(folder.name, folder, shown, f"The folder {shown} cannot be read: {problem.strerror}.")
-    if len(files) > 1:
-        files = [each for each in files if each.stem.lower() == "lab"] or files
-    if len(files) != 1:
-        names = listed(each.name for each in files)
-        problem = f"it holds {len(files)} ({names}) and none is called lab.ipynb" if files else "it holds none"
+    called_lab = [each for each in files if is_called_lab(each.name)]
+    best = called_lab if len(files) > 1 and called_lab else files
+    if len(best) != 1:
+        names = listed(each.name for each in best)
+        problem = f"it holds {len(best)} ({names})" if best else "it holds none"
+        problem += " that are called lab: keep one" if called_lab else " and none is called lab.ipynb" if best else ""
         return Entry(
             folder.name, folder, shown, f"One notebook or .py file is expected in the folder {shown}; {problem}."
         )
-    return Entry(folder.name, files[0], files[0].relative_to(root).as_posix(), file_problem(root, files[0]))
+    note = passed_over(each.name for each in files if each != best[0])
+    return Entry(folder.name, best[0], best[0].relative_to(root).as_posix(), file_problem(root, best[0]), note=note)
 
 
 def _further_down(folder: Path) -> Iterator[Path]:
@@ -106,6 +111,12 @@ def listed(files: Iterable[str]) -> str:
     files = list(files)
     more = f" and {len(files) - SHOWN_NAMES} more" if len(files) > SHOWN_NAMES else ""
     return ", ".join(files[:SHOWN_NAMES]) + more
+
+
+def passed_over(files: Iterable[str]) -> str:
+    """What a report says of a student's other files; empty where there are none."""
+    shown = listed(files)
+    return f"Passed over: {shown}." if shown else ""
 
 
 def _name(path: Path) -> str:

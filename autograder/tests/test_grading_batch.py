@@ -169,6 +169,26 @@ def test_a_submission_is_found_further_down_and_whatever_the_case_of_its_ending(
     assert "it holds 9 (x.py, x.py, x.py, x.py, x.py, x.py and 3 more)" in found["gus"][1]
 
 
+def test_of_several_files_called_lab_somebody_is_asked_to_keep_one(folder):
+    for path in (
+        "dan/lab.py",
+        "dan/lab (1).py",
+        "eve/lab.ipynb",
+        "eve/Lab.py",
+        "fay/lab-2.py",
+        "fay/old.py",
+        "gus/lab (1).py",
+    ):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text("x")
+    found = {each.student: each for each in find_submissions(folder)}
+    asked = "One notebook or .py file is expected in the folder {}; it holds 2 ({}) that are called lab: keep one."
+    assert found["dan"].problem == asked.format("dan", "lab (1).py, lab.py")
+    assert found["eve"].problem == asked.format("eve", "Lab.py, lab.ipynb")
+    assert (found["fay"].shown_as, found["fay"].note) == ("fay/lab-2.py", "Passed over: old.py.")
+    assert (found["gus"].shown_as, found["gus"].note, found["gus"].problem) == ("gus/lab (1).py", "", "")
+
+
 # ---- grading ---------------------------------------------------------------------------------------
 
 
@@ -283,6 +303,34 @@ def test_a_file_where_the_reports_are_to_go_is_bad_usage(lab, folder, tmp_path, 
     with pytest.raises(UsageError, match="file is a file, not a folder. Name another one with --out."):
         grade_class(lab, folder, tmp_path / place)
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("files", [("ann.py",), ("ann_1_101_lab.py",), ("folder/ann_1_101_lab.py",), ("ann/lab.py",)])
+def test_results_in_the_class_s_own_folder_are_nobody_s_submission(lab, tmp_path, files):
+    for name in files:
+        (tmp_path / "in" / name).parent.mkdir(parents=True)
+        (tmp_path / "in" / name).write_text("right")
+    students = [
+        [each.student for each in grade_class(lab, tmp_path / "in", tmp_path / "in" / "GRADES")] for _ in range(2)
+    ]
+    assert students[0] == students[1] and len(students[0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("class", "class is the class's own folder. Name another one with --out."),
+        ("class/../class", "is the class's own folder"),
+        ("class/dan", "dan holds what was handed in: deep/lab.py. Name another folder with --out."),
+    ],
+)
+def test_results_never_go_where_submissions_lie(lab, folder, tmp_path, out, message):
+    (folder / "dan" / "deep").mkdir(parents=True)
+    (folder / "dan" / "deep" / "lab.py").write_text("right")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UsageError) as problem:
+        grade_class(lab, folder, tmp_path / out)
+    assert message in str(problem.value) and sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize("file", ["results/bob.json", "reports/bob.html", "gradebook.csv", "index.html"])

@@ -32,6 +32,7 @@ from autograder.grading.submissions import (
     find_submissions,
     is_called_lab,
     listed,
+    passed_over,
 )
 
 PREFIX, LOCK = "autograder-class-", ".at-work"  # of the folder that a zip is unpacked in, and of the lock in it
@@ -58,11 +59,15 @@ class Candidate:
 
 
 @contextmanager
-def opened_class(handed_in: Path) -> Iterator[list[Entry]]:
-    """The entries of a class's folder or zip, as long as they are needed; raises `UsageError` where it is neither."""
+def opened_class(handed_in: Path, out: Path | None = None) -> Iterator[list[Entry]]:
+    """The entries of a class's folder or zip, as long as they are needed; raises `UsageError` where it is neither.
+
+    `out`, where the results go, may lie in the class's folder: nothing in it was handed in.
+    """
+    skipped = _skipped(handed_in, out) if out is not None else None
     if handed_in.is_dir():
-        export = _export_in(handed_in)
-        yield entries_of(_walked(export.resolve())) if export else find_submissions(handed_in)
+        export = _export_in(handed_in.resolve(), skipped)
+        yield entries_of(_walked(export, skipped)) if export else find_submissions(handed_in, skipped)
     elif handed_in.is_file() and (handed_in.suffix.lower() == ".zip" or zipfile.is_zipfile(handed_in)):
         with _folder_to_unpack_in() as folder:
             entries = entries_of(_without_root(unpacked(handed_in, folder), handed_in.stem))
@@ -86,11 +91,25 @@ def _folder_to_unpack_in() -> Iterator[Path]:
         yield Path(folder)
 
 
-def _export_in(folder: Path) -> Path | None:
+def _skipped(handed_in: Path, out: Path) -> Path | None:
+    """The folder to pass over in a class's: `out`, where it lies in there; raises `UsageError` where it holds answers."""
+    within, skipped = handed_in.resolve(), out.resolve()
+    if skipped == within and within.is_dir():
+        raise UsageError(f"{out} is the class's own folder.", remedy="Name another one with --out.")
+    if within not in skipped.parents:
+        return None
+    held = (each for each in skipped.rglob("*") if ending(each) in ENDINGS)
+    if (answer := next(held, None)) is not None:
+        what = f"{out} holds what was handed in: {answer.relative_to(skipped).as_posix()}."
+        raise UsageError(what, remedy="Name another folder with --out.")
+    return skipped
+
+
+def _export_in(folder: Path, skipped: Path | None) -> Path | None:
     """The folder that an export was unpacked to: this one, or the only one in it; None where it is none."""
     try:
         for _ in range(MOST_FOLDERS_AROUND):
-            held = [each for each in sorted(folder.iterdir()) if each.name not in LEFT_BY_SYSTEMS]
+            held = [each for each in sorted(folder.iterdir()) if each.name not in LEFT_BY_SYSTEMS and each != skipped]
             around = held[0] if len(held) == 1 and held[0].is_dir() and not held[0].is_symlink() else None
             if _is_export([each.name for each in held], around is not None):
                 return folder
@@ -219,7 +238,7 @@ def _one_of(held: list[Item]) -> tuple[Item | None, tuple[str, ...]]:
     if not best:
         return None, ()
     counts = max(best, key=lambda each: (each.when, each.parts))
-    return counts, (_passed_over(each.parts[-1] for each in files if each is not counts),)
+    return counts, (passed_over(each.parts[-1] for each in files if each is not counts),)
 
 
 def _none_of(name: str, held: list[Item]) -> str:
@@ -246,7 +265,7 @@ def _entry(found: list[Candidate]) -> Entry:
         return Entry(counts.owner.name, counts.path, shown, f"Handed in more than once ({shown}): keep one.")
     if others:
         said = f"Handed in {len(found)} times or in {len(found)} files; the latest counts: {counts.file}."
-        notes = [said, _passed_over(each.shown for each in others), *notes]
+        notes = [said, passed_over(each.shown for each in others), *notes]
     name, ids = counts.owner.name, dict(counts.owner.ids)
     return Entry(name, counts.path, counts.shown, counts.problem, ids, " ".join(dict.fromkeys(notes)))
 
@@ -259,20 +278,17 @@ def _chosen(found: list[Candidate]) -> Candidate:
     return max(best, key=lambda each: (each.order, each.shown))
 
 
-def _passed_over(files: Iterable[str]) -> str:
-    return f"Passed over: {listed(files)}."
-
-
 # ---- where files come from -------------------------------------------------------------------------
 
 
-def _walked(root: Path) -> list[Item]:
+def _walked(root: Path, skipped: Path | None) -> list[Item]:
     """Every file under an export that somebody has unpacked already; links are listed and never followed."""
     items = []
     for folder, folders, files in os.walk(root):
         here = Path(folder)
         links = [each for each in folders if (here / each).is_symlink()]
-        folders[:] = sorted(each for each in folders if each not in LEFT_BY_SYSTEMS and each not in links)
+        left_out = (*LEFT_BY_SYSTEMS, *links)
+        folders[:] = sorted(each for each in folders if each not in left_out and here / each != skipped)
         for name in sorted([*files, *links]):
             if name not in LEFT_BY_SYSTEMS and not name.startswith("._"):
                 items.append(_walked_item(root, here / name))
