@@ -233,7 +233,7 @@ def grade_class(
                 details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
             results = [result for result in found if result is not None]
-            write_reports(results, lab, out)
+            write_reports(results, lab, out, (each.student for each in entries))
             if details:
                 write_atomically(out / "grader_faults.txt", details)
     return results

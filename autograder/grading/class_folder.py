@@ -6,7 +6,8 @@ Everything in it follows from the results; class.json lists whose they are, so t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from autograder.reports.files import report_name, write_atomically
 from autograder.reports.json_form import from_text
 
 CLASS_LIST = "class.json"
+_OF_GRADESCOPE = re.compile(r"submission_\d+")  # how handing back calls a student's folder
 # Of a result that `--only` left as it was. It is the reports' and class.json's: on disk the result itself stays as it is.
 OUT_OF_DATE = (
     "left from an earlier run: the submission, the lab, the seed or the grader has changed since. "
@@ -57,11 +59,16 @@ def prepared(out: Path) -> Iterator[None]:
         lock.release()
 
 
-def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
-    """The class's gradebook and pages, from its results alone, and the list of whose results they are."""
+def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable[str]) -> None:
+    """The class's gradebook and pages, from its results alone, and the list of whose results they are.
+
+    `students`: the whole class, those without a result as well. Pages of anybody else are taken away.
+    """
     from autograder.reports import class_page, gradebook, html
     from autograder.reports.withheld import for_students
 
+    stay = {report_name(student) for student in students}
+    gone = _gone(stay, out)
     for result in results:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(for_students(result)))
     gradebook.write(results, out / "gradebook.csv")
@@ -73,6 +80,48 @@ def write_reports(results: list[Result], lab: Lab, out: Path) -> None:
         "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
     }
     write_atomically(out / CLASS_LIST, json.dumps(listed, indent=1) + "\n")
+    _remove_pages(gone, stay, results, out)
+
+
+def _gone(stay: set[str], out: Path) -> set[str]:
+    """The file stems of everybody else whom an earlier run wrote of, whether it came to its end or not.
+
+    They are in its list, or their result says whose it is: any other file is not ours.
+    """
+    names = set()
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        names = {str(name) for name in json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))["results"]}
+    for file in (out / "results").glob("*.json"):
+        if file.stem not in stay | names:
+            with suppress(OSError, KitError, ValueError):
+                names |= {report_name(from_text(file.read_text(encoding="utf-8")).student)} & {file.stem}
+    return {name for name in names - stay if Path(name).name == name}
+
+
+def _remove_pages(gone: set[str], stay: set[str], results: list[Result], out: Path) -> None:
+    """Takes away what is there of students who are not in the class any more, so that nobody hands it back."""
+    folders = {out / "gradescope" / name for name in gone}
+    current = {f"submission_{result.ids['gradescope']}" for result in results if "gradescope" in result.ids}
+    for folder in (out / "gradescope").glob("submission_*"):
+        if _OF_GRADESCOPE.fullmatch(folder.name) and folder.name not in current | stay:
+            folders.add(folder)
+    for folder in sorted(folders):
+        _remove(folder / "results.json")
+        with suppress(OSError):  # it is not there, or holds more
+            folder.rmdir()
+    for name in sorted(gone):
+        _remove(out / "reports" / f"{name}.html")
+        _remove(out / "results" / f"{name}.json")  # last: after a kill it still says who is gone
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except NotADirectoryError:
+        pass
+    except OSError as problem:
+        remedy = "Remove it yourself: it is of somebody who is not in the class any more."
+        raise GraderFault(f"{file} cannot be removed: {problem.strerror}.", remedy=remedy) from None
 
 
 def read_class(out: Path) -> list[Result]:

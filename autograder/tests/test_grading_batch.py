@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import threading
 
 import numpy as np
@@ -18,6 +19,7 @@ from autograder.grading.class_folder import prepared
 from autograder.grading.identity import result_key
 from autograder.grading.submissions import find_submissions
 from autograder.language.source import MOST_BYTES
+from autograder.reports.handing_back import Wanted, hand_back
 from autograder.reports.json_form import from_text
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
@@ -214,6 +216,62 @@ def test_a_class_becomes_results_reports_gradebook_and_index(lab, folder, tmp_pa
     rows = (out / "gradebook.csv").read_text(encoding="utf-8-sig").splitlines()
     assert len(rows) == 5 and "ann" in rows[1] and (out / "index.html").stat().st_size > 0
     assert from_text((out / "results" / "ann.json").read_text()) == results[0]
+
+
+def files_in(out):
+    return sorted(
+        path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file() and path.name != ".lock"
+    )
+
+
+def test_nothing_is_left_to_hand_back_of_who_is_gone_and_nothing_of_others_is_touched(lab, folder, tmp_path):
+    out = tmp_path / "out"
+    hand_back(grade_class(lab, folder, out), out, Wanted(gradescope=True))
+    fresh = files_in(out)
+    assert "gradescope/cem/results.json" in fresh
+    (folder / "dan.py").write_text("right")
+    (folder / "submission_12").mkdir()
+    (folder / "submission_12" / "lab.py").write_text("right")
+    hand_back(grade_class(lab, folder, out), out, Wanted(gradescope=True))
+    assert len(files_in(out)) == len(fresh) + 6
+    (out / "results" / "eve.json").write_text((out / "results" / "dan.json").read_text().replace('"dan"', '"eve"'))
+    others = (
+        "reports/mine.html",
+        "results/mine.json",
+        "gradescope/mine/results.json",
+        "gradescope/dan/mine.txt",
+        "dan.txt",
+    )
+    for name in others:
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text("{}")
+    (folder / "dan.py").unlink()
+    shutil.rmtree(folder / "submission_12")
+    hand_back(grade_class(lab, folder, out), out, Wanted(gradescope=True))
+    assert files_in(out) == sorted([*fresh, *others])
+    assert not (out / "gradescope" / "submission_12").exists()
+
+
+def test_a_submission_of_gradescope_that_another_one_replaced_is_not_handed_back(lab, tmp_path):
+    out, export = tmp_path / "out", tmp_path / "export"
+    for number in (11, 12):
+        shutil.rmtree(export, ignore_errors=True)
+        (export / f"submission_{number}").mkdir(parents=True)
+        (export / f"submission_{number}" / "lab.py").write_text("right")
+        metadata = f"---\nsubmission_{number}:\n  :submitters:\n  - :name: Ann\n    :sid: '7'\n"
+        (export / "submission_metadata.yml").write_text(metadata)
+        hand_back(grade_class(lab, export, out), out, Wanted(gradescope=True))
+    assert [path.name for path in (out / "gradescope").iterdir()] == ["submission_12"]
+
+
+def test_only_takes_away_nothing_of_the_rest_of_the_class(lab, folder, tmp_path):
+    out = tmp_path / "out"
+    grade_class(lab, folder, out)
+    (out / "results" / "cem.json").write_text("damaged")
+    before = files_in(out)
+    (folder / "bob.py").write_text("wrong")
+    grade_class(lab, folder, out, only=["ann"])
+    assert files_in(out) == before and (out / "results" / "cem.json").read_text() == "damaged"
 
 
 def test_a_second_run_takes_over_what_has_not_changed(lab, folder, tmp_path):
