@@ -142,16 +142,41 @@ def test_a_wrong_transpose_in_place_costs_the_bonus_alone_and_says_why(name: str
     assert [each.name for each in result.checks[-1].hints] == [hint] * bool(hint), report(result)
 
 
-def test_steps_left_out_where_they_are_timed_earn_nothing_for_speed(tmp_path: Path) -> None:
+# What is done for fewer points than are timed, or for just as many: what is replaced by what in a right answer; the hint.
+GRID = "grid = (math.ceil(columns / TILE), math.ceil(rows / TILE))"
+LEAVES_POINTS_OUT = {
+    "steps_that_stop_early": ("range(steps)", "range(steps if count < 100_000 else 1)", ""),
+    "as_many_threads_as_are_timed": ("math.ceil(count / 256), 256", "2048, 256", "grid_of_one_size"),
+    "a_largest_grid": (GRID, f"{GRID}\n    grid = (min(grid[0], 1024), min(grid[1], 1024))", "layout_of_few_points"),
+}
+
+
+@pytest.mark.parametrize("name", LEAVES_POINTS_OUT)
+def test_points_left_out_where_many_fall_earn_nothing_for_speed(name: str, tmp_path: Path) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
-    shortened = code.replace("range(steps)", "range(steps if count < 100_000 else 1)")
+    old, new, hint = LEAVES_POINTS_OUT[name]
+    shortened = code.replace(old, new)
     assert shortened != code
-    path = tmp_path / "stops_early.py"
+    path = tmp_path / "leaves_points_out.py"
     path.write_text(shortened, encoding="utf-8")
     with Worker("simulated") as running:
         result = check_submission(LAB, path, worker=running)
     assert failed_checks(result) == {"faster_over_many_steps"}, report(result)
     assert next(each for each in result.checks if each.name == "faster_over_many_steps").points == 0
+    assert hints(result) == {hint} - {""}, report(result)
+
+
+def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(tmp_path: Path) -> None:
+    code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
+    load = "    if row < rows and col < columns:\n"
+    leaves = code.replace(load, f"    if row >= rows and col >= columns:\n        return\n{load}", 1)
+    assert leaves != code
+    path = tmp_path / "leaves_at_the_corner.py"
+    path.write_text(leaves, encoding="utf-8")
+    with Worker("simulated") as running:
+        result = check_submission(LAB, path, worker=running)
+    check = next(each for each in result.checks if each.name == "brings_every_thread_to_its_barrier")
+    assert check.outcome == "passed" and "all that have not returned" in check.title, report(result)
 
 
 def test_every_check_is_failed_by_some_wrong_answer() -> None:

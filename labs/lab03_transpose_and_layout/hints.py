@@ -92,6 +92,12 @@ class TransposeEvidence(Evidence):
         return self.shared_bytes // 4 in {tile * (tile + extra) for tile in TILES for extra in (1, 2)}
 
     @property
+    def rows_too_long_by_two(self) -> bool:
+        """Whether the tile is two rows or columns larger than a square, and a request finds each bank twice."""
+        longer = self.shared_bytes // 4 in {tile * (tile + 2) for tile in TILES}
+        return longer and spec.worst_conflicts(self.simulated.counters) == 1
+
+    @property
     def stores_collide(self) -> bool:
         """Whether threads store into one element of a tile from one source line."""
         return any(each.line == each.other_line for each in self.on_tiles("race") if each.severity == "error")
@@ -127,6 +133,60 @@ class FallEvidence(Evidence):
         arguments = self.request.arguments
         self.points, self.dt, self.steps = (arguments[name] for name in ("points", "dt", "steps"))
         self.launches = [each.kernel for each in self.run.launches]
+
+    def elsewhere(self, points: int) -> FallEvidence:
+        """What the fall of so many points shows on the simulated GPU: an experiment, to tell two misconceptions apart."""
+        attempt, trials = self.attempt, list(self.trials)
+        attempt.simulate(spec.falling(attempt, points, self.steps), may_fault=True)
+        other = type(self)(attempt)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return other
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether few blocks were carried out, which is what leaves most elements unwritten."""
+        return self.request.sample_blocks is not None
+
+    @property
+    def points_fell(self) -> int | None:
+        """How many points have changed, where these are the first ones, and the others lie where they were."""
+        wrong = self.attempt.wrong
+        if wrong is None or wrong.problem:
+            return None
+        missed = wrong.wrong.any(axis=1)
+        first = int(missed.argmax())
+        stayed = bool(missed[first:].all()) and np.array_equal(wrong.got[first:], self.points[first:])
+        return first if first > 0 and stayed else None
+
+    @property
+    def step_shape(self) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+        """Grid and block of the first step."""
+        steps = [(each.grid, each.block) for each in self.run.launches if each.kernel == "fall_kernel"]
+        return steps[0] if steps else None
+
+    @property
+    def step_threads(self) -> int:
+        return int(np.prod(self.step_shape)) if self.step_shape else 0
+
+    @property
+    def grid_has_one_size(self) -> bool:
+        """Whether a step has the same grid for another number of points, which would take other blocks."""
+        other = 300 if len(self.points) != 300 else 5000
+        return self.step_shape is not None and self.elsewhere(other).step_shape == self.step_shape
+
+    @property
+    def few_points_go_well(self) -> bool:
+        few = self.elsewhere(300)
+        moved, magnitude = spec.fallen(few.request)
+        if len(self.points) <= 300 or few.run.fault is not None or few.found("uninitialised_read"):
+            return False
+        return bool(np.all(np.abs(few.run.outputs["points"] - moved) <= 1e-4 * (magnitude + 1)))
+
+    @property
+    def layout_leaves_points_out(self) -> bool:
+        """Whether the changes of layout store less for each point than they do where few points fall."""
+        few = spec.layout_stores_a_point(self.elsewhere(300).run, 300)
+        return spec.layout_stores_a_point(self.simulated, len(self.points)) < spec.LEAST_DONE * few
 
     @property
     def takes_points_for_fields(self) -> bool:
@@ -404,6 +464,21 @@ def too_few_blocks(seen: TransposeEvidence) -> bool:
     return corner and not seen.grid_along_wrong_axes
 
 
+@misconception("right_on_any_size")
+def only_whole_tiles_loaded(seen: TransposeEvidence) -> bool:
+    """Of tiles that stick out over the edge nothing arrives, not even what exists there, as if a tile were loaded whole or
+    not at all. Each thread asks for its own element, by its own row and column."""
+    if not seen.stored.all() or not seen.on_tiles("uninitialised_read"):
+        return False
+    wrong = seen.simulated.outputs["b"] != seen.a.T
+    row, col = np.indices(wrong.shape)
+
+    def in_a_part_of_a_tile(tile: int) -> Matrix:
+        return (row >= seen.columns // tile * tile) | (col >= seen.rows // tile * tile)
+
+    return not wrong.all() and any(np.array_equal(in_a_part_of_a_tile(tile), wrong) for tile in TILES)
+
+
 # ---- part 3: counted work --------------------------------------------------------------------------------------------
 
 WHOLE_SECTORS = ("loads_whole_sectors", "stores_whole_sectors")
@@ -448,7 +523,14 @@ def loads_down_the_columns(seen: TransposeEvidence) -> bool:
 def padded_on_the_wrong_axis(seen: TransposeEvidence) -> bool:
     """The tile has one row more than it needs, and its rows are as long as before: elements above one another still lie in
     the same bank. It is each row that has to be longer, the last number of the shape."""
-    return seen.has_a_row_too_many
+    return seen.has_a_row_too_many and spec.worst_conflicts(seen.simulated.counters) > 2
+
+
+@misconception("meets_no_bank_conflicts")
+def rows_too_long_by_two(seen: TransposeEvidence) -> bool:
+    """The tile's rows are longer by two elements. Elements above one another then lie two banks further on each time, and
+    visit every other bank: each of those is asked for two, one after the other. Make the rows longer by one element."""
+    return seen.rows_too_long_by_two
 
 
 @misconception("meets_no_bank_conflicts")
@@ -502,7 +584,17 @@ def fall_never_launched(seen: FallEvidence) -> bool:
 def scratch_still_empty(seen: FallEvidence) -> bool:
     """`scratch` is read before anything was put there. It is memory to work in and holds no points at first: bring them
     there before the first step, in the layout that fall_kernel expects."""
-    return bool(seen.found("uninitialised_read"))
+    return bool(seen.found("uninitialised_read")) and not seen.few_points_go_well
+
+
+@slip("lets_every_point_fall", "faster_over_many_steps")
+def layout_of_few_points(seen: FallEvidence) -> bool:
+    """With 300 points all goes well, and with many more some never come into the other layout: what changes it does not
+    reach them. Where a grid or a loop has a fixed size, it is right for some numbers of points only: it has to follow
+    from the array's shape."""
+    if seen.is_sampled:
+        return seen.attempt.wrong is None and seen.layout_leaves_points_out
+    return bool(seen.found("uninitialised_read")) and seen.few_points_go_well
 
 
 @slip("lets_every_point_fall")
@@ -571,12 +663,31 @@ def wrong_number_of_steps(seen: FallEvidence) -> bool:
 @slip("lets_every_point_fall")
 def last_points_left_out(seen: FallEvidence) -> bool:
     """The first points fall and the last ones do not: divide their number by the block's threads and round up, not down."""
-    wrong = seen.attempt.wrong
-    if wrong is None or wrong.problem:
+    if seen.points_fell is None or seen.points_fell != seen.step_threads or seen.grid_has_one_size:
         return False
-    missed = wrong.wrong.any(axis=1)
-    first = int(missed.argmax())
-    return first > 0 and bool(missed[first:].all()) and np.array_equal(wrong.got[first:], seen.points[first:])
+    block = int(np.prod(seen.step_shape[1]))
+    return seen.step_threads == len(seen.points) // block * block
+
+
+@slip("lets_every_point_fall", "faster_over_many_steps")
+def grid_of_one_size(seen: FallEvidence) -> bool:
+    """A step has the same number of threads for few points and for many, and the last points are left out. Its grid has to
+    follow from the number of points, and that is not the number of fields: in `points` it is the first number of the
+    shape, in the turned array the second."""
+    left_out = seen.step_threads < len(seen.points)
+    if seen.is_sampled:
+        share = spec.steps_taken(seen.simulated, len(seen.points), seen.steps)
+        left_out = left_out and abs(share - seen.step_threads / len(seen.points)) < 0.05
+    else:
+        left_out = left_out and seen.points_fell == seen.step_threads
+    return left_out and seen.grid_has_one_size
+
+
+@slip("lets_every_point_fall")
+def guard_counts_fields(seen: FallEvidence) -> bool:
+    """Only the first eight points fall, though there are threads for all: the guard compares with the number of fields,
+    which is eight. The number of points is the other number of the array's shape."""
+    return seen.points_fell == spec.FIELDS and seen.step_threads >= len(seen.points) > spec.FIELDS
 
 
 @slip("lets_every_point_fall")

@@ -22,9 +22,11 @@ from autograder.simgpu.counters import Counters, LineProfile
 MOVED_OVER_NEEDED = 1.25
 
 # A request of float32 to shared memory takes one wavefront if its lanes find their elements in different banks. A tile
-# of 32 x 32 read down its columns takes 32 (an H200 counts 63,488 conflicts for 2,048 requests; none with rows of 33). A
-# padded tile of 16 x 17 takes 2, for a warp holds two of its rows.
+# of 32 x 32 read down its columns takes 32: for 128 x 128 elements an H200 counts 16,384 wavefronts in 512 requests, and
+# 512 with rows of 33 (autograder/simgpu/measurements/h200_counters.json). A padded tile of 16 x 17 takes 2, for a warp
+# holds two of its rows. Where a warp has a row of the tile to itself no lane needs to wait, as half of them do with 34.
 CONFLICTS_PER_SHARED_REQUEST = 1.0
+CONFLICTS_WITH_A_ROW_A_WARP = 0.5  # of the loads, or of the stores, whichever meet more
 
 # The baseline stores down the columns. On one H200, at 2,048 rows and columns, right answers were 2.3 to 4.2 times as fast
 # (predicted: 3.7 to 4.7) and a copy 4.5 times; tiles of 8 were 1.6 times as fast (predicted: 1.4). Four elements a thread
@@ -68,7 +70,8 @@ OUTSIDE = ("out_of_bounds", "negative_index")
 
 FIELDS, HEIGHT, SPEED = 8, 2, 5
 GRAVITY = 9.81
-FALLS = ((300, 2), (1000, 5), (1, 1))  # points, steps
+FALLS = ((300, 2), (1000, 5), (1, 1), (5000, 1))  # points, steps
+MANY_POINTS = 3 * 2**18  # more than are timed: a grid of as many threads leaves a third of these out
 COUNTED_POINTS = 2048
 IN_PLACE_SIDES = (256, 70, 33, 1)  # the first one is counted: few of its tiles lie on the diagonal
 LEAST_MOVED_IN_PLACE = 0.9  # of what is needed: kernels have to move it, and only the diagonal may stay
@@ -184,7 +187,7 @@ def stays_inside_its_arrays(attempt: Attempt) -> None:
 
 @check(points=1, after=("waits_for_its_tile",))
 def brings_every_thread_to_its_barrier(attempt: Attempt) -> None:
-    """Any size: threads with nothing to load come to the barrier like the others."""
+    """Any size: where one thread of a block waits at a barrier, all that have not returned come there too."""
     for shape in RAGGED:
         run = attempt.simulate(transposing(attempt, *shape), may_fault=True)
         expect_none(h for h in run.hazards if h.kind == "divergent_barrier")
@@ -255,7 +258,35 @@ def meets_no_bank_conflicts(attempt: Attempt) -> str:
         raise CheckFailed(
             f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. {worst}"
         )
+    worst_side = worst_conflicts(counters)
+    if a_row_a_warp(run) and worst_side > CONFLICTS_WITH_A_ROW_A_WARP:
+        worst = worst_line(run, lambda c: c.shared_load_bank_conflicts + c.shared_store_bank_conflicts)
+        raise CheckFailed(
+            f"{worst_side:.3g} bank conflicts a request where the tile is {conflicting_side(counters)}; with rows as long "
+            f"as a warp none is needed, and at most {CONFLICTS_WITH_A_ROW_A_WARP:g} are asked for. {worst}"
+        )
     return f"{each:.3g} bank conflicts a shared request."
+
+
+def conflicts_a_request(counters: Counters) -> tuple[float, float]:
+    """Bank conflicts for each request that loads from shared memory, and for each that stores there."""
+    loads = counters.shared_load_bank_conflicts / max(1, counters.shared_load_requests)
+    return loads, counters.shared_store_bank_conflicts / max(1, counters.shared_store_requests)
+
+
+def worst_conflicts(counters: Counters) -> float:
+    return max(conflicts_a_request(counters))
+
+
+def conflicting_side(counters: Counters) -> str:
+    loads, stores = conflicts_a_request(counters)
+    return "read" if loads >= stores else "filled"
+
+
+def a_row_a_warp(run: Run) -> bool:
+    """Whether blocks are wide enough, and have elements enough, for each warp to fill a row of a tile and to read one."""
+    wide = all(launch.block[0] >= 32 for launch in run.launches)
+    return wide and COUNTED[0] * COUNTED[1] / max(1, run.counters.blocks) >= 1024
 
 
 @check(points=1, after=("waits_for_its_tile",))
@@ -307,8 +338,10 @@ def lets_every_point_fall(attempt: Attempt) -> None:
     """Layout: all points come to where they should be, one launch a step; other fields stay."""
     for points, steps in FALLS:
         request = falling(attempt, points, steps)
-        attempt.expect_no_hazards(attempt.simulate(request, may_fault=True))
-        run = attempt.run(request)
+        run = attempt.simulate(request, may_fault=True)
+        attempt.expect_no_hazards(run)
+        if attempt.source == "measured":
+            run = attempt.run(request)
         expect_fallen(attempt, request, run.outputs["points"])
         expect_kernels_at_work(run, (points, FIELDS), "`points`")
         launches = sum(launch.kernel == "fall_kernel" for launch in run.launches)
@@ -317,7 +350,8 @@ def lets_every_point_fall(attempt: Attempt) -> None:
 
 
 def fall_counted(attempt: Attempt, steps: int) -> Run:
-    return attempt.simulate(falling(attempt, COUNTED_POINTS, steps))
+    """A fall in so many steps, run once for all checks that count its work."""
+    return attempt.once(f"fall in steps: {steps}", lambda each: falling(each, COUNTED_POINTS, steps)).run
 
 
 def moved_bytes_a_point(run: Run) -> float:
@@ -385,19 +419,41 @@ def faster_over_many_steps(attempt: Attempt) -> str:
             expect_fallen(attempt, request, outputs["points"])
 
     line = attempt.speedup(requests, threshold=FALL_SPEEDUP, no_points_at=FALL_NO_POINTS_AT, verify=verify)
-    sampled = attempt.comparison.sampled
-    if sampled is not None and (done := steps_taken(sampled)) < LEAST_DONE:
-        raise CheckFailed(
-            f"Only {done:.0%} of the steps are taken for this many points: speed counts where all the work is done.",
-            earned=0,
-        )
+    # Few points, and no trial of this check: hints look at the timed ones.
+    stored = layout_stores_a_point(attempt.trace(falling(attempt, FALLS[0][0], 1)), FALLS[0][0])
+    if attempt.comparison.sampled is not None:
+        expect_all_points_done(attempt.comparison.sampled, FALL_POINTS, FALL_STEPS, stored)
+    more = replace(falling(attempt, MANY_POINTS, 1), work_limit=SPEED_WORK_LIMIT, **sample)
+    expect_all_points_done(attempt.simulate(more), MANY_POINTS, 1, stored)
     return line
 
 
-def steps_taken(run: Run) -> float:
-    """What share of the timed steps is stored, two float32 for each point and step, as sampled blocks show it."""
-    steps = [launch.counters for launch in run.launches if launch.kernel == "fall_kernel"]
-    return sum(each.global_store_useful_bytes for each in steps) / (8 * FALL_POINTS * FALL_STEPS)
+def expect_all_points_done(run: Run, points: int, steps: int, stored: float) -> None:
+    """Fails the check where sampled blocks show that points are left out, in the steps or in the changes of layout.
+
+    `stored`: bytes for each point that the changes of layout store where few points fall.
+    """
+    if (done := steps_taken(run, points, steps)) < LEAST_DONE:
+        raise CheckFailed(
+            f"Only {done:.0%} of the steps are taken for {points:,} points, and all of them are to fall.", earned=0
+        )
+    if stored and (done := layout_stores_a_point(run, points) / stored) < LEAST_DONE:
+        raise CheckFailed(
+            f"Only {done:.0%} of the changes of layout are made for {points:,} points, and all of them are to fall.",
+            earned=0,
+        )
+
+
+def steps_taken(run: Run, points: int, steps: int) -> float:
+    """What share of the steps is stored, two float32 for each point and step, as sampled blocks show it."""
+    counters = [launch.counters for launch in run.launches if launch.kernel == "fall_kernel"]
+    return sum(each.global_store_useful_bytes for each in counters if each) / (8 * points * steps)
+
+
+def layout_stores_a_point(run: Run, points: int) -> float:
+    """Bytes for each point that all other kernels store."""
+    counters = [launch.counters for launch in run.launches if launch.kernel != "fall_kernel"]
+    return sum(each.global_store_useful_bytes for each in counters if each) / points
 
 
 # ---- bonus: in place -------------------------------------------------------------------------------------------------
