@@ -86,6 +86,19 @@ def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) ->
     assert "multiplied right" in shown
 
 
+def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(tmp_path: Path) -> None:
+    code = (SOLUTIONS / "right" / "tiles_of_16.py").read_text(encoding="utf-8")
+    total = "    total = np.float32(0)\n"
+    leaves = code.replace(total, f"{total}    if row >= m and col >= n:\n        return\n")
+    assert leaves != code
+    path = tmp_path / "leaves_at_the_corner.py"
+    path.write_text(leaves, encoding="utf-8")
+    with Worker("simulated") as running:
+        result = check_submission(LAB, path, worker=running)
+    check = next(each for each in result.checks if each.name == "brings_every_thread_to_its_barriers")
+    assert check.outcome == "passed" and "all that have not returned" in check.title, report(result)
+
+
 def test_every_check_is_failed_by_some_wrong_answer() -> None:
     required = {each.name for each in LAB.checks if not each.bonus}
     assert set().union(*(promised(path)[0] for path in WRONG)) == required

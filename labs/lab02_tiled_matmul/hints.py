@@ -46,6 +46,35 @@ class Evidence(ProductEvidence):
         return any(each.line == each.other_line for each in self.on_tiles("race") if each.severity == "error")
 
     @property
+    def loses_fractions(self) -> bool:
+        """Whether the product of numbers between -1 and 1, none of them whole, comes out as zeros."""
+        attempt, trials = self.attempt, list(self.trials)
+        run = attempt.simulate(product(attempt, self.request.function, 64, 64, 64, real=True), may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return run.fault is None and bool(run.written["c"].all()) and not run.outputs["c"].any()
+
+    def gave_with_loads_guarded_by_c(self, tile: int, rows: bool, columns: bool) -> bool:
+        """Whether the last blocks lack the terms whose loads fell to threads without a row, or a column, of C."""
+        terms = np.arange(self.k) % tile
+        last_rows = (np.arange(self.m) >= self.m // tile * tile)[:, np.newaxis]
+        last_columns = np.arange(self.n) >= self.n // tile * tile
+
+        def lacking(a: Matrix, b: Matrix) -> Matrix:
+            found = np.zeros((self.m, self.n))
+            for below in (False, True):
+                for right in (False, True):
+                    kept = np.ones(self.k, bool)
+                    if rows and below:
+                        kept &= terms < self.m % tile
+                    if columns and right:
+                        kept &= terms < self.n % tile
+                    here = (last_rows == below) & (last_columns == right)
+                    found += np.where(here, a[:, kept] @ b[kept], 0)
+            return found
+
+        return self.gave(lacking)
+
+    @property
     def beyond_the_block(self) -> bool:
         """Whether a tile was indexed beyond its end with more than a thread's place in its block."""
         across, down = self.block[:2]
@@ -210,6 +239,19 @@ def same_tile_every_phase(seen: Evidence) -> bool:
     return any(seen.gave(lambda a, b, t=tile: (seen.k // t) * (a[:, :t] @ b[:t])) for tile in TILES if tile < seen.k)
 
 
+@misconception("right_on_whole_tiles")
+def one_tile_stays(seen: Evidence) -> bool:
+    """The tile of one matrix moves on from phase to phase, and that of the other is the first one every time. Both move on
+    by a tile in each phase: along the row of A, and down the column of B."""
+
+    def stays(tile: int) -> bool:
+        starts = range(0, seen.k // tile * tile, tile)
+        b_stays = seen.gave(lambda a, b: sum(a[:, s : s + tile] @ b[:tile] for s in starts))
+        return b_stays or seen.gave(lambda a, b: sum(a[:, :tile] @ b[s : s + tile] for s in starts))
+
+    return any(stays(tile) for tile in TILES if tile < seen.k)
+
+
 def _blockwise(tile: int, one: Matrix, other: Matrix) -> Matrix:
     """The product with every tile of `one` and `other` transposed in its place."""
     rows, terms, columns = one.shape[0] // tile, one.shape[1] // tile, other.shape[1] // tile
@@ -333,6 +375,14 @@ def tile_edge_not_zeroed(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices")
+def loads_guarded_by_c(seen: Evidence) -> bool:
+    """In the last blocks terms are missing: a thread without an element of C of its own stores a zero into a tile, also
+    where the element that it is to load exists. A load asks only whether there is such an element in its own matrix."""
+    which = ((True, False), (False, True), (True, True))
+    return any(seen.gave_with_loads_guarded_by_c(tile, *each) for tile in TILES for each in which)
+
+
+@misconception("right_on_ragged_matrices")
 def tile_edge_left_over(seen: Evidence) -> bool:
     """Where the last tile sticks out of its matrix it still holds what the phase before left there, and the sums take
     that again. Store a zero there, in every phase."""
@@ -370,9 +420,20 @@ def swapped_grid_axes(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices")
+def rows_along_x_in_the_kernel(seen: Evidence) -> bool:
+    """The launch covers C, with x along its columns, and the kernel takes x for the rows: what the grid has more of along
+    one axis is missing along the other. Columns belong to x and rows to y, in the block's number as in the thread's."""
+    reached = (min(seen.m, seen.across), min(seen.n, seen.down))
+    return seen.across >= seen.n and seen.down >= seen.m and seen.corner == reached
+
+
+@misconception("right_on_whole_tiles", "right_on_ragged_matrices")
 def too_few_blocks(seen: Evidence) -> bool:
     """The launch has {seen.across} x {seen.down} threads for {seen.n} columns x {seen.m} rows. Divide each size by the
     tile's and round up, not down."""
+    whole = seen.attempt.check == "right_on_whole_tiles"
+    if not seen.across or whole and (seen.elsewhere(*TRIED).is_right or seen.on_tiles("uninitialised_read")):
+        return False
     return seen.corner in ((seen.down, seen.across), (seen.across, seen.down)) and not seen.grid_along_wrong_axes
 
 
@@ -435,11 +496,18 @@ def tile_read_down_its_columns(seen: Evidence) -> bool:
     return seen.sectors <= 5  # otherwise the mapping is to blame, which another hint says
 
 
+@misconception("right_on_larger_products", "computes_in_float32")
+def integers_lose_fractions(seen: Evidence) -> bool:
+    """Whole numbers are multiplied right, and numbers between -1 and 1 give zeros: a tile, or a sum, holds integers, and
+    what comes after the point is lost. Make all of them float32."""
+    return seen.loses_fractions
+
+
 @misconception("computes_in_float32")
 def float64_by_accident(seen: Evidence) -> bool:
     """Something is float64: a shared array of that type, or a sum that starts at 0.0 or at 0. In Numba 0.0 is a float64, and
     an integer and a float32 add up to one. Write float32 for the arrays and np.float32(0) for the sum."""
-    return True
+    return not seen.loses_fractions
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------

@@ -148,7 +148,7 @@ def stays_inside_its_arrays(attempt: Attempt) -> None:
 
 @check(points=1, after=("waits_at_both_barriers",))
 def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
-    """Ragged edges: threads without an element of C come to every barrier like the others."""
+    """Ragged edges: where one thread of a block waits at a barrier, all that have not returned come there too."""
     for shape in (SHORT, *RAGGED):
         run = multiplied(attempt, shape, may_fault=True).run
         products.expect_none(h for h in run.hazards if h.kind == "divergent_barrier")
