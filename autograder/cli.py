@@ -1,6 +1,7 @@
 """The command line: each command is one function from its arguments to an exit code.
 
-0: done, and all passed · 1: a submission failed a check · 2: bad usage or input · 3: the grader or the machine failed.
+0: done, and all passed · 1: a submission failed a check · 2: bad usage or input · 3: the grader or the machine failed,
+for one submission at least, whatever became of the others.
 """
 
 from __future__ import annotations
@@ -161,8 +162,13 @@ def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Pa
 
 
 def exit_code(results: Iterable[Result]) -> int:
-    """1 where a submission failed a check, else 3 where a fault of ours kept one from running, else 0."""
+    """3 where a fault of ours kept a check from running, else 1 where a submission failed one, else 0.
+
+    A fault comes first: while there is one, the points of a class are not what they should be.
+    """
     results = list(results)
+    if any(check.fault for result in results for check in result.checks):
+        return FAULT
     if any(result.outcome == "failed" for result in results):
         return FAILED
     return PASSED if all(result.outcome == "passed" for result in results) else FAULT

@@ -122,7 +122,9 @@ CODES = [
     ([result("not run", error="syntax")], 1),
     ([result("not run", faults=(0,))], 3),
     ([result("passed"), result("passed", "not run", faults=(1,))], 3),
-    ([result("not run", faults=(0,)), result("failed")], 1),
+    ([result("not run", faults=(0,)), result("failed")], 3),
+    ([result("failed", "not run", faults=(1,)), result("failed")], 3),
+    ([result("not run", error="syntax"), result("passed", "not run", faults=(1,))], 3),
 ]
 
 
