@@ -27,6 +27,7 @@ from autograder.figures import (
 )
 from autograder.figures.palette import (
     BLACK,
+    BLUE,
     GREEN,
     IDLE,
     ORANGE,
@@ -311,6 +312,16 @@ def test_a_schedule_shows_when_each_chip_is_done_and_who_had_no_block() -> None:
     assert widths[0] == widths[1] == 700 / 4  # block 0 takes as long on both chips, on one scale
     with pytest.raises(ValueError, match="at least one chip"):
         schedule({1: []}, title="nothing")
+
+
+def test_a_schedule_too_narrow_to_read_is_drawn_again_with_its_time_stretched() -> None:
+    many = [Slot(block, block % 50, block // 50, block // 50 + 1) for block in range(100)]
+    figure = schedule({1: [Slot(block, 0, block, block + 1) for block in range(100)], 50: many}, title="Two chips")
+    assert "the same, time x 20" in texts(figure)  # 14 pixels wide: 280, since 50 times would be more than 500
+    assert "50 multiprocessors: 2.0 (shown once more with time stretched 20 times)." in figure.alt
+    shapes = list(ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect"))
+    widths = {float(each.get("width")) for each in shapes if each.get("fill") == BLUE}
+    assert {7.0, 140.0} <= widths  # the last block, on one scale with the other chip and stretched
 
 
 def test_a_journey_draws_an_arrow_for_each_copy_and_the_times_that_are_known() -> None:
