@@ -106,6 +106,8 @@ def row_sums(kernel: Any) -> Reply:
     reply = judge_array(
         out, x.sum(axis=1, dtype=np.float64), "4 sectors a request, no bank conflict, right sums.", "out"
     )
+    if reply.outcome != "right" and counted.shared_store_requests and _cuts_off_fractions(kernel, x):
+        return not_yet(f"{reply.words} The tile holds integers: what comes after the point is lost.")
     if reply.outcome != "right" and loads <= 4 and counted.shared_store_requests:
         return not_yet(f"{reply.words} Each number has to be in the tile where the line with total looks for it.")
     if reply.outcome != "right":
@@ -120,6 +122,15 @@ def row_sums(kernel: Any) -> Reply:
     if queued:
         return not_yet(f"{told} The loads are coalesced. Now the lanes read the tile down a column: give it room.")
     return reply
+
+
+def _cuts_off_fractions(kernel: Any, x: np.ndarray) -> bool:
+    """Whether numbers of several digits before the point are summed without those after it."""
+    from autograder import profile
+
+    large, out = x * np.float32(100), np.zeros(len(x), np.float32)
+    profile(kernel)[2, 32](large, out)
+    return bool(np.array_equal(out, np.trunc(large).sum(axis=1)))
 
 
 def one_field_of_six(answer: Any) -> Reply:
