@@ -148,6 +148,8 @@ class Batch:
             )
         except KitError as fault:
             return self.faulted(entry, str(fault))
+        except SystemExit as end:  # sys.exit() in a check would end us, and look as if all were well
+            return self.faulted(entry, f"A check of the lab ended Python (SystemExit: {end}).")
 
     def faulted(self, entry: Entry, fault: str) -> Result:
         """The result of a submission that we failed to grade at all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 import os
 import re
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import autograder
-from autograder.errors import GraderFault, UsageError, one_line
+from autograder.errors import GraderFault, KitError, UsageError, one_line
 from autograder.grading.spec import Lab, marked
 
 LAB_FOLDER = re.compile(r"lab\d\d_\w+")
@@ -82,13 +83,13 @@ def load_lab(name: str) -> Lab:
 def with_hidden_checks(lab: Lab, spec: Path) -> Lab:
     """The lab with the checks of a second spec after its own; `after` may name checks of either.
 
-    Raises `UsageError` where there is no such file or check, `GraderFault` where the spec is broken.
+    Raises `UsageError` where there is no such file or check, or where the spec is broken: it came as an argument.
     """
     if not spec.is_file():
         raise UsageError(f"There is no file {spec}.")
     if spec.suffix != ".py":
         raise UsageError(f"{spec} is no spec.", remedy="Hidden checks stand in a Python file (.py), as a lab's do.")
-    module = _import_spec(spec)
+    module = _import_spec(spec, spec.name, UsageError)
     checks = tuple(replace(each, hidden=True) for each in marked(vars(module), "as_check"))
     checks = tuple(each for each in checks if each.judge.__module__ == module.__name__)  # not those that it imports
     if not checks:
@@ -97,7 +98,7 @@ def with_hidden_checks(lab: Lab, spec: Path) -> Lab:
     if again := [each.name for each in checks if each.name in known]:
         raise UsageError(f"{spec}: the lab has a check called `{again[0]}` already.", remedy="Give it another name.")
     lab = replace(lab, checks=(*lab.checks, *checks), hidden_spec=spec.resolve())
-    _validate(lab, spec.name)
+    _validate(lab, spec.name, UsageError)
     return lab
 
 
@@ -119,43 +120,48 @@ def read_seed(path: Path) -> str:
     return seed
 
 
-def _import_spec(path: Path) -> ModuleType:
-    """Runs a spec: the instructor's own code, never a submission."""
+def _import_spec(path: Path, shown: str = "", error: type[KitError] = GraderFault) -> ModuleType:
+    """Runs a spec, the instructor's own code and never a submission; raises `error` where that goes wrong."""
     spec = importlib.util.spec_from_file_location(f"autograder_{path.parent.name}_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where a dataclass in it looks its annotations up
     try:
         spec.loader.exec_module(module)
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:  # sys.exit() in it would end us, and look as if all were well
         frames = traceback.extract_tb(problem.__traceback__)
         within = [frame.lineno for frame in frames if Path(frame.filename).name == path.name]
+        what = str(problem) if isinstance(problem, KitError) else f"{type(problem).__name__}: {problem}"
+        if isinstance(problem, SyntaxError) and Path(problem.filename or "").name == path.name:
+            within, what = [problem.lineno], f"{type(problem).__name__}: {problem.msg}"
         where = f", line {within[-1]}" if within else ""
-        what = one_line(f"{type(problem).__name__}: {problem}")
-        raise GraderFault(f"{path.parent.name}/{path.name}{where} cannot be loaded: {what}") from problem
+        shown = shown or f"{path.parent.name}/{path.name}"
+        raise error(f"{shown}{where} cannot be loaded: {one_line(what)}") from problem
     return module
 
 
-def _validate(lab: Lab, spec: str) -> None:
+def _validate(lab: Lab, spec: str, error: type[KitError] = GraderFault) -> None:
     """Holds a spec against its own rules, so that a mistake shows before a class is graded; `spec` is shown."""
     seen = set()
     for each in lab.checks:
         if not each.title:
-            raise GraderFault(f"{spec}: `{each.name}` has no docstring, the sentence that the student reads.")
+            raise error(f"{spec}: `{each.name}` has no docstring, the sentence that the student reads.")
+        if type(each.points) not in (int, float) or not math.isfinite(each.points):
+            raise error(f"{spec}: the points of `{each.name}` are no number: {each.points!r}.")
         if each.points < 0:
-            raise GraderFault(f"{spec}: `{each.name}` has negative points.")
+            raise error(f"{spec}: `{each.name}` has negative points.")
         for name in each.after:
             if name not in seen:
-                raise GraderFault(f"{spec}: `{each.name}` is to come after `{name}`, which is no check above it.")
+                raise error(f"{spec}: `{each.name}` is to come after `{name}`, which is no check above it.")
         seen.add(each.name)
     for rule in lab.hints:
         unknown = set(rule.checks) - seen
         if unknown:
-            raise GraderFault(f"{spec}: the hint `{rule.name}` names unknown checks: {', '.join(sorted(unknown))}.")
+            raise error(f"{spec}: the hint `{rule.name}` names unknown checks: {', '.join(sorted(unknown))}.")
     if not lab.checks:
-        raise GraderFault(f"{spec} has no checks.")
+        raise error(f"{spec} has no checks.")
     if lab.baseline_path and not lab.baseline_path.is_file():
-        raise GraderFault(f"{spec} names a baseline that is not there: {lab.baseline}.")
+        raise error(f"{spec} names a baseline that is not there: {lab.baseline}.")
 
 
 def lab_digest(lab: Lab) -> str:

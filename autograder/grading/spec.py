@@ -124,17 +124,24 @@ def check(*, points: float, after: Sequence[str] = (), bonus: bool = False) -> C
 
     def mark(judge: Judge) -> Judge:
         title = " ".join((inspect.getdoc(judge) or "").split("\n\n")[0].split())
-        judge.as_check = Check(judge.__name__, title, points, tuple(after), judge, bonus)  # type: ignore[attr-defined]
+        judge.as_check = Check(judge.__name__, title, points, _names(after), judge, bonus)  # type: ignore[attr-defined]
         return judge
 
     return mark
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    """Names of checks as a tuple; one without its comma would be taken for its letters."""
+    if isinstance(given, str):
+        raise TypeError(f'names of checks stand in a tuple: ("{given}",) instead of "{given}"')
+    return tuple(given)
 
 
 def hint(name: str, *, checks: Sequence[str] = ()) -> Callable[[Judge], Judge]:
     """Marks a function of a spec as the recogniser of a misconception; see `HintRule`."""
 
     def mark(recognise: Judge) -> Judge:
-        recognise.as_hint = HintRule(name, tuple(checks), recognise)  # type: ignore[attr-defined]
+        recognise.as_hint = HintRule(name, _names(checks), recognise)  # type: ignore[attr-defined]
         return recognise
 
     return mark

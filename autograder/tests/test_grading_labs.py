@@ -89,7 +89,14 @@ def test_the_digest_changes_with_every_file_that_decides_a_verdict(root):
 BROKEN = [
     ("LAB = 1", "does not define LAB"),
     (SPEC + "\nraise ValueError('oh')", "cannot be loaded: ValueError: oh"),
-    (SPEC + "\ndef (", "cannot be loaded: SyntaxError"),
+    (SPEC + "\ndef (", "lab01_doubling/spec.py, line 22 cannot be loaded: SyntaxError: invalid syntax"),
+    (SPEC + "\nraise SystemExit(0)", "lab01_doubling/spec.py, line 22 cannot be loaded: SystemExit: 0"),
+    (SPEC.replace("points=2", "points=float('nan')"), "the points of `runs` are no number: nan."),
+    (SPEC.replace("points=2", "points='2'"), "the points of `runs` are no number: '2'."),
+    (
+        SPEC.replace('after=("runs",)', 'after=("runs")'),
+        'names of checks stand in a tuple: ("runs",) instead of "runs"',
+    ),
     (SPEC.replace('"""It doubles."""', "pass"), "`doubles` has no docstring"),
     (
         SPEC.replace('after=("runs",)', 'after=("walks",)'),

@@ -384,17 +384,34 @@ def test_a_hidden_spec_says_where_it_is_wrong_and_may_hold_records(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = 1\n", "holds no checks"),
-        ("def f(:\n", "cannot be loaded"),
+        ("x = 1\n", "hidden.py holds no checks"),
+        ("x = 1\ndef f(:\n", "^hidden.py, line 2 cannot be loaded: SyntaxError: invalid syntax$"),
+        ("raise SystemExit(0)\n", "^hidden.py, line 1 cannot be loaded: SystemExit: 0$"),
+        ("import sys\nsys.exit()\n", "^hidden.py, line 2 cannot be loaded: SystemExit:$"),
+        ("from autograder.grading.labs import spec_of\nspec_of('lab77')\n", "^hidden.py, line 2 .* no lab called `lab77`"),
+        ("\xe9", "^hidden.py.* cannot be loaded: SyntaxError: .*utf-8"),
+        (HIDDEN.replace("points=3", "points=float('nan')"), "^hidden.py: the points of `.*` are no number: nan."),
         (HIDDEN.replace("survives_the_31415_case(", "doubles("), "has a check called `doubles` already"),
-        (HIDDEN.replace('("doubles",)', '("nothing",)'), "is to come after `nothing`"),
+        (HIDDEN.replace('("doubles",)', '("nothing",)'), "^hidden.py: .* is to come after `nothing`"),
+        (HIDDEN.replace('("doubles",)', '"doubles"'), "^hidden.py, line .* names of checks stand in a tuple"),
+        (HIDDEN.replace('\n    """The 27182 case."""', " ..."), "^hidden.py: `waits` has no docstring"),
     ],
 )
-def test_a_hidden_spec_that_is_none_is_one_line(tmp_path, text, message):
-    (tmp_path / "hidden.py").write_text(text)
-    with pytest.raises(Exception, match=message) as caught:
+def test_a_hidden_spec_that_is_none_is_bad_usage_in_one_line(tmp_path, text, message):
+    (tmp_path / "hidden.py").write_text(text, encoding="latin-1")
+    with pytest.raises(UsageError, match=message) as caught:
         with_hidden_checks(lab_with(doubles, folder=tmp_path), tmp_path / "hidden.py")
-    assert caught.value.exit_code in (2, 3)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("line", ["raise RuntimeError", "raise SystemExit(0)"])
+def test_a_hidden_check_that_fails_itself_is_our_fault_whatever_else_failed(secret_class, tmp_path, line):
+    head, _, tail = HIDDEN.partition(', after=("doubles",)')
+    (tmp_path / "faulty.py").write_text(head + tail.replace('raise CheckFailed("failed at 31415", mismatches=())', line))
+    lab = with_hidden_checks(lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "faulty.py")
+    results = grade_class(lab, tmp_path / "class", tmp_path / "faulty", seed=SEED)
+    assert len(results) == 2 and all(any(check.fault for check in each.checks) and each.flags for each in results)
+    assert cli.exit_code(results) == 3
 
 
 # ---- a finished run --------------------------------------------------------------------------------
