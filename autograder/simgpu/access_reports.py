@@ -123,7 +123,10 @@ class AccessReports:
         elif same_line and kind == WRITE and self._both_change(place, lane, other):
             remedy = "Both change this element at once, and one change is lost: use an atomic (cuda.atomic.add)."
         elif scope == order_prim.BETWEEN_BLOCKS:
-            remedy = "Blocks run in any order and cannot wait for each other here: use an atomic, or a second launch."
+            remedy = (
+                "Blocks run in any order and cannot wait for each other: "
+                "read in a second launch, or, where both only add, use an atomic."
+            )
         elif same_line and kind == WRITE:
             barrier = "cuda.syncwarp() or cuda.syncthreads()" if scope == order_prim.WITHIN_WARP else "cuda.syncthreads()"
             remedy = f"One statement cannot wait in between: read into a variable, wait at {barrier}, then write."
