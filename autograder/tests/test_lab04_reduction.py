@@ -115,6 +115,13 @@ def test_the_baseline_is_right_and_its_warps_diverge_in_every_step() -> None:
     assert run.counters.divergent_branches > 5 * run.counters.warps
 
 
+def test_where_a_sum_is_wrong_an_index_below_zero_is_shown_with_its_line_and_thread() -> None:
+    with Worker("simulated") as running:
+        result = check_submission(LAB, SOLUTIONS / "wrong" / "narrow_index.py", worker=running)
+    failed = next(each for each in result.checks if each.outcome == "failed")
+    assert re.search(r"expected .*line 19: Reads `values\[-32768\]`.* Block \(128, 0, 0\), thread", failed.message)
+
+
 WHOLE_KERNEL = re.compile(r"@cuda.jit\ndef block_sums_kernel.*?(?=\n\n\n)", re.DOTALL)
 LOOP = "    while i < values.size:\n        own += values[i]\n        i += cuda.gridsize(1)\n"
 

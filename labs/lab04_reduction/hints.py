@@ -100,6 +100,25 @@ class Evidence(observed.Evidence):
         return any("updates" in each.message for each in self.races)
 
     @property
+    def writes_over_its_input(self) -> bool:
+        """Whether blocks race in a launch whose arrays overlap: one of the required kernel, which does not race where they
+        lie apart (an earlier check), or one that was given a single array."""
+        racing = {each.kernel for each in self.races}
+        one_array = any(
+            each.kernel in racing and each.array_bytes in (4 * self.n, 4 * SCRATCH) for each in self.simulated.launches
+        )
+        return "block_sums_kernel" in racing or one_array
+
+    @property
+    def reads_its_result(self) -> bool:
+        """Whether an array that holds nothing yet was read from its first element on, and the elements were written to
+        or, by the host function's launches, everything but the total."""
+        before, after = self.request.arguments["values"], self.run.outputs.get("values")
+        changed = after is not None and before.tobytes() != np.ascontiguousarray(after).tobytes()
+        unwritten = not self.is_kernel and not self.run.written["total"].any()
+        return (0,) in self.unset and not self.races and (changed or unwritten)
+
+    @property
     def barriers(self) -> float:
         """Barriers that a warp passes."""
         counters = self.simulated.counters
@@ -162,6 +181,12 @@ class Evidence(observed.Evidence):
         errors = [each for each in self.simulated.hazards if each.severity == "error"]
         return self.run.fault is None and not errors and self.run.outputs["sums"][0] == self.values.sum()
 
+    @cached_property
+    def halves_powers_of_two_alone(self) -> bool:
+        """Whether blocks whose width is a power of two are added up right, and this one is not."""
+        powers_of_two = all(self.block_of(threads, threads).is_right for threads in (64, 128, 512))
+        return powers_of_two and not self.block_of(96, 96).is_right
+
     @property
     def asked_of_the_device(self) -> set[str]:
         """What the host asked for beside launches."""
@@ -207,6 +232,17 @@ def shown_sum(attempt: Attempt) -> RunRequest:
 
 
 misconception = recogniser(Evidence, shown_sum)
+
+
+@misconception(
+    "right_on_a_full_block", "right_when_elements_run_short", "right_for_blocks_of_any_width", "right_with_many_blocks",
+    "combines_every_block", "right_for_every_size",
+)  # fmt: skip
+def index_below_zero(seen: Evidence) -> bool:
+    """An index is below zero. It counts from the end of the array, so that an element is taken that belongs to another
+    thread. (An index of a narrow type gets there by itself: an np.int16 holds no more than 32,767, and goes on below
+    zero.) Compare the index with zero, or keep it as cuda.grid(1) gives it."""
+    return bool(seen.found("negative_index"))
 
 
 # ---- part 1: one block -----------------------------------------------------------------------------------------------
@@ -293,11 +329,18 @@ def beyond_the_warps(seen: Evidence) -> bool:
     return seen.by_shuffles and bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
 
 
+@misconception("right_on_a_full_block", "combines_every_block")
+def arguments_swapped(seen: Evidence) -> bool:
+    """What is to be written was read, before it held anything, and something else was written: the kernel's arguments are
+    handed over in the order (values, sums). The first is the array that is added up, the second takes the blocks' sums."""
+    return seen.reads_its_result
+
+
 @misconception("right_on_a_full_block")
 def adds_to_what_was_there(seen: Evidence) -> bool:
     """The block adds its sum to sums[cuda.blockIdx.x], which holds whatever was in that memory before. Store the sum: no
     other block uses that place."""
-    return bool(seen.unset)
+    return bool(seen.unset) and not seen.reads_its_result
 
 
 @misconception("right_on_a_full_block")
@@ -395,8 +438,23 @@ def odd_one_lost(seen: Evidence) -> bool:
     """With {seen.block[0]} threads something is left over where a step halves an odd number, and nobody adds it: 96, 48,
     24, 12, 6, 3, and then? Round half of the width up and let only those add who have a partner, or begin with a
     power of two and ask whether there is a partner."""
-    powers_of_two = all(seen.block_of(threads, threads).is_right for threads in (64, 128, 512))
-    return powers_of_two and not seen.block_of(96, 96).is_right
+    return seen.halves_powers_of_two_alone and seen.got is not None and seen.got < seen.values.sum()
+
+
+@misconception("right_for_blocks_of_any_width")
+def odd_one_added_twice(seen: Evidence) -> bool:
+    """With {seen.block[0]} threads the sum is too large: where a step halves an odd number, something is added a second
+    time. Of three elements the first thread adds the third to its own; whoever adds beside it finds no partner there, but
+    what an earlier step has added already. Let only those add who have a partner: if t + half < width."""
+    return seen.halves_powers_of_two_alone and seen.got is not None and seen.got > seen.values.sum()
+
+
+@misconception("right_for_blocks_of_any_width")
+def stride_beyond_the_block(seen: Evidence) -> bool:
+    """With {seen.block[0]} threads, which is no power of two, a stride reaches beyond the last thread, and what is added
+    there nobody has stored. Ask whether there is a partner: if t + stride < cuda.blockDim.x."""
+    beyond = bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
+    return beyond and seen.halves_powers_of_two_alone
 
 
 @misconception("right_for_blocks_of_any_width", "right_with_many_blocks")
@@ -547,32 +605,41 @@ def one_thread_for_everything(seen: Evidence) -> bool:
 
 
 @misconception("combines_every_block")
+def written_over_its_input(seen: Evidence) -> bool:
+    """A launch writes into the array that it reads: a block stores its sum where another block has yet to load, and blocks
+    run in any order. Let each launch write where it does not read: the elements stay as they are, and while the first part
+    of `scratch` is added up, the next part is free, scratch[blocks:]."""
+    return seen.writes_over_its_input
+
+
+@misconception("combines_every_block")
 def blocks_do_not_wait(seen: Evidence) -> bool:
     """One block adds up what the others have stored, in the same launch, and nothing makes it wait for them:
     cuda.syncthreads() is for the threads of one block. The end of a launch is what all blocks wait for: launch once
     more."""
-    return bool(seen.races) and not seen.races_of_one_line and not seen.races_with_atomics
+    alone = not seen.races_of_one_line and not seen.races_with_atomics
+    return bool(seen.races) and alone and not seen.writes_over_its_input
 
 
 @misconception("combines_every_block")
 def lost_update(seen: Evidence) -> bool:
     """Many threads do total[0] += ..., which is a load, an addition and a store: what another thread adds in between is
     lost. Use cuda.atomic.add(total, 0, ...), or let one block add up the sums in a second launch."""
-    return seen.races_of_one_line
+    return seen.races_of_one_line and not seen.writes_over_its_input
 
 
 @misconception("combines_every_block")
 def cleared_while_others_add(seen: Evidence) -> bool:
     """One thread sets the total to zero while threads of other blocks already add to it, and no barrier holds those back.
     Clear it in a launch of its own, before."""
-    return seen.races_with_atomics and not seen.races_of_one_line
+    return seen.races_with_atomics and not seen.races_of_one_line and not seen.writes_over_its_input
 
 
 @misconception("combines_every_block")
 def total_not_cleared(seen: Evidence) -> bool:
     """The sums are added to whatever `total` held before. Set it to zero first, in a launch of its own; or store the
     total instead of adding to it."""
-    return seen.unset == {(0,)}
+    return seen.unset == {(0,)} and not seen.reads_its_result
 
 
 @misconception("combines_every_block")

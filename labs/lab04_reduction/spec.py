@@ -119,10 +119,21 @@ def expect_sums(attempt: Attempt, run: Run, request: RunRequest) -> None:
     attempt.expect_every_element_written(run, "sums")
     sums = run.outputs["sums"]
     if len(sums) == 1:
-        attempt.expect_close(sums, exact(request), "sums", tolerance=0)
+        expect_exactly(attempt, run, sums, exact(request), "sums")
     else:
-        together = sums.astype(np.float64).sum()
-        attempt.expect_close(together, exact(request)[0], "the sum of all `sums`", tolerance=0)
+        expect_exactly(attempt, run, sums.astype(np.float64).sum(), exact(request)[0], "the sum of all `sums`")
+
+
+def expect_exactly(attempt: Attempt, run: Run, got: np.ndarray, right: np.ndarray, name: str) -> None:
+    """Fails the check over a sum that is not exact, and says so where an index below zero was on the way to it."""
+    try:
+        attempt.expect_close(got, right, name, tolerance=0)
+    except CheckFailed as failure:
+        below = [each for each in run.hazards if each.kind == "negative_index"]
+        if below:  # a warning, which is no mistake as long as the sum is right
+            found = (*below, *failure.hazards)
+            raise CheckFailed(f"{failure} {below[0]}", mismatches=failure.mismatches, hazards=found) from failure
+        raise
 
 
 def exact(request: RunRequest) -> np.ndarray:
@@ -297,7 +308,7 @@ def combines_every_block(attempt: Attempt) -> None:
     products.expect_none(hazards(run, UNSOUND))
     if run.fault is not None:
         raise CheckFailed(str(run.fault))
-    attempt.expect_close(run.outputs["total"], exact(request), "total", tolerance=0)
+    expect_exactly(attempt, run, run.outputs["total"], exact(request), "total")
 
 
 @check(points=1, after=("combines_every_block",))
@@ -314,7 +325,7 @@ def right_for_every_size(attempt: Attempt) -> None:
     for n in SIZES:
         request = whole_sum(attempt, n)
         run = attempt.run(request)
-        attempt.expect_close(run.outputs["total"], exact(request), "total", tolerance=0)
+        expect_exactly(attempt, run, run.outputs["total"], exact(request), "total")
         attempt.expect_inputs_unchanged(run)
         products.expect_none(hazards(run, OUTSIDE))
 
