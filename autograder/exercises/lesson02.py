@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -115,19 +116,21 @@ def ragged_tiles(kernel: Any) -> Reply:
 
 def smallest_tile(answer: Any) -> Reply:
     """How wide must a square tile be at least for 13.9 operations a byte?"""
+    if isinstance(answer, Real) and 55 < answer < 56:
+        return not_yet("Yes, and a tile is a whole number of elements wide: round up.")
     return judge_number(
         answer,
         56,
         "56 / 4 = 14. But 56 x 56 = 3,136 threads, and a block takes 1,024 at most: read on.",
         {
             13.9: "That is the ratio wanted. A tile of 16 gives 4: what does one of width t give?",
-            55.6: "Yes, and a tile is a whole number of elements wide: round up.",
             55: "55 / 4 = 13.75, just too little.",
             64: "Enough, but not the least: 64 / 4 = 16.",
             32: "A tile of 32 gives 32 / 4 = 8.",
             14: "A tile of width t gives t / 4 operations a byte, not t.",
             16: "A tile of 16 gives 16 / 4 = 4.",
         },
+        tolerance=0,  # elements are counted
         hint="A tile of width t gives t / 4 operations a byte.",
     )
 

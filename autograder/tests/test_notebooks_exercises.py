@@ -52,6 +52,8 @@ WRONG = [
     (lesson02.fetched_by, (35, 69, 67, 21), "x and y are swapped"),
     (lesson02.fetched_by, (21, 67, 69, 36), "The fourth of"),
     (lesson02.smallest_tile, 55.6, "round up"),
+    (lesson02.smallest_tile, 55.99, "round up"),
+    (lesson02.smallest_tile, 56.01, "t / 4 operations"),
     (lesson02.smallest_tile, 64, "not the least"),
     (lesson02.blocks_that_fit, (8, 100), "Shared memory runs out"),
     (lesson02.blocks_that_fit, (6, 75), "Rounded up"),
