@@ -586,8 +586,10 @@ def ranks_never_written(seen: Seen) -> bool:
 def nodes_without_a_thread(seen: Seen) -> bool:
     """No node from {seen.threads_that_add:,} on gets a rank: add_up was launched with {seen.threads_that_add:,} threads for
     {seen.n:,} nodes. It needs a thread for each node, and not for each splitter."""
-    threads, unwritten = seen.threads_that_add, ~seen.run.written["rank"]
-    missing = 0 < threads < seen.n and bool(unwritten[threads:].all()) and not unwritten[:threads].any()
+    threads, written = seen.threads_that_add, seen.run.written.get("rank")  # a run that a GPU ended wrote nothing
+    if written is None or not 0 < threads < seen.n:
+        return False
+    missing = bool(written[:threads].all()) and not written[threads:].any()
     return missing and any(each.counters.threads >= seen.n for each in seen.launches)
 
 
