@@ -16,7 +16,7 @@ import numpy as np
 
 from autograder.errors import KernelFault, Line, SubmissionError
 from autograder.language.host_expressions import HostExpressions
-from autograder.language.host_limits import ITEMS_A_STEP, fixed, handed_back, shown, weigh
+from autograder.language.host_limits import ITEMS_A_STEP, fixed, handed_back, shown, weigh, without_insides
 from autograder.language.host_statements import HostStatements, LoopEnds, LoopGoesOn, Returned
 from autograder.language.program import Function, Program
 from autograder.language.transfers import Transfer
@@ -97,10 +97,14 @@ class HostInterpreter(HostStatements, HostExpressions):
         for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
             if name not in values:
                 values[name] = evaluate_constant(default, function.file, function.names)
-        missing = [name for name in names if name not in values]
-        if missing or len(arguments) > len(names) or set(values) - set(names):
+        for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):  # those behind a `*`
+            if parameter.arg not in values and default is not None:
+                values[parameter.arg] = evaluate_constant(default, function.file, function.names)
+        by_name = [parameter.arg for parameter in spec.kwonlyargs]
+        missing = [name for name in (*names, *by_name) if name not in values]
+        if missing or len(arguments) > len(names) or set(values) - {*names, *by_name}:
             raise SubmissionError(
-                f"`{function.name}` takes {len(names)} arguments ({', '.join(names)}), "
+                f"`{function.name}` takes {len(names) + len(by_name)} arguments ({', '.join((*names, *by_name))}), "
                 f"but it is called with {len(arguments) + len(keywords)}.",
                 line=function.line(function.node),
             )
@@ -120,12 +124,12 @@ class HostInterpreter(HostStatements, HostExpressions):
             return function(*arguments, **keywords)
         except KernelFault as fault:
             if fault.line is None:
-                raise KernelFault(fault.message, line=self.line(node), remedy=fault.remedy) from None
+                raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
             raise
         except SubmissionError:
             raise
-        except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError) as error:
-            raise self.fault(node, f"`{shown(node)}` fails: {error}.") from None
+        except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError, NotImplementedError) as error:
+            raise self.fault(node, f"`{shown(node)}` fails: {without_insides(str(error)).rstrip('.')}.") from None
 
     def note(self, node: ast.AST, what: str, size_bytes: int) -> None:
         """Keeps account of what the device was asked for beside launches."""

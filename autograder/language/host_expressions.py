@@ -17,9 +17,11 @@ from autograder.language.host_limits import (
     check_key,
     check_magnitude,
     contains,
+    described,
     holds,
     shown,
     spread,
+    without_insides,
 )
 from autograder.language.host_names import (
     ARRAY_ATTRIBUTES,
@@ -28,7 +30,10 @@ from autograder.language.host_names import (
     METHOD_KEYWORDS,
     METHODS,
     READS_NOTHING,
+    SHOWN,
+    as_dtype,
     call_library,
+    check_no_names,
     library_value,
 )
 from autograder.language.program import Function, Reference, reachable
@@ -58,8 +63,21 @@ SIGNS: dict[type, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+INSTEAD: dict[type, str] = {  # of what host code does not have
+    ast.Lambda: "Write a function with def.",
+    ast.Dict: "Use variables, or a tuple.",
+    ast.DictComp: "Use a list.",
+    ast.Set: "Use a list or a tuple.",
+    ast.SetComp: "Use a list.",
+    ast.NamedExpr: "Assign on a line of its own.",
+    ast.Yield: "Return what is needed, or write a loop.",
+}
+
+
 class Configured:
     """A kernel with its launch configuration: `kernel[grid, block]`."""
+
+    in_words = "a kernel with its grid and block"
 
     def __init__(self, kernel: Function, grid: Any, block: Any, shared_bytes: int = 0) -> None:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, grid, block, shared_bytes
@@ -68,12 +86,16 @@ class Configured:
 class ForAll:
     """`kernel.forall(n)`: a one-dimensional launch with at least n threads."""
 
+    in_words = "a kernel with its number of threads"
+
     def __init__(self, kernel: Function, count: int, threads: int = 128) -> None:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, max(1, -(-count // threads)), threads, 0
 
 
 class Method:
     """A method of a value, waiting to be called."""
+
+    in_words = "a method that is not called"
 
     def __init__(self, owner: Any, name: str) -> None:
         self.owner, self.name = owner, name
@@ -86,7 +108,8 @@ class HostExpressions:
         self.step(node)
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
-            raise self.fault(node, f"Host code in a submission cannot contain this ({type(node).__name__}).")
+            what = f"Host code in a submission cannot contain this ({type(node).__name__})."
+            raise self.fault(node, what, INSTEAD.get(type(node), ""))
         return method(node)
 
     def on_constant(self: HostInterpreter, node: ast.Constant) -> Any:
@@ -134,8 +157,7 @@ class HostExpressions:
     def on_formattedvalue(self: HostInterpreter, node: ast.FormattedValue) -> str:
         value = self.evaluate(node.value)
         self.weigh(node, value)
-        known = isinstance(value, (int, float, str, tuple, list, np.generic))
-        return self.guarded(node, str, value)[:200] if known else "..."
+        return self.guarded(node, str, value)[:200] if isinstance(value, SHOWN) else "..."
 
     def on_binop(self: HostInterpreter, node: ast.BinOp) -> Any:
         return self.operate(node, node.op, self.evaluate(node.left), self.evaluate(node.right))
@@ -199,8 +221,7 @@ class HostExpressions:
             raise self.fault(node, "Host code may have one `for` in a comprehension.")
         generator, found = node.generators[0], []
         items = self.evaluate(generator.iter)
-        self.check_iterable(node, items)
-        for item in items:
+        for item in self.over(generator.iter, items):
             self.step(node)
             self.assign(generator.target, item)
             if all(self.truth(test) for test in generator.ifs):
@@ -228,6 +249,10 @@ class HostExpressions:
             )  # fmt: skip
         if not isinstance(key, tuple) or not 2 <= len(key) <= 4:
             raise self.fault(node, "A launch needs a grid and a block.", f"Write {kernel.name}[grid, block](...).")
+        for what, size in zip(("grid", "block"), key, strict=False):
+            for part in size if isinstance(size, (tuple, list)) else (size,):
+                if isinstance(part, (Function, Reference)) or hasattr(type(part), "in_words"):
+                    raise self.fault(node, f"The {what} must be made of integers, and not of {described(part)}.")
         shared_bytes = key[3] if len(key) == 4 else 0
         if not isinstance(shared_bytes, (int, np.integer)) or shared_bytes < 0:
             raise self.fault(node, "The dynamic shared memory of a launch is a whole number of bytes, 0 or more.")
@@ -245,7 +270,12 @@ class HostExpressions:
             return getattr(owner, name)
         if name in METHODS.get(kind_of(owner), ()):
             return Method(owner, name)
-        raise self.fault(node, f"`.{name}` cannot be used in a submission.")
+        remedy = ""
+        if is_array(owner) and not name.startswith("_"):
+            whose = "A device array" if is_on_device(owner) else "An array in host code"
+            has = ", ".join(sorted(METHODS.get(kind_of(owner), ())))
+            remedy = f"{whose} has {has}; what computes with its elements is a kernel: write one and launch it."
+        raise self.fault(node, f"`.{name}` cannot be used in a submission.", remedy)
 
     def on_call(self: HostInterpreter, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
@@ -315,6 +345,7 @@ class HostExpressions:
             raise self.fault(node, "Kernels cannot be launched at module level of a submission.")
         self.steps += LAUNCH_STEPS
         for each in arguments:
+            self.check_argument(node, configured.kernel, each)
             self.note_host_arrays(node, each)
         for function in reachable(configured.kernel):
             if function.kind != "host":
@@ -325,8 +356,26 @@ class HostExpressions:
             )
         except KernelFault as fault:
             if fault.line is None:
-                raise KernelFault(fault.message, line=self.line(node), remedy=fault.remedy) from None
+                raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
             raise
+
+    def check_argument(self: HostInterpreter, node: ast.AST, kernel: Function, value: Any) -> None:
+        """Refuses what no device could hand to a kernel."""
+        if isinstance(value, tuple):
+            for each in value:
+                self.check_argument(node, kernel, each)
+        elif isinstance(value, (str, bytes)) or isinstance(value, np.ndarray) and value.dtype.kind in "SU":
+            self.refuse_argument(node, kernel, value)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+            self.refuse_argument(node, kernel, value)
+        elif not (value is None or is_array(value) or isinstance(value, (bool, int, float, complex))):
+            self.refuse_argument(node, kernel, value)
+
+    def refuse_argument(self: HostInterpreter, node: ast.AST, kernel: Function, value: Any) -> None:
+        raise self.fault(
+            node, f"`{kernel.name}` is given {described(value)}, which a kernel cannot take.",
+            "Pass device arrays, NumPy arrays or numbers.",
+        )  # fmt: skip
 
     def note_host_arrays(self: HostInterpreter, node: ast.AST, argument: Any) -> None:
         """Numba copies each NumPy array that a kernel is given, also one in a tuple, to the device and back."""
@@ -353,6 +402,9 @@ class HostExpressions:
         if isinstance(method.owner, np.ndarray):
             arguments = [self.on_the_host(node, each) for each in arguments]
             keywords = {name: self.on_the_host(node, each) for name, each in keywords.items()}
+            arguments = [as_dtype(each) for each in arguments]
+            keywords = {name: as_dtype(each) for name, each in keywords.items()}
+            self.guarded(node, check_no_names, f".{method.name}", (*arguments, *keywords.values()))
         elif method.name == "index":
             self.weigh(node, method.owner)
             for each in arguments:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import KernelFault
+from autograder.language.program import Function, Reference
 
 MOST_BITS = 4096  # of an integer
 MOST_ITEMS = 100_000  # of a list, tuple or string, nested ones counted through
@@ -122,6 +124,40 @@ def check_magnitude(op: ast.operator, left: Any, right: Any) -> None:
         )
     elif sum(map(len, sequences)) > MOST_ITEMS:
         raise KernelFault("This sequence is too long.")
+
+
+def short(path: str) -> str:
+    """A library name as people write it: np.float32, cuda.grid, max."""
+    for module, as_written in (("builtins.", ""), ("numba.cuda.", "cuda."), ("numpy.", "np.")):
+        path = as_written + path.removeprefix(module) if path.startswith(module) else path
+    return path
+
+
+def described(value: Any) -> str:
+    """What a value is, in a sentence: "text", "the type np.float32", "a list"."""
+    if isinstance(value, Function):
+        return f"the {'kernel' if value.kind == 'kernel' else 'function'} `{value.name}`"
+    if isinstance(value, Reference):
+        kind = "type" if hasattr(value, "dtype") else "name"
+        return f"the {kind} `{short(value.path)}`"
+    if isinstance(value, (str, bytes)):
+        return "text"
+    if isinstance(value, np.dtype):
+        return f"the type `{value}`"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SU":
+        return "an array of text"
+    if hasattr(type(value), "in_words"):
+        return type(value).in_words
+    if isinstance(value, int):
+        return "a number of more than 64 bits"
+    kind = type(value).__name__.lower().removeprefix("fixed")
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def without_insides(text: str) -> str:
+    """A complaint of Python's or NumPy's, in which our own stand-ins for library names read as these are written."""
+    plain = re.sub(r"(?:Type)?Reference\(path='([\w.]+)'\)", lambda found: short(found[1]), text)
+    return re.sub(r"<(?:\w+\.)*(\w+) object at 0x[0-9a-f]*>?", r"this \1", plain)
 
 
 def holds(value: Any, is_one: Callable[[Any], bool]) -> bool:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.language.host_limits import MOST_BITS, listed, number, numbers
-from autograder.language.program import Reference
+from autograder.language.host_limits import MOST_BITS, described, holds, listed, number, numbers, short
+from autograder.language.program import Function, Reference
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "dtype", "size", "ndim", "nbytes", "strides", "T", "itemsize"})
 METHODS: dict[str, frozenset[str]] = {
@@ -31,14 +32,18 @@ GOES_OVER = frozenset(
     "builtins.all builtins.any builtins.enumerate builtins.list builtins.max builtins.min builtins.reversed "
     "builtins.sorted builtins.sum builtins.tuple builtins.zip math.prod".split()
 )
+TAKES_ANYTHING = frozenset(("builtins.isinstance", "builtins.bool", "builtins.print", "builtins.str"))
 METHOD_KEYWORDS = frozenset({"axis", "dtype", "stream"})
 MOST_ELEMENTS = 2**28  # of an array on the device
 MOST_HOST_ELEMENTS = 2**24
 MOST_ROUNDED_DIGITS = 400
+SHOWN = (int, float, complex, str, tuple, list, range, np.generic, np.dtype, type(None))  # what has a text of its own
 
 
 class NoStream:
     """A stream of host code in a submission: work is in order anyway."""
+
+    in_words = "a stream"
 
     def synchronize(self) -> None:
         """Everything before has finished."""
@@ -70,14 +75,16 @@ def call_library(function: Reference, backend: Any, arguments: list, keywords: d
     dtype = getattr(function, "dtype", None)
     if dtype is not None:
         return dtype.type(*map(number, arguments))
-    keywords = {name: _as_dtype(value) for name, value in keywords.items() if name != "stream"}
+    keywords = {name: as_dtype(value) for name, value in keywords.items() if name != "stream"}
     if path != "builtins.isinstance":  # which is asked about types of Python's, not of arrays
-        arguments = [_as_dtype(value) for value in arguments]
+        arguments = [as_dtype(value) for value in arguments]
     if path in DEVICE_CALLS:
         if backend is None:
             raise KernelFault(f"`{path.removeprefix('numba.')}` cannot be used at module level of a submission.")
+        _check_call(path, DEVICE_CALLS[path], [backend, *arguments], keywords)
         return DEVICE_CALLS[path](backend, *arguments, **keywords)
     if path in CALLS:
+        _check_call(path, CALLS[path], arguments, keywords)
         return CALLS[path](*arguments, **keywords)
     shown = path.removeprefix("builtins.").removeprefix("numba.")
     remedy = "Use arithmetic, math, cuda.to_device, cuda.device_array and launches; work on arrays belongs in kernels."
@@ -86,7 +93,47 @@ def call_library(function: Reference, backend: Any, arguments: list, keywords: d
     raise KernelFault(f"`{shown}` cannot be used in host code of a submission.", remedy=remedy)
 
 
-def _as_dtype(value: Any) -> Any:
+def _check_call(path: str, function: Callable[..., Any], arguments: list, keywords: dict[str, Any]) -> None:
+    """Refuses arguments that the vocabulary's function does not have, in words of the function that was meant."""
+    name = short(path)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some of Python's own do not say; they complain in their own name
+        signature = None
+    parameters = signature.parameters if signature is not None else {}
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    unknown = [key for key in keywords if key not in parameters and not takes_any]
+    if signature is not None and unknown:
+        raise KernelFault(
+            f"`{name}` takes no `{unknown[0]}` in host code of a submission.",
+            remedy="Leave it out, or write a loop over the numbers.",
+        )
+    if path not in TAKES_ANYTHING:
+        check_no_names(name, (*arguments, *keywords.values()))
+    try:
+        if signature is not None:
+            signature.bind(*arguments, **keywords)
+    except TypeError:
+        raise KernelFault(
+            f"`{name}` cannot be called with these arguments in host code of a submission.",
+            remedy="Look at how many it takes, and which of them it needs.",
+        ) from None
+
+
+def check_no_names(name: str, values: Iterable[Any]) -> None:
+    """Refuses functions and names of libraries where numbers, arrays or types are asked for."""
+    for each in values:
+        if isinstance(each, (Function, Reference)):
+            wants_a_type = isinstance(each, Reference) and each.path.startswith("numpy.")
+            raise KernelFault(
+                f"`{name}` is given {described(each)}, which it cannot take in host code of a submission.",
+                remedy="Types are np.float32, np.int32 and the like." if wants_a_type else "Did you mean to call it?",
+            )
+
+
+def as_dtype(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) and holds(value, lambda each: isinstance(each, Reference)):
+        return type(value)(as_dtype(each) for each in value)  # the fields of a structured dtype
     if isinstance(value, Reference):
         dtype = getattr(value, "dtype", None)
         if dtype is not None:
@@ -121,10 +168,10 @@ def _product(items: Any) -> Any:
     return math.prod(factors)
 
 
-def _rounded(value: Any, digits: int | None = None) -> Any:
-    if digits is not None and abs(digits) > MOST_ROUNDED_DIGITS:
+def _rounded(value: Any, ndigits: int | None = None) -> Any:
+    if ndigits is not None and abs(ndigits) > MOST_ROUNDED_DIGITS:
         raise KernelFault(f"Host code rounds to at most {MOST_ROUNDED_DIGITS} digits.")
-    return round(number(value), digits)
+    return round(number(value), ndigits)
 
 
 def _extreme(choose: Callable[[list], Any]) -> Callable[..., Any]:
@@ -190,8 +237,8 @@ CALLS: dict[str, Callable[..., Any]] = {
     "builtins.range": range,
     "builtins.reversed": lambda items: list(reversed(listed(items))),
     "builtins.round": _rounded,
-    "builtins.sorted": lambda items: sorted(numbers(items)),
-    "builtins.str": lambda value="": str(value)[:200],
+    "builtins.sorted": lambda items, reverse=False: sorted(numbers(items), reverse=bool(number(reverse))),
+    "builtins.str": lambda value="": str(value)[:200] if isinstance(value, SHOWN) else "...",
     "builtins.sum": lambda items, start=0: sum(numbers(items), number(start)),
     "builtins.tuple": lambda items=(): tuple(listed(items)),
     "builtins.zip": zip,
@@ -210,7 +257,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "numpy.zeros": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
     "numpy.ones": lambda shape, dtype=np.float64: np.ones(_small(shape), dtype),
     "numpy.empty": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
-    "numpy.full": lambda shape, fill, dtype=None: np.full(_small(shape), fill, dtype),
+    "numpy.full": lambda shape, fill_value, dtype=None: np.full(_small(shape), fill_value, dtype),
     "numpy.zeros_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.empty_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.ones_like": lambda array, dtype=None: np.ones(array.shape, dtype or array.dtype),
