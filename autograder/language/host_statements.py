@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from autograder.language.host_limits import ITERABLE, check_key, shown, weigh
 
 if TYPE_CHECKING:
     from autograder.language.host import HostInterpreter
+
+
+_END = object()  # what the last of some items is followed by
 
 
 class Returned(Exception):  # noqa: N818 (control flow, not an error)
@@ -96,8 +100,7 @@ class HostStatements:
 
     def do_for(self: HostInterpreter, node: ast.For) -> None:
         items = self.evaluate(node.iter)
-        self.check_iterable(node, items)
-        for item in items:
+        for item in self.over(node.iter, items):
             self.step(node)
             self.assign(node.target, item)
             try:
@@ -107,6 +110,13 @@ class HostStatements:
             except LoopGoesOn:
                 continue
         self.body(node.orelse)
+
+    def over(self: HostInterpreter, node: ast.expr, items: Any) -> Iterator[Any]:
+        """The items that a loop comes to, one by one; some iterators complain only on the way."""
+        self.check_iterable(node, items)
+        iterator = iter(items)
+        while (item := self.guarded(node, next, iterator, _END)) is not _END:
+            yield item
 
     def check_iterable(self: HostInterpreter, node: ast.AST, items: Any) -> None:
         if not isinstance(items, ITERABLE) or (isinstance(items, np.ndarray) and not items.ndim):

@@ -28,6 +28,8 @@ from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
 from autograder.simgpu.tickets import told_by_ticket
 from autograder.simgpu.variables import Unmergeable, Variable, packed, wrong_number
 
+# What Python raises for values of a kind that an operation does not have; anything else is a mistake of ours.
+SURPRISES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, StopIteration, Unmergeable)
 MOST_CALLS = 64  # device functions calling each other, deepest
 
 
@@ -82,8 +84,24 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
         everyone = self.batch.everyone
         for name, value in arguments.items():
             self.write_variable(name, value, everyone)
-        self.do_body(kernel.node.body, everyone)
+        try:
+            self.do_body(kernel.node.body, everyone)
+        except SURPRISES as problem:
+            raise self.surprised(problem) from problem
         self.launch.clock = self.order.now + 1
+
+    def surprised(self, problem: Exception) -> KernelFault:
+        """What to say where Python complains of a value that nobody here had foreseen: the innermost piece of the kernel."""
+        node: ast.AST = self.frame.function.node
+        here = problem.__traceback__
+        while here is not None:
+            found = here.tb_frame.f_locals.get("node")
+            node = found if isinstance(found, (ast.stmt, ast.expr)) else node
+            here = here.tb_next
+        return self.fault(
+            node, f"The simulated GPU cannot carry out `{ast.unparse(node):.80}` ({type(problem).__name__}).",
+            "Look at the kinds of value in it, and write it in smaller steps; if Numba takes it, tell your teachers.",
+        )  # fmt: skip
 
     def call_function(
         self, function: Function, arguments: list, mask: Mask, node: ast.AST, around: Frame | None = None
@@ -114,7 +132,14 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
         self.frame = caller
         if result is None:
             return None
-        value = result.read(mask)[0]
+        try:
+            value = result.read(mask)[0]
+        except Unmergeable:
+            raise KernelFault(
+                f"`{function.name}` returns different kinds of thing on different paths.",
+                line=function.line(_first_return(function)),
+                remedy="Numba needs one type: return a number everywhere, or tuples of one length.",
+            ) from None
         return value if function.casts is None else self.cast_to(value, function.casts.result, node, mask)
 
     def cast_to(self, value: Any, dtype: np.dtype | None, node: ast.AST, mask: Mask) -> Any:
@@ -250,6 +275,12 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
                 **more,
             )
         )
+
+
+def _first_return(function: Function) -> ast.AST:
+    """The first `return` of a function that gives something back."""
+    returns = (each for each in ast.walk(function.node) if isinstance(each, ast.Return) and each.value is not None)
+    return min(returns, key=lambda each: each.lineno, default=function.node)
 
 
 def _same(before: dict[str, Any], after: dict[str, Any]) -> bool:

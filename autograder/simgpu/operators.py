@@ -16,6 +16,7 @@ from autograder.simgpu.intrinsics import CALLS, advice_instead_of
 from autograder.simgpu.lanes import Mask
 from autograder.simgpu.loops import folded_arithmetic
 from autograder.simgpu.memory import View
+from autograder.simgpu.records import Record
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS
 from autograder.simgpu.variables import Unmergeable, merge
 
@@ -51,6 +52,7 @@ COMPARISONS = {
 MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
 NUMBERS = (np.ndarray, np.generic)
 SIMPLE = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}  # on two scalars
+TEXTS = "SU"  # kinds of dtype: elements of an array of texts
 DATES = "mM"  # kinds of dtype: timedelta64 and datetime64
 DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in software
@@ -222,8 +224,9 @@ class Operators:
             )  # fmt: skip
 
     def unary_operation(self: Interpreter, node: ast.UnaryOp, mask: Mask) -> Any:
-        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-            return nt.scalar(-node.operand.value)  # a negative literal is a literal
+        literal = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        if isinstance(node.op, ast.USub) and isinstance(literal, (int, float, complex)):
+            return self.number(-literal, node)  # a negative literal is a literal
         value = self.evaluate(node.operand, mask)
         if isinstance(node.op, ast.Not):
             self.count_instruction(node, mask)
@@ -277,6 +280,8 @@ class Operators:
         if type(op) not in COMPARISONS:
             raise self.fault(node, "`in` cannot be used in a kernel.", "Compare with each value instead.")
         if isinstance(left, (str, bytes)) or isinstance(right, (str, bytes)):
+            return self.compare_texts(node, op, left, right, mask)
+        if any(isinstance(each, NUMBERS) and each.dtype.kind in TEXTS for each in (left, right)):
             return self.compare_texts(node, op, left, right, mask)
         left, right = self.number(left, node), self.number(right, node)
         if left.dtype.kind in DATES or right.dtype.kind in DATES:
@@ -351,7 +356,9 @@ class Operators:
 
     def number(self: Interpreter, value: Any, node: ast.AST) -> np.ndarray | np.generic:
         """The value as a number; arrays, tuples and library names are none."""
-        if isinstance(value, (np.ndarray, np.generic)):
+        if isinstance(value, NUMBERS):
+            if value.dtype.kind in TEXTS:
+                raise self.fault(node, "A text is not a number.")
             return value
         if isinstance(value, View):
             raise self.fault(
@@ -368,7 +375,16 @@ class Operators:
         if isinstance(value, (tuple, Function, str, bytes)):
             kind = "text" if isinstance(value, (str, bytes)) else type(value).__name__.lower()
             raise self.fault(node, f"A {kind} is not a number.")
-        return nt.scalar(value)
+        try:
+            return nt.scalar(value)
+        except OverflowError:
+            raise self.fault(node, f"Numba has no type for the constant {value!r:.40}.") from None
+        except TypeError:
+            pass
+        if isinstance(value, Record):
+            fields = ", ".join(value.view.dtype.fields or ())
+            raise self.fault(node, f"A record with fields ({fields}) is not a number.", "Name one of its fields.")
+        raise self.fault(node, f"`{ast.unparse(node):.60}` is not a number.", "Compute with numbers, one at a time.")
 
     def truth(self: Interpreter, value: Any, node: ast.AST) -> Any:
         """The value as a condition: one bool for all, or a bool per lane."""

@@ -66,6 +66,11 @@ class Slicing:
     def slice_bounds(self: Interpreter, index: slice, extent: Any, node: ast.AST) -> tuple[Any, int, Any]:
         """(start, step, length) of a slice of a dimension, as Python works them out; lane vectors where threads differ."""
         bounds = (index.start, index.stop, index.step)
+        for each in bounds:
+            if each is not None and self.number(each, node).dtype.kind not in "iub":
+                raise self.fault(node, f"A slice needs integers, not {each.dtype}.", "Use // instead of /, or int().")
+        if index.step is not None and np.any(index.step == 0):
+            raise self.fault(node, "A slice with a step of 0 has no end.", "Leave the step out, or make it 1 or more.")
         if not any(isinstance(each, np.ndarray) for each in (extent, *bounds)):
             start, stop, step = slice(*(None if b is None else int(b) for b in bounds)).indices(int(extent))
             return start, step, len(range(start, stop, step))

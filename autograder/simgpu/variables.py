@@ -15,6 +15,7 @@ from autograder.simgpu.memory import View
 from autograder.simgpu.numba_types import unify
 
 MOST_LAYERS = 3
+NUMERIC = "biufc"  # kinds of dtype that unify with each other
 
 
 class Unmergeable(Exception):
@@ -116,10 +117,10 @@ def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
             return replace(new, offset=np.where(choose, new.offset, old.offset))
         raise Unmergeable
     if not isinstance(new, (np.ndarray, np.generic)) or not isinstance(old, (np.ndarray, np.generic)):
-        if new == old:
+        if type(new) is type(old) and _are_same(new, old):
             return old
         raise Unmergeable
-    dtype = new.dtype if new.dtype == old.dtype else unify(new.dtype, old.dtype)
+    dtype = new.dtype if new.dtype == old.dtype else _common(new.dtype, old.dtype)
     if isinstance(new, np.generic) and isinstance(old, np.generic) and new.dtype == old.dtype and new == old:
         return old
     if new.dtype != dtype:
@@ -127,3 +128,20 @@ def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
     if old.dtype != dtype:
         old = old.astype(dtype)
     return np.where(choose, new, old)
+
+
+def _are_same(new: Any, old: Any) -> bool:
+    """Whether two values of one kind that are no numbers are equal: two texts, functions, ranges."""
+    if isinstance(new, tuple):
+        return False  # of one length they were merged item by item
+    try:
+        return bool(new == old)
+    except ValueError:  # what they hold differs from lane to lane
+        return False
+
+
+def _common(new: np.dtype, old: np.dtype) -> np.dtype:
+    """The dtype of a variable that holds the one on some paths and the other on others; texts and dates mix with none."""
+    if new.kind in NUMERIC and old.kind in NUMERIC:
+        return unify(new, old)
+    raise Unmergeable
