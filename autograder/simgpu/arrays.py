@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
+from autograder.language.live import as_constant
+from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.array_checks import (
     NoSuchAxes,
     NotOneDimension,
@@ -17,6 +19,21 @@ from autograder.simgpu.array_checks import (
     check_shape,
 )  # fmt: skip
 from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View, contiguous_strides, poison
+
+
+class NotNumPys(KernelFault, TypeError):
+    """A type of Numba's where NumPy's is asked for."""
+
+
+def numpys_dtype(dtype: Any) -> np.dtype:
+    """The dtype that memory is asked for with; NumPy, and so Numba's own `device_array`, knows no type of Numba's."""
+    if type(dtype).__module__.startswith(("numba.core.types", "numba.cuda.types")):
+        meant = as_constant(dtype)
+        instead = (
+            f"Write np.{meant.dtype.name}." if isinstance(meant, TypeReference) else "Use a type such as np.float32."
+        )
+        raise NotNumPys(f"`{dtype}` is Numba's type here, which NumPy cannot interpret as a data type.", remedy=instead)
+    return check_dtype(dtype)
 
 
 class DeviceArray:
@@ -162,7 +179,7 @@ class DeviceArray:
 
     def view(self, dtype: Any) -> DeviceArray:
         """The same memory as elements of another dtype."""
-        wanted = check_dtype(dtype)
+        wanted = numpys_dtype(dtype)
         if wanted.itemsize == self.dtype.itemsize:
             shape, steps = self.shape, self._element_strides
         else:
@@ -253,7 +270,7 @@ def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:
 
 def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray:
     """Uninitialised device memory: filled with values that no correct result contains, and watched until written."""
-    dtype = check_dtype(dtype)
+    dtype = numpys_dtype(dtype)
     shape = check_shape(shape, dtype)
     data = np.empty(int(np.prod(shape, dtype=np.int64)), dtype)
     poison(data)

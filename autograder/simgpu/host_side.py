@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.simgpu.array_checks import MOST_BYTES, check_dtype
-from autograder.simgpu.arrays import DeviceArray, In, InOut, Out
+from autograder.simgpu.array_checks import MOST_BYTES
+from autograder.simgpu.arrays import DeviceArray, In, InOut, Out, numpys_dtype
 from autograder.simgpu.device import Session
 from autograder.simgpu.dispatch import LIVE_WORK_LIMIT, MODEL, Kernel, device
 
@@ -46,7 +46,7 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
 
 def _host_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", **_: Any) -> np.ndarray:
     """Pinned, mapped and managed memory are ordinary host arrays here: the device reads and writes through them."""
-    return np.empty(shape, check_dtype(dtype), order=order)
+    return np.empty(shape, numpys_dtype(dtype), order=order)
 
 
 pinned_array = mapped_array = managed_array = _host_array
