@@ -77,6 +77,10 @@ class KernelFault(SubmissionError):
     """A kernel or host function went wrong while it ran, in the words that its author needs: exit code 1."""
 
 
+class NotCarriedOut(KernelFault):
+    """A kernel that the simulated GPU has no way to carry out: its author's failure, or ours, so somebody has to look."""
+
+
 class GraderFault(KitError):
     """The grader or the machine failed; never the student's failure: exit code 3."""
 

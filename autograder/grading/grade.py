@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import GraderFault, KitError, SubmissionError, UndefinedFunction
+from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError, UndefinedFunction
 from autograder.grading.ahead import Ahead
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
@@ -146,7 +146,8 @@ def hold_against_requirements(lab: Lab, summary: Summary) -> None:
         if found.kind != required.kind:
             problem = f"`{required.name}` is {KIND_WORDS[found.kind]}."
             raise SubmissionError(problem, line=found.line, remedy=f"The lab needs {KIND_WORDS[required.kind]}.")
-        if len(found.parameters) != len(required.parameters):
+        most = len(found.parameters)
+        if not most - found.defaults <= len(required.parameters) <= most:
             takes = f"{len(found.parameters)} parameters" if len(found.parameters) != 1 else "1 parameter"
             problem = f"`{required.name}` takes {takes} ({', '.join(found.parameters)})."
             raise SubmissionError(
@@ -199,7 +200,7 @@ def judge(grading: Grading, check: Check, found: tuple[Attempt, str] | None = No
     except KitError as fault:
         grading.flags.append(f"{check.name}: {fault}")
         return replace(not_run(check, str(fault), fault=True), secret=secrecy(grading, check))
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         message = f"The check itself failed: {type(problem).__name__}: {problem} ({_where(problem)})."
         grading.flags.append(f"{check.name}: {message}")
         return replace(not_run(check, message, fault=True), secret=secrecy(grading, check))
@@ -210,6 +211,8 @@ def judge(grading: Grading, check: Check, found: tuple[Attempt, str] | None = No
 
 def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> CheckResult:
     failure = attempt.failure
+    if isinstance(attempt.fault, NotCarriedOut):
+        grading.flags.append(f"{check.name}: {attempt.fault}")
     grading.never_ended |= any(never_ended(each.run.fault) for each in attempt.trials)
     # Before hints, which may run more cases.
     reproduce, pictures = ("", ()) if failure is None else (attempt.reproduction(), drawn(grading, check, attempt))

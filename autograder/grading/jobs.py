@@ -74,6 +74,7 @@ class FunctionSummary:
     parameters: tuple[str, ...]
     line: Line
     source: str
+    defaults: int = 0  # of a host function: how many of its last parameters a call may leave out
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,8 @@ def _summary(function: Function, texts: dict[str, list[str]]) -> FunctionSummary
     node = function.node
     lines = texts.setdefault(function.file, function.text.split("\n"))
     source = "\n".join(lines[node.lineno - 1 : node.end_lineno])[node.col_offset :]
-    return FunctionSummary(function.kind, function.parameters, function.line(node), source)
+    defaults = len(node.args.defaults) if function.kind == "host" else 0
+    return FunctionSummary(function.kind, function.parameters, function.line(node), source, defaults)
 
 
 def open_device(name: str) -> Device:

@@ -402,8 +402,8 @@ class HostExpressions:
         if isinstance(method.owner, np.ndarray):
             arguments = [self.on_the_host(node, each) for each in arguments]
             keywords = {name: self.on_the_host(node, each) for name, each in keywords.items()}
-            arguments = [as_dtype(each) for each in arguments]
-            keywords = {name: as_dtype(each) for name, each in keywords.items()}
+            arguments = [self.guarded(node, as_dtype, each) for each in arguments]
+            keywords = {name: self.guarded(node, as_dtype, each) for name, each in keywords.items()}
             self.guarded(node, check_no_names, f".{method.name}", (*arguments, *keywords.values()))
         elif method.name == "index":
             self.weigh(node, method.owner)

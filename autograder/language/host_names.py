@@ -75,9 +75,10 @@ def call_library(function: Reference, backend: Any, arguments: list, keywords: d
     dtype = getattr(function, "dtype", None)
     if dtype is not None:
         return dtype.type(*map(number, arguments))
-    keywords = {name: as_dtype(value) for name, value in keywords.items() if name != "stream"}
-    if path != "builtins.isinstance":  # which is asked about types of Python's, not of arrays
+    keywords = {name: value for name, value in keywords.items() if name != "stream"}
+    if path not in TAKES_ANYTHING:
         arguments = [as_dtype(value) for value in arguments]
+        keywords = {name: as_dtype(value) for name, value in keywords.items()}
     if path in DEVICE_CALLS:
         if backend is None:
             raise KernelFault(f"`{path.removeprefix('numba.')}` cannot be used at module level of a submission.")
@@ -136,6 +137,11 @@ def as_dtype(value: Any) -> Any:
         return type(value)(as_dtype(each) for each in value)  # the fields of a structured dtype
     if isinstance(value, Reference):
         dtype = getattr(value, "dtype", None)
+        if dtype is not None and value.path.startswith("numba."):  # NumPy, and so Numba's device_array, cannot read it
+            raise KernelFault(
+                f"`{value.path.rpartition('.')[2]}` is Numba's type here, which NumPy cannot interpret as a data type.",
+                remedy=f"Write np.{dtype.name}.",
+            )
         if dtype is not None:
             return dtype
         named = {"builtins.int": np.int64, "builtins.float": np.float64, "builtins.bool": np.bool_}.get(value.path)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import KernelFault, Line
+from autograder.errors import KernelFault, Line, NotCarriedOut
 from autograder.language.program import Function
 from autograder.simgpu.access import Memory
 from autograder.simgpu.barriers import Barriers, Order
@@ -98,10 +98,11 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
             found = here.tb_frame.f_locals.get("node")
             node = found if isinstance(found, (ast.stmt, ast.expr)) else node
             here = here.tb_next
-        return self.fault(
-            node, f"The simulated GPU cannot carry out `{ast.unparse(node):.80}` ({type(problem).__name__}).",
-            "Look at the kinds of value in it, and write it in smaller steps; if Numba takes it, tell your teachers.",
-        )  # fmt: skip
+        return NotCarriedOut(
+            f"The simulated GPU cannot carry out `{ast.unparse(node):.80}` ({type(problem).__name__}).",
+            line=self.line(node),
+            remedy="Look at the kinds of value in it, and write it in smaller steps; if Numba takes it, tell your teachers.",
+        )
 
     def call_function(
         self, function: Function, arguments: list, mask: Mask, node: ast.AST, around: Frame | None = None

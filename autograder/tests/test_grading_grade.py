@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from autograder.device import Run, RunRequest, Uninitialised
-from autograder.errors import GraderFault, KernelFault, Line, SubmissionError
+from autograder.errors import GraderFault, KernelFault, Line, NotCarriedOut, SubmissionError, UndefinedFunction
 from autograder.grading import CheckFailed, Required, check, hint
-from autograder.grading.grade import check_submission, generator
+from autograder.grading.grade import check_submission, generator, hold_against_requirements
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import FunctionSummary, Summary
 from autograder.tests.grading_fakes import FakeWorker, lab_with
@@ -274,3 +274,51 @@ def test_a_submission_that_had_to_be_stopped_is_not_run_again_for_its_profile(me
 
     check_submission(lab_with(doubles, profile=profiled), "ann.py", worker=Faulty(double))
     assert runs == ["double"] + ["profiled"] * ("longer" not in message)
+
+
+def test_what_the_simulated_gpu_cannot_carry_out_fails_and_somebody_is_to_look():
+    def run(request, on="auto"):
+        return Run(fault=NotCarriedOut("The simulated GPU cannot carry out `a[x]` (TypeError)."))
+
+    worker = FakeWorker(double)
+    worker.run = run
+    result = graded(worker=worker)
+    assert result.checks[0].outcome == "failed" and result.checks[0].points == 0
+    assert [each for each in result.flags if "cannot carry out" in each] == [f"doubles: {result.checks[0].message}"]
+
+
+def test_a_function_that_is_missing_says_so_also_where_inputs_are_secret():
+    worker = FakeWorker(double)
+    missing = UndefinedFunction("ann.py does not define a function called `double`.")
+    worker.run = lambda request, on="auto": Run(fault=missing)
+    lab = lab_with(doubles)
+    result = check_submission(lab, "somewhere/ann.py", worker=worker, seed="a secret seed of the class")
+    assert result.checks[0].secret == "" and "does not define" in result.checks[0].message
+    assert result.checks[0].reproduce == ""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "defaults", "fits"),
+    [
+        (("a", "out"), 0, True), (("a", "out", "block"), 1, True), (("a", "out", "block"), 0, False), (("a",), 0, False),
+        (("a", "out"), 2, True), (("a", "b", "out", "block"), 1, False),
+    ],
+)  # fmt: skip
+def test_parameters_beyond_those_of_the_lab_need_a_default(parameters, defaults, fits):
+    line = Line("ann.py", 3)
+    summary = Summary("ann.py", {"double": FunctionSummary("host", parameters, line, "", defaults)})
+    lab = lab_with(doubles, required=(Required("double", "host", ("a", "out")),))
+    if fits:
+        return hold_against_requirements(lab, summary)
+    with pytest.raises(SubmissionError, match="The lab calls double"):
+        hold_against_requirements(lab, summary)
+
+
+def test_a_check_that_ends_python_is_the_grader_s_fault():
+    @check(points=1)
+    def ends(attempt):
+        """It ends."""
+        raise SystemExit(0)
+
+    result = graded(double, ends)
+    assert result.checks[0].fault and "SystemExit" in result.checks[0].message

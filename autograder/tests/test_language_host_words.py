@@ -41,6 +41,9 @@ TOLD = {  # a host's statement, and words of the line that its author reads
     "one[np, 1](a)": "The grid must be made of integers, and not of the name `numpy`.",
     "one[1, (8, one)](a)": "The block must be made of integers, and not of the kernel `one`.",
     "one[zip((1, 2)), 1](a)": "The grid must be made of integers; this zip is a zip.",
+    "x = cuda.device_array(3, float32)": "`float32` is Numba's type here, which NumPy cannot interpret as",
+    "x = np.zeros(3, dtype=float32)": "cannot interpret as a data type. Write np.float32.",
+    "x = h.astype(float32)": "cannot interpret as a data type. Write np.float32.",
     "h.sum(where=1)": "`.sum` takes no `where` in a submission.",
 }
 
@@ -55,6 +58,7 @@ FINE = [
     "x = h.astype(float)\ny = h.astype(np.float64)\nz = h.sum(dtype=np.float64)",
     "x = sorted((1, 3, 2), reverse=True)\nassert x[0] == 3", "x = round(2.567, ndigits=1)", "x = np.full(3, fill_value=2)",
     "x = np.zeros(2, [('u', np.float32), ('v', np.int32)])\none[1, 1](h)", "one[1, 1](a)", "x = str(one)",
+    "x = str(float32)",
     "x = isinstance(3, int)", "x = isinstance(one, (int, float))", "x = [one, one]\nx[0][1, 1](a)",
     "x = cuda.device_array(3, dtype=np.float32, stream=0)", "x = sum((1, 2), start=3)", "x = np.arange(3, dtype=np.int32)",
 ]  # fmt: skip

@@ -32,6 +32,6 @@ def block_sums_kernel(values, sums):
 
 def total_sum(values, scratch, total):
     blocks = min(BLOCKS, math.ceil(values.size / THREADS))
-    own = cuda.device_array(blocks, float32)
+    own = cuda.device_array(blocks, values.dtype)
     block_sums_kernel[blocks, THREADS](values, own)
     block_sums_kernel[1, THREADS](own, total)

@@ -29,7 +29,7 @@ def histogram_kernel(items, bins):
 
 
 def histogram(items, bins):
-    counts = cuda.device_array(bins.size, int32)
+    counts = cuda.device_array(bins.size, bins.dtype)
     clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](counts)
     blocks = min((items.size + THREADS - 1) // THREADS, MOST_BLOCKS)
     histogram_kernel[blocks, THREADS](items, counts)
