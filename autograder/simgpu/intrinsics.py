@@ -63,7 +63,7 @@ def advice_instead_of(path: str) -> str:
     """What to write where a kernel cannot use the library's name: an array of the device, or what the name looks like."""
     if path in _MAKES_ARRAYS:
         return "An array made in a kernel is cuda.shared.array(shape, dtype), or cuda.local.array for a thread's own."
-    if near := difflib.get_close_matches(path, (*CALLS, *VALUES), n=1, cutoff=0.8):
+    if near := difflib.get_close_matches(path, (*CALLS, *VALUES), n=1, cutoff=0.85):
         return f"Did you mean `{near[0].removeprefix('numba.')}`?"
     return ""
 

@@ -507,6 +507,7 @@ def test_an_atomic_that_numba_does_not_have_is_refused(name, dtype):
         ("x[0] = 1 + cuda.laneid()", ""),
         ("tile = np.zeros(4, np.float32)", "cuda.shared.array"),
         ("x[0] = np.bincount(x)", "Kernels can use arithmetic"),
+        ("x[0] = np.dot(x, x)", "Kernels can use arithmetic"),  # and no `np.hypot`
         ("x[0] = math.sin + 1", "Did you mean to call it?"),
     ],
 )
