@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.lesson02 import RULES
+from autograder.exercises.kernels import RULES, parameters, threads_that_store
 from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
 
 
@@ -121,26 +121,3 @@ def first_kernel(kernel: Any) -> Reply:
         if busy < size / 2:
             return not_yet(f"{launch}right, but by {busy} of the threads alone. Let each thread write one element.")
     return reply
-
-
-def parameters(kernel: Any) -> tuple[str, ...]:
-    """What a kernel calls its parameters."""
-    from autograder.profiling import kernel_function
-
-    return tuple(each.arg for each in kernel_function(kernel).node.args.args)
-
-
-def threads_that_store(kernel: Any, grid: Any, block: Any, arguments: tuple[Any, ...], array: str) -> int:
-    """How many threads of a launch store into the array that the kernel calls so."""
-    from autograder import profile
-
-    stores = 4 * max(each.size for each in arguments if isinstance(each, np.ndarray))  # of each line
-    p = profile(kernel, trace=True, trace_limit=stores)[grid, block](*arguments)
-    return len(
-        {
-            (access.block, access.warp, int(lane))
-            for access in p.trace("")
-            if (access.kind, access.array) == ("store", array)
-            for lane in np.flatnonzero(access.addresses >= 0)
-        }
-    )

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.exercises.lesson00 import parameters, threads_that_store
-from autograder.exercises.lesson02 import RULES
+from autograder.exercises.kernels import RULES, parameters, threads_that_store
 from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
 
 

@@ -23,15 +23,19 @@ def for_students(result: Result) -> Result:
     if not any(check.secret for check in result.checks):
         return result
     numbers = {check.name: at for at, check in enumerate((c for c in result.checks if c.secret == "check"), start=1)}
-    titles = {check.title: HIDDEN_TITLE.format(numbers[check.name]) for check in result.checks if check.name in numbers}
-    checks = tuple(_withheld(check, numbers.get(check.name), titles) for check in result.checks)
+    blocked = {
+        BLOCKED_BY.format(check.title): BLOCKED_BY.format(HIDDEN_TITLE.format(numbers[check.name]))
+        for check in result.checks
+        if check.name in numbers
+    }
+    checks = tuple(_withheld(check, numbers.get(check.name), blocked) for check in result.checks)
     # The key is a hash with the seed in it: a short seed could be found by trying them all.
     return replace(result, checks=checks, flags=(), key="")
 
 
-def _withheld(check: CheckResult, number: int | None, titles: dict[str, str]) -> CheckResult:
+def _withheld(check: CheckResult, number: int | None, blocked: dict[str, str]) -> CheckResult:
     if not check.secret:
-        return replace(check, message=_without_titles(check.message, titles))
+        return replace(check, message=blocked.get(check.message, check.message))
     is_hidden = number is not None
     speed = speed_of(check)
     kept = {name: value for name, value in check.measured.items() if speed is not None and name in NAMES}
@@ -39,7 +43,7 @@ def _withheld(check: CheckResult, number: int | None, titles: dict[str, str]) ->
         check,
         name=f"hidden_{number}" if is_hidden else check.name,
         title=HIDDEN_TITLE.format(number) if is_hidden else check.title,
-        message=_message(check, titles),
+        message=_message(check, blocked),
         hints=() if is_hidden else _telling_nothing(check),
         mismatches=(),
         hazards=(),
@@ -49,22 +53,14 @@ def _withheld(check: CheckResult, number: int | None, titles: dict[str, str]) ->
     )
 
 
-def _message(check: CheckResult, titles: dict[str, str]) -> str:
+def _message(check: CheckResult, blocked: dict[str, str]) -> str:
     if check.fault:
         return "The grader could not run this check."
     if check.outcome == "not run":
-        return _without_titles(check.message, titles)
+        return blocked.get(check.message, check.message)
     if check.outcome == "passed":
         return ""
     return FAILED_HIDDEN_CHECK if check.secret == "check" else FAILED_ON_SECRET_DATA
-
-
-def _without_titles(message: str, titles: dict[str, str]) -> str:
-    """A message that names a hidden check as the first to pass, with the title that students know it by."""
-    for title, shown in titles.items():
-        if message == BLOCKED_BY.format(title):
-            return BLOCKED_BY.format(shown)
-    return message
 
 
 def _telling_nothing(check: CheckResult) -> tuple[Hint, ...]:

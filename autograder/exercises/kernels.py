@@ -1,0 +1,41 @@
+"""What several exercises ask of a student's kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# Hazards that no answer may have, whatever it computes.
+RULES = (
+    "out_of_bounds",
+    "negative_index",
+    "race",
+    "uninitialised_read",
+    "divergent_barrier",
+    "endless",
+    "unset_variable",
+)
+
+
+def parameters(kernel: Any) -> tuple[str, ...]:
+    """What a kernel calls its parameters."""
+    from autograder.profiling import kernel_function
+
+    return tuple(each.arg for each in kernel_function(kernel).node.args.args)
+
+
+def threads_that_store(kernel: Any, grid: Any, block: Any, arguments: tuple[Any, ...], array: str) -> int:
+    """How many threads of a launch store into the array that the kernel calls so."""
+    from autograder import profile
+
+    stores = 4 * max(each.size for each in arguments if isinstance(each, np.ndarray))  # of each line
+    p = profile(kernel, trace=True, trace_limit=stores)[grid, block](*arguments)
+    return len(
+        {
+            (access.block, access.warp, int(lane))
+            for access in p.trace("")
+            if (access.kind, access.array) == ("store", array)
+            for lane in np.flatnonzero(access.addresses >= 0)
+        }
+    )
