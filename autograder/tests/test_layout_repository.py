@@ -9,23 +9,19 @@ from pathlib import Path
 
 import pytest
 
+import autograder
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COURSE = ("notebooks", "labs", "solutions", "slides", "autograder")
 READMES = [ROOT / "README.md", *sorted(each for folder in COURSE for each in (ROOT / folder).rglob("README.md"))]
 
-# Nobody in the first column may import, even inside a function, what stands in the second.
-NEVER = {
-    "errors": {"*"},
-    "language": {"simgpu", "grading", "reports", "cli", "decks", "exercises", "figures", "cudagpu"},
-    "simgpu": {"grading", "reports", "cli", "decks", "exercises", "cudagpu"},
-    "cudagpu": {"grading", "reports", "cli", "decks", "exercises", "figures"},
-    "perfmodel": {"grading", "reports", "cli", "decks", "exercises", "cudagpu", "figures", "language", "device"},
-    "figures": {"grading", "reports", "cli", "decks", "exercises", "cudagpu", "simgpu", "language"},
-    "reports": {"cli", "decks", "exercises", "cudagpu", "perfmodel", "language", "device"},
-    "grading": {"cli", "decks", "exercises"},
-    "decks": {"grading", "reports", "cli", "simgpu", "cudagpu", "language", "exercises"},
+# What each folder imports, even inside a function: the README's table. `errors` may be imported by all and imports nothing.
+IMPORTS = {
+    folder: set(names.split(", ")) - {"nothing"}
+    for folder, names in re.findall(r"^\| ([a-z]+) \| ([a-z, ]+) \|$", README, re.MULTILINE)
+    if folder != "folder"
 }
 # On these, only records: they hold data and import nothing heavy.
 RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.tracing"}
@@ -126,20 +122,35 @@ def modules(folder: str) -> list[Path]:
 
 
 def reached(name: str) -> str:
-    """The folder of the package that a dotted name leads into; empty for other packages."""
+    """The folder or module of the package that a dotted name leads into; empty for other packages."""
     parts = name.split(".")
-    return parts[1] if parts[0] == "autograder" and len(parts) > 1 else ""
+    if parts[0] != "autograder" or len(parts) == 1:
+        return ""
+    return autograder._HOME.get(parts[1], name).split(".")[1]  # `from autograder import profile` leads to profiling
 
 
-@pytest.mark.parametrize("folder", NEVER)
-def test_imports_go_one_way(folder: str) -> None:
-    files = modules(folder)
-    assert files
-    for path in files:
-        for name in imports(path):
-            target = reached(name)
-            allowed = target in ("", folder) or not NEVER[folder] & {target, "*"}
-            assert allowed, f"{path.relative_to(ROOT)} imports {name}"
+def targets(folder: str) -> dict[str, str]:
+    """Folder or module that a folder imports -> one of the files that does."""
+    found = {reached(name): str(path.relative_to(ROOT)) for path in modules(folder) for name in imports(path)}
+    return {target: path for target, path in found.items() if target not in ("", folder)}
+
+
+def test_the_readme_says_of_every_folder_what_it_imports() -> None:
+    folders = {each.name for each in PACKAGE.iterdir() if (each / "__init__.py").is_file()} - {"tests"}
+    assert set(IMPORTS) == folders
+
+
+@pytest.mark.parametrize("folder", IMPORTS)
+def test_a_folder_imports_what_the_readme_says(folder: str) -> None:
+    found = targets(folder)
+    for target in set(found) - {"errors"}:
+        assert target in IMPORTS[folder], f"{found[target]} imports {target}: README.md does not have that"
+    gone = IMPORTS[folder] - set(found)
+    assert not gone, f"README.md says that {folder} imports {', '.join(gone)}, and it does not any more: better so"
+
+
+def test_errors_import_nothing_of_the_package() -> None:
+    assert not targets("errors")
 
 
 @pytest.mark.parametrize("folder", TOP_LEVEL_NEVER)
