@@ -18,7 +18,7 @@ from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction
 from autograder.grading.result import Picture
-from autograder.grading.spec import CheckFailed
+from autograder.grading.spec import CheckFailed, NothingCounted
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 
@@ -44,7 +44,7 @@ class Trial:
     run: Run
 
 
-class NothingCounted(Run):
+class Uncounted(Run):
     """A run as a check gets it where there is nothing to count: whoever asks what was counted fails the check.
 
     That a host function launches nothing for some size is its author's mistake, and no check need think of it. Whether it
@@ -93,8 +93,8 @@ def for_checks(trial: Trial) -> Trial:
         why = CheckFailed(str(run.fault), hazards=errors_in(run))
     else:
         does = "launches kernels that do nothing" if run.launches else "launches no kernel"
-        why = CheckFailed(f"`{request.function}` {does}{_sizes(request)}: nothing was counted.")
-    handed = object.__new__(NothingCounted)
+        why = NothingCounted(f"`{request.function}` {does}{_sizes(request)}: nothing was counted.")
+    handed = object.__new__(Uncounted)
     vars(handed).update(vars(run), as_it_was=run, why=why)
     return Trial(request, handed)
 
@@ -339,7 +339,7 @@ class Attempt:
             if comparison.sampled is not None and element_by_element:
                 self._verify_sampled(requests[0], comparison.sampled, verify)
         if comparison.launches == 0:
-            raise CheckFailed(f"`{requests[0].function}` launches no kernel{_sizes(requests[0])}: nothing was timed.")
+            raise NothingCounted(f"`{requests[0].function}` launches no kernel{_sizes(requests[0])}: nothing was timed.")
         if not np.isfinite(comparison.ratio):
             raise GraderFault("The device gave no time for this comparison.")
         full = full_points_at or threshold

@@ -31,7 +31,7 @@ from autograder.grading.evidence import never_ended
 from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.pictures import failure_pictures
 from autograder.grading.result import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
-from autograder.grading.spec import MOST_OF_A_MESSAGE, Check, CheckFailed, Lab
+from autograder.grading.spec import MOST_OF_A_MESSAGE, Check, CheckFailed, Lab, NothingCounted
 from autograder.grading.worker import Worker
 
 PUBLIC_SEED = "public"
@@ -287,6 +287,8 @@ def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, .
         try:
             text = rule.recognise(attempt)
         except Exception as problem:  # a hint is an extra: its failure must not touch the verdict
+            if isinstance(attempt.failure, NothingCounted) or isinstance(problem, NothingCounted):
+                continue  # there is nothing to recognise
             grading.flags.append(f"hint {rule.name}: {in_words(problem)}")
             continue
         if text:

@@ -52,6 +52,10 @@ class CheckFailed(Exception):
         self.hazards = tuple(hazards)
 
 
+class NothingCounted(CheckFailed):
+    """What fails a check that asks what a run counted, or how long it took, where nothing was launched."""
+
+
 @dataclass(frozen=True)
 class Required:
     """A function that the submission must define; parameters are matched by number, their names are for messages."""

@@ -150,6 +150,9 @@ class HostInterpreter(HostStatements, HostExpressions):
             raise self.fault(node, f"`{shown(node)}` fails: NumPy cannot read this data type.") from None
         except FORESEEN as error:
             raise self.fault(node, f"`{shown(node)}` fails: {without_insides(str(error)).rstrip('.')}.") from None
+        except Exception:  # told where the call ends, of this piece of the submission
+            self.here = (self.frames[-1][0], node) if self.frames else None
+            raise
 
     @contextmanager
     def surprises_told(self) -> Iterator[None]:
