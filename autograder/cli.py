@@ -73,6 +73,7 @@ def labs(given: argparse.Namespace) -> int:
 
 def check(given: argparse.Namespace) -> int:
     """Checks one submission and prints the student's view."""
+    from autograder.grading.fence import showable
     from autograder.grading.grade import check_submission
     from autograder.grading.labs import load_lab
     from autograder.grading.worker import Worker
@@ -83,8 +84,10 @@ def check(given: argparse.Namespace) -> int:
         lab = load_lab(given.lab)
         path = existing_file(given.submission or lab.notebook)
         result = check_submission(lab, path, worker=worker)
-        if worker.last_details and any(each.fault for each in result.checks):
-            path = write_fault_report(worker.last_details)
+        result, why = showable(result, lab)
+        details = why or worker.last_details
+        if details and any(each.fault for each in result.checks):
+            path = write_fault_report(details)
             print(f"autograder: a report of the grader's own fault is in {path}", file=sys.stderr)
     print(terminal.render(result, colour=sys.stdout.isatty()), end="")
     if given.html:

@@ -41,6 +41,7 @@ class RunRequest:
     sample_seed: int | None = None  # where in the grid those blocks lie, so that nobody can know; None: evenly spread
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
     scratch: tuple[str, ...] = ()  # arguments lent to work in: what they hold afterwards is nobody's business
+    wants_returned: bool = False  # whether `Run.returned` is to be what the function returned
     # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.
     baseline_estimated_ns: float | None = None
     traced_line: Line | None = None  # the simulated GPU keeps the first accesses of this source line, for a picture
@@ -66,7 +67,7 @@ class Run:
     """What a request did: every array argument afterwards, the work counted, and what went wrong (`fault` ended it)."""
 
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
-    returned: Any = None
+    returned: Any = None  # where the request wants it: numbers, text, arrays of numbers, or a tuple of such; else None
     written: Mapping[str, np.ndarray] = field(default_factory=dict)  # bool mask per Uninitialised argument
     # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
     covered: Mapping[str, float] = field(default_factory=dict)
@@ -98,6 +99,7 @@ class Comparison:
     fault: KitError | None = None
     flags: tuple[str, ...] = ()  # "faster than the roofline floor", "ambiguous", "throttled", ...
     notes: Mapping[str, Any] = field(default_factory=dict)  # clock, repeats, binding resource, ...
+    launches: int | None = None  # of the submission's run; None where nobody counted them
     rounds: tuple[float, ...] = ()  # the ratio of each timed round; empty for an estimate
 
 

@@ -85,3 +85,11 @@ class GraderFault(KitError):
     """The grader or the machine failed; never the student's failure: exit code 3."""
 
     exit_code = 3
+
+
+class Unforeseen(GraderFault):
+    """A fault of ours that nobody had foreseen: its words are Python's, for the instructor and for us."""
+
+
+class MachineFault(GraderFault):
+    """The machine does not let us go on, whoever is graded: a full disk, a folder that may not be written to."""

@@ -139,7 +139,7 @@ def carry_out(session: GpuSession, program: Program, request: RunRequest, handle
         return None
     from autograder.language.host import call
 
-    return call(program, function, tuple(handles.values()), session)
+    return call(program, function, tuple(handles.values()), session, wants_returned=request.wants_returned)
 
 
 def gather(

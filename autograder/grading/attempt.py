@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
 
-from autograder.device import Comparison, Run, RunRequest, Source, Uninitialised
+from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, KitError, UndefinedFunction
 from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction
 from autograder.grading.result import Picture
-from autograder.grading.spec import CheckFailed
+from autograder.grading.spec import CheckFailed, NothingCounted
+from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 
 Place = Literal["device", "simulated"]
@@ -43,12 +44,73 @@ class Trial:
     run: Run
 
 
+class Uncounted(Run):
+    """A run as a check gets it where there is nothing to count: whoever asks what was counted fails the check.
+
+    That a host function launches nothing for some size is its author's mistake, and no check need think of it. Whether it
+    launched something can still be asked: `bool(run.launches)`.
+    """
+
+    as_it_was: Run
+    why: CheckFailed
+
+    @property
+    def counters(self) -> Counters | None:  # type: ignore[override]
+        raise self.why
+
+    @property
+    def lines(self) -> tuple[LineProfile, ...]:  # type: ignore[override]
+        raise self.why
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:  # type: ignore[override]
+        return self.as_it_was.launches or _NoLaunches(self.why)
+
+
+class _NoLaunches(tuple):
+    """No launches: how many there are may be asked, and not what they were."""
+
+    why: CheckFailed
+
+    def __new__(cls, why: CheckFailed) -> _NoLaunches:
+        empty = super().__new__(cls)
+        empty.why = why
+        return empty
+
+    def __iter__(self) -> NoReturn:
+        raise self.why
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        raise self.why
+
+
+def for_checks(trial: Trial) -> Trial:
+    """The trial as a check may use it: what was counted is handed out only where there was something to count."""
+    run, request = trial.run, trial.request
+    if run.launches and (run.lines or run.source == "measured"):
+        return trial
+    if run.fault is not None:
+        why = CheckFailed(str(run.fault), hazards=errors_in(run))
+    else:
+        does = "launches kernels that do nothing" if run.launches else "launches no kernel"
+        why = NothingCounted(f"`{request.function}` {does}{_sizes(request)}: nothing was counted.")
+    handed = object.__new__(Uncounted)
+    vars(handed).update(vars(run), as_it_was=run, why=why)
+    return Trial(request, handed)
+
+
+def _sizes(request: RunRequest) -> str:
+    """For which of its inputs, as a message says it: the first array is enough to know the case by."""
+    arrays = {name: value for name, value in request.arguments.items() if isinstance(value, np.ndarray) and value.ndim}
+    return next((f" for `{name}` of shape {value.shape}" for name, value in arrays.items()), "")
+
+
 @dataclass
 class SharedRuns:
     """The runs that several checks of one submission look at, each carried out once; see `Attempt.once`."""
 
     generator: Callable[[str], np.random.Generator]  # the inputs' random numbers, by the run's name
-    known: dict[tuple[str, Place], tuple[Trial, dict]] = field(default_factory=dict)
+    known: dict[tuple[str, Place], tuple[Trial, Trial, dict]] = field(default_factory=dict)  # and as checks get it
 
 
 class Attempt:
@@ -136,7 +198,9 @@ class Attempt:
         request = function
         if isinstance(request, str):
             request = RunRequest(request, dict(arguments), grid=grid, block=block, work_limit=work_limit)
-        return self._tried(Trial(request, self._runner.run(request, on)), may_fault).run
+        trial = Trial(request, self._runner.run(request, on))
+        self._tried(trial, may_fault)
+        return for_checks(trial).run
 
     def simulate(self, function: str | RunRequest, /, **arguments: Any) -> Run:
         """Like `run`, always on the simulated GPU: for counters and hazards, which a real GPU does not give."""
@@ -153,16 +217,17 @@ class Attempt:
         if (name, place) not in self._shared.known:
             maker = Attempt(self.check, self._runner, self._shared.generator(name))
             request = make(maker)
-            self._shared.known[name, place] = Trial(request, self._runner.run(request, place)), maker._recipes
-        trial, recipes = self._shared.known[name, place]
+            trial = Trial(request, self._runner.run(request, place))
+            self._shared.known[name, place] = trial, for_checks(trial), maker._recipes
+        trial, handed, recipes = self._shared.known[name, place]
         self._recipes.update(recipes)
-        return self._tried(trial, may_fault)
+        self._tried(trial, may_fault)
+        return handed
 
-    def _tried(self, trial: Trial, may_fault: bool) -> Trial:
+    def _tried(self, trial: Trial, may_fault: bool) -> None:
         self.trials.append(trial)
         if trial.run.fault is not None and not may_fault:
             raise CheckFailed(str(trial.run.fault), hazards=errors_in(trial.run))
-        return trial
 
     def go_on_with(self, runner: Runner) -> None:
         """From now on the submission runs there: hints and pictures may ask for more."""
@@ -220,7 +285,7 @@ class Attempt:
         request = self._request(run)
         for name in names or [key for key, value in request.arguments.items() if isinstance(value, np.ndarray)]:
             before, after = request.arguments[name], run.outputs.get(name)
-            if after is None or before.tobytes() == np.ascontiguousarray(after).tobytes():
+            if after is None or after is before or before.tobytes() == np.ascontiguousarray(after).tobytes():
                 continue
             differs = np.atleast_1d(~((before == after) | ((before != before) & (after != after))))
             index = ", ".join(str(int(i)) for i in np.argwhere(differs)[0]) if differs.any() else "0"
@@ -273,6 +338,8 @@ class Attempt:
                 verify(requests[which], outputs)
             if comparison.sampled is not None and element_by_element:
                 self._verify_sampled(requests[0], comparison.sampled, verify)
+        if comparison.launches == 0:
+            raise NothingCounted(f"`{requests[0].function}` launches no kernel{_sizes(requests[0])}: nothing was timed.")
         if not np.isfinite(comparison.ratio):
             raise GraderFault("The device gave no time for this comparison.")
         full = full_points_at or threshold
@@ -378,6 +445,7 @@ class Attempt:
         return None, ""
 
     def _request(self, run: Run) -> RunRequest:
+        run = getattr(run, "as_it_was", run)
         return next(trial.request for trial in reversed(self.trials) if trial.run is run)
 
 

@@ -11,15 +11,18 @@ import os
 import queue
 import sys
 import threading
+import traceback
 from collections.abc import Iterable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.errors import KitError, UsageError
+from autograder.device import Source
+from autograder.errors import KitError, MachineFault, UsageError
 from autograder.grading.class_folder import OUT_OF_DATE, prepared, result_on_disk, write_reports
 from autograder.grading.exports import opened_class
-from autograder.grading.grade import PUBLIC_SEED, check_submission, not_run, unreadable
+from autograder.grading.fence import showable
+from autograder.grading.grade import PUBLIC_SEED, check_submission, faulted, in_words, unreadable
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import Limits
 from autograder.grading.result import Result
@@ -27,7 +30,7 @@ from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
 from autograder.reports.files import report_name, write_atomically
-from autograder.reports.json_form import from_text, write_result
+from autograder.reports.json_form import from_text, to_text, write_result
 
 SUBMISSIONS_A_WORKER = 250  # then a fresh one takes over: a leak must not grow with the class
 GPU_WORKERS = 3
@@ -100,32 +103,55 @@ class Batch:
             self._free.put(worker)
 
     def _result_with(self, worker: Worker, entry: Entry) -> Result:
-        path = self.results_folder / f"{report_name(entry.student)}.json"
-        if entry.problem:
-            result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, entry.problem, worker.greeting))
-        else:
+        """One entry's result, on disk. Whatever goes wrong on the way is this student's row, and ends nothing else."""
+        try:
+            result, is_new = self._found(worker, entry)
+            if self._stopped.is_set():  # what ended meanwhile was ended by us: it says nothing about the submission
+                raise CancelledError
+            if is_new:
+                write_result(result, self._path(entry))
+            return result
+        except (CancelledError, MachineFault):
+            raise
+        except (Exception, SystemExit) as problem:  # sys.exit() in a check would end us, and look as if all were well
+            if self._stopped.is_set():
+                raise CancelledError from None
+            return self.failed(entry, problem)
+
+    def _found(self, worker: Worker, entry: Entry) -> tuple[Result, bool]:
+        """An entry's result, and whether it is new."""
+        problem = entry.problem
+        if not problem:
             try:
                 key = result_key(self.lab, entry.path, self.seed, worker.greeting.device)
-            except OSError as problem:
-                line = f"{entry.shown_as} cannot be read: {problem.strerror}."
-                result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, line, worker.greeting))
-            else:
-                known = None if self.regrade else self.known(path, key, entry)
-                if known is not None:
-                    return known
-                result = about(entry, self._checked(entry, worker, key))
-                if worker.last_details and any(check.fault for check in result.checks):
-                    self.fault_details[entry.student] = worker.last_details
-        if self._stopped.is_set():  # what ended meanwhile was ended by us: it says nothing about the submission
-            raise CancelledError
-        write_result(result, path)
+            except OSError as reason:
+                problem = f"{entry.shown_as} cannot be read: {reason.strerror}."
+        if problem:
+            return about(entry, unreadable(self.lab, entry.student, entry.shown_as, problem, worker.greeting)), True
+        known = None if self.regrade else self.known(self._path(entry), key, entry)
+        if known is not None:
+            return known, False
+        result = about(entry, self._checked(entry, worker, key))
+        if worker.last_details and any(check.fault for check in result.checks):
+            self.fault_details[entry.student] = worker.last_details
+        return result, True
+
+    def _path(self, entry: Entry) -> Path:
+        return self.results_folder / f"{report_name(entry.student)}.json"
+
+    def failed(self, entry: Entry, problem: BaseException) -> Result:
+        """The row of a student whom we failed to grade, on disk: a later run finds a fault in it, and grades again."""
+        self.fault_details[entry.student] = "".join(traceback.format_exception(problem))
+        message = str(problem) if isinstance(problem, KitError) else in_words(problem)
+        result = self.faulted(entry, f"{entry.student} could not be graded: {message}")
+        write_atomically(self._path(entry), to_text(result))
         return result
 
     def known(self, path: Path, key: str, entry: Entry) -> Result | None:
         """An earlier run's result, where its key still holds and no fault of ours is in it."""
         try:
             result = from_text(path.read_text(encoding="utf-8"))
-        except (OSError, KitError, ValueError):
+        except Exception:  # it is not there, is damaged, or is none: it is made anew
             return None
         same = result.key == key and result.student == entry.student and result.submission == entry.shown_as
         same = same and result == about(entry, result)
@@ -136,30 +162,20 @@ class Batch:
         return result
 
     def _checked(self, entry: Entry, worker: Worker, key: str) -> Result:
-        try:
-            return check_submission(
-                self.lab,
-                entry.path,
-                worker=worker,
-                student=entry.student,
-                shown_as=entry.shown_as,
-                seed=self.seed,
-                key=key,
-            )
-        except KitError as fault:
-            return self.faulted(entry, str(fault))
-        except SystemExit as end:  # sys.exit() in a check would end us, and look as if all were well
-            return self.faulted(entry, f"A check of the lab ended Python (SystemExit: {end}).")
+        return check_submission(
+            self.lab,
+            entry.path,
+            worker=worker,
+            student=entry.student,
+            shown_as=entry.shown_as,
+            seed=self.seed,
+            key=key,
+        )
 
     def faulted(self, entry: Entry, fault: str) -> Result:
         """The result of a submission that we failed to grade at all."""
-        checks = tuple(not_run(each, fault, fault=True) for each in self.lab.checks)
-        source = "measured" if self._device == "gpu" else "simulated"
-        shown_as, flags = entry.shown_as, (fault,)
-        result = Result(
-            self.lab.name, self.lab.title, entry.student, shown_as, checks, self._device, source, flags=flags
-        )
-        return about(entry, result)
+        source: Source = "measured" if self._device == "gpu" else "simulated"
+        return about(entry, faulted(self.lab, entry.student, entry.shown_as, self._device, source, fault))
 
     def _borrowed(self) -> Worker:
         """A worker that nobody uses just now, renewed now and then."""
@@ -174,6 +190,7 @@ class Batch:
         """Starts one worker, which must come up, then the others beside it; returns how many there are."""
         first = Worker(self._device, self._limits)
         self._graded[first] = 0
+        first.greeting  # noqa: B018  waits until it is up
         cores = (
             os.cpu_count() or 1
         )  # a GPU is one worker's at a time: a few keep it busy while others compile or compare
@@ -232,13 +249,24 @@ def grade_class(
                 batch = Batch(lab, out, jobs=jobs, **options)
             with batch:
                 graded = {result.student: result for result in batch.grade(chosen, progress)}
-                details = "\n".join(f"{student}\n{text}" for student, text in sorted(batch.fault_details.items()))
+                details = batch.fault_details
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
-            results = [result for result in found if result is not None]
+            results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
             write_reports(results, lab, out, (each.student for each in entries))
             if details:
-                write_atomically(out / "grader_faults.txt", details)
+                told = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
+                write_atomically(out / "grader_faults.txt", told)
     return results
+
+
+def shown_or_faulted(result: Result, lab: Lab, out: Path, details: dict[str, str]) -> Result:
+    """The result, or the fault that stands in for one that some report could not show: on disk, and in `details`."""
+    shown, why = showable(result, lab)
+    if why:
+        shown = replace(shown, ids=result.ids, note=result.note)
+        details[result.student] = why
+        write_atomically(out / "results" / f"{report_name(result.student)}.json", to_text(shown))
+    return shown
 
 
 def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:

@@ -64,13 +64,13 @@ def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable
 
     `students`: the whole class, those without a result as well. Pages of anybody else are taken away.
     """
-    from autograder.reports import class_page, gradebook, html
-    from autograder.reports.withheld import for_students
+    from autograder.grading.fence import page_of
+    from autograder.reports import class_page, gradebook
 
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
     for result in results:
-        write_atomically(out / "reports" / f"{report_name(result.student)}.html", html.render(for_students(result)))
+        write_atomically(out / "reports" / f"{report_name(result.student)}.html", page_of(result))
     gradebook.write(results, out / "gradebook.csv")
     write_atomically(out / "index.html", class_page.render(results, lab.title))
     listed = {

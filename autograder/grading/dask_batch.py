@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import GraderFault, KitError, UsageError
+from autograder.errors import GraderFault, KitError, MachineFault, UsageError
 from autograder.grading.batch import Batch, about, shown
 from autograder.grading.grade import PUBLIC_SEED, check_submission, unreadable
 from autograder.grading.identity import grader_version, result_key
@@ -24,7 +24,6 @@ from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
-from autograder.reports.files import report_name
 from autograder.reports.json_form import from_text, to_text, write_result
 
 CONNECT_SECONDS = 15
@@ -68,11 +67,16 @@ class DaskBatch(Batch):
         results: dict[int, Result] = {}
         waiting: dict[Any, int] = {}
         for place, entry in enumerate(entries):
-            found = self._at_once(entry, greeting)
-            if isinstance(found, Result):
-                results[place] = found
-            else:
-                waiting[self._sent(entry, found)] = place
+            try:
+                found = self._at_once(entry, greeting)
+                if isinstance(found, Result):
+                    results[place] = found
+                else:
+                    waiting[self._sent(entry, found)] = place
+            except MachineFault:
+                raise
+            except Exception as problem:  # one submission's trouble is one row, and tried again next time
+                results[place] = self.failed(entry, problem)
         try:
             for future in shown(as_completed(waiting), len(waiting), progress):
                 place = waiting[future]
@@ -100,7 +104,7 @@ class DaskBatch(Batch):
 
     def _at_once(self, entry: Entry, greeting: Greeting) -> Result | str:
         """A result that needs no grading, else the key to grade under."""
-        path = self.results_folder / f"{report_name(entry.student)}.json"
+        path = self._path(entry)
         problem, key = entry.problem, ""
         if not problem:
             try:
@@ -128,8 +132,13 @@ class DaskBatch(Batch):
         except CancelledError:
             raise
         except Exception as problem:  # one submission's trouble on the cluster is one row, and tried again next time
-            result = self.faulted(entry, f"The Dask cluster failed: {type(problem).__name__}: {problem}")
-        write_result(result, self.results_folder / f"{report_name(entry.student)}.json")
+            return self.failed(entry, problem)
+        try:
+            write_result(result, self._path(entry))
+        except MachineFault:
+            raise
+        except Exception as problem:
+            return self.failed(entry, problem)
         return result
 
 

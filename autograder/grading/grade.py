@@ -15,17 +15,27 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError, UndefinedFunction
+from autograder.device import Source
+from autograder.errors import (
+    GraderFault,
+    KitError,
+    NotCarriedOut,
+    SubmissionError,
+    UndefinedFunction,
+    Unforeseen,
+    one_line,
+)
 from autograder.grading.ahead import Ahead
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
 from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.pictures import failure_pictures
 from autograder.grading.result import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
-from autograder.grading.spec import Check, CheckFailed, Lab
+from autograder.grading.spec import MOST_OF_A_MESSAGE, Check, CheckFailed, Lab, NothingCounted
 from autograder.grading.worker import Worker
 
 PUBLIC_SEED = "public"
+FAULT_OF_OURS = "The grader itself failed here, not this work. Its own report says why."
 
 
 @dataclass
@@ -64,6 +74,7 @@ def check_submission(
     that it kept from running, and only a worker that cannot start at all is raised, as `GraderFault`.
     """
     started = time.perf_counter()
+    worker.last_details = ""  # of the submission before
     greeting = worker.greeting
     shown_as = shown_as or (Path(submission).name if isinstance(submission, str | Path) else submission.label)
     checks: Sequence[CheckResult] = ()
@@ -75,7 +86,7 @@ def check_submission(
         error = str(problem)
         checks = [not_run(each, "The submission cannot be graded as it stands.") for each in lab.checks]
     except GraderFault as fault:
-        checks = [not_run(each, str(fault), fault=True) for each in lab.checks]
+        checks = [not_run(each, told(fault), fault=True) for each in lab.checks]
         flags = [str(fault)]
     else:
         grading = Grading(lab, worker, seed, summary, submission=submission, ahead=ahead)
@@ -120,6 +131,17 @@ def unreadable(lab: Lab, student: str, shown_as: str, problem: str, greeting: Gr
         key=key,
         graded_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
     )
+
+
+def told(fault: KitError) -> str:
+    """What a student reads of a fault: what nobody had foreseen is for the instructor, in the flags."""
+    return FAULT_OF_OURS if isinstance(fault, Unforeseen) else str(fault)
+
+
+def faulted(lab: Lab, student: str, shown_as: str, device: str, source: Source, fault: str) -> Result:
+    """The result of a submission that we failed to grade at all; what happened stands in the flags, for the instructor."""
+    checks = tuple(not_run(each, FAULT_OF_OURS, fault=True) for each in lab.checks)
+    return Result(lab.name, lab.title, student, shown_as, checks, device, source, flags=(fault,))
 
 
 def not_run(check: Check, reason: str, *, fault: bool = False) -> CheckResult:
@@ -197,19 +219,19 @@ def judge(grading: Grading, check: Check, found: tuple[Attempt, str] | None = No
     exception is the grader's and costs nobody."""
     try:
         attempt, line = found or attempted(grading, grading.worker, check)
+        return _verdict(grading, check, attempt, line)
     except KitError as fault:
         grading.flags.append(f"{check.name}: {fault}")
-        return replace(not_run(check, str(fault), fault=True), secret=secrecy(grading, check))
+        return replace(not_run(check, told(fault), fault=True), secret=secrecy(grading, check))
     except (Exception, SystemExit) as problem:
-        message = f"The check itself failed: {type(problem).__name__}: {problem} ({_where(problem)})."
-        grading.flags.append(f"{check.name}: {message}")
-        return replace(not_run(check, message, fault=True), secret=secrecy(grading, check))
-    attempt.go_on_with(grading.worker)
-    grading.flags += attempt.flags
-    return _verdict(grading, check, attempt, line)
+        grading.worker.last_details = traceback.format_exc()
+        grading.flags.append(f"{check.name}: The check itself failed: {in_words(problem)}.")
+        return replace(not_run(check, FAULT_OF_OURS, fault=True), secret=secrecy(grading, check))
 
 
 def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> CheckResult:
+    attempt.go_on_with(grading.worker)
+    grading.flags += attempt.flags
     failure = attempt.failure
     if isinstance(attempt.fault, NotCarriedOut):
         grading.flags.append(f"{check.name}: {attempt.fault}")
@@ -226,7 +248,7 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         outcome="passed" if failure is None else "failed",
         points=_rounded_down(min(max(earned, 0.0), check.points)),
         max_points=check.points,
-        message=line if failure is None else failure.message,
+        message=one_line(line, MOST_OF_A_MESSAGE) if failure is None else failure.message,
         hints=() if failure is None else recognise(grading, check, attempt),
         mismatches=() if failure is None else failure.mismatches,
         hazards=() if failure is None else failure.hazards,
@@ -245,7 +267,7 @@ def drawn(grading: Grading, check: Check, attempt: Attempt) -> tuple[Picture, ..
     try:
         return failure_pictures(attempt)
     except Exception as problem:
-        grading.flags.append(f"pictures of {check.name}: {type(problem).__name__}: {problem} ({_where(problem)})")
+        grading.flags.append(f"pictures of {check.name}: {in_words(problem)}")
         return ()
 
 
@@ -265,7 +287,9 @@ def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, .
         try:
             text = rule.recognise(attempt)
         except Exception as problem:  # a hint is an extra: its failure must not touch the verdict
-            grading.flags.append(f"hint {rule.name}: {type(problem).__name__}: {problem} ({_where(problem)})")
+            if isinstance(attempt.failure, NothingCounted) or isinstance(problem, NothingCounted):
+                continue  # there is nothing to recognise
+            grading.flags.append(f"hint {rule.name}: {in_words(problem)}")
             continue
         if text:
             grading.given_hints.add(rule.name)
@@ -282,6 +306,9 @@ def profile_case(grading: Grading) -> tuple[tuple, Any]:
         run = grading.worker.run(request, "simulated")
     except GraderFault as fault:
         grading.flags.append(f"profile: {fault}")
+        return (), None
+    except Exception as problem:  # an extra as well
+        grading.flags.append(f"profile: {in_words(problem)}")
         return (), None
     return (run.lines, run.counters) if run.fault is None else ((), None)
 
@@ -302,6 +329,8 @@ def plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value.item() if isinstance(value, np.generic) else value for key, value in numbers.items()}
 
 
-def _where(problem: Exception) -> str:
-    last = traceback.extract_tb(problem.__traceback__)[-1]
-    return f"{Path(last.filename).name}, line {last.lineno}"
+def in_words(problem: BaseException) -> str:
+    """An exception that nobody had foreseen, on one line for the instructor: what it is and where it comes from."""
+    last = next(iter(traceback.extract_tb(problem.__traceback__)[-1:]), None)
+    where = f" ({Path(last.filename).name}, line {last.lineno})" if last is not None else ""
+    return f"{type(problem).__name__}: {one_line(str(problem))}{where}"

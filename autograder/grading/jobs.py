@@ -37,7 +37,7 @@ class Limits:
     memory_bytes: int = 3 * GIB
     gpu_memory_bytes: int = 24 * GIB  # of the host, where a driver maps its own buffers as well
     file_bytes: int = GIB // 16  # no file of the worker grows beyond
-    message_bytes: int = 2 * GIB  # one reply, outputs included
+    message_bytes: int = GIB // 2  # one reply, outputs included; of a single run never more than its arrays take
 
 
 @dataclass(frozen=True)

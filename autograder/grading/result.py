@@ -29,8 +29,8 @@ class Mismatch:
 
     array: str
     index: tuple[int, ...]
-    expected: float
-    got: float
+    expected: complex  # nearly always a float: a check may ask for complex numbers, and a submission may return them
+    got: complex
 
 
 @dataclass(frozen=True)

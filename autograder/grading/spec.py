@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autograder.errors import one_line
 from autograder.language.program import Kind
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from autograder.simgpu.hazards import Hazard
 
 Judge = Callable[["Attempt"], "str | None"]
+
+MOST_OF_A_MESSAGE = 1_000  # characters of what a check says, whatever it quotes
 
 
 class CheckFailed(Exception):
@@ -41,11 +44,16 @@ class CheckFailed(Exception):
         mismatches: Sequence[Mismatch] = (),
         hazards: Sequence[Hazard] = (),
     ) -> None:
+        message = one_line(message, MOST_OF_A_MESSAGE)  # it may quote a line, or a name, as long as a submission may be
         super().__init__(message)
         self.message = message
         self.earned = earned
         self.mismatches = tuple(mismatches)
         self.hazards = tuple(hazards)
+
+
+class NothingCounted(CheckFailed):
+    """What fails a check that asks what a run counted, or how long it took, where nothing was launched."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from filelock import FileLock
 
 import autograder
 from autograder.device import Comparison, Run, RunRequest, Source
-from autograder.errors import GraderFault, KernelFault, SubmissionError
+from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, one_line
+from autograder.grading.answers import OTHER_BYTES, comparison_taken, most_bytes, taken
 from autograder.grading.attempt import Place
 from autograder.grading.jobs import (
     Begin,
@@ -161,14 +163,14 @@ class Worker:
     def run(self, request: RunRequest, on: Place) -> Run:
         """One run; what the submission got wrong is `Run.fault`."""
         try:
-            return self._about_submission(RunJob(request, on))
+            return taken(self._about_submission(RunJob(request, on)), request)
         except SubmissionError as fault:
             return Run(fault=fault)
 
     def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
         """One comparison with the baseline; what the submission got wrong is `Comparison.fault`."""
         try:
-            return self._about_submission(CompareJob(requests, threshold))
+            return comparison_taken(self._about_submission(CompareJob(requests, threshold)), list(requests))
         except SubmissionError as fault:
             return Comparison(0.0, 0.0, 0.0, self.source, 0.0, 0.0, fault=fault)
 
@@ -204,12 +206,13 @@ class Worker:
             send(self._stdin, job)
         except OSError:
             pass  # it has gone: receiving says so
-        reply = self._receive(seconds, time_used, before)
+        reply = self._receive(seconds, time_used, before, self._most_bytes(job))
         self._seconds_left -= seconds if reply is None else time_used() - before
         if reply is None:
-            raise KernelFault(
-                f"This took longer than {seconds:.0f} s and was stopped.", remedy="Look for a loop that never ends."
-            )
+            whole = f"{self.limits.submission_seconds:g} s for one submission"
+            left = f" that were left of the {whole}," if seconds < self._run_seconds else ""
+            problem = f"This took longer than {'the ' if left else ''}{seconds:.0f} s{left} and was stopped."
+            raise KernelFault(problem, remedy="Look for a loop that never ends.")
         if reply.out_of_memory:
             self.close()
             problem = f"This needs more than the {self.limits.memory_bytes / 2**30:g} GiB of memory allowed."
@@ -222,7 +225,11 @@ class Worker:
         return reply.value
 
     def _receive(
-        self, seconds: float, time_used: Callable[[], float] = time.monotonic, before: float | None = None
+        self,
+        seconds: float,
+        time_used: Callable[[], float] = time.monotonic,
+        before: float | None = None,
+        most_bytes: int = OTHER_BYTES,
     ) -> Reply | None:
         """The next reply; None where `time_used` is `seconds` above `before` (the process is then ended).
 
@@ -249,7 +256,7 @@ class Worker:
 
         threading.Thread(target=watch, daemon=True).start()
         try:
-            return receive_records(process.stdout, self.limits.message_bytes)
+            return receive_records(process.stdout, most_bytes)
         except EOFError:
             if starved.is_set():
                 self.close()
@@ -263,11 +270,20 @@ class Worker:
         except ValueError as too_long:
             self.close()
             raise KernelFault(f"The submission's outputs are too large: {too_long}.") from None
+        except pickle.UnpicklingError as problem:
+            self.close()
+            raise Unforeseen(f"The worker's answer cannot be read: {one_line(str(problem))}.") from None
         except BaseException:  # Ctrl-C while waiting leaves the pipe in the middle of a message
             self.close()
             raise
         finally:
             answered.set()
+
+    def _most_bytes(self, job: Any) -> int:
+        """What the answer to a job may take: all of a run is known from its request."""
+        if isinstance(job, CompareJob):
+            return self.limits.message_bytes
+        return min(self.limits.message_bytes, most_bytes(job.request) if isinstance(job, RunJob) else OTHER_BYTES)
 
     def _processor_time(self) -> float:
         """Seconds that the process has spent on processors so far; its last value once it has gone."""

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from autograder.device import Device
-from autograder.errors import GraderFault, KernelFault, KitError, SubmissionError
+from autograder.errors import GraderFault, KernelFault, KitError, SubmissionError, Unforeseen, one_line
+from autograder.grading.answers import as_sent, comparison_as_sent
 from autograder.grading.isolation import isolate
 from autograder.grading.jobs import (
     GIB,
@@ -35,6 +36,7 @@ from autograder.grading.jobs import (
 from autograder.language import parse_program, read_submission
 from autograder.language.modules import reference
 from autograder.language.program import Function, Program
+from autograder.language.quoting import lines_of
 from autograder.language.source import Submission
 from autograder.live import wants_gpu
 
@@ -96,7 +98,7 @@ def _tells_of_a_fault(reply: Reply) -> bool:
 def _as_fault(problem: Exception) -> KitError:
     if isinstance(problem, KitError):
         return problem
-    return GraderFault(f"The grader's worker failed: {type(problem).__name__}: {problem}")
+    return Unforeseen(f"The grader's worker failed: {one_line(f'{type(problem).__name__}: {problem}')}")
 
 
 class Session:
@@ -121,13 +123,14 @@ class Session:
             if isinstance(job, Read):
                 return Reply(self.read(job))
             if isinstance(job, RunJob):
-                return Reply(self.on(job.on).run(self._program(), job.request))
+                return Reply(as_sent(self.on(job.on).run(self._program(), job.request), job.request))
             if isinstance(job, CompareJob):
                 if self.baseline is None:
                     raise GraderFault("The lab compares speed but names no baseline.")
                 # Measuring stops once the interval is clear of the threshold; an estimate has no interval.
                 options = {"threshold": job.threshold} if self.device.source == "measured" else {}
-                return Reply(self.device.compare(self.baseline, self._program(), job.requests, **options))
+                compared = self.device.compare(self.baseline, self._program(), job.requests, **options)
+                return Reply(comparison_as_sent(compared, job.requests))
             raise GraderFault(f"The worker knows no job called {type(job).__name__}.")
         except MemoryError:
             self.program = None
@@ -180,7 +183,7 @@ class Session:
 
 def _summary(function: Function, texts: dict[str, list[str]]) -> FunctionSummary:
     node = function.node
-    lines = texts.setdefault(function.file, function.text.split("\n"))
+    lines = texts.setdefault(function.file, lines_of(function.text))
     source = "\n".join(lines[node.lineno - 1 : node.end_lineno])[node.col_offset :]
     defaults = len(node.args.defaults) if function.kind == "host" else 0
     return FunctionSummary(function.kind, function.parameters, function.line(node), source, defaults)

@@ -9,20 +9,28 @@ the backend, which any device provides. Nothing of the submission is ever execut
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
 
-from autograder.errors import KernelFault, Line, SubmissionError
+from autograder.errors import KernelFault, KitError, Line, NotCarriedOut, SubmissionError
 from autograder.language.host_expressions import HostExpressions
-from autograder.language.host_limits import ITEMS_A_STEP, fixed, handed_back, shown, weigh, without_insides
+from autograder.language.host_limits import ITEMS_A_STEP, fixed, handed_back, weigh, without_insides
 from autograder.language.host_statements import HostStatements, LoopEnds, LoopGoesOn, Returned
 from autograder.language.program import Function, Program
+from autograder.language.quoting import shown
 from autograder.language.transfers import Transfer
 
 MOST_STEPS = 50_000  # statements and expressions of host code: a thousand launches, but no product of matrices
 MOST_CALLS = 40  # host functions calling each other, deepest
+
+# What Python and NumPy say of a submission's values. NumPy reads data types as Python: a SyntaxError is about such a text.
+FORESEEN = (
+    ArithmeticError, AttributeError, LookupError, NotImplementedError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
+OF_THE_MACHINE = (ImportError, MemoryError, OSError, RecursionError)  # told elsewhere, and not as a value's fault
 
 
 class Backend(Protocol):
@@ -41,12 +49,20 @@ class Backend(Protocol):
     ) -> Any: ...
 
 
-def call(program: Program, function: Function, arguments: Sequence, backend: Backend) -> Any:
+def call(
+    program: Program, function: Function, arguments: Sequence, backend: Backend, *, wants_returned: bool = False
+) -> Any:
     """Interprets a host function; raises `SubmissionError` (with the line) for whatever goes wrong in it.
 
-    Returns what it returned where that is an array, a number, text or a tuple of such; None otherwise.
+    Returns what it returned where that is wanted, and an array of numbers, a number, text or a tuple of such; else None.
     """
-    return handed_back(HostInterpreter(backend).call(function, list(arguments), {}, None))
+    interpreter = HostInterpreter(backend)
+    with interpreter.surprises_told():
+        returned = interpreter.call(function, list(arguments), {}, None)
+        if not wants_returned:
+            return None
+        interpreter.frames.append((function, {}))
+        return interpreter.guarded(function.node, handed_back, function.name, returned)
 
 
 def evaluate_constant(node: ast.expr, file: str, names: Any) -> Any:
@@ -55,7 +71,8 @@ def evaluate_constant(node: ast.expr, file: str, names: Any) -> Any:
     frame = Function("the module", "host", module, file, "", names)
     interpreter = HostInterpreter(None)
     interpreter.frames.append((frame, {}))
-    return interpreter.guarded(node, fixed, interpreter.evaluate(node))
+    with interpreter.surprises_told():
+        return interpreter.guarded(node, fixed, interpreter.evaluate(node))
 
 
 class HostInterpreter(HostStatements, HostExpressions):
@@ -65,6 +82,7 @@ class HostInterpreter(HostStatements, HostExpressions):
         self.backend = backend
         self.steps = 0
         self.frames: list[tuple[Function, dict[str, Any]]] = []
+        self.here: tuple[Function, ast.AST] | None = None  # what is being carried out
 
     # -- functions --------------------------------------------------------------------------------------------------
 
@@ -128,8 +146,28 @@ class HostInterpreter(HostStatements, HostExpressions):
             raise
         except SubmissionError:
             raise
-        except (ArithmeticError, TypeError, ValueError, LookupError, AttributeError, NotImplementedError) as error:
+        except SyntaxError:
+            raise self.fault(node, f"`{shown(node)}` fails: NumPy cannot read this data type.") from None
+        except FORESEEN as error:
             raise self.fault(node, f"`{shown(node)}` fails: {without_insides(str(error)).rstrip('.')}.") from None
+        except Exception:  # told where the call ends, of this piece of the submission
+            self.here = (self.frames[-1][0], node) if self.frames else None
+            raise
+
+    @contextmanager
+    def surprises_told(self) -> Iterator[None]:
+        """Turns what Python complains of and nobody here had foreseen into a fault with its line, flagged for a look."""
+        try:
+            yield
+        except (KitError, *OF_THE_MACHINE):
+            raise
+        except Exception as problem:
+            function, node = self.here or (None, None)
+            raise NotCarriedOut(
+                f"Host code cannot carry out `{shown(node)}` ({type(problem).__name__}).",
+                line=function.line(node) if function is not None and hasattr(node, "lineno") else None,
+                remedy="Write it in smaller steps; if Numba takes it, tell your teachers.",
+            ) from problem
 
     def note(self, node: ast.AST, what: str, size_bytes: int) -> None:
         """Keeps account of what the device was asked for beside launches."""
@@ -138,6 +176,8 @@ class HostInterpreter(HostStatements, HostExpressions):
 
     def step(self, node: ast.AST) -> None:
         self.steps += 1
+        if self.frames:
+            self.here = self.frames[-1][0], node
         if self.steps > MOST_STEPS:
             raise self.fault(
                 node, f"The host code was stopped after {MOST_STEPS:,} steps (an endless loop?).",

@@ -13,13 +13,13 @@ from autograder.errors import KernelFault
 from autograder.language.host_limits import (
     ITEMS_A_STEP,
     MOST_ITEMS,
+    Method,
     check_bits,
     check_key,
     check_magnitude,
     contains,
     described,
     holds,
-    shown,
     spread,
     without_insides,
 )
@@ -35,8 +35,10 @@ from autograder.language.host_names import (
     call_library,
     check_no_names,
     library_value,
+    no_text,
 )
 from autograder.language.program import Function, Reference, reachable
+from autograder.language.quoting import shown
 from autograder.language.validate import validate_kernel
 
 if TYPE_CHECKING:
@@ -90,15 +92,6 @@ class ForAll:
 
     def __init__(self, kernel: Function, count: int, threads: int = 128) -> None:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, max(1, -(-count // threads)), threads, 0
-
-
-class Method:
-    """A method of a value, waiting to be called."""
-
-    in_words = "a method that is not called"
-
-    def __init__(self, owner: Any, name: str) -> None:
-        self.owner, self.name = owner, name
 
 
 class HostExpressions:
@@ -261,13 +254,13 @@ class HostExpressions:
     def on_attribute(self: HostInterpreter, node: ast.Attribute) -> Any:
         owner, name = self.evaluate(node.value), node.attr
         if isinstance(owner, Reference):
-            return library_value(f"{owner.path}.{name}")
+            return self.guarded(node, library_value, f"{owner.path}.{name}")
         if isinstance(owner, Function):
             if name == "forall":
                 return Method(owner, name)
             raise self.fault(node, f"Kernels have no `.{name}` in a submission.")
         if name in ARRAY_ATTRIBUTES and is_array(owner):
-            return getattr(owner, name)
+            return self.guarded(node, getattr, owner, name)
         if name in METHODS.get(kind_of(owner), ()):
             return Method(owner, name)
         remedy = ""
@@ -352,8 +345,9 @@ class HostExpressions:
                 validate_kernel(function)
         try:
             self.backend.launch(
-                configured.kernel, configured.grid, configured.block, tuple(arguments), configured.shared_bytes
-            )
+                configured.kernel, configured.grid, configured.block, tuple(map(_to_write_to, arguments)),
+                configured.shared_bytes,
+            )  # fmt: skip
         except KernelFault as fault:
             if fault.line is None:
                 raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
@@ -405,11 +399,15 @@ class HostExpressions:
             arguments = [self.guarded(node, as_dtype, each) for each in arguments]
             keywords = {name: self.guarded(node, as_dtype, each) for name, each in keywords.items()}
             self.guarded(node, check_no_names, f".{method.name}", (*arguments, *keywords.values()))
+            if method.name == "astype":
+                for each in (*arguments, *keywords.values()):
+                    self.guarded(node, no_text, each)
         elif method.name == "index":
             self.weigh(node, method.owner)
             for each in arguments:
                 self.check_comparison(node, ast.Eq(), method.owner, each)
-        return self.guarded(node, getattr(method.owner, method.name), *arguments, **keywords)
+        found = self.guarded(node, getattr(method.owner, method.name), *arguments, **keywords)
+        return self.guarded(node, check_bits, found)
 
     def truth(self: HostInterpreter, node: ast.expr) -> bool:
         return self.as_truth(node, self.evaluate(node))
@@ -418,6 +416,15 @@ class HostExpressions:
         if is_array(value) and not isinstance(value, np.generic):
             raise self.fault(node, "An array is neither true nor false.")
         return bool(value)
+
+
+def _to_write_to(argument: Any) -> Any:
+    """The argument, of which a device may write back what its kernel did to it: a copy of what stays as it is."""
+    if isinstance(argument, tuple):
+        return tuple(map(_to_write_to, argument))
+    if isinstance(argument, (np.ndarray, np.void)) and not argument.flags.writeable:
+        return argument.copy()
+    return argument
 
 
 def _item(owner: Any, key: Any) -> Any:

@@ -21,7 +21,8 @@ MOST_BITS = 4096  # of an integer
 MOST_ITEMS = 100_000  # of a list, tuple or string, nested ones counted through
 ITEMS_A_STEP = 16  # items that a library function works through in the time of one step
 MOST_RETURNED = 64  # values in a tuple that a host function returns
-MOST_RETURNED_BYTES = 2**28
+MOST_RETURNED_BYTES = 2**22  # of all that it returns: a check looks at it, and the grader has to hold it
+NUMBERS = "biufc"  # kinds of dtype that a result may have: truth values, whole, real and complex numbers
 ITERABLE = (range, list, tuple, str, enumerate, zip, reversed, np.ndarray)
 
 
@@ -34,9 +35,20 @@ class FixedList(list):
     __delitem__ = __setitem__
 
 
+class Method:
+    """A method of a value, waiting to be called."""
+
+    in_words = "a method that is not called"
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner, self.name = owner, name
+
+
 def fixed(value: Any) -> Any:
-    """A module-level value that no function can change: iterators become tuples, arrays read-only."""
+    """A module-level value that no function can change: iterators become tuples, arrays and records read-only."""
     weigh(value)
+    if isinstance(value, Method):  # what it belongs to could be changed through it
+        raise KernelFault(f"`.{value.name}` cannot be kept at module level.", remedy="Call it where it is needed.")
     if isinstance(value, list):
         return FixedList(fixed(each) for each in value)
     if isinstance(value, tuple):
@@ -46,6 +58,10 @@ def fixed(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         value = value.copy()
         value.flags.writeable = False
+    if isinstance(value, np.void):  # one record, which is a view of memory like an array
+        whole = np.array(value)
+        whole.flags.writeable = False
+        value = whole[()]
     return value
 
 
@@ -89,9 +105,15 @@ def number(value: Any) -> Any:
 
 
 def check_bits(value: Any) -> Any:
-    """The value, unless it is an integer of too many digits."""
+    """The value, unless it is an integer of too many digits, or could hold any other value and so keep it for later."""
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         raise KernelFault("This number is too large.")
+    dtype = value if isinstance(value, np.dtype) else getattr(value, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.hasobject:
+        raise KernelFault(
+            "Host code has no arrays of objects: each element is a number.",
+            remedy="Give numbers of at most 64 bits, rows of one length, and a type such as np.int32.",
+        )
     return value
 
 
@@ -184,26 +206,33 @@ def check_key(key: Any) -> None:
             raise KernelFault(f"Host code indexes arrays with integers and slices, not with a {type(each).__name__}.")
 
 
-def shown(node: ast.AST | None, most: int = 80) -> str:
-    """Source text of a node for a message, cut short; some trees hold numbers too long to be printed."""
-    try:
-        text = ast.unparse(node) if node is not None else ""
-    except (ValueError, RecursionError):
-        return "..."
-    return text if len(text) <= most else text[: most - 3] + "..."
+def handed_back(name: str, value: Any) -> Any:
+    """What a host function of this name returned, where that is numbers, text or arrays of numbers; None for anything else.
 
-
-def handed_back(value: Any) -> Any:
-    """What a host function returned, where that is numbers, text or arrays; None for anything else."""
+    Raises `KernelFault` for arrays of something else, and for more than a check would look at.
+    """
+    values = value if isinstance(value, (list, tuple)) else [value]
+    if len(values) > MOST_RETURNED:
+        return None
+    arrays = [each for each in values if isinstance(each, np.ndarray) or hasattr(type(each), "copy_to_host")]
+    for each in arrays:
+        if each.dtype.kind not in NUMBERS:
+            raise KernelFault(f"`{name}` returns an array of {each.dtype!s:.60}.", remedy="Return an array of numbers.")
+    size_bytes = sum(each.nbytes for each in arrays)
+    if size_bytes > MOST_RETURNED_BYTES:
+        raise KernelFault(
+            f"`{name}` returns {size_bytes / 2**20:,.0f} MiB of arrays; at most {MOST_RETURNED_BYTES >> 20} are looked at.",
+            remedy="Return what is asked for.",
+        )
     if isinstance(value, (list, tuple)):
-        return tuple(map(_single, value)) if len(value) <= MOST_RETURNED else None
+        return tuple(map(_single, value))
     return value if hasattr(type(value), "copy_to_host") else _single(value)
 
 
 def _single(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value if value.nbytes <= MOST_RETURNED_BYTES and not value.dtype.hasobject else None
-    return value if isinstance(value, (bool, int, float, complex, str, np.number, np.bool_)) else None
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value if value.dtype.kind in NUMBERS else None
+    return value if isinstance(value, (bool, int, float, complex, str)) else None
 
 
 def spread(value: Any) -> Iterator[Any]:

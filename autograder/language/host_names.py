@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.language.host_limits import MOST_BITS, described, holds, listed, number, numbers, short
+from autograder.language.host_limits import MOST_BITS, check_bits, described, holds, listed, number, numbers, short
 from autograder.language.program import Function, Reference
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "dtype", "size", "ndim", "nbytes", "strides", "T", "itemsize"})
@@ -149,6 +149,21 @@ def as_dtype(value: Any) -> Any:
     return value
 
 
+def no_text(dtype: Any) -> Any:
+    """The dtype, where it is not one of text: to write numbers out takes minutes and serves nobody."""
+    if dtype is not None and np.dtype(dtype).kind in "SU":
+        raise KernelFault("Host code does not turn arrays into text.", remedy="Use a type such as np.float32.")
+    return dtype
+
+
+def element_type(dtype: Any) -> np.dtype:
+    """What a device array's elements are, by a dtype of NumPy's; a fault for one that stands for several elements."""
+    found = np.dtype(dtype)
+    if found.subdtype is not None:
+        raise KernelFault(f"An element of a device array is one number, not {found!s:.60}.", remedy="Give it a shape.")
+    return check_bits(found)
+
+
 def _small(shape: Any, most: int = MOST_HOST_ELEMENTS) -> Any:
     extents = shape if isinstance(shape, (tuple, list)) else (shape,)
     size = 1
@@ -203,7 +218,7 @@ def _to_device(backend: Any, array: Any, stream: Any = 0, copy: Any = True, to: 
 
 
 def _array_like(backend: Any, array: Any, **options: Any) -> Any:
-    return backend.device_array(array.shape, options.get("dtype", array.dtype))
+    return backend.device_array(array.shape, element_type(options.get("dtype", array.dtype)))
 
 
 def _is_instance(value: Any, kind: Any) -> bool:
@@ -215,7 +230,7 @@ def _is_instance(value: Any, kind: Any) -> bool:
 DEVICE_CALLS: dict[str, Callable[..., Any]] = {
     "numba.cuda.to_device": _to_device,
     "numba.cuda.device_array": lambda backend, shape, dtype=np.float64, **_: backend.device_array(
-        _small(shape, MOST_ELEMENTS), dtype
+        _small(shape, MOST_ELEMENTS), element_type(dtype)
     ),
     "numba.cuda.device_array_like": _array_like,
     "numba.cuda.synchronize": lambda backend: None,
@@ -263,12 +278,14 @@ CALLS: dict[str, Callable[..., Any]] = {
     "numpy.zeros": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
     "numpy.ones": lambda shape, dtype=np.float64: np.ones(_small(shape), dtype),
     "numpy.empty": lambda shape, dtype=np.float64: np.zeros(_small(shape), dtype),
-    "numpy.full": lambda shape, fill_value, dtype=None: np.full(_small(shape), fill_value, dtype),
+    "numpy.full": lambda shape, fill_value, dtype=None: np.full(_small(shape), fill_value, no_text(dtype)),
     "numpy.zeros_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.empty_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.ones_like": lambda array, dtype=None: np.ones(array.shape, dtype or array.dtype),
-    "numpy.array": lambda items, dtype=None: np.array(items if isinstance(items, np.ndarray) else listed(items), dtype),
-    "numpy.asarray": lambda items, dtype=None: np.asarray(items, dtype),
+    "numpy.array": lambda items, dtype=None: np.array(
+        items if isinstance(items, np.ndarray) else listed(items), no_text(dtype)
+    ),
+    "numpy.asarray": lambda items, dtype=None: np.asarray(items, no_text(dtype)),
     "numpy.ascontiguousarray": np.ascontiguousarray,
     "numpy.arange": lambda *bounds, dtype=None: np.arange(*(_small(b) for b in bounds), dtype=dtype),
     "numpy.prod": lambda items: int(_product(items)),

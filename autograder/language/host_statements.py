@@ -10,7 +10,8 @@ import numpy as np
 
 from autograder.errors import SubmissionError
 from autograder.language.host_expressions import is_array, is_on_device
-from autograder.language.host_limits import ITERABLE, check_key, shown, weigh
+from autograder.language.host_limits import ITERABLE, check_key, weigh
+from autograder.language.quoting import shown
 
 if TYPE_CHECKING:
     from autograder.language.host import HostInterpreter
@@ -155,8 +156,8 @@ class HostStatements:
             self.guarded(target, _set_item, owner, key, value)
             if is_on_device(owner):
                 what = "an assignment on the device" if is_on_device(value) else "an assignment"
-                size_bytes = value.nbytes if is_on_device(value) else np.asarray(value, owner.dtype).nbytes
-                self.note(target, what, size_bytes)
+                there = value if is_on_device(value) else self.guarded(target, np.asarray, value, owner.dtype)
+                self.note(target, what, there.nbytes)
         else:
             raise self.fault(target, "This cannot be assigned to in a submission.")
 

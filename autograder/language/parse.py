@@ -155,7 +155,10 @@ def _bind(target: ast.expr, value: ast.expr, cell: Cell, names: ModuleNames, fun
 
 
 def _is_main_guard(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.If) and "__name__" in ast.unparse(statement.test)
+    """Whether this is `if __name__ == "__main__":` or the like."""
+    if not isinstance(statement, ast.If):
+        return False
+    return any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(statement.test))
 
 
 __all__ = ["ALLOWED_MODULES", "ModuleNames", "parse_program"]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from autograder.errors import Line, SubmissionError, UndefinedFunction
+from autograder.language.quoting import cut, lines_of
 
 Kind = Literal["kernel", "device", "host"]
 
@@ -92,11 +93,12 @@ class Function:
         return Line(self.file, node.lineno)
 
     def line_text(self, number: int) -> str:
-        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+        """A line of the file, counted from 1 as Python counts them; cut where nobody would read on."""
+        return cut(self._lines[number - 1]) if 0 < number <= len(self._lines) else ""
 
     @cached_property
     def _lines(self) -> list[str]:
-        return self.text.splitlines()
+        return lines_of(self.text)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import weakref
 
 from autograder.errors import Line, SubmissionError
 from autograder.language.program import Function, Kind, Reference
+from autograder.language.quoting import shown
 
 ALLOWED_NODES = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While,
@@ -51,14 +52,14 @@ def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kin
     call = decorator if isinstance(decorator, ast.Call) else None
     path = dotted(call.func if call else decorator, names)
     if path not in _JIT_PATHS:
-        shown = ast.unparse(decorator)[:60]
-        if shown.startswith("cuda.jit") and "cuda" not in names:
+        written = shown(decorator, 60)
+        if written.startswith("cuda.jit") and "cuda" not in names:
             return "host", None, SubmissionError(
                 f"`{node.name}` is under @cuda.jit, and `cuda` is imported nowhere.", line=line,
                 remedy="Above it belongs: from numba import cuda.",
             )  # fmt: skip
         return "host", None, SubmissionError(
-            f"`{node.name}` has the decorator @{shown}, which a submission cannot use.", line=line,
+            f"`{node.name}` has the decorator @{written}, which a submission cannot use.", line=line,
             remedy="Use @cuda.jit for kernels and @cuda.jit(device=True) for device functions.",
         )  # fmt: skip
     kind: Kind = "kernel"
@@ -123,7 +124,7 @@ def _validate(function: Function) -> None:
             advice = next((text for kind, text in _ADVICE.items() if isinstance(inner, kind)), "")
             raise SubmissionError(f"A kernel cannot contain this ({type(inner).__name__}).", line=where, remedy=advice)
         if isinstance(inner, ast.Expr) and dotted(inner.value, function.names).startswith("numba.cuda.sync"):
-            named = ast.unparse(inner.value)
+            named = shown(inner.value)
             raise SubmissionError(
                 f"`{named}` is named here and not called, so that no thread waits.", line=function.line(inner),
                 remedy=f"Write {named}().",

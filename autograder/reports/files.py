@@ -8,7 +8,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from autograder.errors import GraderFault
+from autograder.errors import MachineFault
 
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")  # reserved by Windows, whatever their ending
 _HASHED = re.compile(r".*-[0-9a-f]{8}")
@@ -33,13 +33,13 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Writes `data` to `path` whole or not at all; raises `GraderFault` where the disk or its owner does not let us."""
+    """Writes `data` to `path` whole or not at all; raises `MachineFault` where the disk or its owner does not let us."""
     target = Path(path)
     try:
         _replace(target, data)
     except OSError as problem:
         remedy = "Mend that and give the same command again: what has been graded is kept."
-        raise GraderFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
+        raise MachineFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
 
 
 def _replace(target: Path, data: bytes) -> None:

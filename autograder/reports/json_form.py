@@ -1,7 +1,8 @@
 """A `Result` as JSON and back again, exactly: `from_dict(to_dict(result)) == result`.
 
-Strict JSON has no NaN or infinity, so these are written `{"$float": "nan"}`; a mapping's own key that begins with `$`
-gets a second one. Sequences come back as tuples and NumPy scalars as Python numbers: a result is frozen data.
+Strict JSON has no NaN, no infinity and no complex numbers, so these are written `{"$float": "nan"}` and
+`{"$complex": [0.0, 1.0]}`; a mapping's own key that begins with `$` gets a second one. Sequences come back as tuples
+and NumPy scalars as Python numbers: a result is frozen data.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, numbers.Real):
         number = float(value)
         return number if math.isfinite(number) else {"$float": repr(number)}
+    if isinstance(value, numbers.Complex):
+        return {"$complex": [_plain(value.real), _plain(value.imag)]}
     if isinstance(value, Counters):
         return {name: count for name, count in _fields_of(value).items() if count}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -117,7 +120,7 @@ def _build(kind: Any, value: Any) -> Any:
     if kind in (str, bool) and not isinstance(value, kind):
         raise TypeError(f"{value!r} is not a {kind.__name__}")
     value = _free(value)
-    if kind in (int, float) and not isinstance(value, numbers.Real):
+    if kind in (int, float, complex) and not isinstance(value, numbers.Complex if kind is complex else numbers.Real):
         raise TypeError(f"{value!r} is not a number")
     return value
 
@@ -134,5 +137,7 @@ def _free(value: Any) -> Any:
     if isinstance(value, Mapping):
         if set(value) == {"$float"}:
             return float(value["$float"])
+        if set(value) == {"$complex"}:
+            return complex(*(_free(part) for part in value["$complex"]))
         return {key[1:] if key.startswith("$$") else key: _free(each) for key, each in value.items()}
     return value

@@ -40,11 +40,11 @@ def check_dtype(dtype: Any) -> np.dtype:
     """A dtype that a device array can have; raises `KernelFault` otherwise."""
     try:
         result = np.dtype(getattr(dtype, "dtype", dtype)) if not isinstance(dtype, type) else np.dtype(dtype)
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # NumPy reads the text of a data type as Python
         raise KernelFault(f"{dtype!r:.60} is not a dtype.") from None
     if result.kind in "SU" and result.itemsize > MOST_TEXT_BYTES:
         raise KernelFault(f"An element of {result} takes {result.itemsize} bytes; {MOST_TEXT_BYTES} can be simulated.")
-    if result.kind not in "biufcVmMSU" or result.hasobject:
+    if result.kind not in "biufcVmMSU" or result.hasobject or result.subdtype is not None:
         raise KernelFault(f"A device array cannot hold {result}.", remedy="Use a numeric dtype such as np.float32.")
     return result
 

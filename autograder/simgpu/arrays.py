@@ -64,8 +64,12 @@ class DeviceArray:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
     def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
+        return self.size * self.itemsize
 
     @property
     def strides(self) -> tuple[int, ...]:

@@ -240,7 +240,8 @@ class SimulatedDevice:
                     validate_kernel(each)
                 session.launch(function, request.grid, request.block, tuple(handles.values()))
             else:
-                returned = call(program, function, tuple(handles.values()), session)
+                wants = request.wants_returned
+                returned = call(program, function, tuple(handles.values()), session, wants_returned=wants)
         except SubmissionError as error:
             fault = error
         return self._gather(session, request, handles, returned, fault), session
@@ -266,6 +267,7 @@ class SimulatedDevice:
             request_of_output=() if sampled or fault is not None else (0,),
             sampled=replace(run, outputs=_of_uninitialised(run)) if sampled and fault is None else None,
             fault=fault,
+            launches=len(run.launches),
             notes={"model": self.model, "launches": len(run.launches)}
             | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {}),
         )

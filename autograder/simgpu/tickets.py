@@ -117,7 +117,9 @@ def _is_atomic(node: ast.AST, function: Function) -> bool:
     if not isinstance(node, ast.Call):
         return False
     called = function.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
-    return "atomic" in (ast.unparse(called.node) if isinstance(called, Function) else ast.unparse(node.func))
+    looked_at = called.node if isinstance(called, Function) else node.func
+    words = (getattr(each, "attr", None) or getattr(each, "id", None) or "" for each in ast.walk(looked_at))
+    return any("atomic" in word for word in words)
 
 
 def _assigned(tree: ast.AST) -> set[str]:

@@ -36,7 +36,7 @@ def worker():
 
 def ask(worker, submission, action):
     worker.read(submission)
-    return worker.run(RunRequest("host", {"action": action}), "device")
+    return worker.run(RunRequest("host", {"action": action}, wants_returned=True), "device")
 
 
 def pid(run):

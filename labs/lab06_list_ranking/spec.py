@@ -115,7 +115,7 @@ def jump_request(following: Array, links: Array) -> RunRequest:
     """`rank_splitters` alone, on a reduced list and two unwritten arrays of its size."""
     spare = {name: Uninitialised(links.shape, np.int32) for name in ("spare_following", "spare_links")}
     arrays = {"following": following, "links": links} | spare
-    return RunRequest("rank_splitters", arrays, work_limit=STAGE_WORK_LIMIT)
+    return RunRequest("rank_splitters", arrays, work_limit=STAGE_WORK_LIMIT, wants_returned=True)
 
 
 def add_request(successor: Array, splitter: Array) -> RunRequest:

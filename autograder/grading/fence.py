@@ -1,0 +1,59 @@
+"""One student's trouble is one student's row: results that some report cannot show are found before reports are made.
+
+What goes wrong while a submission is graded is caught where that is done (grade.py, batch.py). What goes wrong with its
+result would meet everybody's gradebook, so every form is made of each result alone first.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import traceback
+from collections.abc import Callable, Sequence
+
+from autograder.errors import MachineFault
+from autograder.grading.grade import FAULT_OF_OURS, faulted, in_words
+from autograder.grading.result import Result
+from autograder.grading.spec import Lab
+
+
+def showable(result: Result, lab: Lab) -> tuple[Result, str]:
+    """The result, or in its place one that says it could not be shown; and the traceback of why, else empty."""
+    try:
+        for make in _forms(lab):
+            make(result)
+    except MachineFault:
+        raise
+    except Exception as problem:
+        fault = f"The result cannot be shown: {in_words(problem)}."
+        instead = faulted(lab, result.student, result.submission, result.device, result.source, fault)
+        return instead, traceback.format_exc()
+    return result, ""
+
+
+def page_of(result: Result) -> str:
+    """The student's page; where it cannot be made, one that says so, for then its row says the same."""
+    from autograder.reports import html as pages
+    from autograder.reports.withheld import for_students
+
+    try:
+        return pages.render(for_students(result))
+    except Exception:
+        name = html.escape(result.student.encode("utf-8", "replace").decode("utf-8"))
+        return f'<!doctype html>\n<meta charset="utf-8">\n<title>{name}</title>\n<p>{name}: {FAULT_OF_OURS}</p>\n'
+
+
+def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
+    """What makes each form of one result."""
+    from autograder.reports import class_page, gradebook, html, json_form, junit, terminal
+    from autograder.reports.withheld import for_students
+
+    return (
+        lambda result: json.dumps(json_form.to_dict(result), allow_nan=False),
+        lambda result: html.render(for_students(result)),
+        lambda result: terminal.render(result),
+        lambda result: terminal.render_class([result]),
+        lambda result: class_page.render([result], lab.title),
+        lambda result: gradebook.text([result]),
+        lambda result: junit.text([result]),
+    )
