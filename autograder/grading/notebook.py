@@ -120,9 +120,9 @@ def _live_submission(lab: Lab, notebook: Path | None) -> Any:
     cells, defined = defining_cells(history, shell.input_transformer_manager.transform_cell)
     required = {each.name for each in lab.required}
     if missing := required - defined:
-        unread = begun(history, missing)
-        if notebook or not (unread or missing < required):
-            return None  # the notebook as saved says more, or this session is not about the lab
+        unread, tried = begun(history, missing)
+        if not tried and missing == required or notebook and tried < missing:
+            return None  # this session is not about the lab, or the notebook as saved says more
         cells += unread
     from autograder.language import submission_from_cells
 
@@ -147,10 +147,10 @@ def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[
     return [Cell(*history[number]) for number in kept], set(last)
 
 
-def begun(history: Sequence[tuple[str, str]], missing: set[str]) -> list[Cell]:
-    """The latest run cell that sets out to define each missing function, and that Python could not read."""
+def begun(history: Sequence[tuple[str, str]], missing: set[str]) -> tuple[list[Cell], set[str]]:
+    """The latest run cells that set out to define missing functions and that Python could not read; and these functions."""
     latest = {name: Cell(*each) for each in history for name in missing if f"def {name}(" in each[1]}
-    return list(dict.fromkeys(latest.values()))
+    return list(dict.fromkeys(latest.values())), set(latest)
 
 
 def _bound_names(text: str, transform: Any) -> set[str]:

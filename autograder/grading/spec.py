@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.language.program import Kind
+from autograder.language.requirements import Required
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,15 +46,6 @@ class CheckFailed(Exception):
         self.earned = earned
         self.mismatches = tuple(mismatches)
         self.hazards = tuple(hazards)
-
-
-@dataclass(frozen=True)
-class Required:
-    """A function that the submission must define; parameters are matched by number, their names are for messages."""
-
-    name: str
-    kind: Kind
-    parameters: tuple[str, ...]
 
 
 @dataclass(frozen=True)
