@@ -179,7 +179,7 @@ class Attempt:
 
     def _expect_usable(self, fault: KitError | None) -> None:
         """Fails the check, also where it may fault: a function that cannot be used shows nothing of what it looks at."""
-        if isinstance(fault, BrokenDefinition):
+        if isinstance(fault, BrokenDefinition) and self.failure is None:  # else it is a hint that asks
             self.broken = fault
             raise CheckFailed(str(fault))
 

@@ -47,7 +47,7 @@ class ModuleNames(Mapping[str, object]):
             return self._values[name]
         found = self.definitions[name]
         if isinstance(found, SubmissionError):
-            raise found
+            raise found.with_traceback(None)  # an error that is raised again keeps all frames, and their arrays
         if isinstance(found, Constant):
             if name in self._asked:
                 raise SubmissionError(f"`{name}` is defined by itself.", line=Line(found.file, found.node.lineno))

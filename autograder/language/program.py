@@ -118,7 +118,7 @@ class Program:
     def function(self, name: str) -> Function:
         """The function called `name`, for the lab to call; raises `SubmissionError` where that is not to be had."""
         if name in self.broken:
-            raise self.broken[name]
+            raise self.broken[name].with_traceback(None)
         if name not in self.functions:
             if name in self.names:
                 found = self.names[name]  # raises what is wrong with its definition

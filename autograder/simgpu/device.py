@@ -242,7 +242,7 @@ class SimulatedDevice:
             else:
                 returned = call(program, function, tuple(handles.values()), session)
         except SubmissionError as error:
-            fault = error
+            fault = error.with_traceback(None)  # whose frames hold this one, and its arrays
         return self._gather(session, request, handles, returned, fault), session
 
     def compare(
