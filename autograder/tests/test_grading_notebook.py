@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell
 from autograder.errors import UsageError
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
-from autograder.grading.notebook import _lab_of, _named, defining_cells
+from autograder.grading.notebook import _lab_of, _named, as_saved, defining_cells
 from autograder.grading.worker import Worker
 
 TRANSFORM = TransformerManager().transform_cell
@@ -67,6 +67,24 @@ def test_cells_are_called_as_in_the_saved_notebook_where_they_read_the_same(tmp_
     assert labels == ["lab.ipynb, code cell 1", "In [5]"]
     notebook.write_text("not JSON")
     assert _named(defining_cells(history, TRANSFORM)[0], notebook)[0].label == "In [4]"
+
+
+EDITED = "@cuda.jit\ndef k(a):\n    a[0] = = 1"
+
+
+@pytest.mark.parametrize(
+    ("saved", "expected"),
+    [
+        ((EDITED,), ["import math", EDITED]),  # edited and run and saved: what will be handed in
+        ((KERNEL,), ["import math", KERNEL]),  # not saved since
+        ((KERNEL, EDITED), ["import math", KERNEL]),  # a cell of its own
+        ((), ["import math", KERNEL]),  # no notebook to look into
+    ],
+)
+def test_a_cell_edited_into_what_python_cannot_read_counts_once_it_is_saved(saved, expected):
+    history = [("In [1]", "import math"), ("In [2]", KERNEL), ("In [3]", EDITED)]
+    cells, _ = defining_cells(history, TRANSFORM)
+    assert [each.text for each in as_saved(cells, history, {"k"}, saved, TRANSFORM)] == expected
 
 
 # ---- in a real kernel ------------------------------------------------------------------------------
