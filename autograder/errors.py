@@ -69,8 +69,29 @@ class SubmissionError(KitError):
         super().__init__(one_line(message), line=line, remedy=one_line(remedy))  # names and quoted text are a student's
 
 
-class UndefinedFunction(SubmissionError):
-    """A function that a check calls and the submission does not define, whatever the inputs: exit code 1."""
+class BrokenDefinition(SubmissionError):
+    """A function that a check needs and that is missing, of another kind or refused, whatever the inputs: exit code 1.
+
+    `name`: the function's, or that of a constant which it needs. What does not need it is graded all the same.
+    """
+
+    def __init__(self, message: str, *, name: str, line: Line | None = None, remedy: str = "") -> None:
+        super().__init__(message, line=line, remedy=remedy)
+        self.name = one_line(name, MOST_FILE_CHARACTERS)
+
+    def __reduce__(self):
+        return _rebuild_definition, (self.message, self.name, self.line, self.remedy)
+
+
+def _rebuild_definition(message: str, name: str, line: Line | None, remedy: str) -> BrokenDefinition:
+    return BrokenDefinition(message, name=name, line=line, remedy=remedy)
+
+
+def as_broken(name: str, problem: SubmissionError) -> SubmissionError:
+    """What is wrong with the text of `name`, as a broken definition; what went wrong while it ran stays as it is."""
+    if isinstance(problem, (BrokenDefinition, KernelFault)):
+        return problem
+    return BrokenDefinition(problem.message, name=name, line=problem.line, remedy=problem.remedy)
 
 
 class KernelFault(SubmissionError):

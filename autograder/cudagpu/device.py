@@ -14,7 +14,8 @@ from autograder.cudagpu.memory import is_ambiguous, written_mask
 from autograder.cudagpu.session import GpuSession, driver_error, guard_hazards
 from autograder.device import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, SubmissionError
-from autograder.language.program import Program
+from autograder.language.program import Program, reachable
+from autograder.language.validate import validate_kernel
 from autograder.simgpu.hazards import Hazard
 
 
@@ -95,7 +96,7 @@ class GpuDevice:
             session.synchronise()
             launches = session.finished_launches()
         except SubmissionError as problem:
-            fault = problem
+            fault = problem.with_traceback(None)  # whose frames hold this one, and its arrays
             launches = tuple(launch for launch, _, _ in session.launches)
         try:
             outputs, written, hazards = gather(session, request, handles)
@@ -135,6 +136,8 @@ def carry_out(session: GpuSession, program: Program, request: RunRequest, handle
     """Launches the kernel, or interprets the host function; returns what that returns."""
     function = program.function(request.function)
     if function.kind == "kernel":
+        for each in reachable(function):
+            validate_kernel(each)
         session.launch(function, request.grid, request.block, tuple(handles.values()))
         return None
     from autograder.language.host import call

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn, Protocol
 import numpy as np
 
 from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
-from autograder.errors import GraderFault, KitError, UndefinedFunction
+from autograder.errors import BrokenDefinition, GraderFault, KitError
 from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction
@@ -128,10 +128,13 @@ class Attempt:
         rng: np.random.Generator,
         sources: Mapping[str, str] | None = None,
         shared: SharedRuns | None = None,
+        unusable: Mapping[str, BrokenDefinition] | None = None,
     ) -> None:
         self.check = check  # name of the check
         self.rng = rng  # seeded by lab, check and the (secret) seed
         self.sources = dict(sources or {})  # the submission's functions: name -> source text, to read and never to run
+        self.unusable = dict(unusable or {})  # functions that the lab asks for and cannot call, with what is wrong
+        self.broken: BrokenDefinition | None = None  # what the check came to and could not use
         self.trials: list[Trial] = []
         self.differences: list[Difference] = []  # of every `expect_close`, right or wrong
         self.comparison: Comparison | None = None  # of the last `speedup`
@@ -198,6 +201,7 @@ class Attempt:
         request = function
         if isinstance(request, str):
             request = RunRequest(request, dict(arguments), grid=grid, block=block, work_limit=work_limit)
+        self.need(request.function)
         trial = Trial(request, self._runner.run(request, on))
         self._tried(trial, may_fault)
         return for_checks(trial).run
@@ -217,6 +221,7 @@ class Attempt:
         if (name, place) not in self._shared.known:
             maker = Attempt(self.check, self._runner, self._shared.generator(name))
             request = make(maker)
+            self.need(request.function)
             trial = Trial(request, self._runner.run(request, place))
             self._shared.known[name, place] = trial, for_checks(trial), maker._recipes
         trial, handed, recipes = self._shared.known[name, place]
@@ -226,8 +231,22 @@ class Attempt:
 
     def _tried(self, trial: Trial, may_fault: bool) -> None:
         self.trials.append(trial)
+        self._expect_usable(trial.run.fault)
         if trial.run.fault is not None and not may_fault:
             raise CheckFailed(str(trial.run.fault), hazards=errors_in(trial.run))
+
+    def need(self, function: str) -> None:
+        """Fails the check where the lab asks for this function and the submission has none that will do.
+
+        A check that runs a function need not ask. One that looks for a kernel among the launches of others does.
+        """
+        self._expect_usable(self.unusable.get(function))
+
+    def _expect_usable(self, fault: KitError | None) -> None:
+        """Fails the check, also where it may fault: a function that cannot be used shows nothing of what it looks at."""
+        if isinstance(fault, BrokenDefinition) and self.failure is None:  # else it is a hint that asks
+            self.broken = fault
+            raise CheckFailed(str(fault))
 
     def go_on_with(self, runner: Runner) -> None:
         """From now on the submission runs there: hints and pictures may ask for more."""
@@ -329,8 +348,11 @@ class Attempt:
         once, by one block, so that `verify` can look at what sampled blocks of a simulated GPU wrote as well, the rest
         taken as right. Returns the line to show when it passed.
         """
+        for request in requests[:1]:
+            self.need(request.function)
         comparison = self.comparison = self._runner.compare(list(requests), threshold)
         self.flags += comparison.flags
+        self._expect_usable(comparison.fault)
         if comparison.fault is not None:
             raise CheckFailed(str(comparison.fault))
         if verify is not None:
@@ -427,7 +449,7 @@ class Attempt:
 
     def reproduction(self) -> str:
         """Code for a notebook that runs the last case again; empty where nothing can run."""
-        if not self.trials or isinstance(self.fault, UndefinedFunction):
+        if not self.trials or self.broken is not None:
             return ""
         run, failure = self.trials[-1].run, self.failure
         unwritten = None if self.unwritten is None else (self.unwritten_name, self.unwritten)

@@ -220,8 +220,7 @@ def _time(
 
 
 def _judged_alone(lab: Lab, path: Path, name: str, worker: RecordingWorker) -> CheckResult:
-    required = [each.name for each in lab.required]
-    summary = worker.read(path, lab.baseline_path, required, lab.seconds_per_run)
+    summary = worker.read(path, lab.baseline_path, lab.required, lab.seconds_per_run)
     return judge(Grading(lab, worker, PUBLIC_SEED, summary), next(each for each in lab.checks if each.name == name))
 
 

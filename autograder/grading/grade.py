@@ -17,11 +17,11 @@ import numpy as np
 
 from autograder.device import Source
 from autograder.errors import (
+    BrokenDefinition,
     GraderFault,
     KitError,
     NotCarriedOut,
     SubmissionError,
-    UndefinedFunction,
     Unforeseen,
     one_line,
 )
@@ -36,6 +36,8 @@ from autograder.grading.worker import Worker
 
 PUBLIC_SEED = "public"
 FAULT_OF_OURS = "The grader itself failed here, not this work. Its own report says why."
+UNREADABLE = "The submission cannot be graded as it stands."
+BROKEN_AS_WELL = "This needs `{}` as well, which cannot be used: see “{}”"
 
 
 @dataclass
@@ -51,6 +53,8 @@ class Grading:
     never_ended: bool = False  # some run of it: it had to be stopped
     submission: Any = None
     ahead: Ahead | None = None
+    broken: dict[str, BrokenDefinition] = field(default_factory=dict)  # by check: what it needs and cannot use
+    told: dict[str, str] = field(default_factory=dict)  # what is wrong with it, and the title of the check that says so
 
     def __post_init__(self) -> None:
         self.shared = SharedRuns(lambda name: generator(self.lab, name, self.seed))
@@ -81,18 +85,20 @@ def check_submission(
     error, flags, lines, counters = "", [], (), None
     try:
         summary = read(lab, submission, worker)
-        hold_against_requirements(lab, summary)
     except SubmissionError as problem:
         error = str(problem)
-        checks = [not_run(each, "The submission cannot be graded as it stands.") for each in lab.checks]
+        checks = [not_run(each, UNREADABLE) for each in lab.checks]
     except GraderFault as fault:
         checks = [not_run(each, told(fault), fault=True) for each in lab.checks]
         flags = [str(fault)]
     else:
         grading = Grading(lab, worker, seed, summary, submission=submission, ahead=ahead)
         checks = judge_all(grading)
-        lines, counters = profile_case(grading)
         flags = grading.flags
+        if error := nothing_to_grade(grading):
+            checks = [not_run(each, UNREADABLE) for each in lab.checks]
+        else:
+            lines, counters = profile_case(grading)
     return Result(
         lab=lab.name,
         lab_title=lab.title,
@@ -113,7 +119,7 @@ def check_submission(
 
 
 def read(lab: Lab, submission: Any, worker: Worker) -> Summary:
-    return worker.read(submission, lab.baseline_path, [each.name for each in lab.required], lab.seconds_per_run)
+    return worker.read(submission, lab.baseline_path, lab.required, lab.seconds_per_run)
 
 
 def unreadable(lab: Lab, student: str, shown_as: str, problem: str, greeting: Greeting, key: str = "") -> Result:
@@ -123,7 +129,7 @@ def unreadable(lab: Lab, student: str, shown_as: str, problem: str, greeting: Gr
         lab_title=lab.title,
         student=student,
         submission=shown_as,
-        checks=tuple(not_run(each, "The submission cannot be graded as it stands.") for each in lab.checks),
+        checks=tuple(not_run(each, UNREADABLE) for each in lab.checks),
         device=greeting.device,
         source=greeting.source,
         error=problem,
@@ -152,42 +158,25 @@ def not_run(check: Check, reason: str, *, fault: bool = False) -> CheckResult:
     )  # fmt: skip
 
 
-# ---- what the lab requires -----------------------------------------------------------------------
-
-KIND_WORDS = {
-    "kernel": "a kernel (a function under @cuda.jit)",
-    "device": "a device function (under @cuda.jit(device=True))",
-    "host": "an ordinary Python function (no @cuda.jit)",
-}
-
-
-def hold_against_requirements(lab: Lab, summary: Summary) -> None:
-    """Raises `SubmissionError` where a required function is of another kind or takes other parameters."""
-    for required in lab.required:
-        found = summary.functions[required.name]
-        if found.kind != required.kind:
-            problem = f"`{required.name}` is {KIND_WORDS[found.kind]}."
-            raise SubmissionError(problem, line=found.line, remedy=f"The lab needs {KIND_WORDS[required.kind]}.")
-        most = len(found.parameters)
-        if not most - found.defaults <= len(required.parameters) <= most:
-            takes = f"{len(found.parameters)} parameters" if len(found.parameters) != 1 else "1 parameter"
-            problem = f"`{required.name}` takes {takes} ({', '.join(found.parameters)})."
-            raise SubmissionError(
-                problem, line=found.line, remedy=f"The lab calls {required.name}({', '.join(required.parameters)})."
-            )
-
-
 # ---- checks --------------------------------------------------------------------------------------
 
 
 def judge_all(grading: Grading) -> list[CheckResult]:
-    """Every check in the spec's order; one whose predecessor did not pass is "not run" and says which that was."""
+    """Every check in the spec's order; one whose predecessor did not pass is "not run" and says which that was.
+
+    A predecessor that came to a function that cannot be used says nothing of other functions: what comes after it is tried
+    all the same, and not run only where it comes to the same function.
+    """
     done: dict[str, CheckResult] = {}
     ahead = grading.ahead if grading.worker.source == "simulated" else None  # a GPU times one kernel at once
     for check in grading.lab.checks:
-        blocker = next((done[name] for name in check.after if done[name].outcome != "passed"), None)
+        blockers = [name for name in check.after if done[name].outcome != "passed"]
+        blocker = next((done[name] for name in blockers if name not in grading.broken), None)
         if blocker is None:
-            done[check.name] = judge(grading, check, ahead.take(check) if ahead and done else None)
+            verdict = judge(grading, check, ahead.take(check) if ahead and done else None)
+            needed = str(grading.broken.get(check.name))
+            same = next((done[name] for name in blockers if str(grading.broken[name]) == needed), None)
+            done[check.name] = verdict if same is None else not_run(check, BLOCKED_BY.format(same.title))
         else:
             done[check.name] = not_run(check, BLOCKED_BY.format(blocker.title), fault=blocker.fault)
             if ahead:
@@ -204,7 +193,7 @@ def attempted(grading: Grading, worker: Worker, check: Check) -> tuple[Attempt, 
     """The check as it ran on this worker: its attempt, with the failure if it is the student's, and the line to show."""
     sources = {name: each.source for name, each in grading.summary.functions.items()}
     rng = generator(grading.lab, check.name, grading.seed)
-    attempt = Attempt(check.name, worker, rng, sources, grading.shared)
+    attempt = Attempt(check.name, worker, rng, sources, grading.shared, grading.summary.broken)
     try:
         return attempt, check.judge(attempt) or ""
     except CheckFailed as failure:
@@ -233,6 +222,8 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
     attempt.go_on_with(grading.worker)
     grading.flags += attempt.flags
     failure = attempt.failure
+    if attempt.broken is not None:
+        return _needs_what_is_broken(grading, check, attempt.broken)
     if isinstance(attempt.fault, NotCarriedOut):
         grading.flags.append(f"{check.name}: {attempt.fault}")
     grading.never_ended |= any(never_ended(each.run.fault) for each in attempt.trials)
@@ -257,9 +248,31 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         source=attempt.comparison.source if attempt.comparison is not None else None,
         pictures=(*pictures, *attempt.pictures),
         bonus=check.bonus,
-        # What is missing altogether is missing for all inputs: of them it says nothing.
-        secret=secrecy(grading, check) if check.hidden or not isinstance(attempt.fault, UndefinedFunction) else "",
+        secret=secrecy(grading, check),
     )
+
+
+def _needs_what_is_broken(grading: Grading, check: Check, problem: BrokenDefinition) -> CheckResult:
+    """The check has failed for what is wrong with a function, told in full at the first that needs it.
+
+    It is wrong for all inputs, and says nothing of them: only a hidden check has a secret here.
+    """
+    message = str(problem)
+    if not check.hidden and (title := grading.told.setdefault(message, check.title)) != check.title:
+        message = BROKEN_AS_WELL.format(problem.name, title)
+    grading.broken[check.name] = problem
+    return CheckResult(
+        check.name, check.title, "failed", 0, check.points,
+        message=message, bonus=check.bonus, secret="check" if check.hidden else "",
+    )  # fmt: skip
+
+
+def nothing_to_grade(grading: Grading) -> str:
+    """What is wrong, where every check needs a function that the lab asks for and cannot use; else nothing."""
+    needed = [grading.broken.get(each.name) for each in grading.lab.checks if not each.bonus]
+    if all(each is not None and each.name in grading.summary.broken for each in needed):
+        return next((str(each) for each in needed), "")
+    return ""
 
 
 def drawn(grading: Grading, check: Check, attempt: Attempt) -> tuple[Picture, ...]:

@@ -6,16 +6,17 @@ import importlib
 import io
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from autograder.device import RunRequest, Source
-from autograder.errors import Line, _rebuild
+from autograder.errors import BrokenDefinition, Line, _rebuild, _rebuild_definition
 from autograder.grading.attempt import Place
 from autograder.language.program import Kind
+from autograder.language.requirements import Required
 
 GIB = 1 << 30
 NUMPY_PARTS = {
@@ -63,7 +64,7 @@ class Read:
 
     submission: Any
     baseline: Path | None
-    required: tuple[str, ...] = ()  # names of functions without which there is nothing to grade
+    required: tuple[Required, ...] = ()  # what the lab asks for
 
 
 @dataclass(frozen=True)
@@ -74,15 +75,15 @@ class FunctionSummary:
     parameters: tuple[str, ...]
     line: Line
     source: str
-    defaults: int = 0  # of a host function: how many of its last parameters a call may leave out
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a submission defines."""
+    """What a submission defines, and what is wrong with the functions that the lab asks for."""
 
     label: str
     functions: Mapping[str, FunctionSummary]
+    broken: Mapping[str, BrokenDefinition] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class _Records(pickle.Unpickler):
             return getattr(importlib.import_module(module), name)
         if module.startswith("autograder.") and "." not in name:
             found = getattr(importlib.import_module(module), name)
-            if (isinstance(found, type) and found.__module__ == module) or found is _rebuild:
+            if (isinstance(found, type) and found.__module__ == module) or found in (_rebuild, _rebuild_definition):
                 return found
         if module == "numpy" or module.startswith("numpy.dtypes"):
             found = getattr(importlib.import_module(module), name, None)

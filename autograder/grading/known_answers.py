@@ -86,10 +86,9 @@ class Measuring:
 
         None where the check ends before it compares, or the answer launches nothing or does not run to its end.
         """
-        required = [each.name for each in self.lab.required]
         seconds = min(self.lab.seconds_per_run, SECONDS_TO_RUN)
         try:
-            summary = self.worker.read(answer, self.lab.baseline_path, required, seconds)
+            summary = self.worker.read(answer, self.lab.baseline_path, self.lab.required, seconds)
         except SubmissionError:
             return None
         self.made.clear()

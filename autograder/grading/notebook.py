@@ -10,7 +10,7 @@ import atexit
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,12 +117,14 @@ def _live_submission(lab: Lab, notebook: Path | None) -> Any:
         return None
     texts = shell.history_manager.input_hist_raw[1:] or run_cells
     history = [(f"In [{number}]", text) for number, text in enumerate(texts, start=1)]
-    cells, defined = defining_cells(history, shell.input_transformer_manager.transform_cell)
+    transform = shell.input_transformer_manager.transform_cell
+    cells, defined = defining_cells(history, transform)
     required = {each.name for each in lab.required}
+    cells = as_saved(cells, history, required, _saved_cells(notebook) if notebook else (), transform)
     if missing := required - defined:
-        unread = begun(history, missing)
-        if notebook or not (unread or missing < required):
-            return None  # the notebook as saved says more, or this session is not about the lab
+        unread, tried = begun(history, missing)
+        if not tried and missing == required or notebook and tried < missing:
+            return None  # this session is not about the lab, or the notebook as saved says more
         cells += unread
     from autograder.language import submission_from_cells
 
@@ -147,21 +149,48 @@ def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[
     return [Cell(*history[number]) for number in kept], set(last)
 
 
-def begun(history: Sequence[tuple[str, str]], missing: set[str]) -> list[Cell]:
-    """The latest run cell that sets out to define each missing function, and that Python could not read."""
+def as_saved(
+    cells: Sequence[Cell],
+    history: Sequence[tuple[str, str]],
+    required: Collection[str],
+    saved: Collection[str],
+    transform: Any,
+) -> list[Cell]:
+    """The cells, where the saved notebook tells that one of them was edited into what Python cannot read: that one instead.
+
+    The session still has the function as it was before; what is handed in has not. `saved`: texts of the notebook's cells.
+    """
+    kept = list(cells)
+    for label, text in history:
+        names = [name for name in required if f"def {name}(" in text]
+        if not names or text not in saved or _tree(text, transform) is not None:
+            continue
+        old = [each for each in kept if each.text not in saved and any(f"def {name}(" in each.text for name in names)]
+        if old:
+            kept = [*(each for each in kept if each not in old), Cell(label, text)]
+    return kept
+
+
+def begun(history: Sequence[tuple[str, str]], missing: set[str]) -> tuple[list[Cell], set[str]]:
+    """The latest run cells that set out to define missing functions and that Python could not read; and these functions."""
     latest = {name: Cell(*each) for each in history for name in missing if f"def {name}(" in each[1]}
-    return list(dict.fromkeys(latest.values()))
+    return list(dict.fromkeys(latest.values())), set(latest)
 
 
 def _bound_names(text: str, transform: Any) -> set[str]:
     """Names that a cell binds at its top level; none where it is not Python (it failed, or is another language)."""
     if text.lstrip().startswith("%%"):
         return set()
+    tree = _tree(text, transform)
+    return set() if tree is None else set(_bindings(tree))
+
+
+def _tree(text: str, transform: Any) -> ast.Module | None:
+    """The cell as Python reads it; None where it cannot."""
     try:
-        tree = ast.parse(transform(text))
+        return ast.parse(transform(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    return set(_bindings(tree))
+        return None
 
 
 def _bindings(node: ast.AST) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.errors import one_line
-from autograder.language.program import Kind
+from autograder.language.requirements import Required
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,15 +54,6 @@ class CheckFailed(Exception):
 
 class NothingCounted(CheckFailed):
     """What fails a check that asks what a run counted, or how long it took, where nothing was launched."""
-
-
-@dataclass(frozen=True)
-class Required:
-    """A function that the submission must define; parameters are matched by number, their names are for messages."""
-
-    name: str
-    kind: Kind
-    parameters: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from autograder.grading.jobs import (
     receive_records,
     send,
 )
+from autograder.language.requirements import Required
 
 # Simulated work has its limit in processor time, so that a verdict does not depend on what else a machine does; by the clock
 # it may take this many times as long. Work on a GPU has its limit by the clock: a kernel that hangs takes no processor time.
@@ -138,12 +139,13 @@ class Worker:
         self,
         submission: Any,
         baseline: Path | None = None,
-        required: Sequence[str] = (),
+        required: Sequence[Required] = (),
         run_seconds: float | None = None,
     ) -> Summary:
         """Reads a submission, the one that `run` and `compare` are about from now on.
 
-        Raises `SubmissionError` where it cannot be read or does not define the `required` functions.
+        Raises `SubmissionError` where it cannot be read. What is wrong with the `required` functions is in the summary,
+        and the fault of every run that comes to one of them.
         """
         if isinstance(submission, str | os.PathLike):
             submission = Path(submission).absolute()

@@ -37,6 +37,7 @@ from autograder.language import parse_program, read_submission
 from autograder.language.modules import reference
 from autograder.language.program import Function, Program
 from autograder.language.quoting import lines_of
+from autograder.language.requirements import hold_to
 from autograder.language.source import Submission
 from autograder.live import wants_gpu
 
@@ -162,12 +163,10 @@ class Session:
         submission = job.submission
         if isinstance(submission, str | os.PathLike):
             submission = read_submission(submission)
-        self.program = parse_program(submission)
-        for name in job.required:
-            self.program.function(name)
+        self.program = hold_to(parse_program(submission), job.required)
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
         functions = {name: _summary(each, texts) for name, each in self.program.functions.items()}
-        return Summary(self.program.label, functions)
+        return Summary(self.program.label, functions, self.program.broken)
 
     def _read_baseline(self, path: Path | None) -> None:
         """Keeps the baseline from one submission to the next where its text has not changed: it is compiled once."""
@@ -185,8 +184,7 @@ def _summary(function: Function, texts: dict[str, list[str]]) -> FunctionSummary
     node = function.node
     lines = texts.setdefault(function.file, lines_of(function.text))
     source = "\n".join(lines[node.lineno - 1 : node.end_lineno])[node.col_offset :]
-    defaults = len(node.args.defaults) if function.kind == "host" else 0
-    return FunctionSummary(function.kind, function.parameters, function.line(node), source, defaults)
+    return FunctionSummary(function.kind, function.parameters, function.line(node), source)
 
 
 def open_device(name: str) -> Device:

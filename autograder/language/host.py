@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from autograder.errors import KernelFault, KitError, Line, NotCarriedOut, SubmissionError
+from autograder.errors import KernelFault, KitError, Line, NotCarriedOut, SubmissionError, as_broken
 from autograder.language.host_expressions import HostExpressions
 from autograder.language.host_limits import ITEMS_A_STEP, fixed, handed_back, weigh, without_insides
 from autograder.language.host_statements import HostStatements, LoopEnds, LoopGoesOn, Returned
@@ -101,6 +101,8 @@ class HostInterpreter(HostStatements, HostExpressions):
             return returned.value
         except (LoopEnds, LoopGoesOn):
             raise self.fault(function.node, "`break` or `continue` outside a loop.") from None
+        except SubmissionError as problem:
+            raise as_broken(function.name, problem) from None
         finally:
             self.frames.pop()
         return None
@@ -192,3 +194,7 @@ class HostInterpreter(HostStatements, HostExpressions):
 
     def fault(self, node: ast.AST | None, message: str, remedy: str = "") -> KernelFault:
         return KernelFault(message, line=self.line(node), remedy=remedy)
+
+    def refusal(self, node: ast.AST, message: str, remedy: str = "") -> SubmissionError:
+        """For what is wrong with the text, whatever the function was called with."""
+        return SubmissionError(message, line=self.line(node), remedy=remedy)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.errors import KernelFault
+from autograder.errors import BrokenDefinition, KernelFault
 from autograder.language.host_limits import (
     ITEMS_A_STEP,
     MOST_ITEMS,
@@ -37,7 +37,7 @@ from autograder.language.host_names import (
     library_value,
     no_text,
 )
-from autograder.language.program import Function, Reference, reachable
+from autograder.language.program import Function, Reference, reachable, wrong_number
 from autograder.language.quoting import shown
 from autograder.language.validate import validate_kernel
 
@@ -102,7 +102,7 @@ class HostExpressions:
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
             what = f"Host code in a submission cannot contain this ({type(node).__name__})."
-            raise self.fault(node, what, INSTEAD.get(type(node), ""))
+            raise self.refusal(node, what, INSTEAD.get(type(node), ""))
         return method(node)
 
     def on_constant(self: HostInterpreter, node: ast.Constant) -> Any:
@@ -119,7 +119,8 @@ class HostExpressions:
             return function.names[node.id]
         if node.id in BUILTINS:
             return Reference(f"builtins.{node.id}")
-        raise self.fault(node, f"`{node.id}` is not defined, or cannot be used in a submission.")
+        told = self.fault if node.id in function.local_names else self.refusal  # a variable may be set for other inputs
+        raise told(node, f"`{node.id}` is not defined, or cannot be used in a submission.")
 
     def on_tuple(self: HostInterpreter, node: ast.Tuple) -> tuple:
         return tuple(self.items(node))
@@ -236,7 +237,7 @@ class HostExpressions:
 
     def configure(self: HostInterpreter, node: ast.AST, kernel: Function, key: Any) -> Configured:
         if kernel.kind != "kernel":
-            raise self.fault(
+            raise self.refusal(
                 node, f"`{kernel.name}` is not a kernel, so it cannot be launched.",
                 "Decorate it with @cuda.jit." if kernel.kind == "host" else "Device functions are called by kernels.",
             )  # fmt: skip
@@ -337,6 +338,10 @@ class HostExpressions:
         if self.backend is None:
             raise self.fault(node, "Kernels cannot be launched at module level of a submission.")
         self.steps += LAUNCH_STEPS
+        kernel = configured.kernel
+        if not kernel.takes(len(arguments)):
+            problem = wrong_number(kernel, len(arguments))
+            raise BrokenDefinition(problem, name=kernel.name, line=kernel.line(kernel.node))
         for each in arguments:
             self.check_argument(node, configured.kernel, each)
             self.note_host_arrays(node, each)

@@ -41,13 +41,13 @@ class HostStatements:
             self.step(statement)
             method = getattr(self, f"do_{type(statement).__name__.lower()}", None)
             if isinstance(statement, ast.FunctionDef):
-                raise self.fault(
+                raise self.refusal(
                     statement, f"`{statement.name}` is defined inside a function, which a submission cannot do.",
                     "Define it outside of all functions, and sizes that it needs as constants beside it.",
                 )  # fmt: skip
             if method is None:
                 what = type(statement).__name__.lower()
-                raise self.fault(
+                raise self.refusal(
                     statement, f"Host code in a submission cannot contain `{what}`.",
                     "Use assignments, if, for, while, arithmetic and launches.",
                 )  # fmt: skip

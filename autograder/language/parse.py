@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from autograder.errors import Line, SubmissionError
+from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
 from autograder.language.modules import ALLOWED_MODULES, imported
 from autograder.language.program import Function, Kind, Program
 from autograder.language.source import Cell, Submission
@@ -45,7 +47,7 @@ class ModuleNames(Mapping[str, object]):
             return self._values[name]
         found = self.definitions[name]
         if isinstance(found, SubmissionError):
-            raise found
+            raise found.with_traceback(None)  # an error that is raised again keeps all frames, and their arrays
         if isinstance(found, Constant):
             if name in self._asked:
                 raise SubmissionError(f"`{name}` is defined by itself.", line=Line(found.file, found.node.lineno))
@@ -56,6 +58,11 @@ class ModuleNames(Mapping[str, object]):
                 self._asked.discard(name)
         self._values[name] = found
         return found
+
+    def spoil(self, name: str, problem: SubmissionError) -> None:
+        """From now on the name stands for what is wrong with it."""
+        self.definitions[name] = problem
+        self._values.pop(name, None)
 
     def _evaluate(self, constant: Constant) -> object:
         from autograder.language.host import evaluate_constant
@@ -69,25 +76,49 @@ class ModuleNames(Mapping[str, object]):
 
 
 def parse_program(submission: Submission) -> Program:
-    """The program in a submission; raises `SubmissionError` with file, cell and line where it is not valid Python.
+    """The program in a submission; raises `SubmissionError` with file and line where a file is not valid Python.
 
-    In a notebook the last definition of a name counts, and a broken cell is only an error if what is needed is not
-    defined elsewhere.
+    The last definition of a name counts. Of a notebook, a cell that is not valid Python costs what it alone defines, as in
+    Jupyter: asking for one of its names says what is wrong with the cell.
     """
     names = ModuleNames()
     functions: dict[str, Function] = {}
-    broken: SubmissionError | None = None
     for cell in submission.cells:
         try:
             tree = _parse(cell, submission.is_notebook)
         except SubmissionError as error:
             if not submission.is_notebook:
                 raise
-            broken = broken or error
+            for name in _begun_in(cell.text):
+                if name not in names:
+                    names.spoil(name, _in_a_broken_cell(name, error))
             continue
         for statement in tree.body:
             _define(statement, cell, names, functions)
-    return Program(submission.label, functions, names, broken)
+    return Program(submission.label, functions, names)
+
+
+# What the first words of a line set out to define; a cell that Python cannot read has no syntax tree to ask.
+_FUNCTION = re.compile(r"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)")
+_ASSIGNMENT = re.compile(r"([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?::[^=\n]*)?=(?!=)")
+_IMPORT = re.compile(r"(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([\w., \t]+)")
+
+
+def _begun_in(text: str) -> Iterator[str]:
+    """The names that a text sets out to define, as far as its lines tell; none of Python's own."""
+    for line in text.splitlines():
+        if found := _FUNCTION.match(line) or _ASSIGNMENT.match(line):
+            names = [each.strip() for each in found[1].split(",")]
+        elif found := _IMPORT.match(line):
+            names = [each.split()[-1].split(".")[0] for each in found[1].split(",") if each.split()]
+        else:
+            continue
+        yield from (name for name in names if not hasattr(builtins, name))
+
+
+def _in_a_broken_cell(name: str, error: SubmissionError) -> BrokenDefinition:
+    remedy = f"`{name}` stands in this cell and is missing: run the cell and mend what Python reports."
+    return BrokenDefinition(error.message, name=name, line=error.line, remedy=remedy)
 
 
 def _parse(cell: Cell, a_cell_of_many: bool) -> ast.Module:
@@ -115,7 +146,7 @@ def _define(statement: ast.stmt, cell: Cell, names: ModuleNames, functions: dict
         kind: Kind
         kind, registers, problem = decorated_kind(statement, names, cell.file)
         function = Function(statement.name, kind, statement, cell.file, cell.text, names, registers)
-        names.definitions[statement.name] = problem or function
+        names.definitions[statement.name] = function if problem is None else as_broken(statement.name, problem)
         names._values.pop(statement.name, None)
         if problem is None:
             functions[statement.name] = function
@@ -131,8 +162,9 @@ def _define(statement: ast.stmt, cell: Cell, names: ModuleNames, functions: dict
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
         _bind(statement.target, statement.value, cell, names, functions)
     elif isinstance(statement, (ast.ClassDef, ast.AsyncFunctionDef)):
-        names.definitions[statement.name] = SubmissionError(
+        names.definitions[statement.name] = BrokenDefinition(
             f"`{statement.name}` is a class or an async function, which a submission cannot use.",
+            name=statement.name,
             line=Line(cell.file, statement.lineno),
         )
         functions.pop(statement.name, None)

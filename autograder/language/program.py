@@ -6,10 +6,13 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from autograder.errors import Line, SubmissionError, UndefinedFunction
+from autograder.errors import BrokenDefinition, Line
 from autograder.language.quoting import cut, lines_of
+
+if TYPE_CHECKING:
+    from autograder.language.parse import ModuleNames
 
 Kind = Literal["kernel", "device", "host"]
 
@@ -70,6 +73,10 @@ class Function:
         """The name of `*args`, where the function takes any number of arguments."""
         return self.node.args.vararg.arg if self.node.args.vararg else None
 
+    def takes(self, count: int) -> bool:
+        """Whether a launch with so many arguments has as many as there are parameters."""
+        return count == len(self.parameters) or count > len(self.parameters) and self.star is not None
+
     @cached_property
     def local_names(self) -> frozenset[str]:
         """Names that the function itself binds: its parameters, and whatever it assigns or defines anywhere."""
@@ -107,26 +114,35 @@ class Program:
 
     label: str  # the file as people know it: "lab.ipynb"
     functions: Mapping[str, Function]
-    names: Mapping[str, object]  # every module-level name; asking for a forbidden one raises
-    broken: SubmissionError | None = None  # a notebook cell that is not valid Python
+    names: ModuleNames  # every module-level name; asking for a forbidden one raises
+    broken: Mapping[str, BrokenDefinition] = field(default_factory=dict)  # functions that the lab cannot call, and why
 
     def function(self, name: str) -> Function:
-        """The function called `name`; raises `SubmissionError` where the submission does not properly define it."""
+        """The function called `name`, for the lab to call; raises `SubmissionError` where that is not to be had."""
+        if name in self.broken:
+            raise self.broken[name].with_traceback(None)
         if name not in self.functions:
             if name in self.names:
                 found = self.names[name]  # raises what is wrong with its definition
-                raise UndefinedFunction(
+                raise BrokenDefinition(
                     f"`{name}` in {self.label} is not a function but a {type(found).__name__}.",
+                    name=name,
                     remedy=f"Define it with `def {name}(...)`.",
                 )
-            if self.broken is not None:
-                raise self.broken
             defined = ", ".join(sorted(self.functions)) or "none"
-            raise UndefinedFunction(
+            raise BrokenDefinition(
                 f"{self.label} does not define a function called `{name}`.",
+                name=name,
                 remedy=f"Define it exactly under that name (functions found: {defined}).",
             )
         return self.functions[name]
+
+
+def wrong_number(function: Function, given: int) -> str:
+    """What to say where a function is given too few or too many arguments."""
+    least = "at least " if function.star else ""
+    wanted = f"{least}{len(function.parameters)} argument{'s' * (len(function.parameters) != 1)}"
+    return f"`{function.name}` takes {wanted} ({', '.join(function.parameters)}), but {given} are given."
 
 
 def reachable(function: Function, seen: dict[int, Function] | None = None) -> list[Function]:

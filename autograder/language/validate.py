@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import weakref
 
-from autograder.errors import Line, SubmissionError
+from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
 from autograder.language.program import Function, Kind, Reference
 from autograder.language.quoting import shown
 
@@ -52,6 +53,8 @@ def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kin
     call = decorator if isinstance(decorator, ast.Call) else None
     path = dotted(call.func if call else decorator, names)
     if path not in _JIT_PATHS:
+        if (missing := _missing_root(decorator, names)) is not None:
+            return "host", None, missing
         written = shown(decorator, 60)
         if written.startswith("cuda.jit") and "cuda" not in names:
             return "host", None, SubmissionError(
@@ -78,6 +81,18 @@ def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kin
     return kind, registers, None
 
 
+def _missing_root(decorator: ast.expr, names: object) -> BrokenDefinition | None:
+    """What is wrong with the name that a decorator begins with, where its definition is broken."""
+    root = next((each.id for each in ast.walk(decorator) if isinstance(each, ast.Name)), "")
+    try:
+        names[root]  # noqa: B018
+    except BrokenDefinition as problem:
+        return problem
+    except (KeyError, SubmissionError):
+        pass
+    return None
+
+
 def dotted(node: ast.expr, names: object) -> str:
     """The canonical path of a name or attribute chain: `cuda.jit` -> "numba.cuda.jit"; "" where it is none."""
     if isinstance(node, ast.Attribute):
@@ -98,7 +113,10 @@ _valid: weakref.WeakSet[Function] = weakref.WeakSet()
 def validate_kernel(function: Function) -> None:
     """Holds a kernel or device function to the closed language; raises `SubmissionError` at the offending line."""
     if function not in _valid:
-        _validate(function)
+        try:
+            _validate(function)
+        except SubmissionError as problem:
+            raise as_broken(function.name, problem) from None
         _valid.add(function)
 
 
@@ -112,7 +130,7 @@ def _validate(function: Function) -> None:
     if getattr(node, "type_params", None):  # Python 3.12 and later can parse these
         raise SubmissionError(f"`{function.name}` must not have type parameters.", line=function.line(node))
     _check_size(node, function)
-    local = function.local_names
+    local = function.local_names | {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
     for inner in _body_nodes(node):
         if isinstance(inner, ast.FunctionDef) and inner.decorator_list:
             raise SubmissionError(
@@ -136,8 +154,14 @@ def _validate(function: Function) -> None:
         if isinstance(inner, ast.Name) and inner.id.startswith("__"):
             advice = f"In Numba it is cuda.{inner.id.strip('_')}()." if inner.id in _OF_CUDA_C else ""
             raise SubmissionError(f"`{inner.id}` cannot be used in a kernel.", line=function.line(inner), remedy=advice)
-        if isinstance(inner, ast.Name) and inner.id not in local and inner.id in function.names:
-            function.names[inner.id]  # raises where the name stands for something forbidden
+        if isinstance(inner, ast.Name) and inner.id not in local:
+            if inner.id in function.names:
+                function.names[inner.id]  # raises where the name stands for something forbidden
+            elif not hasattr(builtins, inner.id):
+                raise SubmissionError(
+                    f"`{inner.id}` is not defined here.", line=function.line(inner),
+                    remedy="Assign it before this line, or check how it is spelled.",
+                )  # fmt: skip
 
 
 def _body_nodes(node: ast.FunctionDef):

@@ -243,7 +243,7 @@ class SimulatedDevice:
                 wants = request.wants_returned
                 returned = call(program, function, tuple(handles.values()), session, wants_returned=wants)
         except SubmissionError as error:
-            fault = error
+            fault = error.with_traceback(None)  # whose frames hold this one, and its arrays
         return self._gather(session, request, handles, returned, fault), session
 
     def compare(

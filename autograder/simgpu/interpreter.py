@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault, Line, NotCarriedOut
-from autograder.language.program import Function
+from autograder.language.program import Function, wrong_number
 from autograder.simgpu.access import Memory
 from autograder.simgpu.barriers import Barriers, Order
 from autograder.simgpu.exceptions import Raised, Stopped, named_in
@@ -26,7 +26,7 @@ from autograder.simgpu.replay import Replays
 from autograder.simgpu.statements import Statements
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally, WarpWork
 from autograder.simgpu.tickets import told_by_ticket
-from autograder.simgpu.variables import Unmergeable, Variable, packed, wrong_number
+from autograder.simgpu.variables import Unmergeable, Variable, packed
 
 # What Python raises for values of a kind that an operation does not have; anything else is a mistake of ours.
 SURPRISES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, StopIteration, Unmergeable)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault, Line
-from autograder.language.program import Function, reachable
+from autograder.language.program import Function, reachable, wrong_number
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.exceptions import Debug, Raised, Stopped
 from autograder.simgpu.hazards import Hazard
@@ -20,7 +20,7 @@ from autograder.simgpu.lanes import Batch, Dim3, Geometry
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
 from autograder.simgpu.tally import Tally
 from autograder.simgpu.tickets import Tickets
-from autograder.simgpu.variables import Named, packed, wrong_number
+from autograder.simgpu.variables import Named, packed
 from autograder.simgpu.written_arrays import buffers_of, captured, written_buffers
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache

@@ -42,13 +42,6 @@ def packed(function: Function, arguments: Sequence) -> dict[str, Any] | None:
     return bound if function.star is None else {**bound, function.star: tuple(rest)}
 
 
-def wrong_number(function: Function, given: int) -> str:
-    """What to say where a function is given too few or too many arguments."""
-    least = "at least " if function.star else ""
-    wanted = f"{least}{len(function.parameters)} argument{'s' * (len(function.parameters) != 1)}"
-    return f"`{function.name}` takes {wanted} ({', '.join(function.parameters)}), but {given} are given."
-
-
 class Variable:
     """Layers of (mask, value), the latest on top: what each lane sees is the topmost layer that covers it.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.device import Launch, Run, RunRequest, Uninitialised
-from autograder.errors import KernelFault, Line, UndefinedFunction
+from autograder.errors import BrokenDefinition, KernelFault, Line
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.spec import CheckFailed
@@ -262,7 +262,7 @@ def test_what_is_pasted_says_so_where_no_element_is_wrong():
 
 def test_what_is_not_defined_cannot_be_pasted():
     attempt = attempt_with(lambda a: None)
-    attempt._runner.run = lambda request, on: Run(fault=UndefinedFunction("No `f`."))
+    attempt._runner.run = lambda request, on: Run(fault=BrokenDefinition("No `f`.", name="f"))
     with pytest.raises(CheckFailed):
         attempt.run("f", a=np.zeros(3))
     assert attempt.reproduction() == ""

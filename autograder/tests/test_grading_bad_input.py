@@ -85,7 +85,7 @@ UNREADABLE = {
     ),
     "missing kernel": (
         "a.py",
-        GOOD.replace("matmul_kernel", "kernel"),
+        changed("def matmul_kernel(", "def kernel("),
         "does not define a function called `matmul_kernel`",
     ),
     "parameters": ("a.py", changed("def matmul(a, b, c)", "def matmul(a, b)"), "line 18: `matmul` takes 2 parameters"),
@@ -93,7 +93,7 @@ UNREADABLE = {
     "host for kernel": ("a.py", changed("@cuda.jit\n", ""), "`matmul_kernel` is an ordinary Python function"),
     "kernel made by a function": (
         "a.py",
-        GOOD.replace("matmul_kernel", "kernel") + FACTORY,
+        changed("def matmul_kernel(", "def kernel(") + FACTORY,
         "line 24: `kernel` is defined inside a function",
     ),
     "no import": (
@@ -196,6 +196,14 @@ def test_the_good_answer_passes_beside_them_all(lab, worker, tmp_path):
 
 def test_parameters_by_position_only_are_parameters(lab, worker, tmp_path):
     text = changed("def matmul(a, b, c)", "def matmul(a, b, c, /)")
+    assert check_submission(lab, write(tmp_path / "a.py", text), worker=worker).points == lab.points
+
+
+def test_a_kernel_that_only_the_submission_launches_may_be_called_and_take_what_its_author_likes(lab, worker, tmp_path):
+    text = changed("def matmul_kernel(a, b, c)", "def product(a, b, c, terms)").replace(
+        "range(a.shape[1])", "range(terms)"
+    )
+    text = text.replace("matmul_kernel[grid, BLOCK](a, b, c)", "product[grid, BLOCK](a, b, c, a.shape[1])")
     assert check_submission(lab, write(tmp_path / "a.py", text), worker=worker).points == lab.points
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from autograder.device import Run, RunRequest, Uninitialised
-from autograder.errors import GraderFault, KernelFault, Line, NotCarriedOut, SubmissionError, UndefinedFunction
+from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCarriedOut, SubmissionError
 from autograder.grading import CheckFailed, Required, check, hint
-from autograder.grading.grade import FAULT_OF_OURS, check_submission, generator, hold_against_requirements
+from autograder.grading.ahead import Ahead
+from autograder.grading.grade import FAULT_OF_OURS, check_submission, generator
 from autograder.grading.identity import result_key
-from autograder.grading.jobs import FunctionSummary, Summary
+from autograder.grading.worker import Worker
+from autograder.language import parse_program, submission_from_cells
+from autograder.language.requirements import hold_to
+from autograder.reports.withheld import for_students
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
 
@@ -142,34 +148,213 @@ def test_nearly_is_never_shown_as_all():
 
 # ---- requirements ----------------------------------------------------------------------------------
 
-NEEDED = (Required("k", "kernel", ("a", "b")), Required("f", "host", ("a", "b")))
+PROGRAM = """
+from numba import cuda
+
+@cuda.jit
+def k(a, b):
+    a[0] = b[0]
+
+def f(a, b):
+    k[1, 1](a, b)
+
+def g(a):
+    k[1, 1](a, a)
+
+def h(a):
+    pass
+"""
+NEEDED = (
+    Required("k", "kernel"),
+    Required("f", "host", ("a", "b")),
+    Required("g", "host", ("a",)),
+    Required("h", "host", ("a",)),
+)
 
 
-def summary(**functions):
-    line = Line("ann.ipynb, code cell 2", 5)
-    return Summary("ann.ipynb", {name: FunctionSummary(kind, p, line, "") for name, (kind, p) in functions.items()})
+def asks(name, *parameters, after=(), may_fault=False, points=1):
+    """A check that calls this function, in whatever way."""
+
+    def judge(attempt):
+        attempt.run(name, may_fault=may_fault, **{each: np.ones(4, np.float32) for each in parameters})
+
+    judge.__name__, judge.__doc__ = f"asks_{name}" + "_again" * bool(after), f"It calls {name}."
+    return check(points=points, after=after)(judge)
 
 
-TWO = ("a", "b")
-UNFIT = [
-    ({"k": ("host", TWO), "f": ("host", TWO)}, "ann.ipynb, code cell 2, line 5: `k` is an ordinary Python function"),
-    ({"k": ("kernel", TWO), "f": ("kernel", TWO)}, "ann.ipynb, code cell 2, line 5: `f` is a kernel (a function under"),
-    ({"k": ("kernel", ("a",)), "f": ("host", TWO)}, "line 5: `k` takes 1 parameter (a). The lab calls k(a, b)."),
-    ({"k": ("kernel", TWO), "f": ("host", (*TWO, "c"))}, "line 5: `f` takes 3 parameters (a, b, c). The lab calls f(a"),
-]
+CHECKS = (
+    asks("f", "a", "b", points=1), asks("f", "a", "b", after=("asks_f",), may_fault=True, points=2),
+    asks("g", "a", points=4), asks("h", "a", after=("asks_f_again", "asks_g"), points=8),
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(("functions", "message"), UNFIT)
-def test_a_required_function_of_another_kind_or_signature_is_an_error_with_one_line(functions, message):
-    result = graded(required=NEEDED, worker=FakeWorker(double, summary=summary(**functions)))
-    assert message in result.error and "\n" not in result.error
-    assert {each.outcome for each in result.checks} == {"not run"} and result.points == 0
-    assert result.outcome == "failed" and not any(each.fault for each in result.checks)
+@pytest.fixture(scope="module")
+def simulated():
+    with Worker("simulated") as worker:
+        yield worker
 
 
-def test_other_parameter_names_are_fine():
-    worker = FakeWorker(double, summary=summary(k=("kernel", ("x", "y")), f=("host", ("x", "y"))))
-    assert graded(required=NEEDED, worker=worker).error == ""
+def read_as(text, path, worker, required=NEEDED, checks=CHECKS):
+    path.write_text(text)
+    return check_submission(lab_with(*checks, required=required), path, worker=worker)
+
+
+WRONG = {  # what is put for what: the points left, and the sentence that the first check says it with
+    "missing": ("def f(", "def other(", 12, "ann.py does not define a function called `f`."),
+    "a kernel for a host function": ("def f(", "@cuda.jit\ndef f(", 12, "line 9: `f` is a kernel (a function under"),
+    "fewer parameters": ("def f(a, b)", "def f(a)", 12, "line 8: `f` takes 1 parameter (a). The lab calls f(a, b)."),
+    "more parameters": (
+        "def f(a, b)",
+        "def f(a, b, c)",
+        12,
+        "line 8: `f` takes 3 parameters (a, b, c). The lab calls f(a",
+    ),
+    "a statement that is refused": (
+        "k[1, 1](a, b)",
+        "with a:\n        pass",
+        12,
+        "line 9: Host code in a submission cannot",
+    ),
+    "an expression that is refused": ("k[1, 1](a, b)", "(lambda: 1)()", 12, "line 9: Host code in a submission cannot"),
+    "a name of nobody's": ("k[1, 1](a, b)", "kk[1, 1](a, b)", 12, "line 9: `kk` is not defined"),
+    "a class": ("def f(a, b):", "class f:", 12, "line 8: `f` is a class"),
+    "a decorator": ("def f(", "@open\ndef f(", 12, "line 9: `f` has the decorator @open"),
+    "an import": ("k[1, 1](a, b)", "import os", 12, "line 9: `os` cannot be used in a submission"),
+    "another number for the kernel": ("k[1, 1](a, b)", "k[1, 1](a)", 12, "line 5: `k` takes 2 arguments (a, b), but 1"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_broken_function_costs_the_checks_that_come_to_it(name, simulated, tmp_path):
+    old, new, points, sentence = WRONG[name]
+    assert old in PROGRAM
+    result = read_as(PROGRAM.replace(old, new), tmp_path / "ann.py", simulated)
+    assert outcomes(result) == {
+        "asks_f": ("failed", 0), "asks_f_again": ("not run", 0), "asks_g": ("passed", 4), "asks_h_again": ("passed", 8)
+    }  # fmt: skip
+    assert sentence in result.checks[0].message and "\n" not in result.checks[0].message
+    assert result.checks[1].message == "First to pass: It calls f."
+    assert (result.error, result.points, result.outcome) == ("", points, "failed") and not result.flags
+    assert not any(each.fault or each.reproduce for each in result.checks)
+
+
+OF_THE_KERNEL = {
+    "missing": ("def k(", "def kk(", "ann.py does not define a function called `k`."),
+    "no decorator": (
+        "@cuda.jit\n",
+        "",
+        "line 4: `k` is an ordinary Python function (no @cuda.jit). The lab needs a kernel",
+    ),
+    "no import": ("from numba import cuda", "", "line 5: `k` is under @cuda.jit, and `cuda` is imported nowhere."),
+    "refused": (
+        "a[0] = b[0]",
+        "try:\n        a[0] = 1\n    except:\n        pass",
+        "line 6: A kernel cannot contain this (Try)",
+    ),
+    "a name of nobody's": ("a[0] = b[0]", "a[0] = helper(b)", "line 6: `helper` is not defined here."),
+    "another number of parameters": (
+        "def k(a, b)",
+        "def k(a, b, c)",
+        "line 5: `k` takes 3 arguments (a, b, c), but 2 are",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_THE_KERNEL)
+def test_a_broken_kernel_costs_what_launches_it_and_is_told_in_full_once(name, simulated, tmp_path):
+    old, new, sentence = OF_THE_KERNEL[name]
+    assert old in PROGRAM
+    result = read_as(PROGRAM.replace(old, new, 1), tmp_path / "ann.py", simulated)
+    assert [each.outcome for each in result.checks] == ["failed", "not run", "failed", "passed"]
+    assert sentence in result.checks[0].message and result.points == 8
+    assert result.checks[2].message == "This needs `k` as well, which cannot be used: see “It calls f.”"
+
+
+def test_a_kernel_that_only_the_submission_launches_may_take_what_it_likes(simulated, tmp_path):
+    text = PROGRAM.replace("def k(a, b)", "def k(a, b, n)").replace("k[1, 1](a, b)", "k[1, 1](a, b, 1)")
+    result = read_as(text.replace("k[1, 1](a, a)", "k[1, 1](a, a, 2)"), tmp_path / "ann.py", simulated)
+    assert result.outcome == "passed" and result.points == 15
+
+
+def test_a_kernel_that_the_lab_launches_is_broken_for_the_lab_alone(simulated, tmp_path):
+    text = PROGRAM.replace("def k(a, b)", "def k(a, b, n)").replace("k[1, 1](a, b)", "k[1, 1](a, b, 1)")
+    needed = (Required("k", "kernel", ("a", "b")), *NEEDED[1:])
+
+    @check(points=1)
+    def launches(attempt):
+        """It launches k."""
+        attempt.run("k", grid=1, block=1, a=np.ones(4, np.float32), b=np.ones(4, np.float32))
+
+    result = read_as(text, tmp_path / "ann.py", simulated, needed, (launches, *CHECKS))
+    assert [each.outcome for each in result.checks] == ["failed", "passed", "passed", "failed", "passed"]
+    assert result.checks[0].message == "ann.py, line 5: `k` takes 3 parameters (a, b, n). The lab calls k(a, b)."
+
+
+def test_a_branch_that_is_not_taken_costs_nothing(simulated, tmp_path):
+    text = PROGRAM.replace("    k[1, 1](a, b)", "    if a.size > 99:\n        nobody[1, 1](a)\n    k[1, 1](a, b)")
+    assert read_as(text, tmp_path / "ann.py", simulated).points == 15
+
+
+def test_where_nothing_can_be_graded_the_submission_is_not_graded(simulated, tmp_path):
+    result = read_as("x = 1\n", tmp_path / "ann.py", simulated)
+    assert result.error.startswith("ann.py does not define a function called `f`.")
+    assert {each.outcome for each in result.checks} == {"not run"} and result.outcome == "failed"
+
+
+def test_a_check_can_ask_for_a_function_that_it_does_not_call(simulated, tmp_path):
+    @check(points=1)
+    def looks_for_launches(attempt):
+        """It looks for launches of k."""
+        attempt.need("k")
+
+    result = read_as("def f(a, b):\n    pass\n", tmp_path / "ann.py", simulated, NEEDED, (looks_for_launches, *CHECKS))
+    assert [each.outcome for each in result.checks] == ["failed", "passed", "passed", "failed", "failed"]
+    assert "does not define a function called `k`" in result.checks[0].message
+
+
+def test_what_other_checks_failed_for_still_keeps_a_check_from_running(simulated, tmp_path):
+    @check(points=1)
+    def fails(attempt):
+        """It fails."""
+        raise CheckFailed("wrong")
+
+    after_both = asks("h", "a", after=("asks_f", "fails"))
+    result = read_as(
+        PROGRAM.replace("def f(", "def o("), tmp_path / "ann.py", simulated, NEEDED, (CHECKS[0], fails, after_both)
+    )
+    assert result.checks[2].message == "First to pass: It fails."
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_is_broken_for_all_inputs_is_no_secret_of_them_but_a_hidden_check_stays_one(hidden, simulated, tmp_path):
+    lab = lab_with(*CHECKS, required=NEEDED)
+    lab = replace(lab, checks=(replace(lab.checks[0], hidden=hidden), *lab.checks[1:]))
+    (tmp_path / "ann.py").write_text(PROGRAM.replace("def f(", "def o("))
+    result = check_submission(lab, tmp_path / "ann.py", worker=simulated, seed="a secret seed of the class")
+    shown = for_students(result).checks[0]
+    assert result.checks[0].secret == ("check" if hidden else "")
+    assert ("does not define" in shown.message) is not hidden
+
+
+def test_a_second_worker_comes_to_the_same_verdict(simulated, tmp_path):
+    text = PROGRAM.replace("def g(", "def gg(")
+    alone = read_as(text, tmp_path / "ann.py", simulated)
+    ahead = Ahead(Worker("simulated"))
+    try:
+        lab = lab_with(*CHECKS, required=NEEDED)
+        together = check_submission(lab, tmp_path / "ann.py", worker=simulated, ahead=ahead)
+    finally:
+        ahead.worker.close()
+    assert together.checks == alone.checks and [each.outcome for each in alone.checks][2] == "failed"
+
+
+def test_other_parameter_names_are_fine(simulated, tmp_path):
+    assert (
+        read_as(
+            PROGRAM.replace("def f(a, b)", "def f(a, b_)").replace("](a, b)", "](a, b_)"), tmp_path / "a.py", simulated
+        ).points
+        == 15
+    )
 
 
 def test_a_submission_that_cannot_be_read_keeps_its_line():
@@ -290,7 +475,7 @@ def test_what_the_simulated_gpu_cannot_carry_out_fails_and_somebody_is_to_look()
 
 def test_a_function_that_is_missing_says_so_also_where_inputs_are_secret():
     worker = FakeWorker(double)
-    missing = UndefinedFunction("ann.py does not define a function called `double`.")
+    missing = BrokenDefinition("ann.py does not define a function called `double`.", name="double")
     worker.run = lambda request, on="auto": Run(fault=missing)
     lab = lab_with(doubles)
     result = check_submission(lab, "somewhere/ann.py", worker=worker, seed="a secret seed of the class")
@@ -306,13 +491,11 @@ def test_a_function_that_is_missing_says_so_also_where_inputs_are_secret():
     ],
 )  # fmt: skip
 def test_parameters_beyond_those_of_the_lab_need_a_default(parameters, defaults, fits):
-    line = Line("ann.py", 3)
-    summary = Summary("ann.py", {"double": FunctionSummary("host", parameters, line, "", defaults)})
-    lab = lab_with(doubles, required=(Required("double", "host", ("a", "out")),))
-    if fits:
-        return hold_against_requirements(lab, summary)
-    with pytest.raises(SubmissionError, match="The lab calls double"):
-        hold_against_requirements(lab, summary)
+    plain, with_default = parameters[: len(parameters) - defaults], parameters[len(parameters) - defaults :]
+    text = f"def double({', '.join([*plain, *(f'{each}=1' for each in with_default)])}):\n    pass\n"
+    program = parse_program(submission_from_cells("ann.py", [("ann.py", text)], is_notebook=False))
+    broken = hold_to(program, [Required("double", "host", ("a", "out"))]).broken
+    assert not broken if fits else "The lab calls double" in str(broken["double"])
 
 
 def test_a_check_that_ends_python_is_the_grader_s_fault():

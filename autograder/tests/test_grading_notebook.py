@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell
 from autograder.errors import UsageError
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
-from autograder.grading.notebook import _lab_of, _named, defining_cells
+from autograder.grading.notebook import _lab_of, _named, as_saved, defining_cells
 from autograder.grading.worker import Worker
 
 TRANSFORM = TransformerManager().transform_cell
@@ -69,6 +69,24 @@ def test_cells_are_called_as_in_the_saved_notebook_where_they_read_the_same(tmp_
     assert _named(defining_cells(history, TRANSFORM)[0], notebook)[0].label == "In [4]"
 
 
+EDITED = "@cuda.jit\ndef k(a):\n    a[0] = = 1"
+
+
+@pytest.mark.parametrize(
+    ("saved", "expected"),
+    [
+        ((EDITED,), ["import math", EDITED]),  # edited and run and saved: what will be handed in
+        ((KERNEL,), ["import math", KERNEL]),  # not saved since
+        ((KERNEL, EDITED), ["import math", KERNEL]),  # a cell of its own
+        ((), ["import math", KERNEL]),  # no notebook to look into
+    ],
+)
+def test_a_cell_edited_into_what_python_cannot_read_counts_once_it_is_saved(saved, expected):
+    history = [("In [1]", "import math"), ("In [2]", KERNEL), ("In [3]", EDITED)]
+    cells, _ = defining_cells(history, TRANSFORM)
+    assert [each.text for each in as_saved(cells, history, {"k"}, saved, TRANSFORM)] == expected
+
+
 # ---- in a real kernel ------------------------------------------------------------------------------
 
 SOLUTION = labs_root().parent / "solutions" / "lab01_naive_matmul" / "lab.ipynb"
@@ -105,25 +123,66 @@ def test_the_notebook_and_the_command_line_give_the_same_verdict_on_the_starter(
     assert (points, outcome) == (result.points, result.outcome) == (0, "failed")
 
 
+LAUNCHES = "def matmul(a, b, c):\n    matmul_kernel[1, 1](a, b, c)"
+
+
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        (
-            ("def matmul_kernel(:\n    pass", "def matmul(a, b, c):\n    pass"),
-            "In [2], line 1: Python cannot read this",
-        ),
-        (("def matmul(a, b, c):\n    pass",), "does not define a function called `matmul_kernel`"),
+        (("def matmul_kernel(:\n    pass", LAUNCHES), "In [2], line 1: Python cannot read this"),
+        ((LAUNCHES,), "does not define a function called `matmul_kernel`"),
     ],
 )
 def test_what_was_run_and_lacks_a_function_is_told_and_not_the_starter_graded(tmp_path, monkeypatch, run, said):
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    ask = "from autograder import check\nprint(check('lab01').result.error)"
+    assert said in last_output(["%load_ext autograder", *run, ask], tmp_path, monkeypatch)
+
+
+def last_output(cells, folder, monkeypatch):
+    """What the last of these cells prints, in a kernel of its own; an error in one before it changes nothing."""
     monkeypatch.setenv("AUTOGRADER_DEVICE", "simulated")
     monkeypatch.setenv("PYTHONPATH", str(labs_root().parent))
-    ask = "from autograder import check\nprint(check('lab01').result.error)"
-    notebook = nbformat.v4.new_notebook(cells=[new_code_cell(text) for text in ("%load_ext autograder", *run, ask)])
-    resources = {"metadata": {"path": str(tmp_path)}}
+    notebook = nbformat.v4.new_notebook(cells=[new_code_cell(text) for text in cells])
+    resources = {"metadata": {"path": str(folder)}}
     nbclient.NotebookClient(notebook, timeout=120, allow_errors=True, resources=resources).execute()
-    assert said in notebook.cells[-1].outputs[0]["text"]
+    return notebook.cells[-1].outputs[0]["text"]
+
+
+HALVES = SOLUTION.parents[1] / "lab03_transpose_and_layout" / "right" / "two_fields_gathered.py"
+SHOW = """
+import json
+from autograder import check
+checks = check("lab03").result.checks
+print(json.dumps([[each.outcome, each.points, each.message] for each in checks]))
+"""
+
+
+@pytest.mark.parametrize("saved", ["older", "as run", "not there"])
+def test_a_cell_that_python_cannot_read_costs_the_same_in_the_session_as_handed_in(tmp_path, monkeypatch, saved):
+    first, second = HALVES.read_text(encoding="utf-8").split("@cuda.jit\ndef gather_kernel")
+    answer = [first, "@cuda.jit\ndef gather_kernel" + second.replace("for _ in range", "for _ im range")]
+    notebook = nbformat.v4.new_notebook(cells=[new_code_cell(text) for text in ("%load_ext autograder", *answer)])
+    path = tmp_path / "lab.ipynb"
+    nbformat.write(notebook, path)
+    with Worker("simulated") as worker:
+        handed_in = check_submission(load_lab("lab03"), path, worker=worker)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+    if saved == "older":
+        path.write_bytes((labs_root() / "lab03_transpose_and_layout" / "lab.ipynb").read_bytes())
+    elif saved == "not there":
+        path.unlink()
+    live = json.loads(last_output(["%load_ext autograder", *answer, SHOW], tmp_path, monkeypatch))
+
+    def verdicts(checks):
+        return [
+            [outcome, points, message.replace("lab.ipynb, code cell 3", "In [3]")]
+            for outcome, points, message in checks
+        ]
+
+    expected = verdicts([each.outcome, each.points, each.message] for each in handed_in.checks)
+    assert [each[:2] for each in live] == [each[:2] for each in expected]
+    assert handed_in.points == 19 and "In [3], line" in expected[10][2] == verdicts(live)[10][2]
 
 
 def test_the_lab_is_known_from_the_folder_that_the_notebook_is_in(tmp_path):

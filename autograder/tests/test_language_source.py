@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from autograder.errors import BrokenDefinition, Line, SubmissionError
 from autograder.language import parse_program, submission_from_cells
 
 KERNEL = "@cuda.jit\ndef k(a):\n    a[0] = 1\n"
@@ -69,14 +70,14 @@ COLAB = "import sys\nif 'google.colab' in sys.modules:\n    !pip install -q numb
 @pytest.mark.parametrize("cells", [(COLAB, KERNEL), (COLAB + KERNEL,)], ids=["in two cells", "in one"])
 def test_a_notebook_that_installs_numba_on_colab_only_is_read(cells):
     program = parse_program(submission_from_cells("lab.ipynb", [(f"cell {n}", text) for n, text in enumerate(cells)]))
-    assert program.broken is None and program.functions["k"].kind == "kernel"
+    assert program.function("k").kind == "kernel"
 
 
 def test_errors_are_told_by_the_lines_of_the_cell():
-    broken = parse_program(
-        submission_from_cells("lab.ipynb", [("cell 1", "%cd a\n!ls \\\n  -l\nx = (7\n    % n\n")])
-    ).broken
-    assert broken is not None and broken.line.number == 4 and "never closed" in broken.message
+    program = parse_program(submission_from_cells("lab.ipynb", [("cell 1", "%cd a\n!ls \\\n  -l\nx = (7\n    % n\n")]))
+    with pytest.raises(BrokenDefinition, match="never closed") as told:
+        program.function("x")
+    assert told.value.line == Line("cell 1", 4) and told.value.name == "x"
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,47 @@ def test_no_text_is_read_more_than_once(line):
     started = time.monotonic()
     read(text)
     assert time.monotonic() - started < 10
+
+
+BROKEN = (
+    "TILE, PADDED = 32, 33\nimport numpy as np, math as m\nfrom numba import int32\nrange = 3\ndef f(a):\n  a = = 1\n"
+)
+WHOLE = "from numba import cuda\n\n@cuda.jit\ndef f(a):\n    a[0] = 1\n\n@cuda.jit\ndef g(a):\n    a[0] = 1\n"
+
+
+@pytest.mark.parametrize("name", ["f", "TILE", "PADDED", "np", "m", "int32"])
+def test_a_cell_that_python_cannot_read_costs_what_it_alone_sets_out_to_define(name):
+    cells = [("cell 1", WHOLE.replace("def f", "def h")), ("cell 2", BROKEN)]
+    program = parse_program(submission_from_cells("lab.ipynb", cells))
+    assert program.function("g").kind == program.function("h").kind == "kernel"
+    with pytest.raises(BrokenDefinition, match="Python cannot read this .*run the cell and mend") as told:
+        program.names[name]
+    assert told.value.line == Line("cell 2", 6) and f"`{name}`" in told.value.remedy
+    assert "range" not in program.names  # means Python's own, as it does in Jupyter
+
+
+@pytest.mark.parametrize("cells", [(WHOLE, BROKEN), (BROKEN, WHOLE)], ids=["before it", "after it"])
+def test_what_another_cell_defines_is_taken_from_there(cells):
+    program = parse_program(submission_from_cells("lab.ipynb", [(f"cell {n}", text) for n, text in enumerate(cells)]))
+    assert program.function("f").kind == "kernel"
+
+
+def test_a_decorator_from_a_broken_cell_says_so():
+    cells = [("cell 1", "from numba import cuda\nx = = 1\n"), ("cell 2", "@cuda.jit\ndef k(a):\n    a[0] = 1\n")]
+    with pytest.raises(BrokenDefinition, match="cell 1, line 2: Python cannot read this"):
+        parse_program(submission_from_cells("lab.ipynb", cells)).function("k")
+
+
+def test_a_file_is_read_whole_or_not_at_all():
+    with pytest.raises(SubmissionError, match="lab.py, line 6: Python cannot read this"):
+        parse_program(submission_from_cells("lab.py", [("lab.py", BROKEN)], is_notebook=False))
+
+
+@pytest.mark.parametrize(
+    "line", ["def ", "a, " * 9, "x\t" * 9, "import " * 9, "import a.b as c,", "async def", "class 3", "ﬁ=("]
+)
+def test_no_line_of_a_broken_cell_takes_long_to_look_through(line):
+    text = (line * (90_000 // len(line)) + "\n") + "x = (\n"
+    started = time.monotonic()
+    program = parse_program(submission_from_cells("lab.ipynb", [("cell 1", text)]))
+    assert time.monotonic() - started < 5 and "x" in program.names

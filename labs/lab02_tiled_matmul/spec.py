@@ -108,7 +108,7 @@ LAB = Lab(
     lesson="02_tiling",
     hours=4,
     required=(
-        Required("matmul_tiled_kernel", "kernel", ("a", "b", "c")),
+        Required("matmul_tiled_kernel", "kernel"),
         Required("matmul_tiled", "host", ("a", "b", "c")),
     ),
     baseline="baseline.py",

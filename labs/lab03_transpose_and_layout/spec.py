@@ -144,9 +144,9 @@ LAB = Lab(
     lesson="03_coalescing",
     hours=4,
     required=(
-        Required("transpose_kernel", "kernel", ("a", "b")),
+        Required("transpose_kernel", "kernel"),
         Required("transpose", "host", ("a", "b")),
-        Required("fall_kernel", "kernel", ("points", "dt")),
+        Required("fall_kernel", "kernel"),
         Required("fall", "host", ("points", "scratch", "dt", "steps")),
     ),
     baseline="baseline.py",
@@ -344,6 +344,7 @@ def lets_every_point_fall(attempt: Attempt) -> None:
             run = attempt.run(request)
         expect_fallen(attempt, request, run.outputs["points"])
         expect_kernels_at_work(run, (points, FIELDS), "`points`")
+        attempt.need("fall_kernel")
         launches = sum(launch.kernel == "fall_kernel" for launch in run.launches)
         if launches != steps:
             raise CheckFailed(f"{launches} launches of fall_kernel for {steps} steps; a launch a step is asked for.")

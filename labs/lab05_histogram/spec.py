@@ -71,7 +71,7 @@ LAB = Lab(
     lesson="05_privatized_histogram",
     hours=4,
     required=(
-        Required("histogram_kernel", "kernel", ("items", "bins")),
+        Required("histogram_kernel", "kernel"),
         Required("histogram", "host", ("items", "bins")),
     ),
     baseline="baseline.py",
