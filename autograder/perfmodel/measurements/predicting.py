@@ -85,7 +85,8 @@ def headline(found: list[Prediction]) -> str:
     """The README's sentence above the table."""
     shares = ", ".join(f"{name} {share:.0%}" for name, share in summary(found).items())
     plain = np.median([abs(each.roofline_ns / each.measured_ns - 1) for each in found])
-    return f"{len(found)} cases, those of development; size of the error: {shares}. The roofline's median error is {plain:.0%}."
+    errors = f"size of the error: {shares}. The roofline's median error is {plain:.0%}."
+    return f"{len(found)} cases, those of development; {errors}"
 
 
 def publish(name: str, text: str) -> None:
