@@ -16,6 +16,7 @@ from autograder.grading.exports import archive, names, opened_class
 from autograder.grading.exports.collecting import PREFIX
 from autograder.grading.exports.gradescope_metadata import read_metadata
 from autograder.grading.submissions import Entry, is_called_lab
+from autograder.reports.files import report_name
 
 SOURCE = "def double(values, out): ...\n"
 
@@ -324,6 +325,158 @@ def test_what_a_killed_run_unpacked_is_removed_and_what_another_one_needs_is_not
         with opened_class(class_zip):
             assert entries[0].path.read_text() == SOURCE
     assert [each.name for each in (tmp_path / "tmp").iterdir()] == [f"{PREFIX}young"]
+
+
+# ---- nobody vanishes -------------------------------------------------------------------------------
+
+LEFT = "holds only what an operating system, Jupyter or Python leaves behind"
+NOTHING_TO_GRADE = {  # what a student's folder holds, and what their row says
+    "a checkpoint": ((".ipynb_checkpoints/lab-checkpoint.ipynb",), LEFT),
+    "a checkpoint further down": (("deep/.ipynb_checkpoints/lab-checkpoint.ipynb",), LEFT),
+    "compiled Python": (("__pycache__/lab.cpython-311.pyc", "__pycache__/lab.py"), LEFT),
+    "what macOS keeps": (("._lab.py", ".DS_Store"), LEFT),
+    "what Windows keeps": (("desktop.ini", "Thumbs.db"), LEFT),
+    "nothing": ((), "is empty"),
+    "nothing further down": (("deep/",), "is empty"),
+}
+FOLDERS = {
+    "plain": "{name}",
+    "Moodle": "{name}_{number}_assignsubmission_file_",
+    "Moodle, now": "{name}_{number}_assignsubmission_file",
+    "Gradescope": "submission_{number}",
+}
+
+
+def written(root: Path, *files: str) -> Path:
+    """A folder with these files; one that ends in a stroke is an empty folder."""
+    for file in files:
+        path = root / file
+        if file.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"# {file}\n")
+    return root
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_a_student_of_whom_nothing_is_left_to_grade_is_a_row_that_says_so(tmp_path, folder):
+    students = {f"s{number}": kind for number, kind in enumerate(NOTHING_TO_GRADE, start=11)}
+    top = {student: folder.format(name=student, number=student[1:]) for student in students}
+    files = [f"{top[student]}/{each}" for student, kind in students.items() for each in NOTHING_TO_GRADE[kind][0]]
+    files += [folder.format(name="ann", number=1) + "/lab.py", *[f"{top[each]}/" for each in students], "__MACOSX/x"]
+    if folder.startswith("submission"):
+        files.append("submission_metadata.yml")
+    filled = [each for each in files if not any(other != each and other.startswith(each) for other in files)]
+    unpacked = written(tmp_path / "unpacked", *filled)
+    for prefix in ("", "class/"):
+        class_zip = zipped(tmp_path / "c.zip", *members(*(f"{prefix}{each}" for each in files)))
+        for source in (class_zip, unpacked):
+            found = {each.shown_as.split("/")[0]: each for each in rows(source).values()}
+            assert set(found) == {*top.values(), folder.format(name="ann", number=1)}
+            for student, kind in students.items():
+                words = NOTHING_TO_GRADE[kind][1]
+                if words != LEFT and source == unpacked and folder == FOLDERS["plain"]:
+                    words = "it holds none"
+                assert words in found[top[student]].problem, (source, kind)
+
+
+def test_what_is_left_of_a_file_at_the_top_is_that_file_s_row(tmp_path):
+    beside = [
+        "ann.py",
+        "._ann.py",
+        "._bob.py",
+        "._ida",
+        "cem/lab.py",
+        "._cem",
+        "._.DS_Store",
+        ".DS_Store",
+        "desktop.ini",
+    ]
+    mirrored = [
+        "ann.py",
+        "__MACOSX/._ann.py",
+        "__MACOSX/._bob.py",
+        "__MACOSX/._ida",
+        "cem/lab.py",
+        "__MACOSX/cem/._lab.py",
+    ]
+    sources = [written(tmp_path / "folder", *beside)]
+    for number, files in enumerate((beside, mirrored)):
+        sources.append(zipped(tmp_path / f"{number}.zip", *members(*files)))
+        around = [f"__MACOSX/class/{each[9:]}" if "__MACOSX" in each else f"class/{each}" for each in files]
+        sources.append(zipped(tmp_path / f"{number}_around.zip", *members(*around, "__MACOSX/._class")))
+    for source in sources:
+        found = problems(source)
+        assert set(found) == {"ann", "bob", "cem", "ida"} and not found["ann"] and not found["cem"], source
+        assert found["bob"].startswith("._bob.py is what macOS keeps beside a file, and that file is missing")
+
+
+def test_what_a_system_left_takes_nothing_from_who_handed_in(tmp_path):
+    files = [
+        "ann/lab.py",
+        "ann/._lab.py",
+        "ann/.ipynb_checkpoints/lab-checkpoint.ipynb",
+        "ann/empty/",
+        "__MACOSX/ann/._lab.py",
+    ]
+    for source in (zipped(tmp_path / "c.zip", *members(*files, "bob.py")), written(tmp_path / "f", *files, "bob.py")):
+        found = rows(source)
+        assert {name: (each.shown_as, each.problem, each.note) for name, each in found.items()} == {
+            "ann": ("ann/lab.py", "", ""), "bob": ("bob.py", "", ""),
+        }  # fmt: skip
+
+
+def test_a_folder_of_one_student_s_own_is_not_taken_for_one_around_a_class(tmp_path):
+    found = problems(zipped(tmp_path / "c.zip", *members("bob/lab.py", "bob/.ipynb_checkpoints/lab-checkpoint.ipynb")))
+    assert found == {"bob": ""}
+    found = problems(zipped(tmp_path / "d.zip", *members("bob/", "bob/.ipynb_checkpoints/lab-checkpoint.ipynb")))
+    assert set(found) == {"bob"} and LEFT in found["bob"]
+
+
+def test_a_folder_that_cannot_be_read_is_a_row(tmp_path, monkeypatch):
+    files = ("Ada_11_assignsubmission_file/lab.py", "Bob_12_assignsubmission_file/lab.py")
+    export, scandir = written(tmp_path / "export", *files), os.scandir
+
+    def refused(path):
+        if "Bob" in os.fspath(path):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert problems(export) == {
+        "Ada": "", "Bob": "The folder Bob_12_assignsubmission_file cannot be read: Permission denied.",
+    }  # fmt: skip
+
+
+def test_a_file_of_a_folder_that_stands_twice_is_noted(tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = zipped(tmp_path / "c.zip", *members("ann/lab.py", "bob/lab.py"), ("ann/lab.py", "second = 2\n"))
+    with opened_class(path) as entries:
+        ann, bob = entries
+        assert ann.path.read_text() == "second = 2\n" and bob.note == ""
+        assert ann.note == "ann/lab.py stands in the zip 2 times; the last counts."
+
+
+def test_no_two_students_share_a_name_or_a_file(tmp_path, monkeypatch):
+    moodle = [
+        f"{name}_assignsubmission_file_/lab.py" for name in ("Ada_11", "Ada_12", "Ada (11)_13", "Ada (moodle 11)_14")
+    ]
+    found = rows(zipped(tmp_path / "m.zip", *members(*moodle)))
+    assert {name: each.ids["moodle"] for name, each in found.items()} == {
+        "Ada (11) (moodle 11)": "11", "Ada (12)": "12", "Ada (11) (moodle 13)": "13", "Ada (moodle 11)": "14",
+    }  # fmt: skip
+    strange = [f"Ann{sign}" for sign in "!#$%&'()+,;=@[]^`{}~ "]
+    plain = members(*(f"{name}.py" for name in strange), "bob.py")
+    assert set(rows(zipped(tmp_path / "p.zip", *plain))) == {*strange, "bob"}
+    monkeypatch.setattr("autograder.reports.files._HASH_DIGITS", 2)  # so that some of them share a hash
+    doubled = {name for name in strange if sum(report_name(name) == report_name(each) for each in strange) > 1}
+    assert doubled
+    for source in (tmp_path / "p.zip", written(tmp_path / "p", *(f"{name}.py" for name in strange), "bob.py")):
+        found = rows(source)
+        assert len({report_name(name) for name in found}) == len(found) == len(strange) + 1
+        assert set(strange) - doubled < set(found) and not doubled & set(found)
+        assert found[next(f"{name} ({name}.py)" for name in doubled)].problem == ""
 
 
 # ---- strangers' zips -------------------------------------------------------------------------------
