@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 import struct
+import tracemalloc
+import warnings
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,7 @@ from autograder.grading.exports.gradescope_metadata import read_metadata
 from autograder.grading.submissions import Entry, is_called_lab
 from autograder.reports.files import report_name
 
+MUTANTS = int(os.environ.get("MUTATED_ZIPS", "60"))  # 4,500 were tried once, of two seeds
 SOURCE = "def double(values, out): ...\n"
 
 
@@ -554,6 +559,154 @@ def test_damaged_and_encrypted_members_cost_their_own_row(tmp_path):
     path.write_bytes(data)
     found = problems(path)
     assert found["ann"] == "" and "damaged" in found["bob"] and found["cem"] == "cem.py is protected by a password."
+
+
+METHODS = {
+    "stored": zipfile.ZIP_STORED,
+    "deflated": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "LZMA": zipfile.ZIP_LZMA,
+}
+
+
+def packed(path: Path, method: int, *texts: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", method) as target:
+        for number, text in enumerate(texts):
+            target.writestr(f"s{number}.py", text)
+    return path
+
+
+def data_of(path: Path, name: str) -> tuple[int, int]:
+    """Where a member's packed data begin in the file, and how many bytes they are."""
+    with zipfile.ZipFile(path) as opened:
+        member = opened.getinfo(name)
+    return member.header_offset + 30 + len(name), member.compress_size
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_member_of_any_compression_is_unpacked_and_a_damaged_one_costs_its_own_row(tmp_path, method):
+    text = bytes(random.Random(1).choices(b"abcdef \n", k=5000))
+    path = packed(tmp_path / "c.zip", method, text, text, text, b"")
+    with opened_class(path) as entries:
+        assert [(each.problem, each.path.read_bytes()) for each in entries[:3]] == [("", text)] * 3
+        assert entries[3].problem == "s3.py is empty."
+    whole, (start, size) = path.read_bytes(), data_of(path, "s1.py")
+    damages = {
+        "a bit": lambda data: (
+            data[: start + size // 2] + bytes([data[start + size // 2] ^ 1]) + data[start + size // 2 + 1 :]
+        ),
+        "its beginning": lambda data: data[:start] + b"\xff" * 16 + data[start + 16 :],
+        "its end": lambda data: data[: start + size - 40] + b"\0" * 40 + data[start + size :],
+        "all of it": lambda data: data[:start] + b"\0" * size + data[start + size :],
+    }
+    for damage, applied in damages.items():
+        path.write_bytes(applied(whole))
+        found = problems(path)
+        assert found["s0"] == found["s2"] == "" and found["s1"].startswith("s1.py is damaged in the zip"), damage
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_member_that_is_cut_short_costs_its_own_row(tmp_path, method):
+    path = packed(tmp_path / "c.zip", method, SOURCE.encode() * 50, SOURCE.encode() * 50)
+    data, (_, size) = bytearray(path.read_bytes()), data_of(path, "s1.py")
+    at = data.rfind(b"PK\x01\x02") + 20  # the packed size in the directory, of the last member
+    data[at : at + 4] = struct.pack("<I", size // 2)
+    path.write_bytes(data)
+    found = problems(path)
+    assert found["s0"] == "" and found["s1"].startswith("s1.py is damaged in the zip")
+
+
+@pytest.mark.parametrize("method", [1, 6, 9, 93, 95, 97, 98, 99, 65535])
+def test_a_member_of_an_unknown_compression_costs_its_own_row(tmp_path, method):
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_DEFLATED, SOURCE.encode(), SOURCE.encode())
+    data = bytearray(path.read_bytes())
+    for at in (data.rfind(b"PK\x03\x04") + 8, data.rfind(b"PK\x01\x02") + 10):
+        data[at : at + 2] = struct.pack("<H", method)
+    path.write_bytes(data)
+    found = problems(path)
+    assert found["s0"] == "" and f"is packed by a method that is not known here ({method})" in found["s1"]
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_bomb_of_any_compression_takes_little_memory(tmp_path, method):
+    """A few kilobytes of bzip2 or LZMA hold gigabytes: what is unpacked at once is limited, whatever is declared."""
+    size = (1 if method == zipfile.ZIP_STORED else 200) << 20
+    path = packed(tmp_path / "c.zip", method, b"\0" * size, SOURCE.encode())
+    data = bytearray(path.read_bytes())
+    data[(at := data.find(b"PK\x01\x02") + 24) : at + 4] = struct.pack("<I", 1 << 20)  # the size unpacked
+    path.write_bytes(data)
+    tracemalloc.start()
+    found = problems(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found["s1"] == "" and peak < 16 << 20
+    assert ("s0.py" in found["s0"]) == (method != zipfile.ZIP_STORED)
+
+
+def test_an_lzma_member_that_wants_much_memory_costs_its_own_row(tmp_path):
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_LZMA, SOURCE.encode(), SOURCE.encode())
+    data, (start, _) = bytearray(path.read_bytes()), data_of(path, "s0.py")
+    data[start + 5 : start + 9] = struct.pack("<I", 0xFFFFFFFF)
+    path.write_bytes(data)
+    assert "it wants 4,095 MiB of memory" in problems(path)["s0"] and problems(path)["s1"] == ""
+
+
+def test_what_is_unpacked_for_nothing_counts_as_well(tmp_path, monkeypatch):
+    """Members that are too large or damaged are removed again: a zip full of them must come to an end all the same."""
+    monkeypatch.setattr(archive, "MOST_BYTES", 5 << 20)
+    texts = [bytes([number]) * (1 << 20) for number in range(20)]
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_BZIP2, *texts)
+    data = bytearray(path.read_bytes())
+    at = data.find(b"PK\x01\x02")
+    while at >= 0:
+        data[at + 16] ^= 0xFF  # the checksum in the directory
+        at = data.find(b"PK\x01\x02", at + 4)
+    path.write_bytes(data)
+    found = problems(path).values()
+    assert sum("is damaged in the zip" in each for each in found) == 5
+    assert sum("the zip unpacks to more than" in each for each in found) == 15
+
+
+def test_what_is_too_large_by_its_own_word_is_not_unpacked_at_all(tmp_path, monkeypatch):
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_DEFLATED, b"\0" * (17 << 20), SOURCE.encode())
+    monkeypatch.setattr(archive, "pieces", lambda opened, member: iter([SOURCE.encode()]))
+    assert problems(path) == {"s0": "s0.py unpacks to more than 16 MiB: no submission is that large.", "s1": ""}
+
+
+def mutated(rng: random.Random, folder: Path) -> Path:
+    """A class's zip with one to eight damages: bytes changed, cut out, put in, or copied, and the end cut off."""
+    path = folder / "mutated.zip"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # names that stand twice
+        with zipfile.ZipFile(path, "w") as target:
+            for name in rng.sample(
+                ("ann.py", "bob/lab.py", "bob/", "cem/._lab.py", "dan.ipynb", "é.py", "ann.py", "x/y/z.py"), 5
+            ):
+                method = rng.choice(list(METHODS.values()))
+                target.writestr(name, "" if name.endswith("/") else SOURCE * rng.randrange(40), method)
+    data = bytearray(path.read_bytes())
+    for _ in range(rng.randint(1, 8)):
+        at, size = rng.randrange(len(data)), rng.randint(1, 12)
+        data[at : at + rng.choice((1, size, 0))] = rng.choice(
+            (rng.randbytes(1), rng.randbytes(size), b"", b"\0" * size, b"\xff" * size, data[:size])
+        )
+        data = data or bytearray(b"PK")
+    path.write_bytes(data[: rng.randint(1, len(data))] if rng.random() < 0.1 else data)
+    return path
+
+
+def outcome_of(path: Path) -> str:
+    try:
+        return "rows" if rows(path) else "none"
+    except UsageError as problem:
+        assert "\n" not in str(problem)
+        return "refused"
+
+
+def test_a_mutated_zip_is_rows_or_one_sentence(tmp_path):
+    rng = random.Random(20_260)
+    outcomes = Counter(outcome_of(mutated(rng, tmp_path)) for _ in range(MUTANTS))
+    assert set(outcomes) == {"rows", "refused"} and min(outcomes.values()) > MUTANTS // 20
 
 
 def test_names_in_utf_8_that_do_not_say_so_are_read_as_utf_8(tmp_path):

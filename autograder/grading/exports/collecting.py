@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
-from autograder.errors import UsageError
+from autograder.errors import UsageError, one_line
 from autograder.grading.exports import names
 from autograder.grading.exports.archive import Item, unpacked
 from autograder.grading.exports.gradescope_metadata import Handed, read_metadata
@@ -311,12 +311,14 @@ def _entry(found: list[Candidate]) -> Entry:
     notes = list(counts.notes)
     if others and not counts.owner.ids:  # nothing tells which came last
         shown = ", ".join(each.shown for each in found)
-        return Entry(counts.owner.name, counts.path, shown, f"Handed in more than once ({shown}): keep one.")
+        problem = one_line(f"Handed in more than once ({shown}): keep one.")
+        return Entry(counts.owner.name, counts.path, shown, problem)
     if others:
         said = f"Handed in {len(found)} times or in {len(found)} files; the latest counts: {counts.file}."
         notes = [said, passed_over(each.shown for each in others), *notes]
     name, ids = counts.owner.name, dict(counts.owner.ids)
-    return Entry(name, counts.path, counts.shown, counts.problem, ids, " ".join(dict.fromkeys(notes)))
+    problem = one_line(counts.problem)  # a file's name may hold anything
+    return Entry(name, counts.path, counts.shown, problem, ids, " ".join(dict.fromkeys(notes)))
 
 
 def _chosen(found: list[Candidate]) -> Candidate:
