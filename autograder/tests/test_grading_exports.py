@@ -82,6 +82,47 @@ def test_names_of_moodle_hold_blanks_and_underscores():
     assert names.moodle("Ada_7_assignsubmission_onlinetext_").typed
 
 
+# Each as Moodle gives it: downloader.php (get_student_prefix, load_submissionplugin_filelist) since 4.1, and before that
+# mod/assign/locallib.php (download_submissions); importziplib.php reads both. Names hold no underscore and none of the
+# signs that clean_filename takes out.
+MOODLE_NAMES = [
+    ("Ada Lovelace_412_assignsubmission_file", ("Ada Lovelace", "412", "", False)),
+    ("Ada Lovelace_412_assignsubmission_file_", ("Ada Lovelace", "412", "", False)),
+    ("Ada Lovelace_412_assignsubmission_file_lab.ipynb", ("Ada Lovelace", "412", "lab.ipynb", False)),
+    (
+        "Ada Lovelace_412_assignsubmission_file_x_7_assignsubmission_file",
+        ("Ada Lovelace", "412", "x_7_assignsubmission_file", False),
+    ),
+    ("Ada Lovelace_412_assignsubmission_onlinetext", ("Ada Lovelace", "412", "", True)),
+    ("Ada Lovelace_412_assignsubmission_onlinetext_", ("Ada Lovelace", "412", "", True)),
+    ("Ada Lovelace_412_assignsubmission_onlinetext_onlinetext.html", ("Ada Lovelace", "412", "onlinetext.html", True)),
+    ("Dr. J. R. Müller-Weiß_7_assignsubmission_file", ("Dr. J. R. Müller-Weiß", "7", "", False)),
+    ("李 小龙_8_assignsubmission_file", ("李 小龙", "8", "", False)),
+    (" Ada  _9_assignsubmission_file", ("Ada", "9", "", False)),
+    ("Ada King_Byron_412_assignsubmission_file", ("Ada King_Byron", "412", "", False)),
+    ("_412_assignsubmission_file", ("Moodle 412", "412", "", False)),
+    ("Participant_412_assignsubmission_file", ("Participant", "412", "", False)),
+    ("Group A_413_assignsubmission_file", ("Group A", "413", "", False)),
+    ("Default group_assignsubmission_file", ("Default group", None, "", False)),
+    ("Default group_assignsubmission_file_lab.py", ("Default group", None, "lab.py", False)),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), MOODLE_NAMES)
+def test_a_name_of_moodle_says_who_and_which_since_4_1_and_before(name, expected):
+    named = names.moodle(name)
+    assert (named.owner.name, named.owner.ids.get("moodle"), named.file, bool(named.typed)) == expected
+    assert names.platform_of([name, "Bob_5_assignsubmission_file"]) == "moodle"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["_assignsubmission_file", "assignsubmission_file", "Ada_412_assignsubmission_", "Ada_412_assignfeedback_file"],
+)
+def test_a_name_that_moodle_would_not_give_is_none_of_its(name):
+    assert names.platform_of([name]) is None
+
+
 @pytest.mark.parametrize(
     ("file", "expected"),
     [("lab.ipynb", True), ("Lab-2.ipynb", True), ("lab (1).py", True), ("label.py", False), ("mylab.ipynb", False)],
@@ -200,6 +241,34 @@ def both(tmp_path: Path, *files: str) -> list[dict[str, Entry]]:
     with zipfile.ZipFile(export) as opened:
         opened.extractall(tmp_path / "unpacked")
     return [rows(export), rows(tmp_path / "unpacked")]
+
+
+def test_moodle_exports_of_now_and_of_before_in_one(tmp_path):
+    files = (
+        "Ada Lovelace_412_assignsubmission_file/lab.ipynb",
+        "Alan Turing_413_assignsubmission_file_/lab.py",
+        "Zoë Ünal_414_assignsubmission_file_lab.py",
+        "Dr. X. Y_415_assignsubmission_file/sub/my.py",
+        "Grace Hopper_416_assignsubmission_onlinetext/onlinetext.html",
+        "Marie Curie_417_assignsubmission_onlinetext_onlinetext.html",
+        "Emmy Noether_418_assignsubmission_file/a.py",
+        "Emmy Noether_418_assignsubmission_onlinetext/onlinetext.html",
+        "Default group_assignsubmission_file/lab.py",
+    )
+    for found in both(tmp_path, *files):
+        assert {name: (each.ids.get("moodle"), bool(each.problem)) for name, each in found.items()} == {
+            "Ada Lovelace": ("412", False), "Alan Turing": ("413", False), "Zoë Ünal": ("414", False),
+            "Dr. X. Y": ("415", False), "Grace Hopper": ("416", True), "Marie Curie": ("417", True),
+            "Emmy Noether": ("418", False), "Default group": (None, False),
+        }  # fmt: skip
+        assert found["Grace Hopper"].problem == "Handed in as a text typed into Moodle, not as a file."
+
+
+def test_an_anonymous_export_of_moodle_is_one_row_a_number(tmp_path):
+    for found in both(tmp_path, *(f"Participant_{number}_assignsubmission_file/lab.py" for number in (11, 412))):
+        assert {name: each.ids["moodle"] for name, each in found.items()} == {
+            "Participant (11)": "11", "Participant (412)": "412",
+        }  # fmt: skip
 
 
 def test_a_student_s_own_file_name_makes_it_nobody_else_s(tmp_path):

@@ -29,7 +29,7 @@ _WHOSE = r"(?:(?!LATE_|anon_)(?P<name>\w*?)_)?(?P<late>LATE_)?(?P<id>(?(name)\d+
 CANVAS = re.compile(_WHOSE + r"_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
 CANVAS_TEXT = re.compile(_WHOSE + r"_(?P<kind>text|link)\.html")
 MOODLE = re.compile(
-    r"(?P<name>.+?)(?:_(?P<id>\d+))?_assignsubmission_(?P<plugin>[a-z][a-z0-9]*)(?:_(?P<file>.*))?", re.DOTALL
+    r"(?P<name>.*?)(?:_(?P<id>\d+))?_assignsubmission_(?P<plugin>[a-z][a-z0-9]*)(?:_(?P<file>.*))?", re.DOTALL
 )
 GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
 GRADESCOPE_METADATA = "submission_metadata.yml"
@@ -73,11 +73,12 @@ def _canvas_owner(found: re.Match[str]) -> Owner:
 def moodle(name: str) -> Named | None:
     """What a folder's or file's name of a Moodle export says; None where it is none."""
     found = MOODLE.fullmatch(name)
-    if found is None:
+    if found is None or not (found["name"] or found["id"]):
         return None
     typed = "" if found["plugin"] == "file" else "a text typed into Moodle"
     ids = {"moodle": found["id"]} if found["id"] else {}
-    return Named(Owner(found["name"].strip() or found["name"], ids), found["file"] or "", typed=typed)
+    name = found["name"].strip() or f"Moodle {found['id'] or 'without a number'}"  # of a name nothing may be left
+    return Named(Owner(name, ids), found["file"] or "", typed=typed)
 
 
 def gradescope(name: str) -> Named | None:
