@@ -1,7 +1,7 @@
 """The command line: each command is one function from its arguments to an exit code.
 
-0: done, and all passed · 1: a submission failed a check · 2: bad usage or input · 3: the grader or the machine failed,
-for one submission at least, whatever became of the others.
+0: done, and all passed · 1: a submission failed a check · 2: bad usage or input, a platform's file among it into which not
+one grade could be filled · 3: the grader or the machine failed, for one submission at least, whatever became of the others.
 """
 
 from __future__ import annotations

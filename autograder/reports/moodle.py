@@ -28,7 +28,6 @@ from autograder.reports.wording import one_line
 PARTICIPANT = re.compile(r"(?P<word>\D*?)(?P<number>\d+)")
 ID_COLUMNS = {"Email address": "email", "ID number": "sid"}
 AboveMaximum = Literal["cap", "keep", "refuse"]
-ABOVE_MAXIMUM: tuple[AboveMaximum, ...] = ("cap", "keep", "refuse")
 # What Moodle takes out of the names of files: clean_param(PARAM_FILE) in lib/classes/param.php. Blanks stand for its `_`.
 _TAKEN_OUT = re.compile(r"[\x00-\x1f\x7f-\x9f&<>\"`|':\\/]")
 
