@@ -41,6 +41,14 @@ FORMS = (
     _value("--canvas-column", "TITLE", "its assignment, where the lab's title does not tell"),
     _file("--moodle", "grading worksheet from Moodle: a copy with the grades goes to OUT"),
     _value("--moodle-column", "TITLE", "its column of grades, where that is not called Grade"),
+    (
+        ("--above-maximum",),
+        {
+            "choices": ("cap", "keep", "refuse"),
+            "default": "cap",
+            "help": "a grade above Moodle's maximum, which Moodle passes over: write the maximum, the grade, or nothing",
+        },
+    ),
     _switch("--gradescope", "results.json for each student, in OUT/gradescope"),
     _file("--junit", "write the checks as JUnit XML to FILE"),
 )

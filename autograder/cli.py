@@ -1,7 +1,7 @@
 """The command line: each command is one function from its arguments to an exit code.
 
-0: done, and all passed · 1: a submission failed a check · 2: bad usage or input · 3: the grader or the machine failed,
-for one submission at least, whatever became of the others.
+0: done, and all passed · 1: a submission failed a check · 2: bad usage or input, a platform's file among it into which not
+one grade could be filled · 3: the grader or the machine failed, for one submission at least, whatever became of the others.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def grade(given: argparse.Namespace) -> int:
         options["seed"] = read_seed(given.seed_file)
     wanted = wanted_forms(given, lab.name, lab.title)  # what is wrong with them is found out before the class is graded
     results = graded_class(given, lab, given.submissions, given.out, **options)
-    hand_back(results, given.out, wanted)
-    return exit_code(results)
+    handed_back = hand_back(results, given.out, wanted)
+    return exit_code(results) if exit_code(results) == FAULT else handed_back or exit_code(results)
 
 
 def export(given: argparse.Namespace) -> int:
@@ -118,9 +118,9 @@ def export(given: argparse.Namespace) -> int:
 
     results = read_class(given.out)
     wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
-    hand_back(results, given.out, wanted)
+    handed_back = hand_back(results, given.out, wanted)
     write_json(given, [json_form.to_dict(result) for result in results])
-    return PASSED
+    return handed_back
 
 
 def demo(given: argparse.Namespace) -> int:
@@ -139,17 +139,24 @@ def wanted_forms(given: argparse.Namespace, *lab_names: str) -> Wanted:
     for path in (given.canvas, given.moodle):
         if path is not None:
             existing_file(path)
-    names = ("canvas", "canvas_column", "moodle", "moodle_column", "gradescope", "junit")
+    names = ("canvas", "canvas_column", "moodle", "moodle_column", "above_maximum", "gradescope", "junit")
     wanted = Wanted(**{name: getattr(given, name) for name in names})
     look_at(wanted, lab_names)
     return wanted
 
 
-def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> None:
+def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> int:
+    """Writes the forms; returns the exit code that they come to: not 0 where one of them holds no grade at all."""
     from autograder.reports import handing_back
 
-    for line in handing_back.hand_back(results, out, wanted):
+    told = handing_back.hand_back(results, out, wanted)
+    for line in told.lines:
         print(line)
+    for sentence in told.empty:
+        print(f"autograder: {sentence}", file=sys.stderr)
+    if not told.empty:
+        return PASSED
+    return FAULT if all(any(check.fault for check in result.checks) for result in results) else USAGE
 
 
 def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Path, **options: Any) -> list[Result]:

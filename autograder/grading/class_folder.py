@@ -18,10 +18,11 @@ from autograder.errors import GraderFault, KitError, UsageError
 from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
-from autograder.reports.files import report_name, write_atomically
+from autograder.reports.files import former_report_name, report_name, write_atomically
 from autograder.reports.json_form import from_text
 
 CLASS_LIST = "class.json"
+_FORMER = re.compile(r".*-[0-9a-f]{8}")  # how an older version called what was not plain
 _OF_GRADESCOPE = re.compile(r"submission_\d+")  # how handing back calls a student's folder
 # Of a result that `--only` left as it was. It is the reports' and class.json's: on disk the result itself stays as it is.
 OUT_OF_DATE = (
@@ -47,6 +48,7 @@ def prepared(out: Path) -> Iterator[None]:
             lock.acquire()
         for unfinished in results.glob(".*.tmp"):  # what a kill left behind
             unfinished.unlink()
+        _rename_former(out)
     except Timeout:
         remedy = "Wait for it, or name another folder with --out."
         raise UsageError(f"Another run is grading into {out}.", remedy=remedy) from None
@@ -57,6 +59,33 @@ def prepared(out: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _rename_former(out: Path) -> None:
+    """Gives all that an older version wrote of a student the name of today, so that nothing is left behind unseen.
+
+    The results come last: they say whose a file is, so that after a kill the next run goes on with it.
+    Raises `OSError`, or `GraderFault` where a list cannot be written.
+    """
+    renamed = {}
+    for file in sorted((out / "results").glob("*.json")):
+        with suppress(KitError, ValueError):
+            student = from_text(file.read_text(encoding="utf-8")).student if _FORMER.fullmatch(file.stem) else ""
+            if student and former_report_name(student) == file.stem:
+                renamed[file.stem] = report_name(student)
+    if not renamed:
+        return
+    for file in (out / "index.html", out / CLASS_LIST):
+        if file.is_file():
+            text = file.read_text(encoding="utf-8")
+            for old, new in renamed.items():
+                text = text.replace(f'reports/{old}.html"', f'reports/{new}.html"').replace(f'"{old}"', f'"{new}"')
+            write_atomically(file, text)
+    for folder, suffix in (("reports", ".html"), ("gradescope", ""), ("results", ".json")):
+        for old, new in renamed.items():
+            before, after = out / folder / f"{old}{suffix}", out / folder / f"{new}{suffix}"
+            if before.exists() and not after.exists():
+                before.rename(after)
 
 
 def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable[str]) -> None:
@@ -94,7 +123,8 @@ def _gone(stay: set[str], out: Path) -> set[str]:
     for file in (out / "results").glob("*.json"):
         if file.stem not in stay | names:
             with suppress(OSError, KitError, ValueError):
-                names |= {report_name(from_text(file.read_text(encoding="utf-8")).student)} & {file.stem}
+                student = from_text(file.read_text(encoding="utf-8")).student
+                names |= {report_name(student), former_report_name(student)} & {file.stem}
     return {name for name in names - stay if Path(name).name == name}
 
 
@@ -126,6 +156,8 @@ def _remove(file: Path) -> None:
 
 def read_class(out: Path) -> list[Result]:
     """The results of a finished run; raises `UsageError` where `out` is none."""
+    with suppress(OSError, KitError, ValueError):  # where nothing can be written, it is read as it is
+        _rename_former(out)
     try:
         listed = json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))
         results = {

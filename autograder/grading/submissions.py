@@ -19,6 +19,7 @@ SHOWN_NAMES = 6  # of files that were passed over
 # Canvas and browsers number a file that is handed in again: lab-1.ipynb, lab (1).ipynb.
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?:-\d+| ?\(\d+\))?(?P<ending>\.\w+)", re.DOTALL)
 LEFT_BY_SYSTEMS = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".ipynb_checkpoints", "__pycache__"}
+BESIDE_A_FILE = "._"  # begins the name of what macOS keeps beside a file, on a disk that is not its own
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ def find_submissions(folder: Path, skipped: Path | None = None) -> list[Entry]:
     root = folder.resolve()
     try:
         found = [_entry(root, each) for each in _listed(root) if each != skipped]
+        found += _alone_beside(root)
     except OSError as problem:
         raise UsageError(f"{folder} cannot be read: {problem.strerror}.") from None
     if not found:
@@ -62,6 +64,22 @@ def ending(path: PurePath) -> str:
     return path.suffix.lower()
 
 
+def left_by_a_system(name: str) -> bool:
+    """Whether a file or folder of this name is what operating systems, Jupyter or Python leave: nobody's answer."""
+    return name in LEFT_BY_SYSTEMS or name.startswith(BESIDE_A_FILE)
+
+
+def only_left_behind(shown: str, files: Iterable[str]) -> str:
+    """Why a student's folder that holds nothing but what `left_by_a_system` cannot be graded."""
+    left = f"only what an operating system, Jupyter or Python leaves behind ({listed(files)})"
+    return f"The folder {shown} holds {left}: hand in the notebook itself."
+
+
+def only_beside(name: str) -> str:
+    """Why a file that macOS keeps beside another one, which is not there, cannot be graded."""
+    return f"{name} is what macOS keeps beside a file, and that file is missing: hand in the notebook itself."
+
+
 def is_called_lab(file: str) -> bool:
     """Whether a student's file is called lab.ipynb or lab.py, the number of another try aside."""
     found = _NUMBERED.fullmatch(file)
@@ -70,7 +88,15 @@ def is_called_lab(file: str) -> bool:
 
 def _listed(folder: Path) -> Iterator[Path]:
     """What a folder holds, without what operating systems and Jupyter leave behind."""
-    yield from sorted(each for each in folder.iterdir() if each.name not in LEFT_BY_SYSTEMS)
+    yield from sorted(each for each in folder.iterdir() if not left_by_a_system(each.name))
+
+
+def _alone_beside(root: Path) -> Iterator[Entry]:
+    """An entry for each file or folder that is missing where macOS kept something beside it: it was somebody's."""
+    for path in sorted(root.glob(f"{BESIDE_A_FILE}*")):
+        missing = path.with_name(path.name.removeprefix(BESIDE_A_FILE) or path.name)
+        if not left_by_a_system(missing.name) and not missing.exists() and not missing.is_symlink():
+            yield Entry(_name(missing), path, path.name, only_beside(path.name))
 
 
 def _entry(root: Path, path: Path) -> Entry:
@@ -86,6 +112,8 @@ def _from_folder(root: Path, folder: Path) -> Entry:
         files = [each for each in _listed(folder) if ending(each) in ENDINGS] or list(_further_down(folder))
     except OSError as problem:
         return Entry(folder.name, folder, shown, f"The folder {shown} cannot be read: {problem.strerror}.")
+    if not files and (left := list(_left_behind(folder))):
+        return Entry(folder.name, folder, shown, only_left_behind(shown, left))
     called_lab = [each for each in files if is_called_lab(each.name)]
     best = called_lab if len(files) > 1 and called_lab else files
     if len(best) != 1:
@@ -101,9 +129,21 @@ def _from_folder(root: Path, folder: Path) -> Entry:
 
 def _further_down(folder: Path) -> Iterator[Path]:
     """What could be a submission in the folders of a student's folder; links are not followed."""
-    for here, folders, files in os.walk(folder):
-        folders[:] = sorted(each for each in folders if each not in LEFT_BY_SYSTEMS)
-        yield from (Path(here, each) for each in sorted(files) if ending(Path(each)) in ENDINGS and each[:2] != "._")
+    for here, folders, files in os.walk(folder, onerror=_raised):
+        folders[:] = sorted(each for each in folders if not left_by_a_system(each))
+        answers = (each for each in sorted(files) if ending(Path(each)) in ENDINGS and not left_by_a_system(each))
+        yield from (Path(here, each) for each in answers)
+
+
+def _left_behind(folder: Path) -> Iterator[str]:
+    """The files under a student's folder, relative to it, where every one of them was left by a system; else none."""
+    files = [Path(here, each).relative_to(folder) for here, _, found in os.walk(folder) for each in found]
+    if all(any(map(left_by_a_system, each.parts)) for each in files):
+        yield from sorted(each.as_posix() for each in files)
+
+
+def _raised(problem: OSError) -> None:
+    raise problem
 
 
 def listed(files: Iterable[str]) -> str:

@@ -1,14 +1,14 @@
 """A learning platform's own CSV with grades filled in, every other byte as it was: cells are found, never rewritten.
 
 The separator, the quotes, the order of rows and columns, a byte order mark and the line ends stay. A row is matched to
-a submission by an ID that both hold, never by a name; whoever is not matched, in either direction, is reported.
+a submission by an ID that both hold, never by a name alone; whoever is not matched, in either direction, is reported.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,6 +61,12 @@ class Filling:
 
     filled: int = 0
     lines: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)  # why how many submissions went into no row
+
+    def leave(self, why: str, rest: str) -> None:
+        """Says of a submission why its grade was not filled in."""
+        self.left_out[why] += 1
+        self.lines.append(f"{why}: {rest}")
 
 
 def read_sheet(path: Path) -> Sheet:
@@ -114,11 +120,15 @@ def fill(
     grade_column: int,
     is_student: Callable[[Row], bool],
     refuses: Callable[[Row], str],
+    is_another: Callable[[Row, Result], str] = lambda row, result: "",
+    allowed: Callable[[Row, float], tuple[float | None, str]] = lambda row, points: (points, ""),
 ) -> Filling:
     """Puts every result's points into the one row with its ID.
 
     `id_columns`: column -> kind of ID, as in `Result.ids` (submissions of a plain folder have only their name, which is
     taken for an ID of any kind). `refuses`: why a row's grade must be left as it is; empty where it may be filled in.
+    `is_another`: whose the row with a result's ID is, where it is not that student's; empty where it is. `allowed`: the
+    points to write of those earned (None: none) and, where these differ or will not be taken, what to say of it.
     """
     outcome = Filling()
     rows_of = _rows_by_id(sheet, id_columns, id_of_cell, is_student)
@@ -127,32 +137,47 @@ def fill(
         found = sorted({row for each in _ids(result, id_columns) for row in rows_of.get(each, ())})
         who = one_line(result.student, 80)
         if not found:
-            outcome.lines.append(f"No row: {who} ({_shown_ids(result)}) handed in, but no row has that ID.")
+            outcome.leave("No row", f"{who} ({_shown_ids(result)}) handed in, but no row has that ID.")
         elif len(found) > 1:
-            outcome.lines.append(f"More than one row: {who} ({_shown_ids(result)}); none was filled in.")
+            outcome.leave("More than one row", f"{who} ({_shown_ids(result)}); none was filled in.")
+        elif another := is_another(sheet.rows[found[0]], result):
+            outcome.leave("Another's number", f"{who} ({_shown_ids(result)}) handed in, but {another}")
         else:
             results_of[found[0]].append(result)
     for at, row in enumerate(sheet.rows):
         if at and is_student(row):
-            _fill_row(row, results_of.get(at, []), grade_column, refuses, outcome)
+            _fill_row(row, results_of.get(at, []), grade_column, refuses, allowed, outcome)
     return outcome
 
 
-def _fill_row(row: Row, results: list[Result], column: int, refuses: Callable[[Row], str], outcome: Filling) -> None:
+def _fill_row(
+    row: Row,
+    results: list[Result],
+    column: int,
+    refuses: Callable[[Row], str],
+    allowed: Callable[[Row, float], tuple[float | None, str]],
+    outcome: Filling,
+) -> None:
     who = one_line(" ".join(row.cell(at) for at in range(min(2, len(row.raw)))), 80)
     if not results:
         outcome.lines.append(f"No submission: {who}; its grade was left as it is.")
     elif len(results) > 1:
         both = ", ".join(one_line(each.student, 80) for each in results)
-        outcome.lines.append(f"More than one submission: {who} ({both}); its grade was left as it is.")
+        outcome.leave("More than one submission", f"{who} ({both}); its grade was left as it is.")
     elif any(check.fault for check in results[0].checks):
-        outcome.lines.append(f"Not graded: {who}; the grader could not run every check. Its grade was left as it is.")
+        outcome.leave("Not graded", f"{who}; the grader could not run every check. Its grade was left as it is.")
     elif reason := refuses(row):
-        outcome.lines.append(f"Left as it is: {who}; {reason}.")
+        outcome.leave("Left as it is", f"{who}; {reason}.")
     elif column >= len(row.raw):
-        outcome.lines.append(f"Row too short: {who}; it has no cell for the grade.")
+        outcome.leave("Row too short", f"{who}; it has no cell for the grade.")
     else:
-        row.put(column, number_text(results[0].points))
+        points, remark = allowed(row, round(results[0].points, 2))
+        if points is None:
+            outcome.leave("Above the maximum", f"{who}; {remark}")
+            return
+        if remark:
+            outcome.lines.append(f"Above the maximum: {who}; {remark}")
+        row.put(column, number_text(points))
         outcome.filled += 1
 
 

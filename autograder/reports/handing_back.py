@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.errors import UsageError
@@ -21,8 +21,17 @@ class Wanted:
     canvas_column: str | None = None
     moodle: Path | None = None
     moodle_column: str | None = None
+    above_maximum: moodle.AboveMaximum = "cap"
     gradescope: bool = False
     junit: Path | None = None
+
+
+@dataclass
+class HandedBack:
+    """What to tell the instructor: `lines` of what was written, and a sentence for each form that holds no grade."""
+
+    lines: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
 
 
 def look_at(wanted: Wanted, lab_names: Sequence[str]) -> None:
@@ -35,43 +44,54 @@ def look_at(wanted: Wanted, lab_names: Sequence[str]) -> None:
         raise UsageError(f"{wanted.junit} is a folder, not a file.", remedy="Name a file with --junit.")
 
 
-def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> list[str]:
+def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> HandedBack:
     """Writes the forms that are wanted into `out` (JUnit where it is asked for); returns what to tell the instructor.
 
     Whatever of a platform's file was not matched comes to stand on the class page as well.
     Raises `UsageError` where a platform's file is not what it should be; nothing of the instructor's is changed.
     """
-    lines: list[str] = []
+    told = HandedBack()
     unmatched: dict[str, list[str]] = {}
-    for name, given, column in (
-        ("canvas", wanted.canvas, wanted.canvas_column),
-        ("moodle", wanted.moodle, wanted.moodle_column),
-    ):
+    for name, given in (("canvas", wanted.canvas), ("moodle", wanted.moodle)):
         if given is not None:
             target = out / f"{name}.csv"
             if target.exists() and given.exists() and target.samefile(given):
                 raise UsageError(f"{given} is where the filled-in copy goes.", remedy="Keep the export elsewhere.")
-            platform = canvas if name == "canvas" else moodle
-            data, outcome = platform.filled(given, results, column)
+            if name == "canvas":
+                data, outcome = canvas.filled(given, results, wanted.canvas_column)
+            else:
+                data, outcome = moodle.filled(given, results, wanted.moodle_column, wanted.above_maximum)
             write_bytes_atomically(target, data)
-            lines += _told(target, outcome)
+            _tell(told, given, target, outcome, results)
             unmatched[target.name] = outcome.lines
     if unmatched and results:
         write_atomically(out / "index.html", class_page.render(results, results[0].lab_title, unmatched))
     if wanted.gradescope:
-        lines += _gradescope(results, out / "gradescope")
+        _gradescope(results, out / "gradescope", told)
     if wanted.junit is not None:
         write_atomically(wanted.junit, junit.text(results))
-        lines.append(f"Written: {wanted.junit}")
-    return lines
+        told.lines.append(f"Written: {wanted.junit}")
+    return told
 
 
-def _told(target: Path, outcome: Filling) -> list[str]:
+def _tell(told: HandedBack, given: Path, target: Path, outcome: Filling, results: Sequence[Result]) -> None:
+    """What became of a file: where not one grade went into it, that is all there is to say."""
+    if results and not outcome.filled:
+        reasons = ", ".join(f"{why.lower()}: {count}" for why, count in outcome.left_out.most_common())
+        is_plain = not any(result.ids for result in results)
+        remedy = (
+            "They have no IDs: grade the platform's own export, as it is." if is_plain else "Is it of this assignment?"
+        )
+        told.empty.append(
+            f"Not one grade could be filled in into {given}, of {len(results)} ({reasons}). {remedy} "
+            f"{target.parent / 'index.html'} names everybody; gradebook.csv beside it has the grades."
+        )
+        return
     rows = "1 grade" if outcome.filled == 1 else f"{outcome.filled} grades"
-    return [f"Written: {target}, {rows} filled in", *(f"  {line}" for line in outcome.lines)]
+    told.lines += [f"Written: {target}, {rows} filled in", *(f"  {line}" for line in outcome.lines)]
 
 
-def _gradescope(results: Sequence[Result], folder: Path) -> list[str]:
+def _gradescope(results: Sequence[Result], folder: Path, told: HandedBack) -> None:
     """One folder a student, called as in Gradescope's export where the submissions came from one."""
     lines, written = [], 0
     for result in results:
@@ -86,4 +106,7 @@ def _gradescope(results: Sequence[Result], folder: Path) -> list[str]:
             continue
         write_atomically(folder / name / "results.json", text)
         written += 1
-    return [f"Written: {folder}, results.json for {written}", *lines]
+    if results and not written:
+        told.empty.append(f"No results.json was written to {folder}: the grader could not run every check of anybody.")
+        return
+    told.lines += [f"Written: {folder}, results.json for {written}", *lines]

@@ -1,32 +1,50 @@
 """The instructor's grading worksheet as a Moodle assignment gives it, with the points in its column Grade.
 
-The first column is the Identifier ("Participant 1234"); the names of columns follow the site's language:
-https://github.com/moodle/moodle/blob/main/mod/assign/gradingtable.php, and importgradeslib.php beside it in
-feedback/offline, which reads the file back by the identifier's number.
+The first column is the Identifier ("Participant 1234"), the second the full name unless marking is anonymous, and right
+of the grade comes its maximum; the names of columns follow the site's language:
+https://github.com/moodle/moodle/blob/main/public/mod/assign/gradingtable.php, and feedback/offline/importgradeslib.php
+beside it, which reads the file back by the identifier's number. Its locallib.php (process_import_grades) passes over a
+row whose grade is above the assignment's maximum, and says nothing.
+
+Where a team handed in, Moodle puts the team's name and number where a student's stand. That number may be a
+participant's as well: a number counts only under the name that it has in the worksheet.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal
 
 from autograder.errors import UsageError
 from autograder.grading.result import Result
 from autograder.reports.filled_csv import Filling, Row, Sheet, fill, number_text, read_sheet
+from autograder.reports.wording import one_line
 
-PARTICIPANT = re.compile(r"\D*?(\d+)")
+PARTICIPANT = re.compile(r"(?P<word>\D*?)(?P<number>\d+)")
 ID_COLUMNS = {"Email address": "email", "ID number": "sid"}
+AboveMaximum = Literal["cap", "keep", "refuse"]
+# What Moodle takes out of the names of files: clean_param(PARAM_FILE) in lib/classes/param.php. Blanks stand for its `_`.
+_TAKEN_OUT = re.compile(r"[\x00-\x1f\x7f-\x9f&<>\"`|':\\/]")
 
 
-def filled(path: Path, results: Sequence[Result], column: str | None = None) -> tuple[bytes, Filling]:
+def filled(
+    path: Path, results: Sequence[Result], column: str | None = None, above_maximum: AboveMaximum = "cap"
+) -> tuple[bytes, Filling]:
     """The file's bytes with the grades in, and what to report; raises `UsageError` where it is no grading worksheet.
 
-    `column`: the heading of the grades where the site's language is not English.
+    `column`: the heading of the grades where the site's language is not English. `above_maximum`: of a grade that Moodle
+    would not take, write the maximum (cap), the grade all the same (keep), or nothing (refuse); each is named.
     """
     sheet = read_sheet(path)
     header, at = sheet.header, grade_column(sheet, path, column)
     locked = header.index("Grade can be changed") if "Grade can be changed" in header else None
+    maxima = _column_of_maxima(sheet, at)
+    names = _Names(sheet, results)
     outcome = fill(
         sheet,
         results,
@@ -35,8 +53,10 @@ def filled(path: Path, results: Sequence[Result], column: str | None = None) -> 
         grade_column=at,
         is_student=lambda row: bool(row.cell(0).strip()),
         refuses=lambda row: _refusal(row, locked),
+        is_another=names.is_another,
+        allowed=lambda row, points: _allowed(points, _number(row, maxima), above_maximum),
     )
-    outcome.lines = [*_about_the_maximum(sheet, results, header), *outcome.lines]
+    outcome.lines = [*_about_the_maximum(sheet, results, maxima), *outcome.lines]
     return sheet.to_bytes(), outcome
 
 
@@ -56,7 +76,7 @@ def grade_column(sheet: Sheet, path: Path, column: str | None = None) -> int:
 
 def _id_of_cell(column: int, value: str) -> str:
     found = PARTICIPANT.fullmatch(value) if column == 0 else None
-    return found[1] if found else value
+    return found["number"] if found else value
 
 
 def _refusal(row: Row, locked: int | None) -> str:
@@ -65,10 +85,108 @@ def _refusal(row: Row, locked: int | None) -> str:
     return ""
 
 
-def _about_the_maximum(sheet: Sheet, results: Sequence[Result], header: list[str]) -> list[str]:
-    if "Maximum Grade" not in header or not results:
+# ---- whose a number is -----------------------------------------------------------------------------
+
+
+class _Names:
+    """The names of a worksheet: whether a row is the student's whose number it has."""
+
+    def __init__(self, sheet: Sheet, results: Sequence[Result]) -> None:
+        rows = [row for row in sheet.rows[1:] if row.cell(0).strip()]
+        self._column = next((at for at, name in enumerate(sheet.header) if name.casefold() == "full name"), None)
+        if self._column is None and any(_fits(each, row.cell(1)) for each, row in _by_number(results, rows)):
+            self._column = 1
+        self._anywhere = {_comparable(cell) for row in rows for cell in map(row.cell, range(1, len(row.raw)))}
+
+    def is_another(self, row: Row, result: Result) -> str:
+        """Whose a row is that has a result's number from Moodle; empty where it is that student's."""
+        if _number_of(row) != result.ids.get("moodle") or result.student == result.ids["moodle"]:
+            return ""  # matched by another ID, or nothing but the number is known
+        identifier = row.cell(0).strip()
+        if _fits(result, _word_of(identifier)):  # handed in under no name
+            return ""
+        if self._column is None:  # marked under no names: what stands there all the same is a team's
+            if self._anywhere.isdisjoint(_names_of(result)):
+                return ""
+            return f"that is a team's number: {identifier} is somebody else. Nothing was filled in."
+        if _fits(result, name := row.cell(self._column)):
+            return ""
+        return f"{identifier} is {one_line(name, 80)}: a team's number, or another assignment's. Nothing was filled in."
+
+
+def _by_number(results: Sequence[Result], rows: Sequence[Row]) -> Iterator[tuple[Result, Row]]:
+    of_number = {_number_of(row): row for row in rows}
+    return ((each, of_number[each.ids["moodle"]]) for each in results if each.ids.get("moodle") in of_number)
+
+
+def _number_of(row: Row) -> str:
+    return _id_of_cell(0, row.cell(0).strip())
+
+
+def _word_of(identifier: str) -> str:
+    """What stands before the number: the word for a participant, which an anonymous export has for a name."""
+    found = PARTICIPANT.fullmatch(identifier)
+    return found["word"] if found else ""
+
+
+def _fits(result: Result, name: str) -> bool:
+    """Whether a result's student is called so; before Moodle 4.1 the name of the team stood before it."""
+    wanted = _comparable(name)
+    return bool(wanted) and any(each == wanted or each.endswith(f"-{wanted}") for each in _names_of(result))
+
+
+def _names_of(result: Result) -> set[str]:
+    """What a result's student may be called on the platform: our name for them, without the ID behind it too."""
+    names, number = [result.student], result.ids.get("moodle")
+    for behind in (f" (moodle {number})", f" ({number})"):
+        names += [each.removesuffix(behind) for each in names]
+    return set(map(_comparable, names)) - {""}
+
+
+def _comparable(name: str) -> str:
+    """A name as the names of files can be compared: without what Moodle takes out, and whatever its case and form."""
+    plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    return " ".join(_TAKEN_OUT.sub("", plain).replace("_", " ").split())
+
+
+# ---- the maximum -----------------------------------------------------------------------------------
+
+
+def _column_of_maxima(sheet: Sheet, grades: int) -> int | None:
+    """Where the maximum grade stands: it is called so, or in another language is the one number right of the grades."""
+    for at, name in enumerate(sheet.header):
+        if name.casefold() == "maximum grade":
+            return at
+    if sheet.header[grades] == "Grade":
+        return None
+    found = Counter(_number(row, grades + 1) for row in sheet.rows[1:] if row.cell(0).strip())
+    return grades + 1 if len(found) == 1 and None not in found else None
+
+
+def _number(row: Row, column: int | None) -> float | None:
+    """A cell's number, with a point or a comma; None where there is none."""
+    try:
+        value = float(row.cell(column).strip().replace(",", ".")) if column is not None else math.nan
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value > 0 else None
+
+
+def _allowed(points: float, most: float | None, above_maximum: AboveMaximum) -> tuple[float | None, str]:
+    if most is None or points <= most:
+        return points, ""
+    earned = f"{number_text(points)} points are more than Moodle's maximum of {number_text(most)}"
+    if above_maximum == "cap":
+        return most, f"{earned}, which was written."
+    if above_maximum == "refuse":
+        return None, f"{earned}: its grade was left as it is."
+    return points, f"{earned}: Moodle will pass over this row unless its Maximum grade is raised."
+
+
+def _about_the_maximum(sheet: Sheet, results: Sequence[Result], column: int | None) -> list[str]:
+    if column is None or not results:
         return []
-    column, most = header.index("Maximum Grade"), max(result.max_points for result in results)
+    most = max(result.max_points for result in results)
     found = {row.cell(column).strip() for row in sheet.rows[1:] if row.cell(column).strip()}
     try:
         same = {float(each.replace(",", ".")) for each in found} <= {round(most, 2)}

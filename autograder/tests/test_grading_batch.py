@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,10 +17,11 @@ from autograder.errors import GraderFault, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
 from autograder.grading.batch import Batch, grade_class
-from autograder.grading.class_folder import prepared
+from autograder.grading.class_folder import prepared, read_class
 from autograder.grading.identity import result_key
 from autograder.grading.submissions import find_submissions
 from autograder.language.source import MOST_BYTES
+from autograder.reports.files import former_report_name, report_name
 from autograder.reports.handing_back import Wanted, hand_back
 from autograder.reports.json_form import from_text
 from autograder.tests.grading_fakes import FakeWorker, lab_with
@@ -415,6 +418,87 @@ def test_a_student_of_any_name_gets_files_of_their_own(lab, folder, tmp_path):
         (folder / f"{name}.py").write_text(f"right {name}")
     results = grade_class(lab, folder, tmp_path / "out")
     assert len(list((tmp_path / "out" / "results").glob("*.json"))) == len(results) == 9
+
+
+TWINS = ("Ann%);(B", "Ann[=++B")  # an older version called both ann-b-4e37af4d
+
+
+def test_two_students_never_share_a_result_file_whatever_their_names(lab, folder, tmp_path):
+    for name, text in zip(TWINS, ("right", "wrong"), strict=True):
+        (folder / f"{name}.py").write_text(text)
+    out = tmp_path / "out"
+    results = grade_class(lab, folder, out)
+    assert {each.student: each.points for each in results if each.student in TWINS} == dict(
+        zip(TWINS, (2, 0), strict=True)
+    )
+    assert read_class(out) == results and len(list((out / "reports").iterdir())) == 5
+    for gone in (TWINS[0], "bob"):  # with other students in the class everybody keeps the files of before
+        (folder / f"{gone}.py").unlink()
+    ClassWorker.reads.clear()
+    assert grade_class(lab, folder, out) == [each for each in results if each.student not in (TWINS[0], "bob")]
+    assert ClassWorker.reads == [] and len(list((out / "results").iterdir())) == 3
+
+
+@pytest.fixture
+def older_run(lab, folder, tmp_path, monkeypatch):
+    """A class with its results under the names that an older version gave, and the names of today."""
+    (folder / "Émile Borel.py").write_text("right Émile")
+    (folder / "Ann%);(B.py").write_text("wrong")
+    out = tmp_path / "out"
+    with monkeypatch.context() as then:
+        for module in ("grading.batch", "grading.class_folder", "reports.class_page", "reports.handing_back"):
+            then.setattr(f"autograder.{module}.report_name", former_report_name)
+        then.setattr("autograder.grading.class_folder._rename_former", lambda out: None)
+        hand_back(grade_class(lab, folder, out), out, Wanted(gradescope=True))
+    assert (out / "results" / "ann-b-4e37af4d.json").exists() and (
+        out / "reports" / "mile-borel-0b136d6d.html"
+    ).exists()
+    assert "mile-borel-0b136d6d" in (out / "index.html").read_text() + (out / "class.json").read_text()
+    ClassWorker.reads.clear()
+    return out
+
+
+def of_today(out):
+    """Whether results have the names of today, and nothing at all those of before."""
+    stems = {report_name(name) for name in ("Émile Borel", "Ann%);(B")} | {"ann", "bob", "cem"}
+    former = [each for each in out.rglob("*") if re.fullmatch(r".*-[0-9a-f]{8}", each.stem)]
+    return stems == {path.stem for path in (out / "results").iterdir()} and not former
+
+
+def test_what_an_older_version_wrote_is_renamed_and_taken_over(lab, folder, tmp_path, older_run):
+    (older_run / "gradescope" / "mine").mkdir()
+    again = grade_class(lab, folder, older_run)
+    assert ClassWorker.reads == [] and of_today(older_run) and read_class(older_run) == again and len(again) == 5
+    assert len(list((older_run / "reports").iterdir())) == 5 and len(list((older_run / "gradescope").iterdir())) == 6
+
+
+def test_only_one_graded_anew_leaves_all_of_an_older_run_in_the_gradebook(lab, folder, tmp_path, older_run):
+    assert len(grade_class(lab, folder, older_run, only=["bob"], regrade=True)) == 5
+    assert ClassWorker.reads == ["right bob"] and of_today(older_run)
+    assert "Émile Borel" in (older_run / "gradebook.csv").read_text(encoding="utf-8-sig")
+
+
+def test_a_folder_of_an_older_version_is_exported_from_as_it_is(lab, folder, tmp_path, older_run):
+    assert {each.student for each in read_class(older_run)} == {"ann", "bob", "cem", "Émile Borel", "Ann%);(B"}
+    assert of_today(older_run)
+    page = (older_run / "index.html").read_text()
+    links = set(re.findall(r'href="(reports/[^"]+)"', page))
+    assert links == {f"reports/{path.name}" for path in (older_run / "reports").iterdir()} and len(links) == 5
+
+
+def test_an_older_folder_that_was_left_half_renamed_is_gone_on_with(lab, folder, tmp_path, older_run, monkeypatch):
+    rename, count = Path.rename, iter(range(3))
+
+    def killed(self, target):
+        if next(count, None) is None:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", killed)
+    with pytest.raises(KeyboardInterrupt):
+        grade_class(lab, folder, older_run)
+    monkeypatch.setattr(Path, "rename", rename)
+    assert len(read_class(older_run)) == 5 and of_today(older_run)
 
 
 def test_a_worker_that_cannot_start_stops_the_run_before_it_begins(lab, folder, tmp_path, monkeypatch):

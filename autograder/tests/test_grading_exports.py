@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 import struct
+import tracemalloc
+import warnings
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,7 +20,9 @@ from autograder.grading.exports import archive, names, opened_class
 from autograder.grading.exports.collecting import PREFIX
 from autograder.grading.exports.gradescope_metadata import read_metadata
 from autograder.grading.submissions import Entry, is_called_lab
+from autograder.reports.files import report_name
 
+MUTANTS = int(os.environ.get("MUTATED_ZIPS", "60"))  # 4,500 were tried once, of two seeds
 SOURCE = "def double(values, out): ...\n"
 
 
@@ -74,6 +80,47 @@ def test_names_of_moodle_hold_blanks_and_underscores():
     flat = names.moodle("Zoë O'Hara_7_assignsubmission_file_lab.ipynb")
     assert (flat.owner.name, flat.file) == ("Zoë O'Hara", "lab.ipynb")
     assert names.moodle("Ada_7_assignsubmission_onlinetext_").typed
+
+
+# Each as Moodle gives it: downloader.php (get_student_prefix, load_submissionplugin_filelist) since 4.1, and before that
+# mod/assign/locallib.php (download_submissions); importziplib.php reads both. Names hold no underscore and none of the
+# signs that clean_filename takes out.
+MOODLE_NAMES = [
+    ("Ada Lovelace_412_assignsubmission_file", ("Ada Lovelace", "412", "", False)),
+    ("Ada Lovelace_412_assignsubmission_file_", ("Ada Lovelace", "412", "", False)),
+    ("Ada Lovelace_412_assignsubmission_file_lab.ipynb", ("Ada Lovelace", "412", "lab.ipynb", False)),
+    (
+        "Ada Lovelace_412_assignsubmission_file_x_7_assignsubmission_file",
+        ("Ada Lovelace", "412", "x_7_assignsubmission_file", False),
+    ),
+    ("Ada Lovelace_412_assignsubmission_onlinetext", ("Ada Lovelace", "412", "", True)),
+    ("Ada Lovelace_412_assignsubmission_onlinetext_", ("Ada Lovelace", "412", "", True)),
+    ("Ada Lovelace_412_assignsubmission_onlinetext_onlinetext.html", ("Ada Lovelace", "412", "onlinetext.html", True)),
+    ("Dr. J. R. Müller-Weiß_7_assignsubmission_file", ("Dr. J. R. Müller-Weiß", "7", "", False)),
+    ("李 小龙_8_assignsubmission_file", ("李 小龙", "8", "", False)),
+    (" Ada  _9_assignsubmission_file", ("Ada", "9", "", False)),
+    ("Ada King_Byron_412_assignsubmission_file", ("Ada King_Byron", "412", "", False)),
+    ("_412_assignsubmission_file", ("Moodle 412", "412", "", False)),
+    ("Participant_412_assignsubmission_file", ("Participant", "412", "", False)),
+    ("Group A_413_assignsubmission_file", ("Group A", "413", "", False)),
+    ("Default group_assignsubmission_file", ("Default group", None, "", False)),
+    ("Default group_assignsubmission_file_lab.py", ("Default group", None, "lab.py", False)),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), MOODLE_NAMES)
+def test_a_name_of_moodle_says_who_and_which_since_4_1_and_before(name, expected):
+    named = names.moodle(name)
+    assert (named.owner.name, named.owner.ids.get("moodle"), named.file, bool(named.typed)) == expected
+    assert names.platform_of([name, "Bob_5_assignsubmission_file"]) == "moodle"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["_assignsubmission_file", "assignsubmission_file", "Ada_412_assignsubmission_", "Ada_412_assignfeedback_file"],
+)
+def test_a_name_that_moodle_would_not_give_is_none_of_its(name):
+    assert names.platform_of([name]) is None
 
 
 @pytest.mark.parametrize(
@@ -194,6 +241,34 @@ def both(tmp_path: Path, *files: str) -> list[dict[str, Entry]]:
     with zipfile.ZipFile(export) as opened:
         opened.extractall(tmp_path / "unpacked")
     return [rows(export), rows(tmp_path / "unpacked")]
+
+
+def test_moodle_exports_of_now_and_of_before_in_one(tmp_path):
+    files = (
+        "Ada Lovelace_412_assignsubmission_file/lab.ipynb",
+        "Alan Turing_413_assignsubmission_file_/lab.py",
+        "Zoë Ünal_414_assignsubmission_file_lab.py",
+        "Dr. X. Y_415_assignsubmission_file/sub/my.py",
+        "Grace Hopper_416_assignsubmission_onlinetext/onlinetext.html",
+        "Marie Curie_417_assignsubmission_onlinetext_onlinetext.html",
+        "Emmy Noether_418_assignsubmission_file/a.py",
+        "Emmy Noether_418_assignsubmission_onlinetext/onlinetext.html",
+        "Default group_assignsubmission_file/lab.py",
+    )
+    for found in both(tmp_path, *files):
+        assert {name: (each.ids.get("moodle"), bool(each.problem)) for name, each in found.items()} == {
+            "Ada Lovelace": ("412", False), "Alan Turing": ("413", False), "Zoë Ünal": ("414", False),
+            "Dr. X. Y": ("415", False), "Grace Hopper": ("416", True), "Marie Curie": ("417", True),
+            "Emmy Noether": ("418", False), "Default group": (None, False),
+        }  # fmt: skip
+        assert found["Grace Hopper"].problem == "Handed in as a text typed into Moodle, not as a file."
+
+
+def test_an_anonymous_export_of_moodle_is_one_row_a_number(tmp_path):
+    for found in both(tmp_path, *(f"Participant_{number}_assignsubmission_file/lab.py" for number in (11, 412))):
+        assert {name: each.ids["moodle"] for name, each in found.items()} == {
+            "Participant (11)": "11", "Participant (412)": "412",
+        }  # fmt: skip
 
 
 def test_a_student_s_own_file_name_makes_it_nobody_else_s(tmp_path):
@@ -326,6 +401,158 @@ def test_what_a_killed_run_unpacked_is_removed_and_what_another_one_needs_is_not
     assert [each.name for each in (tmp_path / "tmp").iterdir()] == [f"{PREFIX}young"]
 
 
+# ---- nobody vanishes -------------------------------------------------------------------------------
+
+LEFT = "holds only what an operating system, Jupyter or Python leaves behind"
+NOTHING_TO_GRADE = {  # what a student's folder holds, and what their row says
+    "a checkpoint": ((".ipynb_checkpoints/lab-checkpoint.ipynb",), LEFT),
+    "a checkpoint further down": (("deep/.ipynb_checkpoints/lab-checkpoint.ipynb",), LEFT),
+    "compiled Python": (("__pycache__/lab.cpython-311.pyc", "__pycache__/lab.py"), LEFT),
+    "what macOS keeps": (("._lab.py", ".DS_Store"), LEFT),
+    "what Windows keeps": (("desktop.ini", "Thumbs.db"), LEFT),
+    "nothing": ((), "is empty"),
+    "nothing further down": (("deep/",), "is empty"),
+}
+FOLDERS = {
+    "plain": "{name}",
+    "Moodle": "{name}_{number}_assignsubmission_file_",
+    "Moodle, now": "{name}_{number}_assignsubmission_file",
+    "Gradescope": "submission_{number}",
+}
+
+
+def written(root: Path, *files: str) -> Path:
+    """A folder with these files; one that ends in a stroke is an empty folder."""
+    for file in files:
+        path = root / file
+        if file.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"# {file}\n")
+    return root
+
+
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
+def test_a_student_of_whom_nothing_is_left_to_grade_is_a_row_that_says_so(tmp_path, folder):
+    students = {f"s{number}": kind for number, kind in enumerate(NOTHING_TO_GRADE, start=11)}
+    top = {student: folder.format(name=student, number=student[1:]) for student in students}
+    files = [f"{top[student]}/{each}" for student, kind in students.items() for each in NOTHING_TO_GRADE[kind][0]]
+    files += [folder.format(name="ann", number=1) + "/lab.py", *[f"{top[each]}/" for each in students], "__MACOSX/x"]
+    if folder.startswith("submission"):
+        files.append("submission_metadata.yml")
+    filled = [each for each in files if not any(other != each and other.startswith(each) for other in files)]
+    unpacked = written(tmp_path / "unpacked", *filled)
+    for prefix in ("", "class/"):
+        class_zip = zipped(tmp_path / "c.zip", *members(*(f"{prefix}{each}" for each in files)))
+        for source in (class_zip, unpacked):
+            found = {each.shown_as.split("/")[0]: each for each in rows(source).values()}
+            assert set(found) == {*top.values(), folder.format(name="ann", number=1)}
+            for student, kind in students.items():
+                words = NOTHING_TO_GRADE[kind][1]
+                if words != LEFT and source == unpacked and folder == FOLDERS["plain"]:
+                    words = "it holds none"
+                assert words in found[top[student]].problem, (source, kind)
+
+
+def test_what_is_left_of_a_file_at_the_top_is_that_file_s_row(tmp_path):
+    beside = [
+        "ann.py",
+        "._ann.py",
+        "._bob.py",
+        "._ida",
+        "cem/lab.py",
+        "._cem",
+        "._.DS_Store",
+        ".DS_Store",
+        "desktop.ini",
+    ]
+    mirrored = [
+        "ann.py",
+        "__MACOSX/._ann.py",
+        "__MACOSX/._bob.py",
+        "__MACOSX/._ida",
+        "cem/lab.py",
+        "__MACOSX/cem/._lab.py",
+    ]
+    sources = [written(tmp_path / "folder", *beside)]
+    for number, files in enumerate((beside, mirrored)):
+        sources.append(zipped(tmp_path / f"{number}.zip", *members(*files)))
+        around = [f"__MACOSX/class/{each[9:]}" if "__MACOSX" in each else f"class/{each}" for each in files]
+        sources.append(zipped(tmp_path / f"{number}_around.zip", *members(*around, "__MACOSX/._class")))
+    for source in sources:
+        found = problems(source)
+        assert set(found) == {"ann", "bob", "cem", "ida"} and not found["ann"] and not found["cem"], source
+        assert found["bob"].startswith("._bob.py is what macOS keeps beside a file, and that file is missing")
+
+
+def test_what_a_system_left_takes_nothing_from_who_handed_in(tmp_path):
+    files = [
+        "ann/lab.py",
+        "ann/._lab.py",
+        "ann/.ipynb_checkpoints/lab-checkpoint.ipynb",
+        "ann/empty/",
+        "__MACOSX/ann/._lab.py",
+    ]
+    for source in (zipped(tmp_path / "c.zip", *members(*files, "bob.py")), written(tmp_path / "f", *files, "bob.py")):
+        found = rows(source)
+        assert {name: (each.shown_as, each.problem, each.note) for name, each in found.items()} == {
+            "ann": ("ann/lab.py", "", ""), "bob": ("bob.py", "", ""),
+        }  # fmt: skip
+
+
+def test_a_folder_of_one_student_s_own_is_not_taken_for_one_around_a_class(tmp_path):
+    found = problems(zipped(tmp_path / "c.zip", *members("bob/lab.py", "bob/.ipynb_checkpoints/lab-checkpoint.ipynb")))
+    assert found == {"bob": ""}
+    found = problems(zipped(tmp_path / "d.zip", *members("bob/", "bob/.ipynb_checkpoints/lab-checkpoint.ipynb")))
+    assert set(found) == {"bob"} and LEFT in found["bob"]
+
+
+def test_a_folder_that_cannot_be_read_is_a_row(tmp_path, monkeypatch):
+    files = ("Ada_11_assignsubmission_file/lab.py", "Bob_12_assignsubmission_file/lab.py")
+    export, scandir = written(tmp_path / "export", *files), os.scandir
+
+    def refused(path):
+        if "Bob" in os.fspath(path):
+            raise PermissionError(13, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refused)
+    assert problems(export) == {
+        "Ada": "", "Bob": "The folder Bob_12_assignsubmission_file cannot be read: Permission denied.",
+    }  # fmt: skip
+
+
+def test_a_file_of_a_folder_that_stands_twice_is_noted(tmp_path):
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        path = zipped(tmp_path / "c.zip", *members("ann/lab.py", "bob/lab.py"), ("ann/lab.py", "second = 2\n"))
+    with opened_class(path) as entries:
+        ann, bob = entries
+        assert ann.path.read_text() == "second = 2\n" and bob.note == ""
+        assert ann.note == "ann/lab.py stands in the zip 2 times; the last counts."
+
+
+def test_no_two_students_share_a_name_or_a_file(tmp_path, monkeypatch):
+    moodle = [
+        f"{name}_assignsubmission_file_/lab.py" for name in ("Ada_11", "Ada_12", "Ada (11)_13", "Ada (moodle 11)_14")
+    ]
+    found = rows(zipped(tmp_path / "m.zip", *members(*moodle)))
+    assert {name: each.ids["moodle"] for name, each in found.items()} == {
+        "Ada (11) (moodle 11)": "11", "Ada (12)": "12", "Ada (11) (moodle 13)": "13", "Ada (moodle 11)": "14",
+    }  # fmt: skip
+    strange = [f"Ann{sign}" for sign in "!#$%&'()+,;=@[]^`{}~ "]
+    plain = members(*(f"{name}.py" for name in strange), "bob.py")
+    assert set(rows(zipped(tmp_path / "p.zip", *plain))) == {*strange, "bob"}
+    monkeypatch.setattr("autograder.reports.files._HASH_DIGITS", 2)  # so that some of them share a hash
+    doubled = {name for name in strange if sum(report_name(name) == report_name(each) for each in strange) > 1}
+    assert doubled
+    for source in (tmp_path / "p.zip", written(tmp_path / "p", *(f"{name}.py" for name in strange), "bob.py")):
+        found = rows(source)
+        assert len({report_name(name) for name in found}) == len(found) == len(strange) + 1
+        assert set(strange) - doubled < set(found) and not doubled & set(found)
+        assert found[next(f"{name} ({name}.py)" for name in doubled)].problem == ""
+
+
 # ---- strangers' zips -------------------------------------------------------------------------------
 
 
@@ -401,6 +628,154 @@ def test_damaged_and_encrypted_members_cost_their_own_row(tmp_path):
     path.write_bytes(data)
     found = problems(path)
     assert found["ann"] == "" and "damaged" in found["bob"] and found["cem"] == "cem.py is protected by a password."
+
+
+METHODS = {
+    "stored": zipfile.ZIP_STORED,
+    "deflated": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "LZMA": zipfile.ZIP_LZMA,
+}
+
+
+def packed(path: Path, method: int, *texts: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", method) as target:
+        for number, text in enumerate(texts):
+            target.writestr(f"s{number}.py", text)
+    return path
+
+
+def data_of(path: Path, name: str) -> tuple[int, int]:
+    """Where a member's packed data begin in the file, and how many bytes they are."""
+    with zipfile.ZipFile(path) as opened:
+        member = opened.getinfo(name)
+    return member.header_offset + 30 + len(name), member.compress_size
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_member_of_any_compression_is_unpacked_and_a_damaged_one_costs_its_own_row(tmp_path, method):
+    text = bytes(random.Random(1).choices(b"abcdef \n", k=5000))
+    path = packed(tmp_path / "c.zip", method, text, text, text, b"")
+    with opened_class(path) as entries:
+        assert [(each.problem, each.path.read_bytes()) for each in entries[:3]] == [("", text)] * 3
+        assert entries[3].problem == "s3.py is empty."
+    whole, (start, size) = path.read_bytes(), data_of(path, "s1.py")
+    damages = {
+        "a bit": lambda data: (
+            data[: start + size // 2] + bytes([data[start + size // 2] ^ 1]) + data[start + size // 2 + 1 :]
+        ),
+        "its beginning": lambda data: data[:start] + b"\xff" * 16 + data[start + 16 :],
+        "its end": lambda data: data[: start + size - 40] + b"\0" * 40 + data[start + size :],
+        "all of it": lambda data: data[:start] + b"\0" * size + data[start + size :],
+    }
+    for damage, applied in damages.items():
+        path.write_bytes(applied(whole))
+        found = problems(path)
+        assert found["s0"] == found["s2"] == "" and found["s1"].startswith("s1.py is damaged in the zip"), damage
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_member_that_is_cut_short_costs_its_own_row(tmp_path, method):
+    path = packed(tmp_path / "c.zip", method, SOURCE.encode() * 50, SOURCE.encode() * 50)
+    data, (_, size) = bytearray(path.read_bytes()), data_of(path, "s1.py")
+    at = data.rfind(b"PK\x01\x02") + 20  # the packed size in the directory, of the last member
+    data[at : at + 4] = struct.pack("<I", size // 2)
+    path.write_bytes(data)
+    found = problems(path)
+    assert found["s0"] == "" and found["s1"].startswith("s1.py is damaged in the zip")
+
+
+@pytest.mark.parametrize("method", [1, 6, 9, 93, 95, 97, 98, 99, 65535])
+def test_a_member_of_an_unknown_compression_costs_its_own_row(tmp_path, method):
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_DEFLATED, SOURCE.encode(), SOURCE.encode())
+    data = bytearray(path.read_bytes())
+    for at in (data.rfind(b"PK\x03\x04") + 8, data.rfind(b"PK\x01\x02") + 10):
+        data[at : at + 2] = struct.pack("<H", method)
+    path.write_bytes(data)
+    found = problems(path)
+    assert found["s0"] == "" and f"is packed by a method that is not known here ({method})" in found["s1"]
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_a_bomb_of_any_compression_takes_little_memory(tmp_path, method):
+    """A few kilobytes of bzip2 or LZMA hold gigabytes: what is unpacked at once is limited, whatever is declared."""
+    size = (1 if method == zipfile.ZIP_STORED else 200) << 20
+    path = packed(tmp_path / "c.zip", method, b"\0" * size, SOURCE.encode())
+    data = bytearray(path.read_bytes())
+    data[(at := data.find(b"PK\x01\x02") + 24) : at + 4] = struct.pack("<I", 1 << 20)  # the size unpacked
+    path.write_bytes(data)
+    tracemalloc.start()
+    found = problems(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found["s1"] == "" and peak < 16 << 20
+    assert ("s0.py" in found["s0"]) == (method != zipfile.ZIP_STORED)
+
+
+def test_an_lzma_member_that_wants_much_memory_costs_its_own_row(tmp_path):
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_LZMA, SOURCE.encode(), SOURCE.encode())
+    data, (start, _) = bytearray(path.read_bytes()), data_of(path, "s0.py")
+    data[start + 5 : start + 9] = struct.pack("<I", 0xFFFFFFFF)
+    path.write_bytes(data)
+    assert "it wants 4,095 MiB of memory" in problems(path)["s0"] and problems(path)["s1"] == ""
+
+
+def test_what_is_unpacked_for_nothing_counts_as_well(tmp_path, monkeypatch):
+    """Members that are too large or damaged are removed again: a zip full of them must come to an end all the same."""
+    monkeypatch.setattr(archive, "MOST_BYTES", 5 << 20)
+    texts = [bytes([number]) * (1 << 20) for number in range(20)]
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_BZIP2, *texts)
+    data = bytearray(path.read_bytes())
+    at = data.find(b"PK\x01\x02")
+    while at >= 0:
+        data[at + 16] ^= 0xFF  # the checksum in the directory
+        at = data.find(b"PK\x01\x02", at + 4)
+    path.write_bytes(data)
+    found = problems(path).values()
+    assert sum("is damaged in the zip" in each for each in found) == 5
+    assert sum("the zip unpacks to more than" in each for each in found) == 15
+
+
+def test_what_is_too_large_by_its_own_word_is_not_unpacked_at_all(tmp_path, monkeypatch):
+    path = packed(tmp_path / "c.zip", zipfile.ZIP_DEFLATED, b"\0" * (17 << 20), SOURCE.encode())
+    monkeypatch.setattr(archive, "pieces", lambda opened, member: iter([SOURCE.encode()]))
+    assert problems(path) == {"s0": "s0.py unpacks to more than 16 MiB: no submission is that large.", "s1": ""}
+
+
+def mutated(rng: random.Random, folder: Path) -> Path:
+    """A class's zip with one to eight damages: bytes changed, cut out, put in, or copied, and the end cut off."""
+    path = folder / "mutated.zip"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # names that stand twice
+        with zipfile.ZipFile(path, "w") as target:
+            for name in rng.sample(
+                ("ann.py", "bob/lab.py", "bob/", "cem/._lab.py", "dan.ipynb", "é.py", "ann.py", "x/y/z.py"), 5
+            ):
+                method = rng.choice(list(METHODS.values()))
+                target.writestr(name, "" if name.endswith("/") else SOURCE * rng.randrange(40), method)
+    data = bytearray(path.read_bytes())
+    for _ in range(rng.randint(1, 8)):
+        at, size = rng.randrange(len(data)), rng.randint(1, 12)
+        data[at : at + rng.choice((1, size, 0))] = rng.choice(
+            (rng.randbytes(1), rng.randbytes(size), b"", b"\0" * size, b"\xff" * size, data[:size])
+        )
+        data = data or bytearray(b"PK")
+    path.write_bytes(data[: rng.randint(1, len(data))] if rng.random() < 0.1 else data)
+    return path
+
+
+def outcome_of(path: Path) -> str:
+    try:
+        return "rows" if rows(path) else "none"
+    except UsageError as problem:
+        assert "\n" not in str(problem)
+        return "refused"
+
+
+def test_a_mutated_zip_is_rows_or_one_sentence(tmp_path):
+    rng = random.Random(20_260)
+    outcomes = Counter(outcome_of(mutated(rng, tmp_path)) for _ in range(MUTANTS))
+    assert set(outcomes) == {"rows", "refused"} and min(outcomes.values()) > MUTANTS // 20
 
 
 def test_names_in_utf_8_that_do_not_say_so_are_read_as_utf_8(tmp_path):

@@ -17,6 +17,10 @@ GUIDE = (labs_root() / "README.md").read_text(encoding="utf-8")
 LAB = "lab01_naive_matmul"
 INDENTED = re.findall(r"^    autograder (.+)$", GUIDE, re.MULTILINE)
 WITHIN_TEXT = re.findall(r"`autograder ([^`]+)`", GUIDE)
+METADATA = "---\n" + "".join(
+    f"submission_{number}:\n  :submitters:\n  - :name: {name}\n    :sid: '{sid}'\n"
+    for number, name, sid in ((900, "ada", 101), (901, "alan", 102))
+)
 # What each command comes to in the course below, where that is not 0: half of its class is wrong, a starter is no
 # solution, `doctor` says what a test machine lacks, and there is no cluster.
 CODES = {"grade": {1}, "check lab07": {1}, "doctor": {0, 3}, "grade --dask": {2}}
@@ -30,14 +34,17 @@ def course(tmp_path_factory):
     (root / "solutions" / LAB / "wrong").mkdir(parents=True)
     shutil.copy(solutions / "lab.ipynb", root / "solutions" / LAB)
     shutil.copy(solutions / "wrong" / "transposed_mapping.py", root / "solutions" / LAB / "wrong")
-    with zipfile.ZipFile(root / "SUBMISSIONS", "w") as export:
-        export.writestr("ada_101_900_lab.py", GOOD)
-        export.writestr("alan_LATE_102_901_lab.py", GOOD.replace("total = 0.0", "total = 1.0"))
+    with zipfile.ZipFile(
+        root / "SUBMISSIONS", "w"
+    ) as export:  # Gradescope's has an ID that Canvas and Moodle know as well
+        export.writestr("submission_metadata.yml", METADATA)
+        export.writestr("submission_900/lab.py", GOOD)
+        export.writestr("submission_901/lab.py", GOOD.replace("total = 0.0", "total = 1.0"))
     (root / "FILE").write_text(GOOD)
     (root / "SEED").write_text("nobody guesses this")
     (root / "HIDDEN.py").write_text(re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1])
-    (root / "CANVAS.csv").write_text(f"Student,ID,{LAB} (5012),Essay (5013)\nA,101,,\nB,102,,\n")
-    (root / "MOODLE.csv").write_text("Identifier,Grade\nParticipant 101,\n")
+    (root / "CANVAS.csv").write_text(f"Student,ID,SIS User ID,{LAB} (5012),Essay (5013)\nA,7,101,,\nB,8,102,,\n")
+    (root / "MOODLE.csv").write_text("Identifier,ID number,Grade,Maximum grade\nParticipant 5,101,,10\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AUTOGRADER_LABS", str(root / "labs"))
         patch.setattr("autograder.grading.dask_batch.CONNECT_SECONDS", 0.5, raising=False)
@@ -54,7 +61,17 @@ def test_the_guide_has_commands_for_everything_that_an_instructor_does():
     used = " ".join([*INDENTED, *WITHIN_TEXT])
     for word in ("labs", "doctor", "grade", "check", "export", "calibrate", "new-lab", "starters"):
         assert re.search(rf"\b{word}\b", used), word
-    for option in ("--only", "--regrade", "--canvas", "--moodle", "--gradescope", "--junit", "--hidden", "--seed-file"):
+    for option in (
+        "--only",
+        "--regrade",
+        "--canvas",
+        "--moodle",
+        "--gradescope",
+        "--junit",
+        "--hidden",
+        "--seed-file",
+        "--above-maximum",
+    ):
         assert option in used
 
 
@@ -64,7 +81,10 @@ def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course
         code = cli.main(shlex.split(command))
         captured = capsys.readouterr()
         assert code in expected(command), f"autograder {command}: {code}\n{captured.out}\n{captured.err}"
-    assert (course / "GRADES" / "canvas.csv").read_text().splitlines()[1].startswith("A,101,")
+    assert (course / "GRADES" / "canvas.csv").read_text().splitlines()[1].startswith("A,7,101,2")
+    assert re.search(
+        "Participant 5,101,2[0-9.]*,10", (course / "GRADES" / "moodle.csv").read_text()
+    )  # 20 of 10 are kept
     assert (course / "GRADES" / "junit.xml").is_file() and (course / "GRADES" / "gradescope").is_dir()
     assert (course / "CALIBRATION.json").is_file()
 

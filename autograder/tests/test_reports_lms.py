@@ -178,12 +178,13 @@ MOODLE = (
 def test_a_moodle_worksheet_is_filled_in_and_otherwise_the_same_bytes(tmp_path):
     path = tmp_path / "m.csv"
     path.write_bytes(b"\xef\xbb\xbf" + MOODLE.encode())
-    results = [result(str(number), 17.25, {"moodle": str(number)}) for number in (11, 111, 12, 1)]
+    students = {"Ada Lovelace": "11", "Alan Turing": "111", "Grace Hopper": "12", "Emmy Noether": "1"}
+    results = [result(name, 17.25, {"moodle": number}) for name, number in students.items()]
     data, outcome = moodle.filled(path, results)
     expected = MOODLE.replace('grading",,20', 'grading",17.25,20').replace('"5.00"', '"17.25"')
     assert data == b"\xef\xbb\xbf" + expected.encode() and outcome.filled == 2
     assert outcome.lines == [
-        "No row: 1 (moodle 1) handed in, but no row has that ID.",
+        "No row: Emmy Noether (moodle 1) handed in, but no row has that ID.",
         "Left as it is: Participant 12 Grace Hopper; Moodle says that this grade cannot be changed.",
     ]
 
@@ -191,13 +192,123 @@ def test_a_moodle_worksheet_is_filled_in_and_otherwise_the_same_bytes(tmp_path):
 def test_a_worksheet_in_another_language_needs_the_name_of_its_grades(tmp_path):
     path = tmp_path / "m.csv"
     path.write_text(MOODLE.replace("Grade,", "Bewertung,", 1).replace("Participant ", "Teilnehmer/in"))
-    results = [result(ids={"moodle": "11"})]
+    results = [result("Ada Lovelace", ids={"moodle": "11"})]
     with pytest.raises(UsageError, match="has no column `Grade`.*--moodle-column.*Bewertung"):
         moodle.filled(path, results)
     assert moodle.filled(path, results, "Bewertung")[1].filled == 1
     path.write_text(CANVAS)
     with pytest.raises(UsageError, match="is not a grading worksheet"):
         moodle.filled(path, results)
+
+
+TEAMS = (  # as a worksheet of Moodle 4.1 and later has it for a team assignment: gradingtable.php, col_team
+    'Identifier,"Full name","Email address",Status,Group,Grade,"Maximum grade"\n'
+    'Participant 413,"Alan Turing",alan@x.edu,Submitted,"Group B",,23.00\n'
+    'Participant 414,"Ada Lovelace",ada@x.edu,Submitted,"Group A",,23.00\n'
+)
+
+
+def moodle_filled(tmp_path, text, students, points=17.0, **options):
+    path = tmp_path / "m.csv"
+    path.write_text(text, encoding="utf-8")
+    results = [result(name, points, {"moodle": number}) for name, number in students.items()]
+    return moodle.filled(path, results, **options)
+
+
+@pytest.mark.parametrize("header", ["Full name", "Vollständiger Name"])
+@pytest.mark.parametrize(
+    "students", [{"Group A": "413"}, {"Group A": "413", "Ada Lovelace": "414"}, {"Group B": "413"}]
+)
+def test_a_team_s_number_never_gives_a_mark_to_the_participant_who_has_it(tmp_path, header, students):
+    data, outcome = moodle_filled(tmp_path, TEAMS.replace("Full name", header), students)
+    assert ",17," not in data.decode().splitlines()[1] and outcome.filled == len(students) - 1
+    said = next(line for line in outcome.lines if line.startswith("Another's number: Group"))
+    assert "Participant 413 is " in said and "a team's number" in said and said.endswith("Nothing was filled in.")
+    assert any(line.startswith("No submission: Participant 413 Alan Turing") for line in outcome.lines)
+
+
+def test_those_in_no_team_have_no_number_and_get_nobody_s_row(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text(TEAMS)
+    data, outcome = moodle.filled(path, [result("Default group")])
+    assert data.decode() == TEAMS and any(each.startswith("No row: Default group") for each in outcome.lines)
+
+
+NAMES = [  # in the worksheet, and in the export: Moodle takes signs out of names of files, and file systems decompose
+    ("Zoë O'Hara", "Zoë OHara"),
+    ("Zoë O'Hara", "Zoe\u0308 OHara"),
+    ("Ada King_Byron", "Ada King Byron"),
+    ('Smith & Söhne <x>: ""a""', "Smith  Söhne x a"),
+    ("  Ada   Lovelace ", "ada lovelace"),
+    ("李 小龙", "李 小龙"),
+    ("Weiß", "WEISS"),
+    ("Ada Lovelace", "Ada Lovelace (11)"),
+    ("Ada Lovelace (11)", "Ada Lovelace (11) (moodle 11)"),
+    ("Ada Lovelace", "Team A-Ada Lovelace"),  # before 4.1 the team's name, and the participant's own number
+]
+
+
+@pytest.mark.parametrize(("name", "exported"), NAMES)
+def test_a_name_is_the_same_whatever_moodle_and_file_systems_do_to_it(tmp_path, name, exported):
+    text = f'Identifier,"Full name",Grade\nParticipant 11,"{name}",\nParticipant 12,"Ada",\n'
+    assert moodle_filled(tmp_path, text, {exported: "11"})[1].filled == 1
+    assert moodle_filled(tmp_path, text, {exported: "12"})[1].filled == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "exported"),
+    [("Participant ", "Participant"), ("Teilnehmer/in", "Teilnehmerin"), ("Participant ", "Person")],
+)
+def test_an_anonymous_worksheet_works_by_number_alone(tmp_path, word, exported):
+    text = f"Identifier,Status,Grade\n{word}11,Submitted,\n{word}412,Submitted,\n"
+    students = [result(f"{exported} ({number})", ids={"moodle": number}) for number in ("11", "412")]
+    path = tmp_path / "m.csv"
+    path.write_text(text)
+    data, outcome = moodle.filled(path, students)
+    assert outcome.filled == 2 and data.decode().count("12.5") == 2
+    named = text.replace("Status", "Full name").replace("Submitted", "Ada Lovelace")  # revealed since
+    assert moodle_filled(tmp_path, named, {exported: "412"})[1].filled == (exported != "Person")
+
+
+def test_a_team_in_an_anonymous_worksheet_gives_nobody_a_mark(tmp_path):
+    text = "Identifier,Status,Group,Grade\nParticipant 413,Submitted,Group B,\nParticipant 414,Submitted,Group A,\n"
+    data, outcome = moodle_filled(tmp_path, text, {"Group A": "413", "Group B": "414"})
+    assert data.decode() == text and outcome.filled == 0
+    assert outcome.lines[0].endswith(
+        "that is a team's number: Participant 413 is somebody else. Nothing was filled in."
+    )
+
+
+WRITTEN = {
+    "cap": ("23", "which was written"),
+    "keep": ("27", "will pass over this row"),
+    "refuse": ("5", "left as it is"),
+}
+
+
+@pytest.mark.parametrize("header", ["Grade,Maximum grade", "Grade,Maximum Grade", "Bewertung,Bestnote"])
+@pytest.mark.parametrize("how", WRITTEN)
+def test_a_grade_above_moodle_s_maximum_is_named_and_never_lost_in_silence(tmp_path, how, header):
+    text = f'Identifier,"Full name",{header}\nParticipant 11,Ada,5,"23,00"\nParticipant 12,Bob,,"23,00"\n'
+    path = tmp_path / "m.csv"
+    path.write_text(text)
+    results = [result("Ada", 27.0, {"moodle": "11"}, most=23.0), result("Bob", 23.004, {"moodle": "12"}, most=23.0)]
+    data, outcome = moodle.filled(path, results, header.split(",")[0], above_maximum=how)
+    points, words = WRITTEN[how]
+    assert data.decode() == text.replace("Ada,5", f"Ada,{points}").replace("Bob,", "Bob,23")
+    assert outcome.filled == (1 if how == "refuse" else 2) and len(outcome.lines) == 1
+    assert outcome.lines[0].startswith(
+        "Above the maximum: Participant 11 Ada; 27 points are more than Moodle's maximum of 23"
+    )
+    assert words in outcome.lines[0]
+
+
+@pytest.mark.parametrize("column", ["Grade", "Bewertung"])
+@pytest.mark.parametrize("cell", ["", "-", "A B C", "0.00", "nan", "inf"])
+def test_where_moodle_has_no_maximum_every_grade_is_written(tmp_path, column, cell):
+    text = f"Identifier,Full name,{column},Scale,Feedback\nParticipant 11,Ada,,{cell},\n"
+    data, outcome = moodle_filled(tmp_path, text, {"Ada": "11"}, points=27.0, column=column)
+    assert data.decode() == text.replace("Ada,,", "Ada,27,") and outcome.lines == []
 
 
 # ---- Gradescope, JUnit -----------------------------------------------------------------------------
@@ -388,7 +499,10 @@ def test_a_hidden_spec_says_where_it_is_wrong_and_may_hold_records(tmp_path):
         ("x = 1\ndef f(:\n", "^hidden.py, line 2 cannot be loaded: SyntaxError: invalid syntax$"),
         ("raise SystemExit(0)\n", "^hidden.py, line 1 cannot be loaded: SystemExit: 0$"),
         ("import sys\nsys.exit()\n", "^hidden.py, line 2 cannot be loaded: SystemExit:$"),
-        ("from autograder.grading.labs import spec_of\nspec_of('lab77')\n", "^hidden.py, line 2 .* no lab called `lab77`"),
+        (
+            "from autograder.grading.labs import spec_of\nspec_of('lab77')\n",
+            "^hidden.py, line 2 .* no lab called `lab77`",
+        ),
         ("\xe9", "^hidden.py.* cannot be loaded: SyntaxError: .*utf-8"),
         (HIDDEN.replace("points=3", "points=float('nan')"), "^hidden.py: the points of `.*` are no number: nan."),
         (HIDDEN.replace("survives_the_31415_case(", "doubles("), "has a check called `doubles` already"),
@@ -407,7 +521,9 @@ def test_a_hidden_spec_that_is_none_is_bad_usage_in_one_line(tmp_path, text, mes
 @pytest.mark.parametrize("line", ["raise RuntimeError", "raise SystemExit(0)"])
 def test_a_hidden_check_that_fails_itself_is_our_fault_whatever_else_failed(secret_class, tmp_path, line):
     head, _, tail = HIDDEN.partition(', after=("doubles",)')
-    (tmp_path / "faulty.py").write_text(head + tail.replace('raise CheckFailed("failed at 31415", mismatches=())', line))
+    (tmp_path / "faulty.py").write_text(
+        head + tail.replace('raise CheckFailed("failed at 31415", mismatches=())', line)
+    )
     lab = with_hidden_checks(lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "faulty.py")
     results = grade_class(lab, tmp_path / "class", tmp_path / "faulty", seed=SEED)
     assert len(results) == 2 and all(any(check.fault for check in each.checks) and each.flags for each in results)
@@ -422,19 +538,72 @@ def test_forms_come_from_a_finished_run_too(secret_class, tmp_path, capsys):
     assert read_class(out) == results
     sheet = tmp_path / "canvas.csv"
     sheet.write_text("Student,ID,Doubling (7)\nx,right,\ny,wrong,\nz,none,\n")
-    (tmp_path / "moodle.csv").write_text("Identifier,Grade\nParticipant 1,\n")
+    (tmp_path / "moodle.csv").write_text("Identifier,ID number,Grade\nParticipant 1,right,\nParticipant 2,left,7\n")
     forms = ["--canvas", sheet, "--moodle", tmp_path / "moodle.csv", "--gradescope", "--junit", tmp_path / "j.xml"]
     assert cli.main(["export", str(out), *map(str, forms)]) == 0
     assert (out / "canvas.csv").read_text() == "Student,ID,Doubling (7)\nx,right,2\ny,wrong,0\nz,none,\n"
     printed = capsys.readouterr().out
-    assert "2 grades filled in" in printed and "No submission: z none" in printed and "No row: right" in printed
+    assert "2 grades filled in" in printed and "No submission: z none" in printed and "No row: wrong" in printed
     page = (out / "index.html").read_text()
     assert "canvas.csv: not filled in, or odd (1)" in page and "No submission: z none; its grade was left" in page
-    assert "moodle.csv: not filled in, or odd (3)" in page and "No row: right" in page
+    assert "moodle.csv: not filled in, or odd (2)" in page and "No row: wrong" in page
     assert sorted(path.parent.name for path in out.glob("gradescope/*/results.json")) == ["right", "wrong"]
     assert int(ElementTree.parse(tmp_path / "j.xml").getroot().get("tests")) == 6
     assert cli.main(["export", str(out), "--canvas", str(out / "canvas.csv")]) == 2
     assert cli.main(["export", str(tmp_path)]) == 2 and "not the folder of a finished run" in capsys.readouterr().err
+
+
+NO_GRADE = {
+    "--canvas": "Student,ID,Doubling (7)\nx,101,\n",
+    "--moodle": "Identifier,Grade\nParticipant 1,\n",
+}
+
+
+@pytest.mark.parametrize(("option", "text"), NO_GRADE.items())
+def test_a_file_into_which_no_grade_goes_is_one_loud_line_and_bad_input(secret_class, tmp_path, capsys, option, text):
+    _, out = secret_class
+    (tmp_path / "given.csv").write_text(text)
+    (out / "gradebook.csv").write_text("") if option == "--moodle" else None
+    before = (out / "gradebook.csv").read_bytes()
+    assert cli.main(["export", str(out), option, str(tmp_path / "given.csv"), "--gradescope"]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1 and "Not one grade could be filled in into" in printed.err
+    assert "of 2 (no row: 2). They have no IDs" in printed.err and "No row" not in printed.out
+    assert "results.json for 2" in printed.out and (out / "gradebook.csv").read_bytes() == before
+    assert "No row: right" in (out / "index.html").read_text()
+
+
+def test_a_class_whose_grades_fit_nowhere_is_graded_all_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(batch_module, "Worker", ClassWorker)
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "right.py").write_text("right")
+    (tmp_path / "given.csv").write_text(NO_GRADE["--moodle"])
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "spec.py").write_text("s")
+    lab = lab_with(doubles, folder=tmp_path / "lab")
+    monkeypatch.setattr("autograder.grading.labs.load_lab", lambda name: lab)
+    command = [
+        "grade",
+        "lab99",
+        str(tmp_path / "class"),
+        "--out",
+        str(tmp_path / "out"),
+        "--moodle",
+        str(tmp_path / "given.csv"),
+    ]
+    assert cli.main(command) == 2 and "Not one grade" in capsys.readouterr().err
+    assert "right" in (tmp_path / "out" / "gradebook.csv").read_text(encoding="utf-8-sig")
+    assert [each.points for each in read_class(tmp_path / "out")] == [2]
+
+
+def test_a_class_that_we_could_not_grade_is_our_fault_and_not_the_file_s(tmp_path, capsys, monkeypatch):
+    (tmp_path / "given.csv").write_text("Student,ID,Lab 1 (501)\nx,102,\n")
+    monkeypatch.setattr(
+        "autograder.grading.class_folder.read_class", lambda out: [result(ids={"canvas": "102"}, fault=True)]
+    )
+    assert cli.main(["export", str(tmp_path), "--canvas", str(tmp_path / "given.csv"), "--gradescope"]) == 3
+    printed = capsys.readouterr().err
+    assert "(not graded: 1)" in printed and "No results.json was written" in printed
 
 
 def test_regrade_and_only_touch_what_they_name(secret_class, tmp_path, monkeypatch):

@@ -10,39 +10,56 @@ from __future__ import annotations
 import re
 import stat
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from autograder.errors import UsageError
+from autograder.errors import UsageError, one_line
+from autograder.grading.exports.decompressing import pieces
 from autograder.grading.exports.names import GRADESCOPE_METADATA
-from autograder.grading.submissions import ENDINGS, LEFT_BY_SYSTEMS, ending
+from autograder.grading.submissions import ENDINGS, ending, left_by_a_system
 
 MOST_MEMBERS = 100_000
 MOST_BYTES_A_FILE = 16 << 20  # a notebook with its pictures; what may be graded is smaller still
 MOST_BYTES_OF_METADATA = 512 << 20  # Gradescope's holds all earlier results
-MOST_BYTES = 4 << 30  # all that is unpacked
+MOST_BYTES = 4 << 30  # all that is unpacked, whether it is kept or not
 NESTED = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
-_PIECE = 1 << 20
 
 
 @dataclass(frozen=True)
 class Item:
-    """One file that was handed in: where it lay, and where it can be read or the `problem` that it cannot."""
+    """One file that was handed in: where it lay, and where it can be read or the `problem` that it cannot.
+
+    An empty folder is one as well, its last part empty: it is somebody's.
+    """
 
     parts: tuple[str, ...]
     path: Path
     problem: str = ""
     when: tuple[int, ...] = ()  # the time that the archive gives it, with its place in the archive
     is_astray: bool = False  # its name leads out of the archive, so that it is in nobody's folder
+    times: int = 1  # that an archive holds a file of this name
 
     @property
     def shown(self) -> str:
         return "/".join(self.parts)
 
+    @property
+    def last(self) -> str:
+        """The name of the file, or of the empty folder with a stroke behind it."""
+        return self.parts[-1] or f"{self.parts[-2]}/"
+
+    @property
+    def is_left(self) -> bool:
+        """Whether a system, Jupyter or Python left it: it says whose the folder is, and is nobody's answer."""
+        return any(map(left_by_a_system, self.parts))
+
 
 def unpacked(archive: Path, into: Path) -> list[Item]:
-    """Every file of a zip, in its order, unpacked to `into` under names of our own; raises `UsageError` for no zip."""
+    """Every file and every empty folder of a zip, in its order, what could be a submission unpacked to `into`.
+
+    Nothing is passed over here: whose a file is follows from all the names, also of those that nobody wants.
+    Raises `UsageError` for no zip.
+    """
     try:
         with zipfile.ZipFile(archive) as opened:
             members = opened.infolist()
@@ -50,53 +67,79 @@ def unpacked(archive: Path, into: Path) -> list[Item]:
                 raise UsageError(f"{archive} holds {len(members):,} files, at most {MOST_MEMBERS:,} are allowed.")
             room, items = MOST_BYTES, []
             for place, member in enumerate(members):
-                if not member.is_dir() and not _left_by_a_system(parts := _parts(_name(member))):
-                    item = _unpacked(opened, member, parts, into / f"{place:06}", place, room)
-                    room -= item.path.stat().st_size if item.path.is_file() else 0
+                if parts := _parts(_name(member)):
+                    item, used = _unpacked(opened, member, parts, into / f"{place:06}", place, room)
+                    room -= used
                     items.append(item)
     except (zipfile.BadZipFile, NotImplementedError, ValueError) as problem:
         raise UsageError(f"{archive} is not a zip that can be read: {problem}.") from None
     except OSError as problem:
         raise UsageError(f"{archive} cannot be read: {problem.strerror or problem}.") from None
-    return items
+    return _without_full_folders(items)
 
 
 def _unpacked(
     opened: zipfile.ZipFile, member: zipfile.ZipInfo, parts: tuple[str, ...], folder: Path, place: int, room: int
-) -> Item:
+) -> tuple[Item, int]:
+    """One member, and the bytes that were unpacked for it, kept or not."""
     when = (*member.date_time, place)
     shown = "/".join(parts)
     kind = ending(PurePosixPath(parts[-1]))
     if _leads_out(member):
-        return Item(parts, folder, f"{shown} has a name that leads out of the zip: it was not unpacked.", when, True)
+        problem = f"{shown} has a name that leads out of the zip: it was not unpacked."
+        return Item(parts, folder, problem, when, is_astray=True), 0
+    if parts[-1] == "":
+        return Item(parts, folder, f"The folder {shown.rstrip('/')} is empty.", when), 0
     problem = _refusal(member, shown)
-    if problem or (kind not in ENDINGS and parts[-1] != GRADESCOPE_METADATA):
-        return Item(parts, folder, problem or _not_a_submission(shown), when)
+    is_wanted = (kind in ENDINGS or parts[-1] == GRADESCOPE_METADATA) and not any(map(left_by_a_system, parts))
+    if problem or not is_wanted:
+        return Item(parts, folder, problem or _not_a_submission(shown), when), 0
     path = folder / f"lab{kind}"
     limit = MOST_BYTES_OF_METADATA if parts[-1] == GRADESCOPE_METADATA else MOST_BYTES_A_FILE
-    if room <= 0:
-        return Item(parts, path, f"{shown} was not unpacked: the zip unpacks to more than {_size(MOST_BYTES)}.", when)
+    too_large = f"{shown} unpacks to more than {_size(limit)}: no submission is that large."
+    if room < limit:
+        limit = room
+        too_large = f"{shown} was not unpacked: the zip unpacks to more than {_size(MOST_BYTES)}."
+    if limit <= 0 or member.file_size > limit:  # its own word is believed against it, and never for it
+        return Item(parts, path, too_large, when), 0
     folder.mkdir(parents=True)
-    return Item(parts, path, _write(opened, member, path, min(limit, room), shown), when)
+    problem, used = _write(opened, member, path, limit, shown, too_large)
+    return Item(parts, path, problem, when), used
 
 
-def _write(opened: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, limit: int, shown: str) -> str:
-    """Copies one member piece by piece; returns what went wrong, and then leaves no file."""
-    written = 0
+def _write(
+    opened: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, limit: int, shown: str, too_large: str
+) -> tuple[str, int]:
+    """Copies one member piece by piece; returns what went wrong, and then leaves no file, and the bytes unpacked."""
+    written, problem = 0, ""
     try:
-        with opened.open(member) as source, open(path, "wb") as target:
-            while piece := source.read(_PIECE):
+        with open(path, "wb") as target:
+            for piece in pieces(opened, member):
                 written += len(piece)
                 if written > limit:
+                    problem = too_large
                     break
                 target.write(piece)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as problem:
+    except Exception as reason:  # whatever a decompressor has to say of a stranger's bytes costs this row and no other
+        what = one_line(str(reason)).rstrip(".") or type(reason).__name__
+        problem = f"{shown} is damaged in the zip and cannot be unpacked: {what}."
+    if problem:
         path.unlink(missing_ok=True)
-        return f"{shown} is damaged in the zip and cannot be unpacked: {problem}."
-    if written > limit:
-        path.unlink()
-        return f"{shown} unpacks to more than {_size(limit)}: no submission is that large."
-    return "" if written else f"{shown} is empty."
+        return problem, written
+    return "" if written else f"{shown} is empty.", written
+
+
+def _without_full_folders(items: list[Item]) -> list[Item]:
+    """The same items without the folders that hold something, and each empty folder once."""
+    shown = sorted({each.shown for each in items})
+    full = {one for one, other in zip(shown, shown[1:], strict=False) if one.endswith("/") and other.startswith(one)}
+    kept: dict[str, Item] = {}
+    for place, item in enumerate(items):
+        if item.parts[-1]:
+            kept[f"{place}:{item.shown}"] = item
+        elif item.shown not in full:
+            kept[item.shown] = item
+    return list(kept.values())
 
 
 def _leads_out(member: zipfile.ZipInfo) -> bool:
@@ -130,12 +173,15 @@ def _name(member: zipfile.ZipInfo) -> str:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """The folders and the file that a member's name says, `.` and empty ones left out."""
-    return tuple(each for each in name.replace("\\", "/").split("/") if each not in ("", ".")) or (name or "?",)
+    """The folders and the file that a member's name says, `.` and empty ones left out; a folder's last part is empty.
 
-
-def _left_by_a_system(parts: tuple[str, ...]) -> bool:
-    return any(each in LEFT_BY_SYSTEMS or each.startswith("._") for each in parts)
+    None at all for the folder around everything.
+    """
+    each = name.replace("\\", "/").split("/")
+    parts = tuple(part for part in each if part not in ("", "."))
+    if each[-1] in ("", ".") and name:
+        return (*parts, "") if parts else ()
+    return parts or ("?",)
 
 
 def _size(size: int) -> str:

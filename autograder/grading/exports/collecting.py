@@ -1,7 +1,8 @@
 """A class's folder or zip to one `Entry` a student, with IDs where an export gives them: START HERE.
 
-Every file is somebody's: what cannot be graded becomes a row with its reason, and what was passed over for a later or
-better named file is said in the note of the student's row.
+Every file is somebody's, and so is an empty folder: whose, is told from all the names before anything is passed over.
+What cannot be graded becomes a row with its reason, and what was passed over for a later or better named file is said
+in the note of the student's row.
 """
 
 from __future__ import annotations
@@ -11,19 +12,20 @@ import shutil
 import tempfile
 import time
 import zipfile
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from filelock import FileLock, Timeout
 
-from autograder.errors import UsageError
+from autograder.errors import UsageError, one_line
 from autograder.grading.exports import names
 from autograder.grading.exports.archive import Item, unpacked
 from autograder.grading.exports.gradescope_metadata import Handed, read_metadata
 from autograder.grading.submissions import (
+    BESIDE_A_FILE,
     ENDINGS,
     LEFT_BY_SYSTEMS,
     Entry,
@@ -31,11 +33,16 @@ from autograder.grading.submissions import (
     file_problem,
     find_submissions,
     is_called_lab,
+    left_by_a_system,
     listed,
+    only_beside,
+    only_left_behind,
     passed_over,
 )
+from autograder.reports.files import report_name
 
 PREFIX, LOCK = "autograder-class-", ".at-work"  # of the folder that a zip is unpacked in, and of the lock in it
+MIRROR = "__MACOSX"
 MOST_FOLDERS_AROUND = 3  # an export that was unpacked: programs put one around it, and people one more
 SECONDS_TO_LOCK = 60  # from making that folder to holding its lock: far less
 
@@ -67,7 +74,7 @@ def opened_class(handed_in: Path, out: Path | None = None) -> Iterator[list[Entr
     skipped = _skipped(handed_in, out) if out is not None else None
     if handed_in.is_dir():
         export = _export_in(handed_in.resolve(), skipped)
-        yield entries_of(_walked(export, skipped)) if export else find_submissions(handed_in, skipped)
+        yield entries_of(_walked(export, skipped)) if export else apart(find_submissions(handed_in, skipped))
     elif handed_in.is_file() and (handed_in.suffix.lower() == ".zip" or zipfile.is_zipfile(handed_in)):
         with _folder_to_unpack_in() as folder:
             entries = entries_of(_without_root(unpacked(handed_in, folder), handed_in.stem))
@@ -75,7 +82,7 @@ def opened_class(handed_in: Path, out: Path | None = None) -> Iterator[list[Entr
                 raise UsageError(f"{handed_in} holds no submissions.")
             yield entries
     else:
-        yield find_submissions(handed_in)
+        yield apart(find_submissions(handed_in))
 
 
 @contextmanager
@@ -127,47 +134,58 @@ def _is_export(tops: Iterable[str], is_one_folder: bool) -> bool:
 
 
 def entries_of(items: Iterable[Item]) -> list[Entry]:
-    """One entry a student, in the order of their names; two students of one name get their IDs behind it."""
+    """One entry a student, in the order of their names, no two of which share the name of a report."""
     by_student: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for candidate in _candidates(list(items)):
-        by_student[_key(candidate.owner)].append(candidate)
-    entries = [(_chosen(found).owner, _entry(found)) for found in by_student.values()]
-    of_that_name = defaultdict(list)
-    for owner, entry in entries:
-        of_that_name[entry.student].append(owner)
-    unique = [
-        entry if len(of_that_name[entry.student]) == 1 else replace(entry, student=_with_id(owner))
-        for owner, entry in entries
-    ]
-    return sorted(unique, key=lambda entry: entry.student)
+        by_student[_key(candidate.owner.ids, candidate.owner.name)].append(candidate)
+    return apart([_entry(found) for found in by_student.values()])
 
 
-def _key(owner: names.Owner) -> tuple[str, str]:
+def apart(entries: list[Entry]) -> list[Entry]:
+    """The entries with names that differ, and so do those of their files: where they do not, IDs go behind them.
+
+    All of a name get theirs, so that what one is called depends neither on their order nor on who comes first.
+    """
+    for with_kind in (False, *[True] * len(entries)):  # a name with an ID behind it may be somebody else's whole name
+        of_that_file: dict[str, int] = Counter(report_name(each.student) for each in entries)
+        if all(count == 1 for count in of_that_file.values()):
+            break
+        entries = [
+            each if of_that_file[report_name(each.student)] == 1 else replace(each, student=_with_id(each, with_kind))
+            for each in entries
+        ]
+    return sorted(entries, key=lambda entry: entry.student)
+
+
+def _key(ids: Mapping[str, str], name: str) -> tuple[str, str]:
     """What makes two submissions those of one student: a person's ID, else the name."""
-    kind = next((each for each in ("canvas", "moodle", "sid", "email", "gradescope") if each in owner.ids), "name")
-    return kind, owner.ids.get(kind, owner.name)
+    kind = next((each for each in ("canvas", "moodle", "sid", "email", "gradescope") if each in ids), "name")
+    return kind, ids.get(kind, name)
 
 
-def _with_id(owner: names.Owner) -> str:
-    kind, value = _key(owner)
-    return f"{owner.name} ({value})" if kind != "name" else owner.name
+def _with_id(entry: Entry, with_kind: bool) -> str:
+    kind, value = _key(entry.ids, entry.student)
+    if kind == "name":  # the others' IDs are enough, unless they have none either
+        return f"{entry.student} ({entry.shown_as})" if with_kind else entry.student
+    return f"{entry.student} ({kind} {value})" if with_kind else f"{entry.student} ({value})"
 
 
 # ---- what was handed in ----------------------------------------------------------------------------
 
 
 def _candidates(items: list[Item]) -> Iterator[Candidate]:
+    items = list(_somebodys(items))
     metadata_items = [each for each in items if each.parts == (names.GRADESCOPE_METADATA,)]
     metadata = _metadata(metadata_items)
     platform = names.platform_of(each.parts[0] for each in items if not each.is_astray)
     folders: dict[str, list[Item]] = defaultdict(list)
-    for item, repeated in _last_of_each_name(each for each in items if each not in metadata_items):
+    for item in _last_of_each_name(each for each in items if each not in metadata_items):
         if item.is_astray:
             yield Candidate(names.Owner(item.shown), item.shown, item.path, item.problem)
         elif len(item.parts) > 1:
             folders[item.parts[0]].append(item)
         else:
-            yield _from_file(item, repeated, platform)
+            yield _from_file(item, platform)
     for name, held in sorted(folders.items()):
         yield from _from_folder(name, held, metadata, platform)
     for name in sorted(set(metadata) - set(folders)):
@@ -175,13 +193,37 @@ def _candidates(items: list[Item]) -> Iterator[Candidate]:
         yield from (Candidate(each, name, Path(name), problem) for each in metadata[name].owners)
 
 
-def _last_of_each_name(items: Iterable[Item]) -> Iterator[tuple[Item, int]]:
-    """Items without the earlier ones of the same name, which a zip may hold, and how often each name stood there."""
+def _somebodys(items: list[Item]) -> Iterator[Item]:
+    """The items without those at the top that a system left beside what was handed in.
+
+    What macOS keeps beside a file that is not there stays, under the name of that file: it is all that is left of it.
+    """
+    tops = {each.parts[0] for each in items if not each.is_astray}
+    for item in items:
+        if item.is_astray or not left_by_a_system(item.parts[0]):
+            yield item
+            continue
+        missing = item.parts[0].removeprefix(BESIDE_A_FILE)
+        if missing and missing not in tops and not left_by_a_system(missing):
+            problem = only_beside(item.parts[0])
+            yield replace(item, parts=(missing, *item.parts[1:]), problem=problem)
+
+
+def _last_of_each_name(items: Iterable[Item]) -> Iterator[Item]:
+    """Items without the earlier ones of the same name, which a zip may hold; each knows how many there were."""
     by_name: dict[tuple[str, ...], list[Item]] = defaultdict(list)
     for item in items:
         by_name[item.parts].append(item)
     for found in by_name.values():
-        yield found[-1], len(found)
+        yield replace(found[-1], times=len(found))
+
+
+def _said_of_repeated(items: Iterable[Item]) -> tuple[str, ...]:
+    return tuple(
+        f"{each.shown} stands in the zip {each.times} times; the last counts."
+        for each in items
+        if each.times > 1 and not each.is_left
+    )
 
 
 def _metadata(items: list[Item]) -> dict[str, Handed]:
@@ -192,10 +234,10 @@ def _metadata(items: list[Item]) -> dict[str, Handed]:
     return read_metadata(items[0].path.read_text(encoding="utf-8", errors="replace"))
 
 
-def _from_file(item: Item, repeated: int, platform: names.Platform | None) -> Candidate:
+def _from_file(item: Item, platform: names.Platform | None) -> Candidate:
     """One file at the top: a platform's name says whose it is, any other name is the student's."""
     name = item.parts[0]
-    notes = (f"{name} stands in the zip {repeated} times; the last counts.",) if repeated > 1 else ()
+    notes = _said_of_repeated([item])
     named = names.named_by(platform, name)
     if named is None:
         stem = PurePosixPath(name).stem if ending(PurePosixPath(name)) in ENDINGS else name
@@ -213,12 +255,19 @@ def _from_folder(
     named = names.named_by(platform, name)
     handed = metadata.get(name)
     owners = handed.owners if handed and handed.owners else (named.owner if named else names.Owner(name),)
-    item, notes = _one_of(held)
+    answers = [each for each in held if not each.is_left]
+    item, notes = _one_of(answers)
+    notes += _said_of_repeated(held)
     if metadata and handed is None:
         notes += (f"{names.GRADESCOPE_METADATA} does not say whose it is.",)
     if len(owners) > 1:
         notes += (f"Handed in together by {', '.join(each.name for each in owners)}.",)
-    problem, shown, path = (item.problem, item.shown, item.path) if item else (_none_of(name, held), name, Path(name))
+    if item:
+        problem, shown, path = item.problem, item.shown, item.path
+    else:
+        left = ("/".join(each.parts[1:]) for each in held)
+        problem = _none_of(name, answers) if answers else only_left_behind(name, left)
+        shown, path = name, Path(name)
     typed = bool(named and named.typed)
     if named and typed:
         problem = f"Handed in as {named.typed}, not as a file."
@@ -249,7 +298,7 @@ def _none_of(name: str, held: list[Item]) -> str:
     elif len(held) == 1:
         return held[0].problem
     else:
-        what = f"it holds none, but {listed(each.parts[-1] for each in held)}"
+        what = f"it holds none, but {listed(each.last for each in held)}"
     return f"One notebook or .py file is expected in the folder {name}; {what}."
 
 
@@ -262,12 +311,14 @@ def _entry(found: list[Candidate]) -> Entry:
     notes = list(counts.notes)
     if others and not counts.owner.ids:  # nothing tells which came last
         shown = ", ".join(each.shown for each in found)
-        return Entry(counts.owner.name, counts.path, shown, f"Handed in more than once ({shown}): keep one.")
+        problem = one_line(f"Handed in more than once ({shown}): keep one.")
+        return Entry(counts.owner.name, counts.path, shown, problem)
     if others:
         said = f"Handed in {len(found)} times or in {len(found)} files; the latest counts: {counts.file}."
         notes = [said, passed_over(each.shown for each in others), *notes]
     name, ids = counts.owner.name, dict(counts.owner.ids)
-    return Entry(name, counts.path, counts.shown, counts.problem, ids, " ".join(dict.fromkeys(notes)))
+    problem = one_line(counts.problem)  # a file's name may hold anything
+    return Entry(name, counts.path, counts.shown, problem, ids, " ".join(dict.fromkeys(notes)))
 
 
 def _chosen(found: list[Candidate]) -> Candidate:
@@ -282,40 +333,65 @@ def _chosen(found: list[Candidate]) -> Candidate:
 
 
 def _walked(root: Path, skipped: Path | None) -> list[Item]:
-    """Every file under an export that somebody has unpacked already; links are listed and never followed."""
-    items = []
-    for folder, folders, files in os.walk(root):
+    """Every file and every empty folder under an export that somebody has unpacked already.
+
+    Links are listed and never followed; a folder that cannot be read is listed with the reason.
+    """
+    items: list[Item] = []
+
+    def unreadable(problem: OSError) -> None:
+        here = Path(problem.filename)
+        if here == root:
+            raise UsageError(f"{root} cannot be read: {problem.strerror}.")
+        shown = here.relative_to(root)
+        line = f"The folder {shown.as_posix()} cannot be read: {problem.strerror}."
+        items.append(Item((*shown.parts, ""), here, line))
+
+    for folder, folders, files in os.walk(root, onerror=unreadable):
         here = Path(folder)
         links = [each for each in folders if (here / each).is_symlink()]
-        left_out = (*LEFT_BY_SYSTEMS, *links)
-        folders[:] = sorted(each for each in folders if each not in left_out and here / each != skipped)
-        for name in sorted([*files, *links]):
-            if name not in LEFT_BY_SYSTEMS and not name.startswith("._"):
-                items.append(_walked_item(root, here / name))
         if not folders and not files and here != root:
             shown = here.relative_to(root)
             items.append(Item((*shown.parts, ""), here, f"The folder {shown.as_posix()} is empty."))
-    return items
+        folders[:] = sorted(each for each in folders if each not in links and here / each != skipped)
+        items += (_walked_item(root, here / name) for name in sorted([*files, *links]))
+    return _without_mirrors(items)
 
 
 def _walked_item(root: Path, path: Path) -> Item:
     parts = path.relative_to(root).parts
-    problem = "" if parts == (names.GRADESCOPE_METADATA,) else file_problem(root, path)
+    is_read = parts != (names.GRADESCOPE_METADATA,) and not any(map(left_by_a_system, parts))
+    problem = file_problem(root, path) if is_read else ""
     return Item(parts, path, problem, (int(path.lstat().st_mtime),))
+
+
+def _without_mirrors(items: list[Item]) -> list[Item]:
+    """The items with what macOS keeps in a folder of its own (`__MACOSX/ann/._lab.py`) beside the files it is about."""
+    kept = []
+    for each in items:
+        if each.is_astray or each.parts[0] != MIRROR:
+            kept.append(each)
+        elif len(each.parts) > 1 and each.parts[-1].startswith(BESIDE_A_FILE):
+            kept.append(replace(each, parts=each.parts[1:]))
+    return kept
 
 
 def _without_root(items: list[Item], stem: str) -> list[Item]:
     """The same items without a single folder around them all, unless that folder is one student's."""
+    items = _without_mirrors(items)
     within = [each for each in items if not each.is_astray]
-    tops = {each.parts[0] for each in within}
-    if len(tops) != 1 or not all(len(each.parts) > 1 for each in within):
+    tops = {each.parts[0] for each in within if not left_by_a_system(each.parts[0])}
+    if len(tops) != 1 or not all(len(each.parts) > 1 for each in within if each.parts[0] in tops):
         return items
     top = tops.pop()
     if _is_export([top], is_one_folder=True):
         return items
-    inner = [replace(each, parts=each.parts[1:]) for each in within]
-    names_within = {each.parts[0] for each in inner}
+    inner = [replace(each, parts=each.parts[1:]) for each in within if each.parts[0] == top and each.parts[1]]
+    names_within = {each.parts[0] for each in inner if not left_by_a_system(each.parts[0])}
     is_around_a_class = (
-        top == stem or names.platform_of(names_within) is not None or any(len(each.parts) > 1 for each in inner)
+        top == stem
+        or names.platform_of(names_within) is not None
+        or any(len(each.parts) > 1 and each.parts[0] in names_within for each in inner)
     )
-    return [*inner, *(each for each in items if each.is_astray)] if is_around_a_class else items
+    beside = [each for each in within if each.parts[0] not in (top, f"{BESIDE_A_FILE}{top}")]
+    return [*inner, *beside, *(each for each in items if each.is_astray)] if is_around_a_class else items

@@ -2,8 +2,11 @@
 
 Canvas joins sortable name, LATE, user id, attachment id and file name by underscores, in lower case and without other
 signs: https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb (get_filename, add_upload_submission).
-Moodle joins full name, participant number, plugin and file name, with a folder or without:
-https://github.com/moodle/moodle/blob/main/mod/assign/locallib.php (download_submissions).
+Moodle joins full name, participant number, plugin and, without folders, file name. Since Moodle 4.1 a folder's name ends
+with the plugin, before that with an underscore behind it, and Moodle itself reads both:
+https://github.com/moodle/moodle/blob/main/public/mod/assign/classes/downloader.php (get_student_prefix,
+load_submissionplugin_filelist) and feedback/file/importziplib.php beside it. Where a team hands in, its name and number
+stand there instead, and no number for those in no team.
 Gradescope exports folders called submission_NUMBER beside a submission_metadata.yml.
 
 A student's own file name stands in what Canvas and Moodle export, and may look like another platform's. So the platform
@@ -25,7 +28,9 @@ from autograder.grading.submissions import ENDINGS, ending
 _WHOSE = r"(?:(?!LATE_|anon_)(?P<name>\w*?)_)?(?P<late>LATE_)?(?P<id>(?(name)\d+|anon_[A-Za-z0-9]+))"
 CANVAS = re.compile(_WHOSE + r"_(?P<attachment>\d+)_(?P<file>.+)", re.DOTALL)
 CANVAS_TEXT = re.compile(_WHOSE + r"_(?P<kind>text|link)\.html")
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_(?P<file>.*)", re.DOTALL)
+MOODLE = re.compile(
+    r"(?P<name>.*?)(?:_(?P<id>\d+))?_assignsubmission_(?P<plugin>[a-z][a-z0-9]*)(?:_(?P<file>.*))?", re.DOTALL
+)
 GRADESCOPE = re.compile(r"submission_(?P<id>\d+)")
 GRADESCOPE_METADATA = "submission_metadata.yml"
 Platform = Literal["canvas", "moodle", "gradescope"]
@@ -68,10 +73,12 @@ def _canvas_owner(found: re.Match[str]) -> Owner:
 def moodle(name: str) -> Named | None:
     """What a folder's or file's name of a Moodle export says; None where it is none."""
     found = MOODLE.fullmatch(name)
-    if found is None:
+    if found is None or not (found["name"] or found["id"]):
         return None
     typed = "" if found["plugin"] == "file" else "a text typed into Moodle"
-    return Named(Owner(found["name"].strip(), {"moodle": found["id"]}), found["file"], typed=typed)
+    ids = {"moodle": found["id"]} if found["id"] else {}
+    name = found["name"].strip() or f"Moodle {found['id'] or 'without a number'}"  # of a name nothing may be left
+    return Named(Owner(name, ids), found["file"] or "", typed=typed)
 
 
 def gradescope(name: str) -> Named | None:
