@@ -1,8 +1,9 @@
 # Each target sets up .venv by itself: Python 3.10 to 3.13 and make are all that a machine needs.
 #   make demo      grade the example class, write build/demo/       make slides    build every deck into build/slides/
 #   make test      everything that CI runs                          make bench     the kit's own benchmarks, as ratios
-#   make lab       JupyterLab at the first notebook                 make doctor    what this machine has and lacks
+#   make lab       JupyterLab with the first lesson                 make doctor    what this machine has and lacks
 #   make clean     remove build/, .venv and caches                  PYTHON=...     which Python .venv is made from
+#   JUPYTER_FLAGS="--no-browser --port 9000"                         what `make lab` hands on to JupyterLab
 
 PYTHON ?= python3
 VENV := .venv
@@ -34,7 +35,7 @@ notebooks: $(READY)
 	$(RUN) -m pytest --nbval-lax --nbval-current-env --nbval-cell-timeout 120 labs/*/lab.ipynb solutions/*/lab.ipynb
 
 lab: $(READY)
-	$(RUN) -m jupyter lab notebooks/00_start_here.ipynb
+	@$(RUN) -m autograder lab -- $(JUPYTER_FLAGS)
 
 slides: $(READY)
 	@$(RUN) -m autograder.decks

@@ -213,7 +213,15 @@ def run(given: argparse.Namespace) -> int:
     return PASSED
 
 
-# ---- commands: doctor, starters, bench -------------------------------------------------------------
+# ---- commands: lab, doctor, starters, bench --------------------------------------------------------
+
+
+def lab(given: argparse.Namespace) -> int:
+    """Opens JupyterLab at the course's root with the first lesson: what `make lab` does."""
+    from autograder.jupyter import course_root, open_course
+
+    write_json(given, {"root": str(course_root())})
+    return USAGE if open_course(given.options) else PASSED
 
 
 def doctor(given: argparse.Namespace) -> int:
@@ -315,7 +323,7 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
 
 
-COMMANDS = (doctor, labs, check, grade, export, demo, profile, run, starters, calibrate, new_lab, bench)
+COMMANDS = (doctor, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from autograder.figures.svg import Canvas
 from autograder.grading.notebook import Report
 from autograder.reports.source_heat import annotated
 from autograder.tests import sample_results as samples
+from autograder.tests.jupyter_server import OPTIONS, TOKEN, places, served
 
 BARS = bars({"copy": 2.0, 'a "quoted" <name>': 1.0}, title="Twice as fast", unit="GB/s")
 WIDE = Canvas().figure(2000, 300, "A card 2,000 pixels wide, which no laptop's window has room for")
@@ -50,31 +50,17 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         outputs = [nbformat.v4.new_output("display_data", data) for data in OUTPUTS]
         cells = [nbformat.v4.new_code_cell(name, outputs=[output]) for output in outputs]
         nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "work" / f"{name}.ipynb")
-    own = {f"JUPYTER_{kind}_DIR": str(folder / kind.lower()) for kind in ("CONFIG", "DATA", "RUNTIME")}
-    own |= {"JUPYTERLAB_SETTINGS_DIR": str(folder), "JUPYTERLAB_WORKSPACES_DIR": str(folder)}
-    quiet: dict[str, Any] = {"env": os.environ | own, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     trust = [sys.executable, "-m", "nbformat.sign", str(folder / "work" / "own.ipynb")]
-    subprocess.run(trust, check=True, **quiet)
-    options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", "--IdentityProvider.token=look"]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", *options, f"--notebook-dir={folder / 'work'}"], **quiet
-    )
-    try:
-        end = time.monotonic() + 60
-        while not (noted := list((folder / "runtime").glob("jpserver-*.json"))):
-            assert time.monotonic() < end and server.poll() is None, "JupyterLab does not start"
-            time.sleep(0.1)
-        yield json.loads(noted[0].read_text(encoding="utf-8"))["url"]
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
+    subprocess.run(trust, check=True, env=os.environ | places(folder), stdout=subprocess.DEVNULL)
+    with served([sys.executable, "-m", "jupyterlab", *OPTIONS], folder / "work", folder) as server:
+        yield server.url
 
 
 def look(address: str, notebook: str, window: int, *expressions: str) -> list[Any]:
     """What the expressions give in a window of this width once the notebook's outputs are there."""
     with Browser(find_browser()) as browser:
         browser.call("Emulation.setDeviceMetricsOverride", width=window, height=800, deviceScaleFactor=1, mobile=False)
-        browser.call("Page.navigate", url=f"{address}lab/tree/{notebook}.ipynb?reset&token=look")
+        browser.call("Page.navigate", url=f"{address}lab/tree/{notebook}.ipynb?reset&token={TOKEN}")
         browser.wait_for("document.querySelector('section.check')")
         browser.wait_for(f"{IMAGES}.length === 2 && {IMAGES}.every(image => image.complete)")
         return [json.loads(browser.evaluate(f"JSON.stringify({each})")) for each in expressions]
