@@ -92,11 +92,13 @@ class Memory(Addressing, Counting, Ordering, AccessReports):
             operands = [v[where] if isinstance(v, np.ndarray) else np.full(len(where), v) for v in operands]
             elements = self.as_vector(place)[where]
             held = data[elements] if operation in MAY_CHANGE_NOTHING else None
-            before = apply_atomic(operation, data, elements, operands, want_old)
+            tickets = self.interpreter.tickets
+            before = apply_atomic(operation, data, elements, operands, want_old or tickets is not None)
             if old is not None:
                 old[where] = before
-                if view.buffer.space == "global":
-                    self.interpreter.take_tickets(view.buffer, elements, where)
+            if tickets is not None and view.buffer.space != "local":
+                wrote = before == operands[0] if operation == "cas" else np.ones(len(where), np.bool_)
+                tickets.take(view.buffer, elements, where, wrote, want_old)
             if held is None or not np.array_equal(held, data[elements]):
                 self.interpreter.memory_changed()
         return old

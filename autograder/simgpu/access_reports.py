@@ -118,9 +118,15 @@ class AccessReports:
         index = self.element(view, place, lane)
         same_line = other_line == interpreter.line(node)
         scope = int(findings[order_prim.RACE_SCOPE])
-        if same_line and kind == WRITE and wrote:
+        changes_too = kind == WRITE and self._both_change(place, lane, other)
+        if interpreter.is_told(node) and not changes_too:
+            remedy = (
+                "A lock or a ticket orders other accesses only with fences: put cuda.threadfence() between the access and "
+                "the atomic that lets others go on, and after the atomic by which a thread's turn comes."
+            )
+        elif same_line and kind == WRITE and wrote:
             remedy = "Give each thread an element of its own, or use an atomic."
-        elif same_line and kind == WRITE and self._both_change(place, lane, other):
+        elif same_line and changes_too:
             remedy = "Both change this element at once, and one change is lost: use an atomic (cuda.atomic.add)."
         elif scope == order_prim.BETWEEN_BLOCKS:
             remedy = (
@@ -132,6 +138,9 @@ class AccessReports:
             remedy = f"One statement cannot wait in between: read into a variable, wait at {barrier}, then write."
         elif scope == order_prim.WITHIN_WARP:
             remedy = "Threads of one warp need cuda.syncwarp() or cuda.syncthreads() between the two accesses."
+            exchanged = interpreter.order.exchanged
+            if exchanged is not None and exchanged[lane // prim.WARP] > findings[order_prim.RACE_OTHER_AT]:
+                remedy += " A shuffle or a vote in between makes lanes wait, and orders no memory."
         else:
             remedy = "Put cuda.syncthreads() between the two accesses, where every thread of the block reaches it."
         severity = "error"

@@ -10,7 +10,6 @@ import numpy as np
 
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.lanes import Mask
-from autograder.simgpu.memory import Buffer
 from autograder.simgpu.tally import SLOT
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ class Order:
     grid_sync: int
     block_sync: np.ndarray  # int32, per block of the batch
     warp_sync: np.ndarray  # int32, per warp of the batch
-    fenced: np.ndarray | None = None  # int32, per lane: its last threadfence; None before the first
+    exchanged: np.ndarray | None = None  # int32, per warp: its last shuffle or vote, which orders nothing; None before the first
 
 
 class Barriers:
@@ -67,23 +66,27 @@ class Barriers:
             remedy="Move cuda.syncthreads() out of the branch or loop, so that every thread of the block reaches it.",
         )
 
-    def warp_barrier(self: Interpreter, mask: Mask, node: ast.AST) -> None:
-        """syncwarp, and the shuffles and votes that imply it."""
+    def warp_barrier(self: Interpreter, mask: Mask) -> None:
+        """syncwarp: what the lanes of a warp did before it is ordered before what follows."""
         self.order.now += 1
-        here = mask.lanes.reshape(-1, prim.WARP).any(axis=1)
-        self.order.warp_sync[here] = self.order.now
+        self.order.warp_sync[self.warps_of(mask)] = self.order.now
 
-    def fence(self: Interpreter, mask: Mask) -> None:
-        """threadfence: what these lanes did before it, others see before what the lanes do after it; nobody waits."""
+    def exchange(self: Interpreter, mask: Mask) -> None:
+        """A shuffle, vote or match: kept to say, of a race across one, that it orders no memory."""
         self.order.now += 1
-        if self.order.fenced is None:
-            self.order.fenced = np.zeros(self.batch.size, np.int32)
-        self.order.fenced[mask.where] = self.order.now
+        if self.order.exchanged is None:
+            self.order.exchanged = np.zeros(self.batch.warps, np.int32)
+        self.order.exchanged[self.warps_of(mask)] = self.order.now
 
-    def take_tickets(self: Interpreter, buffer: Buffer, linear: np.ndarray, lanes: np.ndarray) -> None:
-        """These lanes, in this order, have updated elements atomically and look at what they found."""
-        if self.order.fenced is not None:
-            self.launch.tickets.take(self.batch, self.order, buffer, linear, lanes)
+    def warps_of(self: Interpreter, mask: Mask) -> np.ndarray:
+        return mask.lanes.reshape(-1, prim.WARP).any(axis=1)
+
+    def fence(self: Interpreter, mask: Mask, wide: bool = True) -> None:
+        """threadfence: what these lanes did before it, others (of their block, where it is not `wide`) see before what
+        the lanes do after it; nobody waits."""
+        self.order.now += 1
+        if self.tickets is not None:
+            self.tickets.fence(mask, wide)
 
     def grid_barrier(self: Interpreter, mask: Mask, node: ast.AST) -> None:
         """A cooperative grid's sync: all blocks are in this batch (the launch sees to that)."""

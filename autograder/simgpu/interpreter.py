@@ -25,7 +25,7 @@ from autograder.simgpu.numba_types import to_dtype
 from autograder.simgpu.replay import Replays
 from autograder.simgpu.statements import Statements
 from autograder.simgpu.tally import SLOT, THREAD_INSTRUCTIONS, WARP_INSTRUCTIONS, Tally, WarpWork
-from autograder.simgpu.tickets import told_by_ticket
+from autograder.simgpu.tickets import Tickets, told_by_ticket
 from autograder.simgpu.variables import Unmergeable, Variable, packed
 
 # What Python raises for values of a kind that an operation does not have; anything else is a mistake of ours.
@@ -64,6 +64,7 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
         start = launch.clock
         warps, blocks = batch.warps, len(batch.blocks)
         self.order = Order(start, launch.grid_sync, np.full(blocks, start, np.int32), np.full(warps, start, np.int32))
+        self.tickets = None if launch.words is None else Tickets(launch.words, batch, self.order)
         self.exited = np.zeros(batch.size, np.bool_)
         self.has_raised = False  # whether any lane has left by an exception, maybe out of a device function
         self.diverged = np.zeros(warps, np.bool_)
@@ -117,8 +118,7 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
         arguments = packed(function, arguments)
         if arguments is None:
             raise self.fault(node, wrong_number(function, given))
-        is_told = caller.is_told or self.launch.tickets.holder >= 0 and id(node) in told_by_ticket(caller.function)
-        self.frame = Frame(function, depth=caller.depth + 1, is_told=is_told)
+        self.frame = Frame(function, depth=caller.depth + 1, is_told=self.is_told(node))
         if around is not None:
             self.frame.variables.update({k: v for k, v in around.variables.items() if k not in function.local_names})
         if function.casts is not None:
@@ -206,6 +206,10 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
             if raising.active:
                 self.note_exception(node, raising, kind, (message,))
                 raise Stopped
+
+    def is_told(self, node: ast.AST) -> bool:
+        """Whether a node is reached only where a condition on what an atomic found said so; see tickets.py."""
+        return self.frame.is_told or id(node) in told_by_ticket(self.frame.function)
 
     # -- bookkeeping ----------------------------------------------------------------------------------------------
 

@@ -149,7 +149,14 @@ def fence(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, 
     interpreter.fence(mask)
 
 
-@intrinsic(f"{CUDA}.threadfence_block", f"{CUDA}.nanosleep")
+@intrinsic(f"{CUDA}.threadfence_block")
+def fence_of_block(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
+    """The same for the threads of the block."""
+    interpreter.count_instruction(node, mask)
+    interpreter.fence(mask, wide=False)
+
+
+@intrinsic(f"{CUDA}.nanosleep")
 def orders_nothing_here(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
     interpreter.count_instruction(node, mask)
 

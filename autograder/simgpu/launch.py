@@ -19,7 +19,7 @@ from autograder.simgpu.interpreter import Interpreter, WorkLimit
 from autograder.simgpu.lanes import Batch, Dim3, Geometry
 from autograder.simgpu.memory import Buffer, View, contiguous_strides
 from autograder.simgpu.tally import Tally
-from autograder.simgpu.tickets import Tickets
+from autograder.simgpu.tickets import Words, has_fences
 from autograder.simgpu.variables import Named, packed
 from autograder.simgpu.written_arrays import buffers_of, captured, written_buffers
 
@@ -149,7 +149,7 @@ class Launch:
         self.checks_order = checks_order
         self.shared_bytes = self.dynamic_shared_bytes
         self.written: set[int] = set()
-        self.tickets = Tickets()
+        self.words = Words() if checks_order and has_fences(self.functions) else None
         self.raised: Raised | None = None  # the first exception that a kernel raised
         self._sites: dict[Line, int] = {}
         self._lines: list[Line] = []

@@ -9,8 +9,21 @@ from autograder.simgpu.primitives import ATOMIC, READ, WARP, WARP_SHIFT, WRITE, 
 
 # how far apart two threads are; the breadth of a row of the shadow: how far apart those are that stand behind it
 ALONE, WITHIN_WARP, WITHIN_BLOCK, BETWEEN_BLOCKS = 0, 1, 2, 3
-RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, RACE_OTHER_SITE, RACE_SCOPE = range(6)
-UNSET_LANE, UNSET_COUNT, FINDINGS = range(6, 9)
+RACE_LANE, RACE_COUNT, RACE_OTHER, RACE_OTHER_WROTE, RACE_OTHER_SITE, RACE_OTHER_AT, RACE_SCOPE = range(7)
+UNSET_LANE, UNSET_COUNT, FINDINGS = range(7, 10)
+
+# Releases (tickets.py): a row each, for one thread, its warp and its block (a column for each of these scopes). `UP_TO`:
+# the stamp before which their accesses are released: to all threads (wide), or to those of the same block (narrow, never
+# less). `LIMIT`: no row of theirs before this one reaches further. `BACK`: the number of the release before it. `FENCES`:
+# whether the block's threads are also released up to fences of their own before its last barrier; those stand in
+# `earlier_fences`, by thread: the stamps (wide, narrow), and that of the barrier.
+RELEASE_NUMBER, RELEASE_WORD, RELEASE_TURN, RELEASE_FENCES = range(4)
+RELEASE_LIMIT, RELEASE_UP_TO_WIDE, RELEASE_UP_TO_NARROW, RELEASE_BACK = 4, 7, 10, 13
+RELEASE_COLUMNS = 16
+MOST_RELEASES = 2**20  # the last ones that are kept: 128 bytes each
+WIDE, NARROW, BARRIER = 0, 1, 2  # rows of the stamps of fences
+SEEN_WORD, SEEN_TURN, SEEN_AT, SEEN_BY, SEEN_COLUMNS = range(5)  # what a lane, or its block, found a word in
+UNTOLD, TOLD, FRESH = 0, 1, 2  # a later access is not ordered by what was seen; is; is, and no older copy can be met
 
 
 @njit("int64(int64, int64, int64, int64, int64)", cache=True, nogil=True)
@@ -35,14 +48,169 @@ def joined(other, breadth, at, me, my_warp, block_first, block_last, warp_base, 
 
 
 @njit(
+    "boolean(int64, int64, int64, int64, int64, int64, int64, int64[:, ::1], int64[:, ::1], int32[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def is_released(other, breadth, at, word, turn, narrow, threads_padded, releases, newest, earlier_fences):
+    """Whether those behind a row of the shadow had released what they did at `at`, by this word, before that turn."""
+    for scope in range(breadth, BETWEEN_BLOCKS):
+        unit = other if scope == 0 else other >> WARP_SHIFT if scope == 1 else other // threads_padded
+        if unit >= newest.shape[1]:
+            continue
+        number = newest[scope, unit]
+        while number >= 0:
+            row = number % releases.shape[0]
+            if releases[row, RELEASE_NUMBER] != number or releases[row, RELEASE_LIMIT + scope] <= at:
+                break  # overwritten by now, or of what was done before
+            if releases[row, RELEASE_WORD] == word and releases[row, RELEASE_TURN] < turn:
+                if releases[row, (RELEASE_UP_TO_NARROW if narrow else RELEASE_UP_TO_WIDE) + scope] > at:
+                    return True
+                if scope == WITHIN_BLOCK and breadth == ALONE and releases[row, RELEASE_FENCES]:
+                    if earlier_fences[BARRIER, other] == releases[row, RELEASE_LIMIT + scope]:
+                        if earlier_fences[NARROW if narrow else WIDE, other] > at:
+                            return True
+            number = releases[row, RELEASE_BACK + scope]
+    return False
+
+
+@njit(
+    "int64(int64, int64, int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1],"
+    " int64[:, :, ::1], int64[:, ::1], int64[:, ::1], int32[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def told_by(
+    lane, other, breadth, at, scope, slot, threads_padded, block_base, warp_base, fenced, seen, seen_by_block, releases,
+    newest, earlier_fences,
+):  # fmt: skip
+    """Whether what this lane, or its block before a barrier, found in some word tells that an earlier access is done."""
+    told = UNTOLD
+    narrow = scope <= WITHIN_BLOCK
+    for k in range(seen.shape[1]):
+        word, turn, at_word = seen[lane, k, SEEN_WORD], seen[lane, k, SEEN_TURN], seen[lane, k, SEEN_AT]
+        if word >= 0 and is_released(other, breadth, at, word, turn, narrow, threads_padded, releases, newest, earlier_fences):
+            if fenced[NARROW if narrow else WIDE, lane] > at_word:
+                return FRESH
+            told = TOLD
+    for k in range(seen_by_block.shape[1]):
+        word, turn = seen_by_block[slot, k, SEEN_WORD], seen_by_block[slot, k, SEEN_TURN]
+        at_word, by = seen_by_block[slot, k, SEEN_AT], seen_by_block[slot, k, SEEN_BY]
+        if word < 0 or not (block_base > at_word or by >> WARP_SHIFT == lane >> WARP_SHIFT and warp_base > at_word):
+            continue
+        if is_released(other, breadth, at, word, turn, narrow, threads_padded, releases, newest, earlier_fences):
+            row = NARROW if narrow else WIDE
+            if fenced[row, lane] > at_word or fenced[row, by] > at_word:
+                return FRESH
+            told = TOLD
+    return told
+
+
+@njit(
+    "int64(int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1])",
+    cache=True,
+    nogil=True,
+)
+def holds(lane, slot, word, first_thread, last_atomic, block_base, warp_base, fenced, seen, seen_by_block):
+    """Whether a plain store may follow the atomics on a word: FRESH where it gives the word back behind a fence, TOLD
+    where the last atomic on it was the one that this lane (or, before a barrier, its block) goes by."""
+    for k in range(seen.shape[1]):
+        if word >= 0 and seen[lane, k, SEEN_WORD] == word:
+            if fenced[NARROW, lane] > seen[lane, k, SEEN_AT]:
+                return FRESH
+            if last_atomic == first_thread + lane:
+                return TOLD
+    for k in range(seen_by_block.shape[1]):
+        at_word, by = seen_by_block[slot, k, SEEN_AT], seen_by_block[slot, k, SEEN_BY]
+        if word < 0 or seen_by_block[slot, k, SEEN_WORD] != word:
+            continue
+        if block_base > at_word or by >> WARP_SHIFT == lane >> WARP_SHIFT and warp_base > at_word:
+            if fenced[NARROW, lane] > at_word:
+                return FRESH
+            if last_atomic == first_thread + by:
+                return TOLD
+    return UNTOLD
+
+
+@njit(
+    "void(int64, int64, int64, int64, int64, int64, int64, int64, int64, int64, int64[:, ::1], int64[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def _release(number, thread, word, turn, wide, narrow, warp_base, block_base, fences, threads_padded, releases, newest):
+    """Writes down a release of one thread, and of its warp and block up to a barrier that the fence came after."""
+    row = number % releases.shape[0]
+    releases[row, RELEASE_NUMBER] = number
+    releases[row, RELEASE_WORD] = word
+    releases[row, RELEASE_TURN] = turn
+    releases[row, RELEASE_FENCES] = fences
+    for scope in range(BETWEEN_BLOCKS):
+        unit = thread if scope == 0 else thread >> WARP_SHIFT if scope == 1 else thread // threads_padded
+        limit = narrow if scope == 0 else warp_base if scope == 1 else block_base
+        releases[row, RELEASE_LIMIT + scope] = limit
+        releases[row, RELEASE_UP_TO_NARROW + scope] = limit if scope == 0 or narrow > limit else 0
+        releases[row, RELEASE_UP_TO_WIDE + scope] = wide if scope == 0 else limit if wide > limit else 0
+        releases[row, RELEASE_BACK + scope] = newest[scope, unit]
+        newest[scope, unit] = number
+
+
+@njit("void(int64[:, :, ::1], int64, int64, int64, int64, int64)", cache=True, nogil=True)
+def _note_seen(seen, row, word, turn, now, lane):
+    """Keeps that a word was looked at, in place of what was known of it, or of the one looked at longest ago."""
+    chosen = 0
+    for k in range(seen.shape[1]):
+        if seen[row, k, SEEN_WORD] == word:
+            chosen = k
+            break
+        if seen[row, k, SEEN_AT] < seen[row, chosen, SEEN_AT]:
+            chosen = k
+    seen[row, chosen, SEEN_WORD] = word
+    seen[row, chosen, SEEN_TURN] = turn
+    seen[row, chosen, SEEN_AT] = now
+    seen[row, chosen, SEEN_BY] = lane
+
+
+@compiled_when_called(
+    "UniTuple(int64, 2)(int64, int64, int64[::1], int64[::1], boolean[::1], boolean, int64, int64, int64, int64, int32[::1],"
+    " int32[::1], int32[:, ::1], int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1], int64[:, ::1], int64[:, ::1])"
+)
+def note_atomics(
+    start, number, lanes, words, wrote, looks, turn, now, first_thread, threads_padded, block_sync, warp_sync, fenced,
+    earlier_fences, seen, seen_by_block, releases, newest,
+):  # fmt: skip
+    """Writes down what atomics release, and who looked at what they found, in their order.
+
+    Returns how many of the lanes it has dealt with, fewer where `releases` has to grow, and the next release's number.
+    """
+    for i in range(start, lanes.shape[0]):
+        if number >= releases.shape[0] and releases.shape[0] < MOST_RELEASES:
+            return i, number
+        lane, word = lanes[i], words[i]
+        slot = lane // threads_padded
+        own, block_base = np.int64(fenced[NARROW, lane]), np.int64(block_sync[slot])
+        has_earlier = own <= block_base and earlier_fences[BARRIER, first_thread + lane] == block_base
+        if wrote[i] and (own > 0 or has_earlier):
+            _release(
+                number, first_thread + lane, word, turn + i, np.int64(fenced[WIDE, lane]), own,
+                np.int64(warp_sync[lane >> WARP_SHIFT]), block_base, has_earlier, threads_padded, releases, newest,
+            )  # fmt: skip
+            number += 1
+        if looks:
+            _note_seen(seen, lane, word, turn + i, now, lane)
+            _note_seen(seen_by_block, slot, word, turn + i, now, lane)
+    return lanes.shape[0], number
+
+
+@njit(
     "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, int32[::1], int32[::1],"
-    " int32[:, ::1], int32[:, ::1], int32[:, ::1], boolean[::1], int32[::1], int64, int64[::1])",
+    " int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1],"
+    " int64[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1])",
     cache=True,
     nogil=True,
 )
 def check_order(
     lanes, linear, kind, first_thread, threads_padded, now, check_unset, site, grid_sync, block_sync, warp_sync,
-    writes, reads, plain_writes, knowing, released, counter, findings,
+    writes, reads, plain_writes, first_word, fenced, seen, seen_by_block, releases, newest, earlier_fences, findings,
 ):  # fmt: skip
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
 
@@ -50,9 +218,11 @@ def check_order(
     stamp, thread and site * 4 + breadth of the reads; stamp, thread and site * 4 of the last ordinary write, which
     atomics after it would hide. Several threads stand behind a row of reads or of atomics: those do not race among each
     other. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads passed:
-    of the warp, of the block, or of the grid. Lanes that are `knowing` come after all tickets (tickets.py): what each
-    thread did before its stamp in `released`, and the atomics on the element `counter`, are in order before them.
+    of the warp, of the block, or of the grid; or when the lane has `seen` in some word that the other thread had
+    released it (tickets.py; none of those arrays has a row where nobody looked). `first_word`: the number of the
+    buffer's element 0 as a word, or -1.
     """
+    knows = seen.shape[0] > 0
     for first_lane in range(0, lanes.shape[0], WARP):
         slot = first_lane // threads_padded
         block_first = first_thread + slot * threads_padded  # threads of this lane's block: [block_first, block_last]
@@ -65,7 +235,6 @@ def check_order(
                 continue
             e = linear[lane]
             me = first_thread + lane
-            knows = knowing.shape[0] > 0 and knowing[lane]
             if (
                 kind == READ
                 and reads[e, 0] == now
@@ -74,11 +243,19 @@ def check_order(
             ):
                 continue  # several threads of this block have read it since the last barrier: one more adds nothing
             atomics = ALONE  # how far apart the threads are whose atomics came last, this one among them
+            held = UNTOLD  # FRESH: a plain store that ends what an atomic on the same word began is as good as an atomic
+            read_at = np.int64(reads[e, 0])
+            was_read = read_at >= grid_sync and read_at > 0
             wrote_at = writes[e, 0]
             if kind != WRITE and check_unset and wrote_at == 0:
                 if findings[UNSET_COUNT] == 0:
                     findings[UNSET_LANE] = lane
                 findings[UNSET_COUNT] += 1
+            if knows and first_word >= 0 and kind != ATOMIC and writes[e, 1] < 0:
+                held = holds(
+                    lane, slot, first_word + e, first_thread, -1 - np.int64(writes[e, 1]), block_base, warp_base, fenced,
+                    seen, seen_by_block,
+                )  # fmt: skip
             if wrote_at >= grid_sync and wrote_at > 0:
                 writer = np.int64(writes[e, 1])
                 was_atomic = writer < 0
@@ -101,36 +278,54 @@ def check_order(
                 if (writer != me or place & 3 > ALONE) and not (was_atomic and kind == ATOMIC):
                     scope = scope_of(writer, place & 3, my_warp, block_first, block_last)
                     base = warp_base if scope == WITHIN_WARP else block_base if scope == WITHIN_BLOCK else grid_sync
-                    told = knows and (was_atomic and e == counter or place & 3 == ALONE and wrote_at < released[writer])
-                    if wrote_at >= base and not told:
+                    told = held
+                    if knows and wrote_at >= base and told == UNTOLD:
+                        told = told_by(
+                            lane, writer, place & 3, wrote_at, scope, slot, threads_padded, block_base, warp_base, fenced,
+                            seen, seen_by_block, releases, newest, earlier_fences,
+                        )  # fmt: skip
+                        if told == TOLD and kind == READ and was_read and read_at <= wrote_at:
+                            told = UNTOLD  # a copy from before the write may be met, for want of a fence since
+                    if wrote_at >= base and told == UNTOLD:
                         if scope > findings[RACE_SCOPE]:  # the widest race tells which barrier it takes
                             findings[RACE_SCOPE] = scope
                             findings[RACE_LANE] = lane
                             findings[RACE_OTHER] = writer
                             findings[RACE_OTHER_WROTE] = 1
                             findings[RACE_OTHER_SITE] = place >> 2
+                            findings[RACE_OTHER_AT] = wrote_at
                         findings[RACE_COUNT] += 1
-            read_at = reads[e, 0]
             reader = np.int64(reads[e, 1])
             breadth = np.int64(reads[e, 2] & 3)
-            was_read = read_at >= grid_sync and read_at > 0
             if kind != READ:
                 if was_read and (reader != me or breadth > ALONE):
                     scope = scope_of(reader, breadth, my_warp, block_first, block_last)
                     base = warp_base if scope == WITHIN_WARP else block_base if scope == WITHIN_BLOCK else grid_sync
-                    told = knows and breadth == ALONE and read_at < released[reader]
-                    if read_at >= base and not told:
+                    told = UNTOLD
+                    if knows and read_at >= base:
+                        told = told_by(
+                            lane, reader, breadth, read_at, scope, slot, threads_padded, block_base, warp_base, fenced, seen,
+                            seen_by_block, releases, newest, earlier_fences,
+                        )  # fmt: skip
+                    if read_at >= base and told == UNTOLD:
                         if scope > findings[RACE_SCOPE]:
                             findings[RACE_SCOPE] = scope
                             findings[RACE_LANE] = lane
                             findings[RACE_OTHER] = reader
                             findings[RACE_OTHER_WROTE] = 0
                             findings[RACE_OTHER_SITE] = reads[e, 2] >> 2
+                            findings[RACE_OTHER_AT] = read_at
                         findings[RACE_COUNT] += 1
                 writes[e, 0] = now
-                writes[e, 1] = -1 - me if kind == ATOMIC else me
+                writes[e, 1] = -1 - me if kind == ATOMIC or held == FRESH else me
                 writes[e, 2] = site << 2 | atomics
             else:
+                if was_read and knows and (reader != me or breadth > ALONE):
+                    scope = scope_of(reader, breadth, my_warp, block_first, block_last)
+                    was_read = UNTOLD == told_by(
+                        lane, reader, breadth, read_at, scope, slot, threads_padded, block_base, warp_base, fenced, seen,
+                        seen_by_block, releases, newest, earlier_fences,
+                    )  # fmt: skip
                 if was_read:
                     breadth = joined(
                         reader, breadth, read_at, me, my_warp, block_first, block_last, warp_base, block_base

@@ -12,12 +12,15 @@ from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.addressing import Pattern, Place
 from autograder.simgpu.memory import Buffer, Shadow, View
-from autograder.simgpu.tickets import NOBODY, told_by_ticket
 
 if TYPE_CHECKING:
     from autograder.simgpu.access import Memory
 
-READ = prim.READ
+READ, WRITE = prim.READ, prim.WRITE
+NO_FENCES = np.zeros((2, 0), np.int32)
+NOTHING_SEEN = np.zeros((0, 0, order_prim.SEEN_COLUMNS), np.int64)
+NO_RELEASES, NO_NEWEST = np.zeros((0, order_prim.RELEASE_COLUMNS), np.int64), np.zeros((3, 0), np.int64)
+NO_TICKETS = -1, NO_FENCES, NOTHING_SEEN, NOTHING_SEEN, NO_RELEASES, NO_NEWEST, np.zeros((3, 0), np.int32)
 
 
 @dataclass(frozen=True)
@@ -52,27 +55,26 @@ class Ordering:
         if kind == READ and buffer.space == "shared" and place.pattern is not None:
             if self._check_by_element(place, site, shadow):
                 return
-        knowing, counter = self._after_tickets(buffer, node)
+        tickets, seen = interpreter.tickets, NO_TICKETS
+        if tickets is not None and interpreter.is_told(node):
+            words = tickets.words
+            seen = (
+                words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_block, words.releases, words.newest,
+                words.earlier_fences,
+            )  # fmt: skip
         findings = np.zeros(order_prim.FINDINGS, np.int64)
         order_prim.check_order(
             place.mask.lanes, self.as_vector(place), kind, interpreter.batch.first_thread,
             interpreter.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
             site, order.grid_sync, order.block_sync, order.warp_sync, shadow.writes, shadow.reads, shadow.plain_writes,
-            knowing, interpreter.launch.tickets.released, counter, findings,
+            *seen, findings,
         )  # fmt: skip
+        if seen is not NO_TICKETS and kind == WRITE:
+            tickets.give_back(buffer, self.as_vector(place), place.mask.where)
         if findings[order_prim.UNSET_COUNT]:
             self.report_unset(view, place, findings, node)
         if findings[order_prim.RACE_COUNT]:
             self.report_race(view, place, findings, node, kind, value)
-
-    def _after_tickets(self: Memory, buffer: Buffer, node: ast.AST) -> tuple[np.ndarray, int]:
-        """The lanes that here may rely on tickets, and the element of this buffer that those are taken from, or -1."""
-        interpreter = self.interpreter
-        tickets, frame = interpreter.launch.tickets, interpreter.frame
-        if tickets.holder < 0 or not (frame.is_told or id(node) in told_by_ticket(frame.function)):
-            return NOBODY, -1
-        of, element = tickets.counter
-        return tickets.knowing(interpreter.batch, interpreter.order), element if of is buffer else -1
 
     def _check_by_element(self: Memory, place: Place, site: int, shadow: Shadow) -> bool:
         """The same check over the elements instead of the lanes; False where it takes a closer look."""

@@ -1,4 +1,9 @@
-"""Shuffles, votes and matches, by which the lanes of one warp read each other's registers; and the warp's barrier."""
+"""Shuffles, votes and matches, by which the lanes of one warp read each other's registers; and the warp's barrier.
+
+Lanes wait for each other at all of them, but only `syncwarp` puts their accesses to memory in order. Source: CUDA C++
+Programming Guide, on vote, match and shuffle functions: "These intrinsics do not imply a memory barrier. They do not
+guarantee any memory ordering."
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ EVERY_LANE = np.uint32(0xFFFFFFFF)
 
 
 def _meet(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any, missed: str) -> None:
-    """Checks that every lane takes part that is named and lives, and no other, and orders the warp's accesses around it."""
+    """Checks that every lane takes part that is named and lives, and no other."""
     wanted = on_lanes(interpreter, interpreter.number(named, node)).astype(np.int64).astype(np.uint32)
     live = interpreter.batch.everyone.lanes & ~interpreter.exited
     missing = wanted & _ballot(interpreter, live & ~mask.lanes) & -mask.lanes.astype(np.uint32)
@@ -44,7 +49,6 @@ def _meet(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any, misse
             message="This thread is not named in the mask of its own warp instruction: the result is undefined.",
             remedy="Name every lane that executes it: 0xFFFFFFFF where the whole warp does.",
         )
-    interpreter.warp_barrier(mask, node)
 
 
 @intrinsic(f"{CUDA}.syncwarp")
@@ -53,12 +57,14 @@ def syncwarp(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: lis
     named = arguments[0] if arguments else keywords.get("mask", EVERY_LANE)
     missed = "This thread waits at cuda.syncwarp() for lanes of its warp that do not reach it here: the warp may hang."
     _meet(interpreter, node, mask, named, missed)
+    interpreter.warp_barrier(mask)
 
 
 def _begin(interpreter: Interpreter, node: ast.AST, mask: Mask, named: Any) -> None:
     interpreter.count_instruction(node, mask)[SLOT["shuffles"]] += mask.warps
     missed = "This warp instruction names lanes that do not execute it here: the result is undefined."
     _meet(interpreter, node, mask, named, missed)
+    interpreter.exchange(mask)
 
 
 def _exchange(interpreter: Interpreter, node: ast.AST, value: Any, source: np.ndarray, mask: Mask) -> np.ndarray:
