@@ -74,8 +74,8 @@ SHORT = (1, 2, 31, 33, 100, 255)  # elements for a block of 256
 GRIDS = ((4, 1_024), (3, 5_003), (5, 300), (6, 1), (1, 300 * BLOCK), (1, 479 * BLOCK + 100))
 STRETCH = (4, 16_384)  # blocks, elements: sixteen a thread
 MANY = 60_000  # elements: more than two hundred blocks of 256
-# So many elements leave a thousand sums even where each block takes a thousand of them, more than a block of 256 has threads:
-# who adds those up by several blocks again has three launches. How many elements exactly is up to the seed.
+# So many elements leave a thousand sums even where each block takes a thousand of them, more than a block of 256 has
+# threads: who adds those up by several blocks again has three launches. How many elements exactly is up to the seed.
 MANY_MORE = (2**20, 2**20 + 2**17)
 SIZES = (1, 2, 33, 255, 257, 1_000, 4_099, 30_011)
 MANY_SMALL = 100_003
