@@ -7,6 +7,7 @@ one run cannot tell two of them apart, another one does: `seen.block_of(threads,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -186,6 +187,14 @@ class Evidence(observed.Evidence):
         """Whether blocks whose width is a power of two are added up right, and this one is not."""
         powers_of_two = all(self.block_of(threads, threads).is_right for threads in (64, 128, 512))
         return powers_of_two and not self.block_of(96, 96).is_right
+
+    @cached_property
+    def lanes_apart(self) -> bool:
+        """Whether lanes of a warp that go to shared memory together have idle lanes in between: an experiment."""
+        lines = [each.line for each in self.simulated.lines if each.counters.shared_load_requests]
+        runs = [self.attempt.trace(replace(self.request, traced_line=line)) for line in lines]
+        busy = [np.flatnonzero(each.addresses >= 0) for run in runs for each in run.accesses if each.space == "shared"]
+        return any(lanes.size > 1 and np.diff(lanes).max() > 1 for lanes in busy)
 
     @property
     def asked_of_the_device(self) -> set[str]:
@@ -473,7 +482,15 @@ def every_other_thread(seen: Evidence) -> bool:
     """In every step the busy threads are spread over all warps: every second one, every fourth, every eighth. A warp takes
     as long with one busy lane as with all of them. Let the first threads add what the last ones hold, so that in each
     step whole warps are busy and whole warps are done."""
-    return True
+    return seen.lanes_apart
+
+
+@misconception("keeps_its_warps_together")
+def every_warp_in_every_step(seen: Evidence) -> bool:
+    """In every step some lanes of each warp add and the others do not, and at its end all warps wait for each other. A warp
+    takes as long with one busy lane as with all of them. Let the first threads of the block add what the last ones hold, so
+    that whole warps are done early; or let each warp go through its steps alone: cuda.syncwarp() waits for its own lanes."""
+    return not seen.lanes_apart
 
 
 @misconception("shares_the_adding_out")
@@ -519,6 +536,13 @@ def every_block_reads_the_same(seen: Evidence) -> bool:
 def _all_read_the_same(seen: Evidence) -> bool:
     several = seen.grid[0] > 1 and seen.got is not None
     return several and seen.got in (seen.grid[0] * seen.values.sum(), seen.grid[0] * seen.first_block)
+
+
+@misconception("right_with_many_blocks")
+def one_beyond_the_end(seen: Evidence) -> bool:
+    """A thread loads values[{seen.n:,}], one element behind the last: they are numbered from 0 to values.size - 1. Where a
+    thread takes several elements in one go, it is the last of them that has to be below values.size."""
+    return any(each.index == (seen.n,) for each in seen.lying("global", "out_of_bounds"))
 
 
 @misconception("right_with_many_blocks")
@@ -604,7 +628,7 @@ def one_thread_for_everything(seen: Evidence) -> bool:
     return seen.never_ended and seen.threads_in_all == 1
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", "faster_than_the_first_idea")
 def written_over_its_input(seen: Evidence) -> bool:
     """A launch writes into the array that it reads: a block stores its sum where another block has yet to load, and blocks
     run in any order. Let each launch write where it does not read: the elements stay as they are, and while the first part
@@ -716,6 +740,13 @@ def integers_on_the_way(seen: Evidence) -> bool:
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
+
+
+@misconception("faster_than_the_first_idea")
+def not_the_sum_when_timed(seen: Evidence) -> bool:
+    """Speed counts where the sum is right. Fewer elements were added up right, and of {seen.n:,} the total is another: what
+    does total_sum do for many elements that it does not do for few?"""
+    return seen.attempt.wrong is not None
 
 
 @misconception("faster_than_the_first_idea")

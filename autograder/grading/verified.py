@@ -1,0 +1,57 @@
+"""What earns points is verified: of a run that is counted or timed the results are looked at too, all of them.
+
+Where a few sampled blocks stand for all, `carried_out_whole` makes the same run with every block: results and hazards are
+those of that run, and work counts only if the sample was like the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from autograder.device import Run, RunRequest
+from autograder.grading.attempt import Attempt
+from autograder.grading.spec import CheckFailed
+
+MORE_THAN_SAMPLED = 1.1  # a right answer's sampled blocks tell its estimated time to a hundredth
+
+
+@contextmanager
+def counting_for_nothing(attempt: Attempt) -> Iterator[None]:
+    """Where what comes within fails the check, whatever was counted or timed before earns nothing and is not shown."""
+    try:
+        yield
+    except CheckFailed as failure:
+        failure.earned = 0
+        attempt.measured.clear()
+        raise
+
+
+def carried_out_whole(
+    attempt: Attempt, sampled: RunRequest, *, unchanged: Sequence[str] = ()
+) -> tuple[Run, RunRequest]:
+    """The run of a sampled request with all of its blocks, on the simulated GPU, and the request that it was.
+
+    `unchanged`: large inputs that nobody wants back. Raises `CheckFailed` where the run ends in a fault of the student's.
+    """
+    request = replace(sampled, sample_blocks=None, sample_seed=None, scratch=(*sampled.scratch, *unchanged))
+    return attempt.simulate(request, may_fault=True), request
+
+
+def expect_like_its_sample(whole: Run, sampled: Run | None) -> None:
+    """Fails the check where all blocks together take clearly longer than those that were sampled had promised."""
+    if sampled is None or whole.estimated_ns is None or sampled.estimated_ns is None:
+        return
+    if whole.estimated_ns > MORE_THAN_SAMPLED * sampled.estimated_ns:
+        raise CheckFailed(
+            f"All blocks together take {whole.estimated_ns / 1e6:.3g} ms (estimated), and those that were looked at first "
+            f"had promised {sampled.estimated_ns / 1e6:.3g}: speed counts where every block does its share."
+        )
+
+
+def expect_no_transfers(run: Run) -> None:
+    """Fails the check over the first thing that the host asked of the device beside launches."""
+    for each in run.transfers:
+        size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
+        raise CheckFailed(f"{each.line}: beside launching, the host asks for {each.what}{size}.")
