@@ -23,6 +23,7 @@ from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.hazards import Hazard
 
 Place = Literal["device", "simulated"]
+Verify = Callable[[RunRequest, Mapping[str, np.ndarray]], None]  # raises `CheckFailed` over wrong outputs
 LEAST_COVERED = 0.9  # of a result, judged by sampled blocks, some of which may lie beyond its edges
 
 
@@ -116,8 +117,8 @@ class SharedRuns:
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `speedup`, `expect_*`,
-    `award`, `record`, `show`.
+    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `counted`, `speedup`,
+    `expect_*`, `award`, `record`, `show`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -229,6 +230,21 @@ class Attempt:
         self._tried(trial, may_fault)
         return handed
 
+    def counted(self, request: RunRequest | Trial, verify: Verify) -> Run:
+        """A simulated run whose counted work is to be judged: its outputs are held to `verify(request, outputs)` first.
+
+        Work counts where it was done: a submission that leaves some of it out in this run fails the check as one that
+        leaves it out in any other. `request` may be a trial that `once` gave, on the simulated GPU.
+        """
+        trial = request
+        if isinstance(trial, RunRequest):
+            self.need(trial.function)
+            tried = Trial(trial, self._runner.run(trial, "simulated"))
+            self._tried(tried, may_fault=False)
+            trial = for_checks(tried)
+        verify(trial.request, trial.run.outputs)
+        return trial.run
+
     def _tried(self, trial: Trial, may_fault: bool) -> None:
         self.trials.append(trial)
         self._expect_usable(trial.run.fault)
@@ -337,7 +353,7 @@ class Attempt:
         threshold: float,
         full_points_at: float | None = None,
         no_points_at: float = 1.0,
-        verify: Callable[[RunRequest, Mapping[str, np.ndarray]], None] | None = None,
+        verify: Verify | None = None,
         element_by_element: bool = False,
     ) -> str:
         """Fails the check unless the submission is `threshold` times as fast as the lab's baseline on these requests.
@@ -394,9 +410,7 @@ class Attempt:
             if figure is not None:
                 self.show(Picture(figure.svg, figure.alt))
 
-    def _verify_sampled(
-        self, request: RunRequest, run: Run, verify: Callable[[RunRequest, Mapping[str, np.ndarray]], None]
-    ) -> None:
+    def _verify_sampled(self, request: RunRequest, run: Run, verify: Verify) -> None:
         """Holds the sampled blocks of an estimated run to their share of the result: a speed is that of the whole work."""
         covered = run.covered
         if any(share < LEAST_COVERED for share in covered.values()):  # by chance, where some blocks have nothing to do?

@@ -5,12 +5,12 @@ Small whole numbers above zero have products and sums that are exact in float32:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from autograder.device import RunRequest, Uninitialised
-from autograder.grading.attempt import Attempt
+from autograder.grading.attempt import Attempt, Verify
 from autograder.grading.spec import CheckFailed
 from autograder.simgpu.hazards import Hazard
 
@@ -31,6 +31,15 @@ def expect_product(attempt: Attempt, request: RunRequest, c: np.ndarray) -> None
     """Fails the check unless `c` is the product, in float64, within the rounding of a float32 sum."""
     a, b = (request.arguments[name].astype(np.float64) for name in "ab")
     attempt.expect_close(c, a @ b, "c", magnitude=np.abs(a) @ np.abs(b), terms=a.shape[1])
+
+
+def verify(attempt: Attempt) -> Verify:
+    """What `Attempt.counted` and `Attempt.speedup` hold a product's outputs to."""
+
+    def right(request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
+        expect_product(attempt, request, outputs["c"])
+
+    return right
 
 
 def expect_none(hazards: Iterable[Hazard]) -> None:

@@ -312,3 +312,16 @@ def test_a_fault_of_a_shared_run_fails_every_check_that_does_not_expect_it():
         with pytest.raises(CheckFailed, match="It never ends"):
             attempt.once("a vector", doubling)
     assert attempt.once("a vector", doubling, may_fault=True).run.fault is not None
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_work_counts_only_where_its_results_are_right(shared):
+    def verify(request, outputs):
+        attempt.expect_close(outputs["out"], 2 * request.arguments["a"].astype(np.float64), "out")
+
+    attempt = attempt_with()
+    run = attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt), verify)
+    assert run is attempt.trials[-1].run and len(attempt.trials) == 1
+    attempt = attempt_with(lambda a, out: np.multiply(a[:40], 2, out=out[:40]))
+    with pytest.raises(CheckFailed, match=r"out\[40\] was never written.*; 10 of 50"):
+        attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt), verify)

@@ -21,6 +21,7 @@ from autograder.grading.known_answers import table
 from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
+from autograder.language.source import submission_from_cells
 from autograder.simgpu.device import SimulatedDevice
 from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report, waiting_for_a_gpu
 
@@ -68,6 +69,16 @@ def test_one_output_a_thread_earns_no_bonus_and_a_column_of_four_some_of_it(work
         result = check_submission(LAB, SOLUTIONS / "right" / f"{name}.py", worker=worker)
         bonus[name] = result.points - LAB.points
     assert bonus["tiles_of_16"] == 0 < bonus["registers_a_column_each"] < result.checks[-1].max_points
+
+
+def test_the_bonus_counts_no_product_that_was_left_out(worker: Worker) -> None:
+    code = (SOLUTIONS / "right" / "tiles_of_16.py").read_text(encoding="utf-8")
+    side = SPEC["COUNTED_IN_LARGE_TILES"][0]
+    leaves_it = code.replace("    m, n = c.shape\n    grid", f"    m, n = c.shape\n    if m == {side}:\n        return\n    grid")
+    assert leaves_it != code
+    answer = submission_from_cells("leaves_it.py", [("leaves_it.py", leaves_it)], is_notebook=False)
+    result = check_submission(LAB, answer, worker=worker)
+    assert result.points == LAB.points and "never written" in result.checks[-1].message, report(result)
 
 
 def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:

@@ -166,6 +166,35 @@ def test_points_left_out_where_many_fall_earn_nothing_for_speed(name: str, tmp_p
     assert hints(result) == {hint} - {""}, report(result)
 
 
+# What is done for the counts alone: text before which it is put in a right answer, and the checks that then count nothing.
+COUNTED_AND_NOT_DONE = {
+    "transpose": (
+        "    grid = (math",
+        "    if (rows, columns) == {COUNTED}:\n        transpose_kernel[(1, 1), (TILE, 1)](a, b)\n        return\n",
+        {"right_on_whole_tiles"},
+    ),
+    "fall": (
+        "    transpose(points, scratch)\n",
+        "    if count == {COUNTED_POINTS}:\n        for _ in range(steps):\n            fall_kernel[1, 256](scratch, np.float32(dt))\n"
+        "        return\n",
+        {"moves_only_what_a_step_needs", "falls_in_float32"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED_AND_NOT_DONE)
+def test_work_that_is_left_out_where_it_is_counted_does_not_count(name: str) -> None:
+    code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
+    before, added, fails = COUNTED_AND_NOT_DONE[name]
+    added = added.format(COUNTED=SPEC.COUNTED, COUNTED_POINTS=SPEC.COUNTED_POINTS)
+    changed = code.replace(before, added + before)
+    assert changed != code
+    with Worker("simulated") as running:
+        answer = submission_from_cells("left_out.py", [("left_out.py", changed)], is_notebook=False)
+        result = check_submission(LAB, answer, worker=running)
+    assert failed_checks(result) == fails, report(result)
+
+
 def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(tmp_path: Path) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
     load = "    if row < rows and col < columns:\n"

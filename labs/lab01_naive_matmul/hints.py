@@ -42,6 +42,12 @@ class Evidence(ProductEvidence):
         return "missing_guard" if stray else ""
 
     @property
+    def times_over(self) -> float:
+        """How often the operations that the product takes were done."""
+        counters = self.simulated.counters
+        return counters.operations / (2 * self.m * self.k * self.n) if counters else 0.0
+
+    @property
     def right_where_tried(self) -> bool:
         """Whether the sizes that the notebook tries go well, though others do not."""
         return self.elsewhere(*TRIED).is_right
@@ -390,6 +396,14 @@ def fixed_launch(seen: Evidence) -> bool:
     return seen.run.fault is None and seen.corner is not None and seen.is_fixed_launch
 
 
+@misconception("writes_every_element")
+def idle_threads_work_too(seen: Evidence) -> bool:
+    """All is right, and {seen.threads} threads compute {seen.m} x {seen.n} elements: those beyond the matrix take an
+    element that another thread has, and several store it. A thread without an element of its own has nothing to do: let
+    it store nothing."""
+    return seen.is_right and seen.threads > seen.m * seen.n and bool(seen.found("race", "c"))
+
+
 @misconception("right_on_a_larger_product")
 def integer_accumulator(seen: Evidence) -> bool:
     """Every element is a whole number: the sum is kept as an integer, which drops all that follows the point."""
@@ -415,7 +429,7 @@ def one_thread_does_everything(seen: Evidence) -> bool:
 @misconception("shares_out_the_work")
 def every_thread_does_everything(seen: Evidence) -> bool:
     """All {seen.threads} threads compute all of C. Let each find its own row and column, and compute that element."""
-    return seen.threads >= seen.m * seen.n
+    return seen.threads >= seen.m * seen.n and seen.times_over > seen.threads / 2
 
 
 @misconception("shares_out_the_work", "walks_along_the_rows_of_b")

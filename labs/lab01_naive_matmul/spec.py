@@ -44,7 +44,8 @@ MOST_THREADS_AN_ELEMENT = 16  # where speed is judged: few sampled blocks do not
 MOST_EXTRA_WORK = 10.0  # operations counted over the 2 m k n that the product takes; a tile's edge may be wasted
 LEAST_WORK = 0.02  # of those operations: below, there is nothing to see of how the work is done
 
-SQUARE = (32, 32, 32)  # m, k, n: whole blocks of 8, 16 or 32 threads
+# m, k, n: whole blocks of 8, 16 or 32 threads; rows start at sectors, so that counts are those of the pattern alone.
+SQUARE = (32, 32, 32)
 SMALL = (32, 8, 32)
 LONG = (16, 72, 16)  # more terms than two tiles of 32
 RAGGED = ((47, 53, 37), (41, 43, 67))  # primes: no block size divides them; one tall, one wide
@@ -53,10 +54,9 @@ REAL = (70, 90, 110)
 LARGE = (1040, 8, 260)  # more rows than the 1,008 threads of 63 blocks of 16; more than 1,024 blocks of 16x16
 # No launch of fixed size reaches both ends with fewer than 25 million threads, which are too many where speed is judged.
 LONG_SIDES = ((8, 1, 5000), (5000, 1, 8))
-SHARED_OUT = (48, 8, 48)
+SHARED_OUT = (48, 8, 48)  # with one thread a row, each has more than MOST_ELEMENTS_A_THREAD
 OUTSIDE_HAZARDS = ("out_of_bounds", "negative_index")
 ORDER_HAZARDS = ("race", "uninitialised_read", "divergent_barrier")
-ALIGNED = (64, 64, 64)  # rows start at sectors, so that counts are those of the pattern alone
 WIDE = (128, 32, 128)  # whole blocks also where a thread has several elements
 
 
@@ -68,6 +68,11 @@ def product(attempt: Attempt, m: int, k: int, n: int, *, real: bool = False, fun
 def ragged(attempt: Attempt, shape: tuple[int, int, int], *, on: Place = "simulated", may_fault: bool = False) -> Trial:
     """A product of this shape, run once for all checks that look at it."""
     return attempt.once(f"product {shape}", lambda each: product(each, *shape), on=on, may_fault=may_fault)
+
+
+def squared(attempt: Attempt) -> Trial:
+    """The square product that is looked at first, run once for all checks that count its work."""
+    return attempt.once(f"product {SQUARE}", lambda each: product(each, *SQUARE))
 
 
 def expect_right_products(attempt: Attempt, *shapes: tuple[int, int, int], real: bool = False) -> None:
@@ -141,7 +146,7 @@ def works_in_any_order(attempt: Attempt) -> None:
 def shares_out_the_work(attempt: Attempt) -> None:
     """Each element is computed once, and many threads share in them."""
     m, k, n = SHARED_OUT
-    run = attempt.simulate(product(attempt, m, k, n))
+    run = ragged(attempt, SHARED_OUT).run  # its result is judged with those of other sizes
     expect_work(run, m, k, n)
     elements_a_thread = m * n / run.counters.threads
     extra = run.counters.operations / (2 * m * k * n)
@@ -164,9 +169,12 @@ def stays_inside_its_arrays(attempt: Attempt) -> None:
 
 @check(points=2, after=("stays_inside_its_arrays",))
 def writes_every_element(attempt: Attempt) -> None:
-    """Every element of C is written, to the last row and column."""
+    """Every element of C is written, to the last row and column, and each by one thread."""
     for shape in RAGGED:
         attempt.expect_every_element_written(ragged(attempt, shape, on="device").run, "c")
+    for shape in RAGGED:  # only here does every block shape have threads to spare, which may do what others do
+        run = ragged(attempt, shape, may_fault=True).run
+        products.expect_none(h for h in run.hazards if h.kind == "race" and h.array == "c" and h.severity == "error")
 
 
 @check(points=1, after=("right_on_square_matrices",))
@@ -179,7 +187,7 @@ def leaves_its_inputs_alone(attempt: Attempt) -> None:
 @check(points=2, after=("writes_every_element",))
 def right_on_ragged_matrices(attempt: Attempt) -> None:
     """Matrices that are not square, and that no block size divides, are multiplied right."""
-    for shape in RAGGED:
+    for shape in (*RAGGED, SHARED_OUT):
         trial = ragged(attempt, shape, on="device")
         products.expect_product(attempt, trial.request, trial.run.outputs["c"])
 
@@ -199,8 +207,8 @@ def right_on_a_larger_product(attempt: Attempt) -> None:
 @check(points=2, after=("shares_out_the_work",))
 def walks_along_the_rows_of_b(attempt: Attempt) -> str:
     """Consecutive threads walk along a row of B, so that a load request moves few sectors."""
-    run = attempt.simulate(product(attempt, *ALIGNED))
-    expect_work(run, *ALIGNED)
+    run = attempt.counted(squared(attempt), products.verify(attempt))
+    expect_work(run, *SQUARE)
     sectors = run.counters.global_load_sectors_per_request
     attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
     if sectors > SECTORS_PER_LOAD_REQUEST:
@@ -226,10 +234,7 @@ def faster_than_the_baseline(attempt: Attempt) -> str:
         sample = typical_sample(attempt, sample, threads / SPEED_SIDE**2)
     attempt.trials.clear()  # hints look at a smaller product
     requests = [replace(r, work_limit=SPEED_WORK_LIMIT, **sample) for r in requests]
-
-    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
-        products.expect_product(attempt, request, outputs["c"])
-
+    verify = products.verify(attempt)
     return attempt.speedup(
         requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, verify=verify, element_by_element=True
     )

@@ -437,6 +437,14 @@ def too_few_blocks(seen: Evidence) -> bool:
     return seen.corner in ((seen.down, seen.across), (seen.across, seen.down)) and not seen.grid_along_wrong_axes
 
 
+@misconception("right_on_ragged_matrices")
+def idle_threads_work_too(seen: Evidence) -> bool:
+    """All is right, and {seen.threads} threads work on {seen.m} x {seen.n} elements: those beyond the matrix take an
+    element that another thread has, and several store it. A thread without an element of its own helps to fill the
+    tiles, and stores nothing."""
+    return seen.is_right and seen.threads > seen.m * seen.n and bool(seen.found("race", "c"))
+
+
 @misconception("right_on_larger_products")
 def low_precision(seen: Evidence) -> bool:
     """The elements are right to about three digits: keep tiles and sums in float32, which has 24 bits, not in float16
