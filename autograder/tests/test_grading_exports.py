@@ -254,6 +254,7 @@ def test_moodle_exports_of_now_and_of_before_in_one(tmp_path):
         "Emmy Noether_418_assignsubmission_file/a.py",
         "Emmy Noether_418_assignsubmission_onlinetext/onlinetext.html",
         "Default group_assignsubmission_file/lab.py",
+        "Default group_assignsubmission_onlinetext/onlinetext.html",
     )
     for found in both(tmp_path, *files):
         assert {name: (each.ids.get("moodle"), bool(each.problem)) for name, each in found.items()} == {

@@ -309,8 +309,9 @@ def _entry(found: list[Candidate]) -> Entry:
     counts = _chosen(found)
     others = [each for each in found if each is not counts]
     notes = list(counts.notes)
-    if others and not counts.owner.ids:  # nothing tells which came last
-        shown = ", ".join(each.shown for each in found)
+    files = [each for each in found if not each.typed]
+    if len(files) > 1 and not counts.owner.ids:  # nothing tells which came last
+        shown = ", ".join(each.shown for each in files)
         problem = one_line(f"Handed in more than once ({shown}): keep one.")
         return Entry(counts.owner.name, counts.path, shown, problem)
     if others:
