@@ -69,7 +69,7 @@ def _rename_former(out: Path) -> None:
     """
     renamed = {}
     for file in sorted((out / "results").glob("*.json")):
-        with suppress(KitError, ValueError):
+        with suppress(OSError, KitError, ValueError):
             student = from_text(file.read_text(encoding="utf-8")).student if _FORMER.fullmatch(file.stem) else ""
             if student and former_report_name(student) == file.stem:
                 renamed[file.stem] = report_name(student)

@@ -83,7 +83,7 @@ def _tell(told: HandedBack, given: Path, target: Path, outcome: Filling, results
             "They have no IDs: grade the platform's own export, as it is." if is_plain else "Is it of this assignment?"
         )
         told.empty.append(
-            f"Not one grade could be filled in into {given}, of {len(results)} ({reasons}). {remedy} "
+            f"No grade at all could be filled into {given} ({reasons}). {remedy} "
             f"{target.parent / 'index.html'} names everybody; gradebook.csv beside it has the grades."
         )
         return

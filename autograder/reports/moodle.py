@@ -28,8 +28,9 @@ from autograder.reports.wording import one_line
 PARTICIPANT = re.compile(r"(?P<word>\D*?)(?P<number>\d+)")
 ID_COLUMNS = {"Email address": "email", "ID number": "sid"}
 AboveMaximum = Literal["cap", "keep", "refuse"]
-# What Moodle takes out of the names of files: clean_param(PARAM_FILE) in lib/classes/param.php. Blanks stand for its `_`.
-_TAKEN_OUT = re.compile(r"[\x00-\x1f\x7f-\x9f&<>\"`|':\\/]")
+# What Moodle takes out of the names of files (clean_filename: PARAM_FILE in lib/classes/param.php), and `?` and `*`, which
+# Windows does not take. It puts blanks for underscores.
+_TAKEN_OUT = re.compile(r"[\x00-\x1f\x7f-\x9f&<>\"`|':\\/?*]")
 
 
 def filled(

@@ -43,6 +43,7 @@ from autograder.reports.files import report_name
 
 PREFIX, LOCK = "autograder-class-", ".at-work"  # of the folder that a zip is unpacked in, and of the lock in it
 MIRROR = "__MACOSX"
+MOST_CHARACTERS = 1_000  # of a problem, which quotes names of files
 MOST_FOLDERS_AROUND = 3  # an export that was unpacked: programs put one around it, and people one more
 SECONDS_TO_LOCK = 60  # from making that folder to holding its lock: far less
 
@@ -271,7 +272,8 @@ def _from_folder(
     typed = bool(named and named.typed)
     if named and typed:
         problem = f"Handed in as {named.typed}, not as a file."
-    order = (handed.created_at if handed else "", named.order if named else 0, max(each.when for each in held))
+    when = max(each.when for each in answers or held)
+    order = (handed.created_at if handed else "", named.order if named else 0, when)
     for owner in owners:
         yield Candidate(owner, shown, path, problem, order, notes, typed)
 
@@ -309,15 +311,16 @@ def _entry(found: list[Candidate]) -> Entry:
     counts = _chosen(found)
     others = [each for each in found if each is not counts]
     notes = list(counts.notes)
-    if others and not counts.owner.ids:  # nothing tells which came last
-        shown = ", ".join(each.shown for each in found)
-        problem = one_line(f"Handed in more than once ({shown}): keep one.")
+    files = [each for each in found if not each.typed]
+    if len(files) > 1 and not counts.owner.ids:  # nothing tells which came last
+        shown = ", ".join(each.shown for each in files)
+        problem = one_line(f"Handed in more than once ({shown}): keep one.", MOST_CHARACTERS)
         return Entry(counts.owner.name, counts.path, shown, problem)
     if others:
         said = f"Handed in {len(found)} times or in {len(found)} files; the latest counts: {counts.file}."
         notes = [said, passed_over(each.shown for each in others), *notes]
     name, ids = counts.owner.name, dict(counts.owner.ids)
-    problem = one_line(counts.problem)  # a file's name may hold anything
+    problem = one_line(counts.problem, MOST_CHARACTERS)  # a file's name may hold anything
     return Entry(name, counts.path, counts.shown, problem, ids, " ".join(dict.fromkeys(notes)))
 
 
