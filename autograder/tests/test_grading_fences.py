@@ -214,7 +214,9 @@ def test_what_cannot_be_said_of_a_failed_check_costs_that_check_only(monkeypatch
 def test_a_fault_of_the_machine_is_still_the_whole_runs(
     lab: Lab, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_module, "write_result", failing(batch_module.write_result, MachineFault("The disk is full.")))
+    monkeypatch.setattr(
+        batch_module, "write_result", failing(batch_module.write_result, MachineFault("The disk is full."))
+    )
     with pytest.raises(MachineFault, match="The disk is full"):
         grade_class(lab, folder, tmp_path / "out")
 
@@ -237,7 +239,9 @@ def test_a_worker_that_never_starts_is_one_fault_and_not_one_a_student(
 ) -> None:
     monkeypatch.setattr(batch_module, "Worker", Worker)
     with pytest.raises(GraderFault, match="no driver here"):
-        grade_class(lab, folder, tmp_path / "out", device="autograder.tests.grading_fakes:device_without_driver", jobs=2)
+        grade_class(
+            lab, folder, tmp_path / "out", device="autograder.tests.grading_fakes:device_without_driver", jobs=2
+        )
     assert not list((tmp_path / "out" / "results").iterdir())
 
 
@@ -267,7 +271,9 @@ def test_check_writes_its_result_whatever_it_holds(tmp_path: Path, monkeypatch: 
     small = replace(load_lab("lab01"), checks=load_lab("lab01").checks[:1], hints=())
     odd = replace(small.checks[0], judge=lambda attempt: attempt.record(odd=object()))
     monkeypatch.setattr("autograder.grading.labs.load_lab", lambda name: replace(small, checks=(odd,)))
-    code = cli.main(["check", "lab01", str(tmp_path / "a.py"), "--json", str(tmp_path / "a.json"), "--device", "simulated"])
+    code = cli.main(
+        ["check", "lab01", str(tmp_path / "a.py"), "--json", str(tmp_path / "a.json"), "--device", "simulated"]
+    )
     told = capsys.readouterr()
     form = json.loads((tmp_path / "a.json").read_text())
     assert code == 3 and form["outcome"] == "not run" and form["checks"][0]["fault"]
@@ -353,7 +359,9 @@ def test_whatever_a_submission_returns_is_its_authors_mistake_in_one_line(
     what: str, worker: Worker, tmp_path: Path
 ) -> None:
     value, words = RETURNED[what]
-    text = answer("lab06", "every_32.py").replace("from numba import cuda", "import numpy as np\nfrom numba import cuda", 1)
+    text = answer("lab06", "every_32.py").replace(
+        "from numba import cuda", "import numpy as np\nfrom numba import cuda", 1
+    )
     start = text.index("def rank_splitters")
     at = text.index("    return links", start)
     text = f"{text[:at]}    m = links.size\n    return {value}\n{text[at:]}"
