@@ -24,6 +24,7 @@ from autograder.simgpu.hazards import Hazard
 
 Place = Literal["device", "simulated"]
 Verify = Callable[[RunRequest, Mapping[str, np.ndarray]], None]  # raises `CheckFailed` over wrong outputs
+DRAWN_AT_ONCE = 1 << 20  # random numbers
 LEAST_COVERED = 0.9  # of a result, judged by sampled blocks, some of which may lie beyond its edges
 
 
@@ -163,14 +164,16 @@ class Attempt:
     ) -> np.ndarray:
         """Random numbers in [low, high); the report can say how to make the same array again."""
         seed = int(self.rng.integers(2**31))
-        array = np.random.default_rng(seed).uniform(low, high, shape).astype(dtype)
+        rng = np.random.default_rng(seed)
+        array = _drawn(shape, dtype, lambda count: rng.uniform(low, high, count))
         recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{array.dtype})"
         return self.remember(array, recipe)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...] | int, dtype: Any = np.int32) -> np.ndarray:
         """Random whole numbers in [low, high), reproducible as with `uniform`."""
         seed = int(self.rng.integers(2**31))
-        array = np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
+        rng = np.random.default_rng(seed)
+        array = _drawn(shape, dtype, lambda count: rng.integers(low, high, count))
         recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{array.dtype})"
         return self.remember(array, recipe)
 
@@ -483,6 +486,16 @@ class Attempt:
     def _request(self, run: Run) -> RunRequest:
         run = getattr(run, "as_it_was", run)
         return next(trial.request for trial in reversed(self.trials) if trial.run is run)
+
+
+def _drawn(shape: tuple[int, ...] | int, dtype: Any, draw: Callable[[int], np.ndarray]) -> np.ndarray:
+    """An array of random numbers, the same as drawn at once, without the same again in float64 or int64 beside it."""
+    array = np.empty(shape, dtype)
+    flat = array.reshape(-1)
+    for start in range(0, flat.size, DRAWN_AT_ONCE):
+        count = min(DRAWN_AT_ONCE, flat.size - start)
+        flat[start : start + count] = draw(count).astype(dtype)
+    return array
 
 
 def errors_in(run: Run) -> tuple[Hazard, ...]:

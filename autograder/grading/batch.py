@@ -65,7 +65,7 @@ class Batch:
         self._graded: dict[Worker, int] = {}  # every worker, and how many submissions it has seen
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        self.fault_details: dict[str, str] = {}  # student -> the traceback of a fault of ours
+        self.fault_details: dict[str, str] = {}  # student -> the traceback of a fault of ours, or what is known of it
 
     def __enter__(self) -> Batch:
         return self
@@ -132,8 +132,8 @@ class Batch:
         if known is not None:
             return known, False
         result = about(entry, self._checked(entry, worker, key))
-        if worker.last_details and any(check.fault for check in result.checks):
-            self.fault_details[entry.student] = worker.last_details
+        if any(check.fault for check in result.checks):
+            self.fault_details[entry.student] = worker.last_details or "\n".join(result.flags)
         return result, True
 
     def _path(self, entry: Entry) -> Path:

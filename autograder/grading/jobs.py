@@ -1,4 +1,4 @@
-"""What the grader and its worker process say to each other, as pickled data over a pipe."""
+"""What the grader and its worker process say to each other, as pickled data over a pipe, arrays beside it."""
 
 from __future__ import annotations
 
@@ -114,11 +114,22 @@ class Reply:
 
 
 def send(stream: BinaryIO, message: object) -> None:
-    """Writes one message: eight bytes of length, then its pickle."""
-    data = pickle.dumps(message, protocol=5)
-    stream.write(len(data).to_bytes(8, "little"))
-    stream.write(data)
+    """Writes one message: lengths of eight bytes, then its pickle, then its arrays as they lie in memory.
+
+    The first length is that of all that follows it; then the number of parts, and the length of each.
+    """
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+    parts = [memoryview(data), *(each.raw() for each in buffers)]
+    sizes = [len(parts), *(each.nbytes for each in parts)]
+    stream.write(_in_bytes(8 * len(sizes) + sum(each.nbytes for each in parts)) + b"".join(map(_in_bytes, sizes)))
+    for part in parts:  # no array is copied into a message: it may be as large as all that a machine has left
+        stream.write(part)
     stream.flush()
+
+
+def _in_bytes(length: int) -> bytes:
+    return length.to_bytes(8, "little")
 
 
 class _Records(pickle.Unpickler):
@@ -140,24 +151,41 @@ class _Records(pickle.Unpickler):
 
 def receive_records(stream: BinaryIO, limit_bytes: int) -> Any:
     """Like `receive`, from the worker: raises `pickle.UnpicklingError` for anything but records, arrays and numbers."""
-    return _Records(io.BytesIO(_message(stream, limit_bytes))).load()
+    data, *buffers = _message(stream, limit_bytes)
+    return _Records(io.BytesIO(data), buffers=buffers).load()
 
 
 def receive(stream: BinaryIO, limit_bytes: int) -> Any:
     """Reads one message; raises `EOFError` where the other side has gone and `ValueError` where it is too long."""
-    return pickle.loads(_message(stream, limit_bytes))
+    data, *buffers = _message(stream, limit_bytes)
+    return pickle.loads(data, buffers=buffers)
 
 
-def _message(stream: BinaryIO, limit_bytes: int) -> bytes:
-    header = _read_exactly(stream, 8)
-    length = int.from_bytes(header, "little")
+def _message(stream: BinaryIO, limit_bytes: int) -> list[bytearray]:
+    """The parts of one message; raises `UnpicklingError` where their lengths are not those of the whole."""
+    length = _length(stream)
     if length > limit_bytes:
         raise ValueError(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
-    return _read_exactly(stream, length)
+    number = _length(stream)
+    left = length - 8 * (number + 1)
+    if number < 1 or left < 0:
+        raise pickle.UnpicklingError("a message whose lengths do not fit")
+    sizes = [_length(stream) for _ in range(number)]
+    if sum(sizes) != left:
+        raise pickle.UnpicklingError("a message whose lengths do not fit")
+    return [_read_exactly(stream, size) for size in sizes]
 
 
-def _read_exactly(stream: BinaryIO, length: int) -> bytes:
-    data = stream.read(length)
-    if data is None or len(data) < length:
-        raise EOFError
+def _length(stream: BinaryIO) -> int:
+    return int.from_bytes(_read_exactly(stream, 8), "little")
+
+
+def _read_exactly(stream: BinaryIO, length: int) -> bytearray:
+    data = bytearray(length)
+    view, read = memoryview(data), 0
+    while read < length:
+        count = stream.readinto(view[read:])  # type: ignore[attr-defined]
+        if not count:
+            raise EOFError
+        read += count
     return data
