@@ -54,8 +54,8 @@ class SharedRuns:
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `speedup`, `expect_*`,
-    `award`, `record`, `show`.
+    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `need`, `speedup`,
+    `expect_*`, `award`, `record`, `show`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
