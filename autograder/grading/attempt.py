@@ -118,8 +118,8 @@ class SharedRuns:
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `counted`, `speedup`,
-    `expect_*`, `award`, `record`, `show`.
+    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `counted`, `need`,
+    `speedup`, `expect_*`, `award`, `record`, `show`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 

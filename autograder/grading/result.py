@@ -65,7 +65,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One graded submission. `error` is set when it could not be read at all: every check is then "not run"."""
+    """One graded submission. `error` is set where nothing of it can be graded: every check is then "not run"."""
 
     lab: str
     lab_title: str
