@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import time
 import urllib.error
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 
@@ -73,23 +75,25 @@ def served(command: Sequence[str], at: Path, folder: Path, **environment: str) -
     server = Server("", log)
     try:
         end = time.monotonic() + SECONDS
-        while (noted := _noted(Path(places(folder)["JUPYTER_RUNTIME_DIR"]))) is None:
+        while not (url := _listening(Path(places(folder)["JUPYTER_RUNTIME_DIR"]))):
             assert process.poll() is None, f"JupyterLab does not start.\n{server.said()}"
             assert time.monotonic() < end, f"JupyterLab did not start within {SECONDS} s.\n{server.said()}"
             time.sleep(0.1)
-        yield Server(noted["url"], log)
+        yield Server(url, log)
     finally:
         _end(process)
 
 
-def _noted(runtime: Path) -> dict[str, Any] | None:
-    """What the server has noted of itself; None while it has not, or is about to."""
+def _listening(runtime: Path) -> str:
+    """The address that the server has noted, once it can be reached: it notes it a moment before. Else nothing."""
     for path in runtime.glob("jpserver-*.json"):
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            return None
-    return None
+            url = json.loads(path.read_text(encoding="utf-8"))["url"]
+            socket.create_connection((urlsplit(url).hostname, urlsplit(url).port), timeout=SECONDS).close()
+        except (OSError, ValueError):  # ValueError: it is being written
+            return ""
+        return url
+    return ""
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
