@@ -91,7 +91,7 @@ def told_by(
     lane, other, breadth, at, scope, slot, threads_padded, block_base, warp_base, fenced, seen, seen_by_group, releases,
     newest, earlier_fences,
 ):  # fmt: skip
-    """Whether what this lane, or its warp or block before a barrier, found in a word tells that an earlier access is done."""
+    """Whether what this lane, or its warp or block before a barrier, found in a word says that an earlier access is done."""
     told = UNTOLD
     narrow = scope <= WITHIN_BLOCK
     row = NARROW if narrow else WIDE
