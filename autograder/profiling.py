@@ -15,6 +15,7 @@ from autograder.language.validate import validate_kernel
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.device import Session, estimate_launch
+from autograder.simgpu.dispatch import device
 from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.launch import LaunchRecord
 from autograder.simgpu.tracing import TRACE_LIMIT, Access, Branch, Trace
@@ -195,7 +196,11 @@ class Profiler:
                 value = host
             given.append(value)
         shared = int(configuration[3]) if len(configuration) > 3 else 0
-        record = session.launch(self.function, configuration[0], configuration[1], tuple(given), shared)
+        try:
+            record = session.launch(self.function, configuration[0], configuration[1], tuple(given), shared)
+        except KeyboardInterrupt:  # no profile comes of it, but what it had found by then is worth knowing
+            device.tell_of(session.last)
+            raise
         for real, host in copied_back:
             real.copy_to_device(host)
         return Profile(record, functions, trace, tuple(stand_in(value) for value in given))

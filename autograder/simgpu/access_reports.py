@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,32 @@ class AccessReports:
         if not len(bad):
             return
         index = self.index_at(indices, int(bad[0]))
+        if view.origin is not None:
+            whole, own = view.origin.whole, self.index_at(view.origin.index(index), int(bad[0]))
+            if _is_outside(own, whole.shape):  # or the end of a slice is meant, which is no end of the array
+                view, index = replace(whole, name=view.name), own
+        self._report_outside(view, index, bad, node, kind)
+
+    def report_no_such_part(
+        self: Memory, view: View, indices: tuple, mask: Mask, bad: np.ndarray, node: ast.AST, kind: int
+    ) -> None:
+        """An element is wanted of a part that lies outside its array."""
+        if not len(bad):
+            return
+        index = self.index_at(indices, int(bad[0]))
+        if view.origin is not None:
+            view, index = replace(view.origin.whole, name=view.name), self.index_at(view.origin.index(index), int(bad[0]))
+        self._report_outside(view, index, bad, node, kind)
+
+    def _report_outside(
+        self: Memory, view: View, index: tuple[int, ...], bad: np.ndarray, node: ast.AST, kind: int
+    ) -> None:
+        what = f"`{view.name}{list(index)}`, outside its shape {view.shape}"
         limits = [f"{axis} must be below {size}" for axis, size in zip(_axes(view.ndim), view.shape, strict=True)]
+        guard = " and ".join(limits)
+        if view.outside is not None and not _is_outside(index, view.shape):  # transposed or reshaped since it was taken
+            what = f"an element of a part of `{view.name}` that lies outside the array"
+            guard = "before the part is taken"
         self.interpreter.report(
             "out_of_bounds",
             node,
@@ -41,9 +67,9 @@ class AccessReports:
             space=view.buffer.space,
             index=index,
             occurrences=len(bad),
-            message=f"{VERB[kind].capitalize()} `{view.name}{list(index)}`, outside its shape {view.shape}.",
+            message=f"{VERB[kind].capitalize()} {what}.",
             remedy=(
-                f"Let only threads inside the array get here, for example with a guard ({' and '.join(limits)})."
+                f"Let only threads inside the array get here, for example with a guard ({guard})."
                 if view.shape != (0,)
                 else "It has no element. (A shared array of shape 0 has as many as the launch asks for in bytes: "
                 "kernel[grid, block, stream, bytes].)"
@@ -177,14 +203,21 @@ class AccessReports:
         return isinstance(place.linear, int) or bool(place.linear[other_lane] == place.linear[lane])
 
     def element(self: Memory, view: View, place: Place, lane: int) -> tuple[int, ...]:
-        """The index, within the view, of the element that a lane accesses."""
+        """The index, within the array that the view is a part of, of the element that a lane accesses."""
         linear = place.linear if isinstance(place.linear, int) else int(place.linear[lane])
         offset = int(view.offset[lane]) if isinstance(view.offset, np.ndarray) else view.offset
         rest, index = linear - offset, []
         for stride in view.strides:
             step, rest = divmod(rest, stride) if stride else (0, rest)
             index.append(int(step))
-        return tuple(index)
+        if view.origin is None:
+            return tuple(index)
+        given = self.index_at(view.origin.index(index), lane)
+        return tuple(i + size if i < 0 else i for i, size in zip(given, view.origin.whole.shape, strict=True))
+
+
+def _is_outside(index: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    return any(not -size <= i < size for i, size in zip(index, shape, strict=True))
 
 
 def _axes(ndim: int) -> tuple[str, ...]:

@@ -99,6 +99,9 @@ class Addressing:
         """Checks indices against the shape and turns them into element offsets; what is outside is reported."""
         if self.interpreter.has_raised:
             mask = mask.without(self.interpreter.exited)
+        if view.outside is not None:
+            self.report_no_such_part(view, indices, mask, np.flatnonzero(mask.lanes & view.outside), node, kind)
+            mask = mask.without(view.outside)
         if view.lengths is not None:
             indices, mask = self._within_lengths(view, indices, mask, node, kind)
         base = 0

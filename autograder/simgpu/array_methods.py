@@ -41,7 +41,7 @@ def _reshape(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: lis
     except ValueError:
         shown = tuple(int(e) for e in extents)
         raise interpreter.fault(node, f"`{view.name}` of shape {view.shape} has no shape {shown}.") from None
-    return replace(view, shape=shape, strides=contiguous_strides(shape))
+    return replace(view, shape=shape, strides=contiguous_strides(shape), origin=None)
 
 
 def _ravel(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
@@ -51,7 +51,7 @@ def _ravel(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list,
 def _transpose(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
     view = arguments[0]
     interpreter.check_one_length(view, node)
-    return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
+    return replace(view, shape=view.shape[::-1], strides=view.strides[::-1], origin=None)
 
 
 def _reinterpret(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> View:
@@ -70,7 +70,8 @@ def _reinterpret(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments:
         shape = (*view.shape[:-1], extent // new)
         strides = (*(s * old // new for s in view.strides[:-1]), 1)
         offset = view.offset * old // new
-    return replace(view, buffer=view.buffer.seen_as(dtype), offset=offset, shape=shape, strides=strides, dtype=dtype)
+    buffer = view.buffer.seen_as(dtype)
+    return replace(view, buffer=buffer, offset=offset, shape=shape, strides=strides, dtype=dtype, origin=None)
 
 
 def _fold(name: str, combine: Callable, start: Any = None) -> Callable:

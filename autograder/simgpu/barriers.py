@@ -24,7 +24,7 @@ class Order:
     grid_sync: int
     block_sync: np.ndarray  # int32, per block of the batch
     warp_sync: np.ndarray  # int32, per warp of the batch
-    exchanged: np.ndarray | None = None  # int32, per warp: its last shuffle or vote, which orders nothing; None before the first
+    exchanged: np.ndarray | None = None  # int32, per warp: its last shuffle, which orders nothing; None before the first
 
 
 class Barriers:

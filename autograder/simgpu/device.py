@@ -65,6 +65,7 @@ class Session:
         self.keep_records = keep_records
         self.checks_order = checks_order
         self.records: list[LaunchRecord] = []
+        self.last: LaunchRecord | None = None  # of the launch before, also if it ended early
         self.transfers: list[Transfer] = []
 
     def to_device(self, host: np.ndarray) -> DeviceArray:
@@ -80,7 +81,11 @@ class Session:
         self, kernel: Function, grid: Any, block: Any, arguments: Sequence, dynamic_shared_bytes: int = 0,
         debug: Debug | None = None,
     ) -> LaunchRecord:  # fmt: skip
-        """Runs one kernel to its end; raises `KernelFault` where it cannot go on, after keeping the record."""
+        """Runs one kernel to its end; raises `KernelFault` where it cannot go on, after keeping the record.
+
+        What interrupts it is raised again after that, too.
+        """
+        self.last = None
         copied_back: list[tuple[np.ndarray, DeviceArray]] = []
         values = tuple(self._argument(value, kernel, copied_back) for value in arguments)
         running = RunningLaunch(
@@ -100,19 +105,24 @@ class Session:
             checks_order=self.checks_order,
         )
         before = {name: _set_elements(buffer) for name, buffer in self.watched.items()}
-        record = running.run(values)
+        started = Session.clock
+        try:
+            record = self.last = running.run(values)
+        finally:
+            Session.clock = running.clock + 1
         for name, buffer in self.watched.items():
             share = (_set_elements(buffer) - before[name]) / max(1, len(buffer.data))
             whole = record.counters.blocks / max(1, record.counters.simulated_blocks)
             self.covered[name] = self.covered.get(name, 0.0) + share * whole
-            wrote = _written_since(buffer, Session.clock)
+            wrote = _written_since(buffer, started)
             if np.count_nonzero(wrote) * whole >= MOST_OF_AN_ARRAY * len(wrote) > 0:
                 self.passes.setdefault(name, []).append(wrote)
-        Session.clock = running.clock + 1
         self.work += running.work
         self.launched += 1
         if self.keep_records:
             self.records.append(record)
+        if running.interrupted is not None:
+            raise running.interrupted
         for host, device in copied_back:
             _copy_back(host, device)
         if record.fault is not None:

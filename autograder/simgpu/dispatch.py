@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -44,14 +44,22 @@ class LiveDevice:
             if function.kind != "host":
                 validate_kernel(function)
         self.session.work = 0
-        record = self.session.launch(kernel, grid, block, arguments, shared, debug)
+        try:
+            record = self.session.launch(kernel, grid, block, arguments, shared, debug)
+        except BaseException:
+            self.tell_of(self.session.last)  # what it had found by then
+            raise
         self.estimated_ns += estimate_launch(record, MODEL).ns
         for listener in self.listeners:
             listener(record, kernel, arguments)
-        serious = [hazard for hazard in record.hazards if hazard.severity == "error"]
+        self.tell_of(record)
+        return record
+
+    def tell_of(self, record: LaunchRecord | None) -> None:
+        """Tells the errors that a launch has found."""
+        serious = [hazard for hazard in record.hazards if hazard.severity == "error"] if record is not None else []
         if serious:
             self.tell(serious)
-        return record
 
 
 def tell_on_stderr(hazards: Sequence[Hazard]) -> None:
@@ -69,6 +77,7 @@ class Parameter:
     kind: str  # scalar, array, pointer or other
     dtype: np.dtype | None = None
     ndim: int = 0
+    numba_type: Any = field(default=None, compare=False)
 
     def takes(self, value: Any, exactly: bool = True) -> bool:
         """Whether a launch may give `value` here: arrays must match (or be as wide), scalars are converted."""
@@ -124,6 +133,7 @@ class Kernel:
         self.options = options
         self.signatures = signatures
         self._compiled: dict[Any, Function] = {}
+        self._types: dict[Any, tuple] = {}  # Numba's types of the arguments that it was compiled for
 
     def function_for(self, types_given: Any = None) -> Function:
         """The kernel as it was when it was first wanted for arguments of these types."""
@@ -202,8 +212,20 @@ class Kernel:
         return self
 
     @property
-    def overloads(self) -> Any:
-        return _Compiled(self)
+    def overloads(self) -> Overloads:
+        """What the kernel was compiled for, by the tuple of its arguments' types, as in Numba."""
+        return Overloads(self)
+
+    def types_compiled_for(self) -> list[tuple]:
+        """Numba's types of the arguments: of each explicit signature, or of those that it was launched with so far."""
+        if self.signatures:
+            return [tuple(parameter.numba_type for parameter in each) for each in self.signatures]
+        return list(dict.fromkeys(self._types.values()))
+
+    def note_types(self, key: Any, arguments: tuple) -> None:
+        """Remembers that the kernel is launched with arguments of these types, of which `key` stands for the same."""
+        if key not in self._types:
+            self._types[key] = tuple(map(_type_of, arguments))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("inspect_", "get_regs", "get_shared_mem", "get_const_mem", "get_local_mem", "get_max_")):
@@ -221,20 +243,50 @@ def _again(py_func: Callable, is_device: bool, options: dict, signatures: list |
     return Kernel(py_func, is_device=is_device, options=options, signatures=signatures)
 
 
-class _Compiled:
-    """`kernel.overloads[signature]`: the simulated GPU has one form of a kernel for all signatures."""
+class NoSuchOverload(KernelFault, KeyError):
+    """A kernel asked for what it was compiled for by types that it was not compiled for."""
+
+    __str__ = KernelFault.__str__  # a KeyError shows its message in quotes
+
+
+class Overloads(Mapping):
+    """`kernel.overloads`: by the tuple of its arguments' types, what the kernel was compiled for."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
+        self._kernel = kernel
 
-    def __getitem__(self, signature: Any) -> _Compiled:
-        return self
+    def __getitem__(self, types_given: Any) -> Overload:
+        if types_given not in self._kernel.types_compiled_for():
+            raise NoSuchOverload(
+                f"`{self._kernel.__name__}` was not compiled for {types_given!r:.200}.",
+                remedy="Launch it first, or decorate it with a signature; list(kernel.overloads) names what there is.",
+            )
+        return Overload(self._kernel, types_given)
+
+    def __iter__(self) -> Iterator[tuple]:
+        return iter(self._kernel.types_compiled_for())
+
+    def __len__(self) -> int:
+        return len(self._kernel.types_compiled_for())
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+@dataclass(frozen=True)
+class Overload:
+    """A kernel compiled for arguments of some types: the simulated GPU has one form of it for all of them."""
+
+    kernel: Kernel
+    argument_types: tuple
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """The simulated GPU steps all blocks of a cooperative grid together, as many as there are."""
         return 2**31 - 1
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what Python itself looks for, to copy an object for one
+            raise AttributeError(name)
         return getattr(self.kernel, name)
 
 
@@ -252,7 +304,9 @@ class Configured:
             arguments = tuple(extension.prepare_args(None, a, stream=0, retr=[])[1] for a in arguments)
         given = tuple(map(_on_device, arguments))
         given = self.kernel.converted(given)
-        function = self.kernel.function_for(tuple(map(_shown, given)))
+        shown = tuple(map(_shown, given))
+        function = self.kernel.function_for(shown)
+        self.kernel.note_types(shown, given)
         try:
             options = self.kernel.options
             debug = Debug(division=not options.get("fastmath")) if options.get("debug") else None
@@ -300,6 +354,22 @@ def _shown(value: Any) -> str:
     return type(value).__name__
 
 
+def _type_of(value: Any) -> Any:
+    """Numba's type of an argument; a text in place of one that Numba has no type for."""
+    from numba import typeof, types
+    from numba.np.numpy_support import from_dtype
+
+    if isinstance(value, tuple) and not hasattr(value, "_fields"):
+        return types.BaseTuple.from_types(tuple(map(_type_of, value)))
+    try:
+        if isinstance(value, DeviceArray):
+            layout = "C" if value.is_c_contiguous() else "F" if value.is_f_contiguous() else "A"
+            return types.Array(from_dtype(value.dtype), value.ndim, layout)
+        return typeof(value)
+    except Exception:  # whatever Numba says of a value that it cannot take
+        return _shown(value)
+
+
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  # noqa: A002 (Numba's own name)
     """Numba's decorator: bare, with options, or with one or several signatures."""
     if isinstance(func_or_sig, Kernel):
@@ -332,7 +402,7 @@ def _parameters(signature: Any) -> tuple[Parameter, ...]:
         raise KernelFault(f"The signature {signature!r:.80} cannot be read: {error}.") from None
     if returned is not None and str(returned) not in ("none", "void"):
         raise KernelFault("A kernel returns nothing: its signature must be void(...).")
-    return tuple(map(_parameter, arguments))
+    return tuple(replace(_parameter(each), numba_type=each) for each in arguments)
 
 
 def _casts(signature: Any) -> Casts | None:

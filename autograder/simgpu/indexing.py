@@ -212,7 +212,7 @@ class Indexing(Slicing):
             )  # fmt: skip
         if name == "T":
             self.check_one_length(view, node)
-            return replace(view, shape=view.shape[::-1], strides=view.strides[::-1])
+            return replace(view, shape=view.shape[::-1], strides=view.strides[::-1], origin=None)
         if view.dtype.fields and view.field is None and name in view.dtype.fields:
             return Record(view, ()).field(name, self, node)[0]
         if name in METHODS:

@@ -89,7 +89,8 @@ class Interpreter(Statements, Replays, Expressions, Barriers):
             self.do_body(kernel.node.body, everyone)
         except SURPRISES as problem:
             raise self.surprised(problem) from problem
-        self.launch.clock = self.order.now + 1
+        finally:  # also where it was stopped: the next launch's accesses come after all of this one's
+            self.launch.clock = self.order.now + 1
 
     def surprised(self, problem: Exception) -> KernelFault:
         """What to say where Python complains of a value that nobody here had foreseen: the innermost piece of the kernel."""

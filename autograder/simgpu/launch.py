@@ -151,6 +151,7 @@ class Launch:
         self.written: set[int] = set()
         self.words = Words() if checks_order and has_fences(self.functions) else None
         self.raised: Raised | None = None  # the first exception that a kernel raised
+        self.interrupted: BaseException | None = None  # what ended it from outside, before its time: Ctrl-C for one
         self._sites: dict[Line, int] = {}
         self._lines: list[Line] = []
         self._hazards: dict[tuple, Hazard] = {}
@@ -162,7 +163,10 @@ class Launch:
     # -- running --------------------------------------------------------------------------------------------------
 
     def run(self, arguments: tuple) -> LaunchRecord:
-        """Carries out every block (or a sample of them); a fault of the kernel's ends it and is recorded."""
+        """Carries out every block (or a sample of them); a fault of the kernel's ends it and is recorded.
+
+        What ends it from outside is kept in `interrupted`, for the caller to raise again.
+        """
         bound = packed(self.kernel, arguments)
         if bound is None:
             raise KernelFault(wrong_number(self.kernel, len(arguments)), line=self.kernel.line(self.kernel.node))
@@ -190,11 +194,13 @@ class Launch:
                     pass
                 except RecursionError:
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
+                except BaseException as problem:
+                    self.interrupted = problem
                 tally.add(interpreter.tally)
                 diverged += int(np.count_nonzero(interpreter.diverged))
                 slowest = max(slowest, interpreter.warp_work.slowest())
                 self.local_bytes_per_thread = max(self.local_bytes_per_thread, interpreter.local_bytes)
-                if fault is not None or self.debug is not None and self.raised is not None:
+                if fault is not None or self.interrupted is not None or self.debug is not None and self.raised is not None:
                     break
         return self.record(tally, diverged, slowest, buffers, fault)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -163,6 +164,40 @@ class Buffer:
             self.all_set = bool(np.all(stamps > 0))
 
 
+ALONG = (0, 1)  # the (start, step) of a part that goes along a whole dimension
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a part of an array was taken from: of each dimension of the whole its index, or (start, step) where the part
+    goes along it; all of them numbers or lane vectors, as the kernel gave them."""
+
+    whole: View
+    axes: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, view: View) -> Origin:
+        """The origin of an array that was taken from itself."""
+        return view.origin or cls(view, (ALONG,) * view.ndim)
+
+    def part(self, indices: Sequence[Any]) -> Origin:
+        """That of a part of the part, by an index or a (start, step) for each dimension of the part."""
+        given = iter(indices)
+        return replace(self, axes=tuple(_within(axis, next(given)) if type(axis) is tuple else axis for axis in self.axes))
+
+    def index(self, indices: Sequence[Any]) -> tuple[Any, ...]:
+        """Indices into the part as indices into the whole."""
+        return self.part(indices).axes
+
+
+def _within(axis: tuple[Any, Any], given: Any) -> Any:
+    """An index, or a (start, step), of a part that goes along a dimension, as one of the dimension itself."""
+    if axis is ALONG:
+        return given
+    start, step = axis
+    return (start + step * given[0], step * given[1]) if type(given) is tuple else start + step * given
+
+
 @dataclass(frozen=True)
 class View:
     """An array as a kernel sees it: a buffer, where it starts, its shape and its strides, both in elements.
@@ -180,6 +215,8 @@ class View:
     field: str | None = None  # of a structured element
     lengths: tuple[np.ndarray | None, ...] | None = None  # by dimension, where lanes see parts of different length
     read_only: bool = False
+    origin: Origin | None = None  # of a part that a kernel took
+    outside: np.ndarray | None = None  # bool by lane: whose part lies outside the array, and must not be touched
 
     @property
     def ndim(self) -> int:

@@ -22,7 +22,7 @@ RELEASE_LIMIT, RELEASE_UP_TO_WIDE, RELEASE_UP_TO_NARROW, RELEASE_BACK = 4, 7, 10
 RELEASE_COLUMNS = 16
 MOST_RELEASES = 2**20  # the last ones that are kept: 128 bytes each
 WIDE, NARROW, BARRIER = 0, 1, 2  # rows of the stamps of fences
-SEEN_WORD, SEEN_TURN, SEEN_AT, SEEN_BY, SEEN_COLUMNS = range(5)  # what a lane, or its block, found a word in
+SEEN_WORD, SEEN_TURN, SEEN_AT, SEEN_BY, SEEN_COLUMNS = range(5)  # what a lane, its warp or its block found a word in
 UNTOLD, TOLD, FRESH = 0, 1, 2  # a later access is not ordered by what was seen; is; is, and no older copy can be met
 
 
@@ -74,6 +74,13 @@ def is_released(other, breadth, at, word, turn, narrow, threads_padded, releases
     return False
 
 
+@njit("int64(int64[:, :, ::1], int64, int64)", cache=True, nogil=True)
+def warps_row(seen_by_group, lane, threads_padded):
+    """The row of a lane's warp: in `seen_by_group` the blocks of the batch come first, and then its warps."""
+    warps_per_block = threads_padded >> WARP_SHIFT
+    return seen_by_group.shape[0] // (1 + warps_per_block) + (lane >> WARP_SHIFT)
+
+
 @njit(
     "int64(int64, int64, int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1],"
     " int64[:, :, ::1], int64[:, ::1], int64[:, ::1], int32[:, ::1])",
@@ -81,54 +88,58 @@ def is_released(other, breadth, at, word, turn, narrow, threads_padded, releases
     nogil=True,
 )
 def told_by(
-    lane, other, breadth, at, scope, slot, threads_padded, block_base, warp_base, fenced, seen, seen_by_block, releases,
+    lane, other, breadth, at, scope, slot, threads_padded, block_base, warp_base, fenced, seen, seen_by_group, releases,
     newest, earlier_fences,
 ):  # fmt: skip
-    """Whether what this lane, or its block before a barrier, found in some word tells that an earlier access is done."""
+    """Whether what this lane, or its warp or block before a barrier, found in a word says that an earlier access is done."""
     told = UNTOLD
     narrow = scope <= WITHIN_BLOCK
+    row = NARROW if narrow else WIDE
     for k in range(seen.shape[1]):
         word, turn, at_word = seen[lane, k, SEEN_WORD], seen[lane, k, SEEN_TURN], seen[lane, k, SEEN_AT]
-        if word >= 0 and is_released(other, breadth, at, word, turn, narrow, threads_padded, releases, newest, earlier_fences):
-            if fenced[NARROW if narrow else WIDE, lane] > at_word:
-                return FRESH
-            told = TOLD
-    for k in range(seen_by_block.shape[1]):
-        word, turn = seen_by_block[slot, k, SEEN_WORD], seen_by_block[slot, k, SEEN_TURN]
-        at_word, by = seen_by_block[slot, k, SEEN_AT], seen_by_block[slot, k, SEEN_BY]
-        if word < 0 or not (block_base > at_word or by >> WARP_SHIFT == lane >> WARP_SHIFT and warp_base > at_word):
+        if word < 0:
             continue
         if is_released(other, breadth, at, word, turn, narrow, threads_padded, releases, newest, earlier_fences):
-            row = NARROW if narrow else WIDE
-            if fenced[row, lane] > at_word or fenced[row, by] > at_word:
+            if fenced[row, lane] > at_word:
                 return FRESH
             told = TOLD
+    for group, barrier in ((warps_row(seen_by_group, lane, threads_padded), warp_base), (slot, block_base)):
+        for k in range(seen_by_group.shape[1]):
+            word, turn = seen_by_group[group, k, SEEN_WORD], seen_by_group[group, k, SEEN_TURN]
+            at_word, by = seen_by_group[group, k, SEEN_AT], seen_by_group[group, k, SEEN_BY]
+            if word < 0 or barrier <= at_word:
+                continue
+            if is_released(other, breadth, at, word, turn, narrow, threads_padded, releases, newest, earlier_fences):
+                if fenced[row, lane] > at_word or fenced[row, by] > at_word:
+                    return FRESH
+                told = TOLD
     return told
 
 
 @njit(
-    "int64(int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1])",
+    "int64(int64, int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1])",
     cache=True,
     nogil=True,
 )
-def holds(lane, slot, word, first_thread, last_atomic, block_base, warp_base, fenced, seen, seen_by_block):
+def holds(
+    lane, slot, word, first_thread, last_atomic, threads_padded, block_base, warp_base, fenced, seen, seen_by_group
+):  # fmt: skip
     """Whether a plain store may follow the atomics on a word: FRESH where it gives the word back behind a fence, TOLD
-    where the last atomic on it was the one that this lane (or, before a barrier, its block) goes by."""
+    where the last atomic on it was the one that this lane (or, before a barrier, its warp or block) goes by."""
     for k in range(seen.shape[1]):
         if word >= 0 and seen[lane, k, SEEN_WORD] == word:
             if fenced[NARROW, lane] > seen[lane, k, SEEN_AT]:
                 return FRESH
             if last_atomic == first_thread + lane:
                 return TOLD
-    for k in range(seen_by_block.shape[1]):
-        at_word, by = seen_by_block[slot, k, SEEN_AT], seen_by_block[slot, k, SEEN_BY]
-        if word < 0 or seen_by_block[slot, k, SEEN_WORD] != word:
-            continue
-        if block_base > at_word or by >> WARP_SHIFT == lane >> WARP_SHIFT and warp_base > at_word:
-            if fenced[NARROW, lane] > at_word:
-                return FRESH
-            if last_atomic == first_thread + by:
-                return TOLD
+    for group, barrier in ((warps_row(seen_by_group, lane, threads_padded), warp_base), (slot, block_base)):
+        for k in range(seen_by_group.shape[1]):
+            at_word, by = seen_by_group[group, k, SEEN_AT], seen_by_group[group, k, SEEN_BY]
+            if word >= 0 and seen_by_group[group, k, SEEN_WORD] == word and barrier > at_word:
+                if fenced[NARROW, lane] > at_word:
+                    return FRESH
+                if last_atomic == first_thread + by:
+                    return TOLD
     return UNTOLD
 
 
@@ -176,7 +187,7 @@ def _note_seen(seen, row, word, turn, now, lane):
 )
 def note_atomics(
     start, number, lanes, words, wrote, looks, turn, now, first_thread, threads_padded, block_sync, warp_sync, fenced,
-    earlier_fences, seen, seen_by_block, releases, newest,
+    earlier_fences, seen, seen_by_group, releases, newest,
 ):  # fmt: skip
     """Writes down what atomics release, and who looked at what they found, in their order.
 
@@ -197,7 +208,8 @@ def note_atomics(
             number += 1
         if looks:
             _note_seen(seen, lane, word, turn + i, now, lane)
-            _note_seen(seen_by_block, slot, word, turn + i, now, lane)
+            _note_seen(seen_by_group, slot, word, turn + i, now, lane)
+            _note_seen(seen_by_group, warps_row(seen_by_group, lane, threads_padded), word, turn + i, now, lane)
     return lanes.shape[0], number
 
 
@@ -210,7 +222,7 @@ def note_atomics(
 )
 def check_order(
     lanes, linear, kind, first_thread, threads_padded, now, check_unset, site, grid_sync, block_sync, warp_sync,
-    writes, reads, plain_writes, first_word, fenced, seen, seen_by_block, releases, newest, earlier_fences, findings,
+    writes, reads, plain_writes, first_word, fenced, seen, seen_by_group, releases, newest, earlier_fences, findings,
 ):  # fmt: skip
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
 
@@ -253,8 +265,8 @@ def check_order(
                 findings[UNSET_COUNT] += 1
             if knows and first_word >= 0 and kind != ATOMIC and writes[e, 1] < 0:
                 held = holds(
-                    lane, slot, first_word + e, first_thread, -1 - np.int64(writes[e, 1]), block_base, warp_base, fenced,
-                    seen, seen_by_block,
+                    lane, slot, first_word + e, first_thread, -1 - np.int64(writes[e, 1]), threads_padded, block_base,
+                    warp_base, fenced, seen, seen_by_group,
                 )  # fmt: skip
             if wrote_at >= grid_sync and wrote_at > 0:
                 writer = np.int64(writes[e, 1])
@@ -282,7 +294,7 @@ def check_order(
                     if knows and wrote_at >= base and told == UNTOLD:
                         told = told_by(
                             lane, writer, place & 3, wrote_at, scope, slot, threads_padded, block_base, warp_base, fenced,
-                            seen, seen_by_block, releases, newest, earlier_fences,
+                            seen, seen_by_group, releases, newest, earlier_fences,
                         )  # fmt: skip
                         if told == TOLD and kind == READ and was_read and read_at <= wrote_at:
                             told = UNTOLD  # a copy from before the write may be met, for want of a fence since
@@ -305,7 +317,7 @@ def check_order(
                     if knows and read_at >= base:
                         told = told_by(
                             lane, reader, breadth, read_at, scope, slot, threads_padded, block_base, warp_base, fenced, seen,
-                            seen_by_block, releases, newest, earlier_fences,
+                            seen_by_group, releases, newest, earlier_fences,
                         )  # fmt: skip
                     if read_at >= base and told == UNTOLD:
                         if scope > findings[RACE_SCOPE]:
@@ -324,7 +336,7 @@ def check_order(
                     scope = scope_of(reader, breadth, my_warp, block_first, block_last)
                     was_read = UNTOLD == told_by(
                         lane, reader, breadth, read_at, scope, slot, threads_padded, block_base, warp_base, fenced, seen,
-                        seen_by_block, releases, newest, earlier_fences,
+                        seen_by_group, releases, newest, earlier_fences,
                     )  # fmt: skip
                 if was_read:
                     breadth = joined(

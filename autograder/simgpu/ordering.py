@@ -11,7 +11,7 @@ import numpy as np
 from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.addressing import Pattern, Place
-from autograder.simgpu.memory import Buffer, Shadow, View
+from autograder.simgpu.memory import Shadow, View
 
 if TYPE_CHECKING:
     from autograder.simgpu.access import Memory
@@ -59,7 +59,7 @@ class Ordering:
         if tickets is not None and interpreter.is_told(node):
             words = tickets.words
             seen = (
-                words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_block, words.releases, words.newest,
+                words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_group, words.releases, words.newest,
                 words.earlier_fences,
             )  # fmt: skip
         findings = np.zeros(order_prim.FINDINGS, np.int64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.simgpu.lanes import Mask
-from autograder.simgpu.memory import View
+from autograder.simgpu.memory import Origin, View
 from autograder.simgpu.records import Record, as_record
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ class Slicing:
 
     def part_of(self: Interpreter, view: View, indices: tuple, mask: Mask, node: ast.AST) -> View:
         """A row, a slice or any other part of an array, without touching memory."""
-        offset, shape, strides, lengths = view.offset, [], [], []
+        offset, shape, strides, lengths, taken = view.offset, [], [], [], []
+        outside = np.False_ if view.outside is None else view.outside
         for axis, (extent, stride) in enumerate(zip(lengths_of(view), view.strides, strict=True)):
             index = indices[axis] if axis < len(indices) else slice(None)
             if isinstance(index, slice):
@@ -49,19 +50,23 @@ class Slicing:
                 longest, own = _shared(length, mask)
                 shape.append(longest)
                 lengths.append(own)
+                taken.append((start, step))
                 continue
             wrapped = np.where(index < 0, index + extent, index).astype(np.int64)
-            outside = (wrapped < 0) | (wrapped >= extent)
-            if np.any(outside & mask.lanes):
-                bad = np.flatnonzero(np.broadcast_to(outside, mask.lanes.shape) & mask.lanes)
-                full = tuple(i if not isinstance(i, slice) else 0 for i in indices)
-                self.memory.report_outside(replace(view, shape=view.shape[: len(full)]), full, mask, bad, node, 0)
-                wrapped = np.where(outside, 0, wrapped)
+            beyond = (wrapped < 0) | (wrapped >= extent)
+            if np.any(beyond & mask.lanes):  # told as soon as an element of this part is wanted
+                outside = outside | beyond
+                wrapped = np.where(beyond, 0, wrapped)
+            taken.append(index)
             offset = offset + (wrapped if wrapped.ndim else int(wrapped)) * stride
         if not isinstance(offset, np.ndarray):
             offset = int(offset)
         own = tuple(lengths) if any(each is not None for each in lengths) else None
-        return replace(view, offset=offset, shape=tuple(shape), strides=tuple(strides), lengths=own)
+        return replace(
+            view, offset=offset, shape=tuple(shape), strides=tuple(strides), lengths=own,
+            origin=Origin.of(view).part(taken),
+            outside=np.broadcast_to(outside, mask.lanes.shape) if np.any(outside) else None,
+        )  # fmt: skip
 
     def slice_bounds(self: Interpreter, index: slice, extent: Any, node: ast.AST) -> tuple[Any, int, Any]:
         """(start, step, length) of a slice of a dimension, as Python works them out; lane vectors where threads differ."""

@@ -32,6 +32,7 @@ import numpy as np
 from autograder.language.program import Function
 from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu.memory import Buffer
+from autograder.simgpu.primitives import WARP
 
 if TYPE_CHECKING:
     from autograder.simgpu.barriers import Order
@@ -79,12 +80,12 @@ class Tickets:
 
     def __init__(self, words: Words, batch: Batch, order: Order) -> None:
         self.words, self.batch, self.order = words, batch, order
-        blocks = len(batch.blocks)
+        groups = len(batch.blocks) + batch.warps
         self.fenced = np.zeros((2, batch.size), np.int32)  # each lane's last fence: for all threads, and for its block
-        self.seen, self.seen_by_block = (
-            np.zeros((size, MOST_SEEN, order_prim.SEEN_COLUMNS), np.int64) for size in (batch.size, blocks)
+        self.seen, self.seen_by_group = (
+            np.zeros((size, MOST_SEEN, order_prim.SEEN_COLUMNS), np.int64) for size in (batch.size, groups)
         )
-        self.seen[..., order_prim.SEEN_WORD] = self.seen_by_block[..., order_prim.SEEN_WORD] = -1
+        self.seen[..., order_prim.SEEN_WORD] = self.seen_by_group[..., order_prim.SEEN_WORD] = -1
 
     def fence(self, mask: Mask, wide: bool) -> None:
         """These lanes have a fence: for all threads, or for those of their block."""
@@ -106,7 +107,7 @@ class Tickets:
             done, words.count = order_prim.note_atomics(
                 done, words.count, lanes, linear + first, wrote, looks, words.turn, order.now, batch.first_thread,
                 batch.geometry.padded, order.block_sync, order.warp_sync, self.fenced, words.earlier_fences, self.seen,
-                self.seen_by_block, words.releases, words.newest,
+                self.seen_by_group, words.releases, words.newest,
             )  # fmt: skip
         words.turn += len(lanes)
         order.now += 1
@@ -118,8 +119,11 @@ class Tickets:
         first, last = self.batch.first_thread, self.batch.first_thread + self.batch.size
         kept = self.words.earlier_fences[:, first:last].reshape(3, len(barriers), padded)
         slots = slots[kept[order_prim.BARRIER, slots, 0] < barriers[slots]]
-        fenced = self.fenced.reshape(2, len(barriers), padded)[:, slots]
-        kept[:2, slots] = np.where(fenced < barriers[slots, None], fenced, 0)
+        before = self.fenced.reshape(2, len(barriers), padded)[:, slots]
+        before = np.where(before < barriers[slots, None], before, 0)
+        any_fence = before.any(axis=(0, 2))
+        slots, before = slots[any_fence], before[:, any_fence]
+        kept[:2, slots] = before
         kept[order_prim.BARRIER, slots] = barriers[slots, None]
 
     def give_back(self, buffer: Buffer, linear: np.ndarray, lanes: np.ndarray) -> None:
@@ -127,9 +131,10 @@ class Tickets:
         first = self.words.first_of(buffer)
         if first < 0:
             return
-        numbers, slots = linear[lanes] + first, lanes // self.batch.geometry.padded
+        numbers, blocks = linear[lanes] + first, lanes // self.batch.geometry.padded
+        warps = len(self.batch.blocks) + lanes // WARP
         held = np.zeros(len(lanes), np.bool_)
-        for seen in (self.seen[lanes], self.seen_by_block[slots]):
+        for seen in (self.seen[lanes], self.seen_by_group[blocks], self.seen_by_group[warps]):
             is_word = seen[..., order_prim.SEEN_WORD] == numbers[:, None]
             is_fenced = self.fenced[order_prim.NARROW, lanes][:, None] > seen[..., order_prim.SEEN_AT]
             held |= np.any(is_word & is_fenced, axis=1)

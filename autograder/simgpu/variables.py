@@ -11,7 +11,7 @@ import numpy as np
 
 from autograder.language.program import Function
 from autograder.simgpu.lanes import Mask
-from autograder.simgpu.memory import View
+from autograder.simgpu.memory import Origin, View
 from autograder.simgpu.numba_types import unify
 
 MOST_LAYERS = 3
@@ -107,7 +107,10 @@ def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
             and (new.shape, new.strides, new.field) == (old.shape, old.strides, old.field)
         )
         if alike:
-            return replace(new, offset=np.where(choose, new.offset, old.offset))
+            return replace(
+                new, offset=np.where(choose, new.offset, old.offset), origin=_merged_origin(choose, new, old),
+                outside=_chosen_outside(choose, new.outside, old.outside),
+            )  # fmt: skip
         raise Unmergeable
     if not isinstance(new, (np.ndarray, np.generic)) or not isinstance(old, (np.ndarray, np.generic)):
         if type(new) is type(old) and _are_same(new, old):
@@ -120,6 +123,28 @@ def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
         new = new.astype(dtype)
     if old.dtype != dtype:
         old = old.astype(dtype)
+    return np.where(choose, new, old)
+
+
+def _merged_origin(choose: np.ndarray, new: View, old: View) -> Origin | None:
+    """Where threads that hold different parts of an array took them from; None where there is no one rule for all."""
+    one, two = Origin.of(new), Origin.of(old)
+    if one.whole is not two.whole or any(
+        isinstance(a, tuple) != isinstance(b, tuple) for a, b in zip(one.axes, two.axes, strict=True)
+    ):
+        return None
+    return replace(one, axes=tuple(_chosen(choose, a, b) for a, b in zip(one.axes, two.axes, strict=True)))
+
+
+def _chosen_outside(choose: np.ndarray, new: np.ndarray | None, old: np.ndarray | None) -> np.ndarray | None:
+    if new is None and old is None:
+        return None
+    return np.where(choose, np.False_ if new is None else new, np.False_ if old is None else old)
+
+
+def _chosen(choose: np.ndarray, new: Any, old: Any) -> Any:
+    if isinstance(new, tuple):
+        return new if new is old else tuple(_chosen(choose, n, o) for n, o in zip(new, old, strict=True))
     return np.where(choose, new, old)
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault
-from autograder.simgpu import cuda_module
+from autograder.simgpu import cuda_module, dispatch
 from autograder.simgpu.memory import Shadow
+from autograder.simgpu.statements import Statements
 
 cuda = cuda_module.build_module()
 
@@ -681,3 +682,377 @@ def test_a_value_of_a_lane_that_is_not_there_is_reported(kernel, threads, why):
     assert (hazard.kind, hazard.severity, hazard.thread) == ("uninitialised_read", "warning", (32, 0, 0))
     assert why in hazard.message and np.isnan(out[32]) and out[0] == 2
     assert not profile(takes_from_sixteen_lanes_on)[1, 64](np.ones(64, np.float32), out).hazards
+
+
+# -- what waits and orders nothing --------------------------------------------------------------------------------
+
+
+
+@cuda.jit(device=True)
+def stands_between(which, x):
+    if which == 0:
+        x = cuda.shfl_sync(0xFFFFFFFF, x, 0)
+    elif which == 1:
+        x = cuda.shfl_up_sync(0xFFFFFFFF, x, 1)
+    elif which == 2:
+        x = cuda.shfl_down_sync(0xFFFFFFFF, x, 1)
+    elif which == 3:
+        x = cuda.shfl_xor_sync(0xFFFFFFFF, x, 1)
+    elif which == 4:
+        x = cuda.ballot_sync(0xFFFFFFFF, x > 3)
+    elif which == 5:
+        x = cuda.all_sync(0xFFFFFFFF, x > 3)
+    elif which == 6:
+        x = cuda.any_sync(0xFFFFFFFF, x > 3)
+    elif which == 7:
+        x = cuda.eq_sync(0xFFFFFFFF, x > 3)
+    elif which == 8:
+        x = cuda.match_any_sync(0xFFFFFFFF, x)
+    elif which == 9:
+        x = cuda.match_all_sync(0xFFFFFFFF, x)[0]
+    elif which == 10:
+        cuda.syncwarp()
+    elif which == 11:
+        cuda.syncthreads()
+    return x
+
+
+@cuda.jit
+def hands_over_in_shared_memory(which, out):
+    part = cuda.shared.array(64, np.int32)
+    t = cuda.threadIdx.x
+    part[t] = -1
+    cuda.syncthreads()
+    if t % 2 == 0:
+        part[t] = t
+    out[t] = stands_between(which, t)
+    if t % 2 == 1:
+        out[t] = part[t - 1]
+
+
+@cuda.jit
+def hands_over_in_global_memory(which, out):
+    t = cuda.threadIdx.x
+    if t % 2 == 0:
+        out[t] = t
+    stands_between(which, t)
+    if t % 2 == 1:
+        out[64 + t] = out[t - 1]
+
+
+SHUFFLES_AND_VOTES, BARRIERS = range(10), (10, 11)
+
+
+@pytest.mark.parametrize("kernel", [hands_over_in_shared_memory, hands_over_in_global_memory])
+@pytest.mark.parametrize("which", [*SHUFFLES_AND_VOTES, *BARRIERS])
+def test_only_a_barrier_orders_memory_within_a_warp_and_no_shuffle_vote_or_match_does(kernel, which):
+    found = profile(kernel)[1, 64](which, np.zeros(128, np.int64)).hazards
+    if which in BARRIERS:
+        assert found == ()
+        return
+    (race,) = found
+    assert (race.kind, race.severity) == ("race", "error")
+    assert "cuda.syncwarp()" in race.remedy and "A shuffle or a vote in between makes lanes wait" in race.remedy
+
+
+def test_a_race_across_no_shuffle_says_nothing_of_shuffles():
+    @cuda.jit
+    def shuffles_before(out):
+        t = cuda.threadIdx.x
+        first = cuda.shfl_sync(0xFFFFFFFF, t, 0)
+        if t % 2 == 0:
+            out[t] = first
+        if t % 2 == 1:
+            out[64 + t] = out[t - 1]
+
+    (race,) = profile(shuffles_before)[1, 64](np.zeros(128, np.int64)).hazards
+    assert race.kind == "race" and "shuffle" not in race.remedy
+
+
+def test_what_lanes_hand_over_in_registers_is_no_race():
+    @cuda.jit
+    def sums_of_warps(values, sums):
+        total = values[cuda.grid(1)]
+        step = 16
+        while step > 0:
+            total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+            step //= 2
+        if cuda.laneid == 0:
+            sums[cuda.grid(1) // 32] = total
+
+    sums = np.zeros(2, np.float32)
+    assert profile(sums_of_warps)[1, 64](np.ones(64, np.float32), sums).hazards == () and sums.tolist() == [32, 32]
+
+
+# -- parts of arrays ----------------------------------------------------------------------------------------------
+
+
+def chained(y, x, a):
+    a[y][x] = 10 * y + x
+
+
+def by_name(y, x, a):
+    row = a[y]
+    row[x] = 10 * y + x
+
+
+def in_place(y, x, a):
+    a[y][x] += 10 * y + x
+
+
+def atomically(y, x, a):
+    cuda.atomic.add(a[y], x, 10 * y + x)
+
+
+def of_a_slice(y, x, a):
+    a[0:3][y][x] = 10 * y + x
+
+
+def of_a_row_that_begins_later(y, x, a):
+    if x > 0:
+        a[y, 1:][x - 1] = 10 * y + x
+
+
+def by_a_whole_row(y, x, a):
+    if x == 0:
+        a[y] = 10 * y
+
+
+def by_the_slice_of_a_row(y, x, a):
+    if x == 0:
+        a[y][1:3] = 10 * y
+
+
+def one_of_two_rows(y, x, a):
+    if x % 2 == 0:
+        row = a[y]
+    else:
+        row = a[y + 1]
+    row[x] = 7
+
+
+def transposed(y, x, a):
+    a.T[x][y] = 10 * y + x
+
+
+def turned_round(y, x, a):
+    a[y].T[x] = 10 * y + x
+
+
+def in_another_shape(y, x, a):
+    a[y].reshape(2, 2)[x // 2, x % 2] = 10 * y + x
+
+
+def at_once(y, x, a):
+    a[y, x] = 10 * y + x
+
+
+PARTS = (
+    chained, by_name, in_place, atomically, of_a_slice, of_a_row_that_begins_later, by_a_whole_row, by_the_slice_of_a_row,
+    one_of_two_rows, transposed, turned_round, in_another_shape, at_once,
+)  # fmt: skip
+
+
+IN_SPACES = [
+    (space, function)
+    for space in ("global", "shared", "local")
+    for function in PARTS
+    if (space, function) != ("local", atomically)  # what a thread has alone needs none
+]
+
+
+@pytest.mark.parametrize(("space", "function"), IN_SPACES, ids=lambda each: getattr(each, "__name__", each))
+def test_a_row_outside_its_array_is_told_and_nothing_is_written(function, space):
+    write = cuda.jit(device=True)(function)
+
+    @cuda.jit
+    def in_global_memory(rows, out):
+        y, x = cuda.threadIdx.y, cuda.threadIdx.x
+        if y < rows:
+            write(y, x, out)
+
+    @cuda.jit
+    def in_shared_memory(rows, out):
+        y, x = cuda.threadIdx.y, cuda.threadIdx.x
+        a = cuda.shared.array((3, 4), np.int32)
+        if y < 3:
+            a[y, x] = 0
+        cuda.syncthreads()
+        if y < rows:
+            write(y, x, a)
+        cuda.syncthreads()
+        if y < 3:
+            out[y, x] = a[y, x]
+
+    @cuda.jit
+    def in_local_memory(rows, out):
+        y, x = cuda.threadIdx.y, cuda.threadIdx.x
+        a = cuda.local.array((3, 4), np.int32)
+        for i in range(3):
+            for j in range(4):
+                a[i, j] = 0
+        if y < rows:
+            write(y, x, a)
+        if y < 3:
+            out[y, x] = a[y, x]
+
+    kernel = {"global": in_global_memory, "shared": in_shared_memory, "local": in_local_memory}[space]
+    inside, outside = np.zeros((3, 4), np.int32), np.zeros((3, 4), np.int32)
+    rows = 2 if function is one_of_two_rows else 3
+    assert profile(kernel)[1, (4, 6)](rows, inside).hazards == ()
+    found = profile(kernel)[1, (4, 6)](6, outside).hazards
+    name = "out" if space == "global" else "a"
+    assert {(each.kind, each.array, each.space) for each in found} == {("out_of_bounds", name, space)}
+    if function is one_of_two_rows:
+        outside[2], inside[2] = 0, 0
+    assert np.array_equal(outside, inside)
+
+
+@pytest.mark.parametrize("function", [chained, by_name, of_a_slice, at_once])
+def test_an_index_outside_is_told_by_the_whole_array(function):
+    write = cuda.jit(device=True)(function)
+
+    @cuda.jit
+    def kernel(out):
+        write(cuda.threadIdx.y + 4, cuda.threadIdx.x, out)
+
+    (hazard,) = profile(kernel)[1, (4, 2)](np.zeros((3, 4), np.int32)).hazards
+    assert hazard.message == "Writes `out[4, 0]`, outside its shape (3, 4)." and hazard.index == (4, 0)
+    assert hazard.occurrences == 8 and "index 0 must be below 3" in hazard.remedy
+
+
+def test_reading_a_row_outside_its_array_gives_what_reading_an_element_outside_gives():
+    @cuda.jit
+    def reads(a, by_row, by_element, of_loop):
+        y, x = cuda.threadIdx.y, cuda.threadIdx.x
+        by_row[y, x] = a[y][x]
+        by_element[y, x] = a[y, x]
+        total = np.float32(0)
+        for value in a[y]:
+            total += value
+        of_loop[y, x] = total
+
+    found = [np.zeros((4, 4), np.float32) for _ in range(3)]
+    p = profile(reads)[1, (4, 4)](np.ones((3, 4), np.float32), *found)
+    assert {each.kind for each in p.hazards} == {"out_of_bounds"}
+    for each in found:
+        assert not np.isnan(each[:3]).any() and np.isnan(each[3]).all()
+
+
+def test_a_field_of_a_record_outside_its_array_is_not_written():
+    kind = np.dtype([("one", np.int32), ("several", np.float32, (3,))], align=True)
+
+    @cuda.jit
+    def writes(records):
+        i = cuda.threadIdx.x
+        records[i].one = i + 1
+        records[i].several[1] = i + 1
+        if i > 0:
+            records[1:][i - 1]["one"] = i + 1
+
+    records = np.zeros(3, kind)
+    p = profile(writes)[1, (5, 1)](records[:3])
+    assert records["one"].tolist() == [1, 2, 3] and records["several"][:, 1].tolist() == [1, 2, 3]
+    assert {each.kind for each in p.hazards} == {"out_of_bounds"} and len(p.hazards) == 3
+
+
+def test_a_row_outside_that_nobody_looks_into_is_no_fault():
+    @cuda.jit
+    def takes_and_leaves(a):
+        y, x = cuda.threadIdx.y, cuda.threadIdx.x
+        row = a[y]
+        if y < 3:
+            row[x] = 1
+
+    assert profile(takes_and_leaves)[1, (4, 6)](np.zeros((3, 4), np.int32)).hazards == ()
+
+
+def test_an_index_beyond_a_slice_is_told_by_the_slice_where_the_array_goes_on():
+    @cuda.jit
+    def leaves_its_slice(a):
+        a[2:5][cuda.threadIdx.x] = 1
+
+    a = np.zeros(10, np.int32)
+    (hazard,) = profile(leaves_its_slice)[1, 4](a).hazards
+    assert hazard.message == "Writes `a[3]`, outside its shape (3,)." and a.tolist() == [0, 0, 1, 1, 1, 0, 0, 0, 0, 0]
+
+
+def test_a_race_on_an_element_of_a_row_is_told_by_the_whole_array():
+    @cuda.jit
+    def all_write(a):
+        a[2][1] = cuda.threadIdx.x
+
+    (hazard,) = profile(all_write)[1, 4](np.zeros((3, 4), np.int32)).hazards
+    assert hazard.kind == "race" and hazard.index == (2, 1) and "`a[2, 1]`" in hazard.message
+
+
+# -- launches that end early --------------------------------------------------------------------------------------
+
+
+@cuda.jit
+def works_for_ever(a):
+    i = cuda.grid(1)
+    a[a.size + i] = 1
+    k = 0
+    while k >= 0:
+        cuda.syncthreads()
+        a[(i + k) % a.size] = k
+        cuda.syncthreads()
+        k = (k + 1) % 1000
+
+
+@cuda.jit
+def fills(a):
+    i = cuda.grid(1)
+    if i < a.size:
+        a[i] = i
+
+
+@pytest.fixture
+def device(monkeypatch):
+    """The simulated GPU of a script, and what it tells."""
+    live = dispatch.LiveDevice()
+    told = []
+    live.tell = told.extend
+    live.told = told
+    monkeypatch.setattr(dispatch, "device", live)
+    return live
+
+
+def _interrupts_after(rounds, monkeypatch):
+    """Ctrl-C in the middle of a kernel."""
+    carried_out = Statements.do_assign
+    left = [rounds]
+
+    def do_assign(self, node, mask):
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return carried_out(self, node, mask)
+
+    monkeypatch.setattr(Statements, "do_assign", do_assign)
+
+
+@pytest.mark.parametrize("ending", ["interrupt", "work limit"])
+def test_a_launch_that_ends_early_leaves_nothing_to_race_with_and_tells_what_it_has_found(ending, device, monkeypatch):
+    a = device.session.device_array(64, np.int32)
+    with monkeypatch.context() as patch:
+        if ending == "interrupt":
+            _interrupts_after(200, patch)
+        else:
+            device.session.work_limit = 200_000
+        with pytest.raises(KeyboardInterrupt if ending == "interrupt" else KernelFault):
+            works_for_ever[1, 64](a)
+    assert [each.kind for each in device.told] == ["out_of_bounds"]
+    device.told.clear()
+    device.session.work_limit = 10**9
+    fills[4, 16](a)
+    assert device.told == [] and a.copy_to_host().tolist() == list(range(64))
+
+
+def test_a_profile_that_is_interrupted_tells_what_it_has_found(device, monkeypatch):
+    monkeypatch.setattr("autograder.profiling.device", device)
+    _interrupts_after(200, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        profile(works_for_ever)[1, 64](np.zeros(64, np.int32))
+    assert [each.kind for each in device.told] == ["out_of_bounds"]

@@ -379,7 +379,7 @@ def overwrites_its_sum(seen: Evidence) -> bool:
 def relies_on_lock_step(seen: Evidence) -> bool:
     """Lanes of one warp meet at an element, one to write it and one to read it, and nothing says which comes first: lanes
     need not move in step. Let cuda.syncwarp() stand between the write and the read, and in a step of stride s let only s
-    lanes add: what others read in a step is nobody's to change in it. Or use shuffles, which wait by themselves."""
+    lanes add: what others read in a step is nobody's to change in it. Or use shuffles, which need no memory."""
     return seen.races_within_warps
 
 
