@@ -55,6 +55,10 @@ class ModuleNames(Mapping[str, object]):
             self._asked.add(name)
             try:
                 found = self._evaluate(found)
+            except SubmissionError as problem:  # the same for all inputs
+                if isinstance(problem, BrokenDefinition):
+                    raise
+                raise BrokenDefinition(problem.message, name=name, line=problem.line, remedy=problem.remedy) from None
             finally:
                 self._asked.discard(name)
         self._values[name] = found
@@ -90,7 +94,7 @@ def parse_program(submission: Submission) -> Program:
         except SubmissionError as error:
             if not submission.is_notebook:
                 raise
-            for name in islice(_begun_in(cell.text), MOST_BEGUN):
+            for name in islice(dict.fromkeys(_begun_in(cell.text)), MOST_BEGUN):
                 if name not in names:
                     names.spoil(name, _in_a_broken_cell(name, error))
             continue
