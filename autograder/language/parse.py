@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
 from autograder.language.modules import ALLOWED_MODULES, imported
@@ -54,6 +55,10 @@ class ModuleNames(Mapping[str, object]):
             self._asked.add(name)
             try:
                 found = self._evaluate(found)
+            except SubmissionError as problem:  # the same for all inputs
+                if isinstance(problem, BrokenDefinition):
+                    raise
+                raise BrokenDefinition(problem.message, name=name, line=problem.line, remedy=problem.remedy) from None
             finally:
                 self._asked.discard(name)
         self._values[name] = found
@@ -89,7 +94,7 @@ def parse_program(submission: Submission) -> Program:
         except SubmissionError as error:
             if not submission.is_notebook:
                 raise
-            for name in _begun_in(cell.text):
+            for name in islice(dict.fromkeys(_begun_in(cell.text)), MOST_BEGUN):
                 if name not in names:
                     names.spoil(name, _in_a_broken_cell(name, error))
             continue
@@ -98,6 +103,7 @@ def parse_program(submission: Submission) -> Program:
     return Program(submission.label, functions, names)
 
 
+MOST_BEGUN = 1_000  # names of one broken cell
 # What the first words of a line set out to define; a cell that Python cannot read has no syntax tree to ask.
 _FUNCTION = re.compile(r"[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+([^\W\d]\w*)")
 _ASSIGNMENT = re.compile(r"([^\W\d]\w*(?:[ \t]*,[ \t]*[^\W\d]\w*)*)[ \t]*(?::[^=\n]*)?=(?!=)")

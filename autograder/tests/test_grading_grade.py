@@ -220,6 +220,7 @@ WRONG = {  # what is put for what: the points left, and the sentence that the fi
     "a class": ("def f(a, b):", "class f:", 12, "line 8: `f` is a class"),
     "a decorator": ("def f(", "@open\ndef f(", 12, "line 9: `f` has the decorator @open"),
     "an import": ("k[1, 1](a, b)", "import os", 12, "line 9: `os` cannot be used in a submission"),
+    "a constant that cannot be worked out": ("k[1, 1](a, b)", "N\n\nN = 1 / 0", 12, "line 11: `1 / 0` fails: division"),
     "another number for the kernel": ("k[1, 1](a, b)", "k[1, 1](a)", 12, "line 5: `k` takes 2 arguments (a, b), but 1"),
 }
 
