@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from autograder.grading.result import Mismatch
 
 SHOWN_MISMATCHES = 5
+COMPARED_AT_ONCE = 1 << 18  # elements
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +77,48 @@ def compare_arrays(
 
 
 def _close(got: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: np.ndarray | None) -> np.ndarray:
+    """The elements that are near enough, worked out piece by piece: an array may be as large as memory allows."""
+    shape = got.shape
+    got, expected = got.reshape(shape or (1,)), expected.reshape(shape or (1,))
+    floor = _root_mean_square(expected) if magnitude is None else 0.0
+    given = None if magnitude is None else np.broadcast_to(np.asarray(magnitude, np.float64), shape).reshape(got.shape)
+    right = np.empty(got.shape, bool)
+    for rows in _pieces(got.shape):
+        size = None if given is None else given[rows]
+        right[rows] = _close_piece(got[rows], expected[rows], tolerance, size, floor)
+    return right.reshape(shape)
+
+
+def _close_piece(
+    got: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: np.ndarray | None, floor: float
+) -> np.ndarray:
     wide = np.complex128 if "c" in got.dtype.kind + expected.dtype.kind else np.float64
     with np.errstate(invalid="ignore", over="ignore"):
         exact = expected.astype(wide)
-        if magnitude is None:
-            size = np.abs(exact)
-            finite = size[np.isfinite(size)]
-            magnitude = np.maximum(size, math.sqrt(float(np.mean(finite**2))) if finite.size else 0.0)
         error = np.abs(got.astype(wide) - exact)
-        near = np.isfinite(error) & (error <= tolerance * np.asarray(magnitude, np.float64))
+        size = np.maximum(np.abs(exact), floor) if magnitude is None else magnitude
+        near = np.isfinite(error) & (error <= tolerance * size)
         return near | (got == expected)  # an infinity is right only where it is expected; NaN never is
+
+
+def _root_mean_square(expected: np.ndarray) -> float:
+    """Of the finite elements; 0 where there are none."""
+    total, count = 0.0, 0
+    for rows in _pieces(expected.shape):
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.abs(expected[rows].astype(np.complex128 if expected.dtype.kind == "c" else np.float64))
+            finite = size[np.isfinite(size)]
+            total += float(np.sum(finite**2))
+        count += finite.size
+    return math.sqrt(total / count) if count else 0.0
+
+
+def _pieces(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Rows of an array, so many at once that they are compared in little memory."""
+    row = math.prod(shape[1:])
+    step = max(1, COMPARED_AT_ONCE // max(1, row))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)
 
 
 def describe(difference: Difference) -> str:

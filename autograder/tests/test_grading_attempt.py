@@ -7,6 +7,8 @@ import pytest
 
 from autograder.device import Launch, Run, RunRequest, Uninitialised
 from autograder.errors import BrokenDefinition, KernelFault, Line
+from autograder.grading import attempt as attempt_module
+from autograder.grading import closeness
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.spec import CheckFailed
@@ -62,6 +64,26 @@ def test_a_float16_sum_is_no_float32_sum_and_any_order_of_summation_is():
     for right in (forwards, backwards, (a @ b)):
         assert compare_arrays("c", right, exact, tolerance, magnitude).is_close
     assert compare_arrays("c", half.astype(F32), exact, tolerance, magnitude).wrong.mean() > 0.5
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (0, 3), (50,), (7, 9), (2, 3, 4)])
+@pytest.mark.parametrize("magnitude", [None, 2.0])
+def test_an_array_compared_piece_by_piece_is_compared_as_a_whole(shape, magnitude, monkeypatch):
+    rng = np.random.default_rng(3)
+    expected = rng.normal(size=shape)
+    got = np.asarray(expected * (1 + 1e-6 * rng.integers(0, 2, shape)), F32)
+    whole = compare_arrays("c", got, np.asarray(expected), 5e-7, magnitude)
+    monkeypatch.setattr(closeness, "COMPARED_AT_ONCE", 5)
+    pieces = compare_arrays("c", got, np.asarray(expected), 5e-7, magnitude)
+    assert np.array_equal(whole.wrong, pieces.wrong) and whole.wrong.shape == pieces.wrong.shape == shape
+
+
+@pytest.mark.parametrize("shape", [3, (7, 9), (0, 4), 50])
+def test_inputs_are_those_that_the_report_says_how_to_make(shape, monkeypatch):
+    monkeypatch.setattr(attempt_module, "DRAWN_AT_ONCE", 4)
+    attempt = attempt_with()
+    for array in (attempt.uniform(shape), attempt.integers(-3, 2**40, shape, np.int64), attempt.integers(1, 6, shape)):
+        assert np.array_equal(array, eval(attempt._recipes[id(array)][1], {"np": np}))
 
 
 def test_another_shape_is_said_and_not_compared():
@@ -321,7 +343,7 @@ def test_work_counts_only_where_its_results_are_right(shared):
 
     attempt = attempt_with()
     run = attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt), verify)
-    assert run is attempt.trials[-1].run and len(attempt.trials) == 1
+    assert run.outputs is attempt.trials[-1].run.outputs and len(attempt.trials) == 1
     attempt = attempt_with(lambda a, out: np.multiply(a[:40], 2, out=out[:40]))
     with pytest.raises(CheckFailed, match=r"out\[40\] was never written.*; 10 of 50"):
         attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt), verify)
