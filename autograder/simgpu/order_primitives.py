@@ -143,11 +143,7 @@ def holds(
     return UNTOLD
 
 
-@njit(
-    "void(int64, int64, int64, int64, int64, int64, int64, int64, int64, int64, int64[:, ::1], int64[:, ::1])",
-    cache=True,
-    nogil=True,
-)
+@njit(nogil=True)  # compiled with note_atomics, when that is called
 def _release(number, thread, word, turn, wide, narrow, warp_base, block_base, fences, threads_padded, releases, newest):
     """Writes down a release of one thread, and of its warp and block up to a barrier that the fence came after."""
     row = number % releases.shape[0]
@@ -165,7 +161,7 @@ def _release(number, thread, word, turn, wide, narrow, warp_base, block_base, fe
         newest[scope, unit] = number
 
 
-@njit("void(int64[:, :, ::1], int64, int64, int64, int64, int64)", cache=True, nogil=True)
+@njit(nogil=True)
 def _note_seen(seen, row, word, turn, now, lane):
     """Keeps that a word was looked at, in place of what was known of it, or of the one looked at longest ago."""
     chosen = 0
