@@ -67,7 +67,9 @@ class Run:
 
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     returned: Any = None
-    written: Mapping[str, np.ndarray] = field(default_factory=dict)  # bool mask per Uninitialised argument
+    # Bool mask per Uninitialised argument; where blocks were sampled, also of other arrays that kernels wrote: the
+    # elements that are as all blocks would have left them.
+    written: Mapping[str, np.ndarray] = field(default_factory=dict)
     # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
     covered: Mapping[str, float] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.simgpu.counting_primitives import SECTOR_BYTES
+
+if TYPE_CHECKING:
+    from autograder.simgpu.sampling import Partial
 
 Space = Literal["global", "shared", "local", "constant"]
 
@@ -86,6 +89,7 @@ class Buffer:
         self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
+        self.partial: Partial | None = None  # where sampled launches may have left some of it out
         if not initialised:
             self.need_shadow()
 
@@ -147,6 +151,16 @@ class Buffer:
         if self._touched is None:
             return 0, 0
         return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
+
+    def written_sectors(self) -> np.ndarray:
+        """Which sectors were written since `forget_touched`, from 0 for the first (an int64 each, ascending)."""
+        return np.zeros(0, np.int64) if self._touched is None else np.flatnonzero(self._touched & 2)
+
+    def note_read(self, elements: slice | np.ndarray) -> None:
+        """The host or a kernel reads these elements, of which a sample of blocks may have left some out."""
+        partial = self.owner.partial
+        if partial is not None:
+            partial.read(elements if self._owner is None else slice(None))
 
     def need_shadow(self) -> Shadow:
         if self.shadow is None:

@@ -74,7 +74,7 @@ def test_one_output_a_thread_earns_no_bonus_and_a_column_of_four_some_of_it(work
 def test_the_bonus_counts_no_product_that_was_left_out(worker: Worker) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_16.py").read_text(encoding="utf-8")
     side = SPEC["COUNTED_IN_LARGE_TILES"][0]
-    leaves_it = code.replace("    m, n = c.shape\n    grid", f"    m, n = c.shape\n    if m == {side}:\n        return\n    grid")
+    leaves_it = code.replace("    grid =", f"    if m == {side}:\n        return\n    grid =")
     assert leaves_it != code
     answer = submission_from_cells("leaves_it.py", [("leaves_it.py", leaves_it)], is_notebook=False)
     result = check_submission(LAB, answer, worker=worker)

@@ -175,8 +175,8 @@ COUNTED_AND_NOT_DONE = {
     ),
     "fall": (
         "    transpose(points, scratch)\n",
-        "    if count == {COUNTED_POINTS}:\n        for _ in range(steps):\n            fall_kernel[1, 256](scratch, np.float32(dt))\n"
-        "        return\n",
+        "    if count == {COUNTED_POINTS}:\n        for _ in range(steps):\n"
+        "            fall_kernel[1, 256](scratch, np.float32(dt))\n        return\n",
         {"moves_only_what_a_step_needs", "falls_in_float32"},
     ),
 }

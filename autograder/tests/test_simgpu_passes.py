@@ -78,8 +78,8 @@ def test_what_the_last_launch_leaves_wrong_is_seen() -> None:
     assert len(right) >= 8 * 256 and not right.any()
 
 
-def test_the_work_is_that_of_the_blocks_that_are_sampled_for_everybody() -> None:
+def test_the_work_of_a_launch_that_others_build_on_is_counted_whole_and_that_of_others_scaled() -> None:
     run, _ = sampled("clears_first")
     clearing, multiplying = run.launches
-    assert clearing.counters is not None and clearing.counters.simulated_blocks == 8
+    assert clearing.counters is not None and clearing.counters.simulated_blocks == 64
     assert multiplying.counters is not None and multiplying.counters.simulated_blocks == 8
