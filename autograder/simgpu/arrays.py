@@ -235,13 +235,14 @@ class DeviceArray:
 
     def _note_host_read(self) -> None:
         """Where blocks were sampled: what is read here may be missing; of a single element that is the whole array."""
-        if self._buffer.owner.partial is None:
+        partial = self._buffer.owner.partial
+        if partial is None or not partial.is_followed:
             return
         buffer = self._buffer
         here = np.lib.stride_tricks.as_strided(
             np.arange(self._offset, len(buffer.data)), self.shape, tuple(8 * step for step in self._element_strides)
         )
-        buffer.note_read(here.reshape(-1))
+        buffer.note_read(here.reshape(-1), by_host=True)
 
     def _note_host_write(self, part: DeviceArray | None) -> None:
         if self._buffer.all_set:

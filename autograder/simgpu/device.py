@@ -86,6 +86,7 @@ class Session:
         debug: Debug | None = None,
     ) -> LaunchRecord:  # fmt: skip
         """Runs one kernel to its end; raises `KernelFault` where it cannot go on, after keeping the record."""
+        self.settle_reads()
         copied_back: list[tuple[np.ndarray, DeviceArray]] = []
         values = tuple(self._argument(value, kernel, copied_back) for value in arguments)
         running = RunningLaunch(
@@ -123,6 +124,11 @@ class Session:
         if record.fault is not None:
             raise record.fault
         return record
+
+    def settle_reads(self, is_the_end: bool = False) -> None:
+        """What the host has read of sampled launches has come to matter, for a launch or for how it ended."""
+        for partial in self.partials.values():
+            partial.settle(is_the_end)
 
     def _note_covered(self, running: RunningLaunch, before: dict[str, int], most_of: set[str]) -> None:
         """Judges by the sampled blocks how much of each watched array all blocks write."""
@@ -277,6 +283,7 @@ class SimulatedDevice:
                 returned = call(program, function, tuple(handles.values()), session)
         except SubmissionError as error:
             fault = error
+        session.settle_reads(is_the_end=fault is None)
         for partial in session.partials.values():
             partial.is_followed = False  # from here on it is the grader who reads
         return CarriedOut(session, handles, returned, fault)
@@ -386,9 +393,9 @@ def _too_much_to_predict(session: Session) -> NotCarriedOut:
     """What is said of a run that builds on itself, and of which nothing can be left out within its work limit."""
     kernel = session.records[-1].kernel if session.records else ""
     return NotCarriedOut(
-        f"The time that this takes cannot be predicted: a launch reads what another has written, so that no block of "
-        f"`{kernel}` can be left out, and to carry them all out is too much work here ({session.work_limit:,} units).",
-        remedy="A GPU would time it. Fewer launches that build on one another can be predicted.",
+        "The time that this takes cannot be predicted: what a launch has written is read before the last launch, so that "
+        f"no block can be left out of it, and `{kernel}` went beyond the {session.work_limit:,} units of work there are.",
+        remedy="A GPU would time it. Launches that do not build on one another can be predicted.",
     )
 
 
@@ -412,7 +419,7 @@ def _known(session: Session, array: DeviceArray) -> np.ndarray:
     partial = array._buffer.partial
     if partial is None:
         return np.ones(array.shape, bool)
-    return array._elements_where(~partial.missing(np.arange(len(array._buffer.data))))
+    return array._elements_where(~partial.missing(slice(None)))
 
 
 def _of_kernels(run: Run) -> dict[str, np.ndarray]:

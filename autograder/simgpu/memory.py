@@ -154,13 +154,23 @@ class Buffer:
 
     def written_sectors(self) -> np.ndarray:
         """Which sectors were written since `forget_touched`, from 0 for the first (an int64 each, ascending)."""
-        return np.zeros(0, np.int64) if self._touched is None else np.flatnonzero(self._touched & 2)
+        if self._touched is None:
+            return np.zeros(0, np.int64)
+        whole = len(self._touched) // 8 * 8
+        eights = np.flatnonzero(self._touched[:whole].view(np.int64))  # most of a large array is not touched
+        near = np.concatenate([(8 * eights[:, None] + np.arange(8)).ravel(), np.arange(whole, len(self._touched))])
+        return near[self._touched[near] & 2 > 0]
 
-    def note_read(self, elements: slice | np.ndarray) -> None:
+    def note_read(self, elements: slice | np.ndarray, by_host: bool = False) -> None:
         """The host or a kernel reads these elements, of which a sample of blocks may have left some out."""
         partial = self.owner.partial
-        if partial is not None:
-            partial.read(elements if self._owner is None else slice(None))
+        if partial is None or not partial.is_followed:
+            return
+        elements = elements if self._owner is None else slice(None)
+        if by_host:
+            partial.read_by_host.append(elements)
+        else:
+            partial.read(elements)
 
     def need_shadow(self) -> Shadow:
         if self.shadow is None:

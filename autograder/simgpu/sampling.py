@@ -49,7 +49,7 @@ class Footprint:
 
         The first element is one number for a block, and a fixed step further for the next block along each axis.
         """
-        if self.atomics or not len(self.elements):
+        if not len(self.elements):
             return None
         order = np.argsort(self.writers, kind="stable")  # elements stay in order
         writers, elements = self.writers[order], self.elements[order]
@@ -77,6 +77,8 @@ class Footprint:
 
         `size`: elements of the array.
         """
+        if self.atomics and len(wanted):
+            return ALL
         wanted = np.setdiff1d(wanted, self.elements, assume_unique=True)
         if not len(wanted):
             return np.zeros(0, np.int64)
@@ -135,17 +137,23 @@ class Partial:
     producers: list[Producer] = field(default_factory=list)
     wanted: np.ndarray | None = None  # a flag for each element: read, although it may be missing
     before: int = 0  # how many of the producers came before such a read
+    is_for_the_host_alone: bool = True  # nothing was launched after those reads
     is_followed: bool = True
+    read_by_host: list[np.ndarray | slice] = field(default_factory=list)  # since the last launch
     _since: dict[int, tuple[np.ndarray | None, int]] = field(default_factory=dict)  # by reach: the last launch with it
 
     def add(self, producer: Producer) -> None:
         self.producers.append(producer)
         self._since[id(producer.reach)] = (producer.reach, producer.since)
 
-    def read(self, elements: np.ndarray | slice) -> None:
+    def settle(self, is_the_end: bool = False) -> None:
+        """Takes in what the host has read, before it goes on to launch something, or at the end."""
+        for elements in self.read_by_host:
+            self.read(elements, is_the_end)
+        self.read_by_host.clear()
+
+    def read(self, elements: np.ndarray | slice, is_the_end: bool = False) -> None:
         """Notes those of these elements that may be missing."""
-        if not self.is_followed:
-            return
         if isinstance(elements, slice):
             elements = np.arange(len(self.buffer.data))[elements]
         missing = self.missing(elements)
@@ -154,12 +162,13 @@ class Partial:
                 self.wanted = np.zeros(len(self.buffer.data), bool)
             self.wanted[elements[missing]] = True
             self.before = len(self.producers)
+            self.is_for_the_host_alone &= is_the_end
 
-    def missing(self, elements: np.ndarray) -> np.ndarray:
+    def missing(self, elements: np.ndarray | slice) -> np.ndarray:
         """Which of these elements a block that was left out may have written last."""
         shadow = self.buffer.shadow
-        stamps = np.zeros(len(elements), np.int32) if shadow is None else shadow.written_at[elements]
-        missing = np.zeros(len(elements), bool)
+        stamps = np.zeros(len(self.buffer.data), np.int32)[elements] if shadow is None else shadow.written_at[elements]
+        missing = np.zeros(len(stamps), bool)
         for reach, since in self._since.values():
             missing |= (stamps < since) & (True if reach is None else reach[elements])
         if shadow is not None:  # where blocks add to one element, each of them is missing
@@ -192,6 +201,8 @@ class Plan:
                 if key not in found:
                     reached = wanted if each.reach is None else wanted[each.reach[wanted]]
                     found[key] = each.footprint.missing_for(reached, size)
+                if found[key] is ALL and partial.is_for_the_host_alone and each.work > LITTLE_WORK:
+                    continue  # as for a copy that is handed back: what has been launched is judged by what it wrote
                 if found[key] is ALL or len(found[key]):
                     producers[each.launch] = each
                     missed[each.launch] = _together(missed.get(each.launch, np.zeros(0, np.int64)), found[key])
