@@ -39,6 +39,9 @@ class RunRequest:
     block: tuple[int, ...] | int | None = None
     sample_blocks: int | None = None  # simulate at most this many blocks a launch (counting only: outputs are partial)
     sample_seed: int | None = None  # where in the grid those blocks lie, so that nobody can know; None: evenly spread
+    # What a later launch, or host code that goes on, reads of sampled launches is there: blocks beside the sample are
+    # carried out for it. Without it launches read what memory holds: for counts alone, of work that no value changes.
+    follows_reads: bool = False
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
     scratch: tuple[str, ...] = ()  # arguments lent to work in: what they hold afterwards is nobody's business
     # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.

@@ -168,6 +168,7 @@ class Attempt:
         """
         trial = request
         if isinstance(trial, RunRequest):
+            trial = replace(trial, follows_reads=True)
             trial = self._tried(Trial(trial, self._runner.run(trial, "simulated")), may_fault=False)
         if trial.request.sample_blocks is None:
             verify(trial.request, trial.run.outputs)
@@ -279,8 +280,11 @@ class Attempt:
         between. `requests` have distinct inputs of one shape. `verify(request, outputs)` checks the output of every
         timed call on a real GPU and raises `CheckFailed`. `element_by_element`: each element of the result is written
         once, by one block, so that `verify` can look at what sampled blocks of a simulated GPU wrote as well, the rest
-        taken as right. Returns the line to show when it passed.
+        taken as right; launches that build on one another then find what they read. Returns the line to show when it
+        passed.
         """
+        if element_by_element:
+            requests = [replace(each, follows_reads=True) for each in requests]
         comparison = self.comparison = self._runner.compare(list(requests), threshold)
         self.flags += comparison.flags
         if isinstance(comparison.fault, NotCarriedOut):  # its author's failure, or ours: somebody has to look

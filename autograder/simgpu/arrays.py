@@ -131,7 +131,7 @@ class DeviceArray:
         host = self._host_view()
         part = host[key]
         if not isinstance(part, np.ndarray):
-            self._note_host_read()
+            self._note_host_read(key)
             return part
         return self._part(part)
 
@@ -233,8 +233,8 @@ class DeviceArray:
         base = self._buffer.data[self._offset :]
         return np.lib.stride_tricks.as_strided(base, self.shape, strides)
 
-    def _note_host_read(self) -> None:
-        """Where blocks were sampled: what is read here may be missing; of a single element that is the whole array."""
+    def _note_host_read(self, key: Any = slice(None)) -> None:
+        """Where blocks were sampled, what is read here may be missing."""
         partial = self._buffer.owner.partial
         if partial is None or not partial.is_followed:
             return
@@ -242,7 +242,7 @@ class DeviceArray:
         here = np.lib.stride_tricks.as_strided(
             np.arange(self._offset, len(buffer.data)), self.shape, tuple(8 * step for step in self._element_strides)
         )
-        buffer.note_read(here.reshape(-1), by_host=True)
+        buffer.note_read(np.reshape(here[key], -1), by_host=True)
 
     def _note_host_write(self, part: DeviceArray | None) -> None:
         if self._buffer.all_set:

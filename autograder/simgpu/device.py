@@ -61,6 +61,7 @@ class Session:
         self.watched: dict[str, Buffer] = {}  # arrays of which it is to be known how much all blocks would write
         self.covered: dict[str, float] = {}
         self.passes: dict[str, list[np.ndarray]] = {}  # what each launch wrote of a watched array that writes most of it
+        self.follows_reads = False  # where blocks are sampled: see `autograder.device.RunRequest`
         self.plan = Plan()  # what is carried out beside the sample
         self.partials: dict[int, Partial] = {}  # arrays that sampled launches may have written, by address
         self._footprints: dict[Any, Footprint] = {}  # the last one of each kernel and array
@@ -112,7 +113,7 @@ class Session:
         record = running.run(values)
         for name in counted:
             self.passes.setdefault(name, []).append(_written_since(self.watched[name], Session.clock))
-        if record.counters.is_sampled:
+        if record.counters.is_sampled and self.follows_reads:
             self._note_left_out(running, record)
         Session.clock = running.clock + 1
         self.work += running.work
@@ -242,16 +243,17 @@ class SimulatedDevice:
     def run(self, program: Program, request: RunRequest, *, checks_order: bool = True) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
 
-        Without `checks_order` nobody looks for races and uninitialised reads: a comparison asks for results and work. Of
-        a sample it is always known who wrote what.
+        Without `checks_order` nobody looks for races and uninitialised reads: a comparison asks for results and work.
+        Where reads are followed it is known who wrote what in any case.
         """
         plan = Plan()
-        for _ in range(MOST_ROUNDS if request.sample_blocks is not None else 0):
+        is_followed = request.sample_blocks is not None and request.follows_reads
+        for _ in range(MOST_ROUNDS if is_followed else 0):
             carried_out = self._carry_out(program, request, True, plan)
             if self._is_too_much(carried_out, plan) or not plan.grow(list(carried_out.session.partials.values())):
                 return self._gather(request, carried_out, plan)
-        plan.is_whole = True
-        checks_order |= request.sample_blocks is not None
+        plan.is_whole = is_followed
+        checks_order |= is_followed
         return self._gather(request, self._carry_out(program, request, checks_order, plan), plan)
 
     def _carry_out(self, program: Program, request: RunRequest, checks_order: bool, plan: Plan) -> CarriedOut:
@@ -266,7 +268,7 @@ class SimulatedDevice:
             trace=Trace(only=request.traced_line) if request.traced_line else None,
             output=silent,
         )
-        session.plan = plan
+        session.plan, session.follows_reads = plan, request.follows_reads
         handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
         if request.sample_blocks is not None:
             asked_for = (name for name in request.arguments if name not in request.scratch)
@@ -361,7 +363,7 @@ class SimulatedDevice:
                 name: _known(session, arrays_by_name[name])
                 for name, value in request.arguments.items()
                 if isinstance(value, np.ndarray) and name not in request.scratch and _by_kernels(arrays_by_name.get(name))
-                if request.sample_blocks is not None
+                if request.sample_blocks is not None and request.follows_reads
             },
             launches=launches,
             counters=sum((record.counters for record in session.records), Counters()),

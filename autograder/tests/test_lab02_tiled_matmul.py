@@ -81,6 +81,45 @@ def test_the_bonus_counts_no_product_that_was_left_out(worker: Worker) -> None:
     assert result.points == LAB.points and "never written" in result.checks[-1].message, report(result)
 
 
+MARKS = """
+
+@cuda.jit
+def mark_kernel(marks):
+    marks[cuda.blockIdx.y, cuda.blockIdx.x] = 1
+
+
+@cuda.jit
+def product_kernel(a, b, c, marks):
+    total = np.float32(0)
+    col, row = cuda.grid(2)
+    if marks[cuda.blockIdx.y, (cuda.blockIdx.x + 1) % cuda.gridDim.x] == 0:
+        c[row, col] = total
+
+
+def matmul_tiled(a, b, c):
+    m, n = c.shape
+    grid = ((n + TILE - 1) // TILE, (m + TILE - 1) // TILE)
+    marks = cuda.to_device(np.zeros((grid[1], grid[0]), np.int32))
+    mark_kernel[grid, 1](marks)
+    if marks.copy_to_host().sum() == grid[0] * grid[1]:
+        matmul_tiled_kernel[grid, (TILE, TILE)](a, b, c)
+    else:
+        product_kernel[grid, (TILE, TILE)](a, b, c, marks)
+"""
+
+
+def test_nobody_finds_out_which_blocks_are_sampled(worker: Worker) -> None:
+    code = (SOLUTIONS / "wrong" / "tiles_of_8.py").read_text(encoding="utf-8")
+    looks = code[: code.index("def matmul_tiled(")].rstrip() + "\n" + MARKS
+    ratios = []
+    for text in (code, looks):
+        answer = submission_from_cells("looks.py", [("looks.py", text)], is_notebook=False)
+        result = check_submission(LAB, answer, worker=worker)
+        assert failed_checks(result) == {"faster_than_one_thread_an_element"}, report(result)
+        ratios += [check.measured["ratio"] for check in result.checks if "ratio" in check.measured]
+    assert ratios[1] == pytest.approx(ratios[0], rel=0.1)
+
+
 def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:
     result = check_submission(LAB, LAB.notebook, worker=worker)
     assert not result.error, report(result)
