@@ -39,6 +39,9 @@ class RunRequest:
     block: tuple[int, ...] | int | None = None
     sample_blocks: int | None = None  # simulate at most this many blocks a launch (counting only: outputs are partial)
     sample_seed: int | None = None  # where in the grid those blocks lie, so that nobody can know; None: evenly spread
+    # What a later launch, or host code that goes on, reads of sampled launches is there: blocks beside the sample are
+    # carried out for it. Without it launches read what memory holds: for counts alone, of work that no value changes.
+    follows_reads: bool = False
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
     scratch: tuple[str, ...] = ()  # arguments lent to work in: what they hold afterwards is nobody's business
     wants_returned: bool = False  # whether `Run.returned` is to be what the function returned
@@ -68,7 +71,9 @@ class Run:
 
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     returned: Any = None  # where the request wants it: numbers, text, arrays of numbers, or a tuple of such; else None
-    written: Mapping[str, np.ndarray] = field(default_factory=dict)  # bool mask per Uninitialised argument
+    # Bool mask per Uninitialised argument; where blocks were sampled, also of other arrays that kernels wrote: the
+    # elements that are as all blocks would have left them.
+    written: Mapping[str, np.ndarray] = field(default_factory=dict)
     # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
     covered: Mapping[str, float] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()

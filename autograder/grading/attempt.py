@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn, Protocol
 import numpy as np
 
 from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
-from autograder.errors import BrokenDefinition, GraderFault, KitError
+from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut
 from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.reproduction import reproduction
@@ -237,15 +237,20 @@ class Attempt:
         """A simulated run whose counted work is to be judged: its outputs are held to `verify(request, outputs)` first.
 
         Work counts where it was done: a submission that leaves some of it out in this run fails the check as one that
-        leaves it out in any other. `request` may be a trial that `once` gave, on the simulated GPU.
+        leaves it out in any other. `request` may be a trial that `once` gave, on the simulated GPU. Where it samples
+        blocks, what they left of the outputs is looked at, and the rest taken as right.
         """
         trial = request
         if isinstance(trial, RunRequest):
             self.need(trial.function)
-            tried = Trial(trial, self._runner.run(trial, "simulated"))
+            request = replace(trial, follows_reads=True)
+            tried = Trial(request, self._runner.run(request, "simulated"))
             self._tried(tried, may_fault=False)
             trial = for_checks(tried)
-        verify(trial.request, trial.run.outputs)
+        if trial.request.sample_blocks is None:
+            verify(trial.request, trial.run.outputs)
+        else:
+            self._verify_known(trial.request, trial.run, verify)
         return trial.run
 
     def _tried(self, trial: Trial, may_fault: bool) -> None:
@@ -365,13 +370,18 @@ class Attempt:
         between. `requests` have distinct inputs of one shape. `verify(request, outputs)` checks the output of every
         timed call on a real GPU and raises `CheckFailed`. `element_by_element`: each element of the result is written
         once, by one block, so that `verify` can look at what sampled blocks of a simulated GPU wrote as well, the rest
-        taken as right. Returns the line to show when it passed.
+        taken as right; launches that build on one another then find what they read. Returns the line to show when it
+        passed.
         """
         for request in requests[:1]:
             self.need(request.function)
+        if element_by_element:
+            requests = [replace(each, follows_reads=True) for each in requests]
         comparison = self.comparison = self._runner.compare(list(requests), threshold)
         self.flags += comparison.flags
         self._expect_usable(comparison.fault)
+        if isinstance(comparison.fault, NotCarriedOut):  # its author's failure, or ours: somebody has to look
+            self.flags.append(f"{self.check}: {comparison.fault}")
         if comparison.fault is not None:
             raise CheckFailed(str(comparison.fault))
         if verify is not None:
@@ -427,9 +437,15 @@ class Attempt:
                 raise CheckFailed(
                     f"Only {share:.0%} of `{name}` is computed at this size: speed counts where all the work is done."
                 )
-        self._partly_written = {id(output): run.written[name] for name, output in run.outputs.items()}
+        self._verify_known(request, run, verify)
+
+    def _verify_known(self, request: RunRequest, run: Run, verify: Verify) -> None:
+        """Verifies what sampled blocks left of the outputs; no kernel wrote to what is not among those."""
+        inputs = {name: value for name, value in request.arguments.items() if isinstance(value, np.ndarray)}
+        outputs = inputs | dict(run.outputs)
+        self._partly_written = {id(outputs[name]): known for name, known in run.written.items()}
         try:
-            verify(request, run.outputs)
+            verify(request, outputs)
         finally:
             self._partly_written = {}
 

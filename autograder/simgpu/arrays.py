@@ -135,6 +135,7 @@ class DeviceArray:
         host = self._host_view()
         part = host[key]
         if not isinstance(part, np.ndarray):
+            self._note_host_read(key)
             return part
         return self._part(part)
 
@@ -205,6 +206,7 @@ class DeviceArray:
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
         """A NumPy copy of the array, or the copy made into `ary`."""
         host = self._host_view()
+        self._note_host_read()
         if ary is None:
             return host.copy(order="K")  # in the order that the elements have on the device
         if ary.shape != self.shape:
@@ -217,6 +219,8 @@ class DeviceArray:
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
         """Copies a host or device array of the same shape into this one."""
+        if isinstance(ary, DeviceArray):
+            ary._note_host_read()
         value = ary._host_view() if isinstance(ary, DeviceArray) else np.asarray(ary)
         check_copy(self._host_view(), value, isinstance(ary, DeviceArray))
         self._host_view()[...] = value
@@ -232,6 +236,17 @@ class DeviceArray:
         strides = tuple(step * self.dtype.itemsize for step in self._element_strides)
         base = self._buffer.data[self._offset :]
         return np.lib.stride_tricks.as_strided(base, self.shape, strides)
+
+    def _note_host_read(self, key: Any = slice(None)) -> None:
+        """Where blocks were sampled, what is read here may be missing."""
+        partial = self._buffer.owner.partial
+        if partial is None or not partial.is_followed:
+            return
+        buffer = self._buffer
+        here = np.lib.stride_tricks.as_strided(
+            np.arange(self._offset, len(buffer.data)), self.shape, tuple(8 * step for step in self._element_strides)
+        )
+        buffer.note_read(np.reshape(here[key], -1), by_host=True)
 
     def _note_host_write(self, part: DeviceArray | None) -> None:
         if self._buffer.all_set:

@@ -6,13 +6,13 @@ import enum
 import hashlib
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
-from autograder.errors import KernelFault, KitError, SubmissionError
+from autograder.errors import KernelFault, KitError, NotCarriedOut, SubmissionError
 from autograder.language.live import member_value
 from autograder.language.program import Function, Program, reachable
 from autograder.language.transfers import Transfer
@@ -22,15 +22,17 @@ from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.interpreter import WorkLimit
 from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord, silent
 from autograder.simgpu.launch import Launch as RunningLaunch
 from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View
 from autograder.simgpu.numba_types import scalar
+from autograder.simgpu.sampling import ALL, MOST_ROUNDS, Footprint, Partial, Plan, Producer, footprint_of
 from autograder.simgpu.tracing import Trace
 from autograder.simgpu.variables import Named
+from autograder.simgpu.written_arrays import reach_of
 
 MOST_OF_AN_ARRAY = 0.75  # written by all blocks of a launch, from which it counts as one that writes the whole array
-LITTLE_WORK = 1 << 20  # warp instructions: a fraction of a second
 
 
 class Session:
@@ -59,7 +61,11 @@ class Session:
         self.watched: dict[str, Buffer] = {}  # arrays of which it is to be known how much all blocks would write
         self.covered: dict[str, float] = {}
         self.passes: dict[str, list[np.ndarray]] = {}  # what each launch wrote of a watched array that writes most of it
-        self.whole: frozenset[int] = frozenset()  # numbers of launches that are not sampled although others are
+        self.follows_reads = False  # where blocks are sampled: see `autograder.device.RunRequest`
+        self.plan = Plan()  # what is carried out beside the sample
+        self.partials: dict[int, Partial] = {}  # arrays that sampled launches may have written, by address
+        self._footprints: dict[Any, Footprint] = {}  # the last one of each kernel and array
+        self._reaches: dict[Any, np.ndarray | None] = {}
         self.trace = trace
         self.output = output
         self.keep_records = keep_records
@@ -86,6 +92,7 @@ class Session:
         What interrupts it is raised again after that, too.
         """
         self.last = None
+        self.settle_reads()
         copied_back: list[tuple[np.ndarray, DeviceArray]] = []
         values = tuple(self._argument(value, kernel, copied_back) for value in arguments)
         running = RunningLaunch(
@@ -98,25 +105,25 @@ class Session:
             work_limit=max(1, self.work_limit - self.work),
             earlier_launches=self.launched,
             earlier_work=self.work,
-            sample_blocks=None if self.launched in self.whole else self.sample_blocks,
+            sample_blocks=None if (beside := self.plan.beside_the_sample(self.launched)) is ALL else self.sample_blocks,
             sample_seed=self.sample_seed,
+            beside_the_sample=beside,
+            after_the_sample=lambda: self._note_covered(running, before, counted),
             trace=self.trace,
             output=self.output,
             checks_order=self.checks_order,
         )
         before = {name: _set_elements(buffer) for name, buffer in self.watched.items()}
+        counted: set[str] = set()  # watched arrays that all its blocks write for the greater part
         started = Session.clock
         try:
             record = self.last = running.run(values)
         finally:
             Session.clock = running.clock + 1
-        for name, buffer in self.watched.items():
-            share = (_set_elements(buffer) - before[name]) / max(1, len(buffer.data))
-            whole = record.counters.blocks / max(1, record.counters.simulated_blocks)
-            self.covered[name] = self.covered.get(name, 0.0) + share * whole
-            wrote = _written_since(buffer, started)
-            if np.count_nonzero(wrote) * whole >= MOST_OF_AN_ARRAY * len(wrote) > 0:
-                self.passes.setdefault(name, []).append(wrote)
+        for name in counted:
+            self.passes.setdefault(name, []).append(_written_since(self.watched[name], started))
+        if record.counters.is_sampled and self.follows_reads:
+            self._note_left_out(running, record, started)
         self.work += running.work
         self.launched += 1
         if self.keep_records:
@@ -128,6 +135,38 @@ class Session:
         if record.fault is not None:
             raise record.fault
         return record
+
+    def settle_reads(self, is_the_end: bool = False) -> None:
+        """What the host has read of sampled launches has come to matter, for a launch or for how it ended."""
+        for partial in self.partials.values():
+            partial.settle(is_the_end)
+
+    def _note_covered(self, running: RunningLaunch, before: dict[str, int], most_of: set[str]) -> None:
+        """Judges by the sampled blocks how much of each watched array all blocks write."""
+        for name, buffer in self.watched.items():
+            share = (_set_elements(buffer) - before[name]) / max(1, len(buffer.data))
+            scale = running.geometry.blocks / max(1, len(running.sampled))
+            self.covered[name] = self.covered.get(name, 0.0) + share * scale
+            wrote = np.count_nonzero(_written_since(buffer, Session.clock))
+            if wrote * scale >= MOST_OF_AN_ARRAY * len(buffer.data) > 0:
+                most_of.add(name)
+
+    def _note_left_out(self, running: RunningLaunch, record: LaunchRecord, started: int) -> None:
+        """Remembers of each array that a sampled launch may have written what it wrote there, and what it can have."""
+        for buffer in {id(each.owner): each.owner for each in running.buffers}.values():
+            if id(buffer) not in running.written:
+                continue
+            footprint = footprint_of(buffer, started, running.geometry, running.carried_out)
+            last = self._footprints.get(key := (running.kernel, running.geometry, buffer.address))
+            if last is not None and footprint.is_like(last):
+                footprint = last  # a step like the one before
+            self._footprints[key] = footprint
+            if key not in self._reaches:
+                self._reaches[key] = reach_of(running.own, buffer)
+            partial = self.partials.setdefault(buffer.address, Partial(buffer))
+            buffer.partial = partial
+            work = record.counters.warp_instructions
+            partial.add(Producer(self.launched, started, self._reaches[key], footprint, work))
 
     def _argument(self, value: Any, kernel: Function, copied_back: list) -> Any:
         if isinstance(value, DeviceArray):
@@ -167,13 +206,6 @@ def _written_since(buffer: Buffer, clock: int) -> np.ndarray:
     return np.zeros(0, bool) if buffer.shadow is None else buffer.shadow.written_at >= clock
 
 
-def _cheap(records: Sequence[LaunchRecord]) -> frozenset[int]:
-    """The launches with least work, by their number: as many as are little work together, all blocks of each."""
-    work = np.array([each.counters.warp_instructions for each in records], np.int64)
-    order = np.argsort(work, kind="stable")
-    return frozenset(order[np.cumsum(work[order]) <= LITTLE_WORK].tolist())
-
-
 def _copy_back(host: Any, device: DeviceArray) -> None:
     if isinstance(host, np.void):
         for name in host.dtype.names:
@@ -197,6 +229,16 @@ def estimate_launch(record: LaunchRecord, model: str) -> Any:
     )
 
 
+@dataclass(frozen=True)
+class CarriedOut:
+    """A request after its function has returned, or after `fault` ended it: where, on which arrays, and with what result."""
+
+    session: Session
+    handles: dict[str, Any]
+    returned: Any
+    fault: KitError | None
+
+
 class SimulatedDevice:
     """The simulated GPU, estimated as one model of GPU; see `autograder.device.Device`."""
 
@@ -212,20 +254,20 @@ class SimulatedDevice:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
 
         Without `checks_order` nobody looks for races and uninitialised reads: a comparison asks for results and work.
+        Where reads are followed it is known who wrote what in any case.
         """
-        run, session = self._run(program, request, checks_order)
-        several = [name for name, passes in session.passes.items() if len(passes) > 1]
-        if run.fault is not None or not several or not (cheap := _cheap(session.records)):
-            return run
-        # What one launch left, as zeros do, the next one builds on: then blocks of both have to be there. The work is
-        # that of the first run, for which the same blocks were sampled as for everybody else.
-        second, _ = self._run(program, request, checks_order, cheap)
-        return run if second.fault is not None else replace(run, outputs=second.outputs, written=second.written)
+        plan = Plan()
+        is_followed = request.sample_blocks is not None and request.follows_reads
+        for _ in range(MOST_ROUNDS if is_followed else 0):
+            carried_out = self._carry_out(program, request, True, plan)
+            if self._is_too_much(carried_out, plan) or not plan.grow(list(carried_out.session.partials.values())):
+                return self._gather(request, carried_out, plan)
+        plan.is_whole = is_followed
+        checks_order |= is_followed
+        return self._gather(request, self._carry_out(program, request, checks_order, plan), plan)
 
-    def _run(
-        self, program: Program, request: RunRequest, checks_order: bool, whole: frozenset[int] = frozenset()
-    ) -> tuple[Run, Session]:
-        """The same with all blocks of the launches numbered in `whole`; and the session that it took place in."""
+    def _carry_out(self, program: Program, request: RunRequest, checks_order: bool, plan: Plan) -> CarriedOut:
+        """Calls the function in a session of its own, with the blocks of a plan beside those that are sampled."""
         from autograder.language.host import call
 
         session = Session(
@@ -236,7 +278,7 @@ class SimulatedDevice:
             trace=Trace(only=request.traced_line) if request.traced_line else None,
             output=silent,
         )
-        session.whole = whole
+        session.plan, session.follows_reads = plan, request.follows_reads
         handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
         if request.sample_blocks is not None:
             asked_for = (name for name in request.arguments if name not in request.scratch)
@@ -254,7 +296,15 @@ class SimulatedDevice:
                 returned = call(program, function, tuple(handles.values()), session, wants_returned=wants)
         except SubmissionError as error:
             fault = error.with_traceback(None)  # whose frames hold this one, and its arrays
-        return self._gather(session, request, handles, returned, fault), session
+        session.settle_reads(is_the_end=fault is None)
+        for partial in session.partials.values():
+            partial.is_followed = False  # from here on it is the grader who reads
+        return CarriedOut(session, handles, returned, fault)
+
+    @staticmethod
+    def _is_too_much(carried_out: CarriedOut, plan: Plan) -> bool:
+        """Whether a sampled run ended at its work limit because of the blocks beside its sample."""
+        return isinstance(carried_out.fault, WorkLimit) and bool(plan.blocks)
 
     def compare(
         self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
@@ -275,7 +325,7 @@ class SimulatedDevice:
             submission_ns=submission_ns,
             outputs=() if sampled or fault is not None else (outputs,),
             request_of_output=() if sampled or fault is not None else (0,),
-            sampled=replace(run, outputs=_of_uninitialised(run)) if sampled and fault is None else None,
+            sampled=replace(run, outputs=_of_kernels(run)) if sampled and fault is None else None,
             fault=fault,
             launches=len(run.launches),
             notes={"model": self.model, "launches": len(run.launches)}
@@ -301,9 +351,11 @@ class SimulatedDevice:
             return session.to_device(value)
         return value
 
-    def _gather(
-        self, session: Session, request: RunRequest, handles: dict[str, Any], returned: Any, fault: KitError | None
-    ) -> Run:
+    def _gather(self, request: RunRequest, carried_out: CarriedOut, plan: Plan) -> Run:
+        session, handles = carried_out.session, carried_out.handles
+        returned, fault = carried_out.returned, carried_out.fault
+        if self._is_too_much(carried_out, plan):
+            fault = _too_much_to_predict(session)
         arrays_by_name = {name: handle for name, handle in handles.items() if isinstance(handle, DeviceArray)}
         launches = tuple(self._launch_of(record) for record in session.records)
         estimates = [launch.estimated_ns for launch in launches if launch.estimated_ns is not None]
@@ -318,6 +370,12 @@ class SimulatedDevice:
                 name: _written(session, name, arrays_by_name[name], by_kernels=request.sample_blocks is not None)
                 for name, value in request.arguments.items()
                 if isinstance(value, Uninitialised) and name not in request.scratch
+            }
+            | {
+                name: _known(session, arrays_by_name[name])
+                for name, value in request.arguments.items()
+                if isinstance(value, np.ndarray) and name not in request.scratch and _by_kernels(arrays_by_name.get(name))
+                if request.sample_blocks is not None and request.follows_reads
             },
             launches=launches,
             counters=sum((record.counters for record in session.records), Counters()),
@@ -352,6 +410,14 @@ def _digest(request: RunRequest) -> bytes:
     for each in arrays:
         digest.update(each.raw())
     return digest.digest()
+def _too_much_to_predict(session: Session) -> NotCarriedOut:
+    """What is said of a run that builds on itself, and of which nothing can be left out within its work limit."""
+    kernel = session.records[-1].kernel if session.records else ""
+    return NotCarriedOut(
+        "The time that this takes cannot be predicted: what a launch has written is read before the last launch, so that "
+        f"no block can be left out of it, and `{kernel}` went beyond the {session.work_limit:,} units of work there are.",
+        remedy="A GPU would time it. Launches that do not build on one another can be predicted.",
+    )
 
 
 def _written(session: Session, name: str, array: DeviceArray, by_kernels: bool) -> np.ndarray:
@@ -363,8 +429,22 @@ def _written(session: Session, name: str, array: DeviceArray, by_kernels: bool) 
     return array._elements_where(common if common.any() else passes[-1])
 
 
-def _of_uninitialised(run: Run) -> dict[str, np.ndarray]:
-    """The outputs that the submission was to fill: the grader has the others."""
+def _by_kernels(array: DeviceArray | None) -> bool:
+    """Whether kernels have written to an array of the request's, as far as anybody follows."""
+    return array is not None and bool(_set_elements(array._buffer) or array._buffer.partial)
+
+
+def _known(session: Session, array: DeviceArray) -> np.ndarray:
+    """Which elements of an array that held something before are as all blocks would have left them, though some were not
+    carried out."""
+    partial = array._buffer.partial
+    if partial is None:
+        return np.ones(array.shape, bool)
+    return array._elements_where(~partial.missing(slice(None)))
+
+
+def _of_kernels(run: Run) -> dict[str, np.ndarray]:
+    """The outputs that kernels wrote: the grader has the others."""
     return {name: output for name, output in run.outputs.items() if name in run.written}
 
 

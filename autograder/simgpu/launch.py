@@ -127,6 +127,8 @@ class Launch:
         trace: Any = None,
         output: Callable[[str], None] | None = None,
         checks_order: bool = True,
+        beside_the_sample: np.ndarray | None = None,
+        after_the_sample: Callable[[], None] = lambda: None,
     ) -> None:
         self.kernel = kernel
         self.functions = reachable(kernel)
@@ -144,6 +146,8 @@ class Launch:
         self.work_limit = work_limit  # what earlier launches of the same run left
         self.earlier_launches, self.earlier_work = earlier_launches, earlier_work
         self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
+        self.beside_the_sample = beside_the_sample  # blocks that are carried out for what they write, and not counted
+        self.after_the_sample = after_the_sample  # called when the blocks that count have been carried out
         self.trace = trace
         self.output = output
         self.checks_order = checks_order
@@ -157,7 +161,7 @@ class Launch:
         self._hazards: dict[tuple, Hazard] = {}
         self.found = 0  # hazards so far, the same ones again among them
         self._constants: dict[int, View] = {}
-        self._simulated: np.ndarray = np.zeros(0, np.int64)
+        self.sampled = self.carried_out = np.zeros(0, np.int64)  # the blocks that count; all that are carried out
         self.local_bytes_per_thread = 0  # of arrays that lie in memory
 
     # -- running --------------------------------------------------------------------------------------------------
@@ -174,16 +178,29 @@ class Launch:
         own = {function: captured(function) for function in self.functions}
         own[self.kernel] |= bound
         buffers = buffers_of(value for names in own.values() for value in names.values())
+        self.own, self.buffers = own, buffers
         self.written = set().union(*(written_buffers(function, names) for function, names in own.items()))
         for buffer in buffers:
             buffer.forget_touched()
         blocks = self.choose_blocks()
-        self._simulated = blocks
+        self.sampled = self.carried_out = blocks
+        tally, diverged, slowest, fault = self.step_through(0, bound)
+        self.after_the_sample()
+        record = self.record(tally, diverged, slowest, buffers, fault)
+        if fault is not None or self.beside_the_sample is None or len(blocks) == self.geometry.blocks:
+            return record
+        self.carried_out = np.concatenate([blocks, np.setdiff1d(self.beside_the_sample, blocks)])
+        fault = self.step_through(len(blocks), bound)[-1]
+        return replace(record, fault=fault, hazards=tuple(self._hazards.values()), raised=self.raised)
+
+    def step_through(self, begin: int, bound: dict[str, Any]) -> tuple[Tally, int, int, KernelFault | None]:
+        """Steps through the blocks from this position on; their work, warps that diverged, the slowest warp's, the fault."""
+        blocks = self.carried_out
         tally, diverged, fault = Tally(), 0, None
         slowest = 0  # instructions of the warp that executes most
         per_batch = self.blocks_per_batch(len(blocks))
         with np.errstate(all="ignore"):
-            for position in range(0, len(blocks), per_batch):
+            for position in range(begin, len(blocks), per_batch):
                 batch = Batch(self.geometry, blocks[position : position + per_batch], position)
                 interpreter = Interpreter(self, batch)
                 try:
@@ -202,7 +219,7 @@ class Launch:
                 self.local_bytes_per_thread = max(self.local_bytes_per_thread, interpreter.local_bytes)
                 if fault is not None or self.interrupted is not None or self.debug is not None and self.raised is not None:
                     break
-        return self.record(tally, diverged, slowest, buffers, fault)
+        return tally, diverged, slowest, fault
 
     def choose_blocks(self) -> np.ndarray:
         """All blocks, or as many as the sample allows: one from each of as many equal parts of the grid."""
@@ -232,7 +249,7 @@ class Launch:
     def record(
         self, tally: Tally, diverged: int, slowest: int, buffers: list[Buffer], fault: KernelFault | None
     ) -> LaunchRecord:
-        simulated, total = len(self._simulated), self.geometry.blocks
+        simulated, total = len(self.sampled), self.geometry.blocks
         scale = total / simulated if simulated else 1.0
         scaled = Tally()
         scaled.add(tally, scale)
@@ -279,7 +296,7 @@ class Launch:
 
     def who(self, thread: int) -> tuple[Dim3, Dim3]:
         position, in_block = divmod(thread, self.geometry.padded)
-        return self.geometry.block_index(int(self._simulated[position])), self.geometry.thread_index(in_block)
+        return self.geometry.block_index(int(self.carried_out[position])), self.geometry.thread_index(in_block)
 
     def add_hazard(self, hazard: Hazard) -> None:
         """Keeps one hazard for each kind, line and array; later ones only raise its count."""

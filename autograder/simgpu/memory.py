@@ -5,12 +5,15 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.simgpu.counting_primitives import SECTOR_BYTES
+
+if TYPE_CHECKING:
+    from autograder.simgpu.sampling import Partial
 
 Space = Literal["global", "shared", "local", "constant"]
 
@@ -87,6 +90,7 @@ class Buffer:
         self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
+        self.partial: Partial | None = None  # where sampled launches may have left some of it out
         if not initialised:
             self.need_shadow()
 
@@ -148,6 +152,26 @@ class Buffer:
         if self._touched is None:
             return 0, 0
         return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
+
+    def written_sectors(self) -> np.ndarray:
+        """Which sectors were written since `forget_touched`, from 0 for the first (an int64 each, ascending)."""
+        if self._touched is None:
+            return np.zeros(0, np.int64)
+        whole = len(self._touched) // 8 * 8
+        eights = np.flatnonzero(self._touched[:whole].view(np.int64))  # most of a large array is not touched
+        near = np.concatenate([(8 * eights[:, None] + np.arange(8)).ravel(), np.arange(whole, len(self._touched))])
+        return near[self._touched[near] & 2 > 0]
+
+    def note_read(self, elements: slice | np.ndarray, by_host: bool = False) -> None:
+        """The host or a kernel reads these elements, of which a sample of blocks may have left some out."""
+        partial = self.owner.partial
+        if partial is None or not partial.is_followed:
+            return
+        elements = elements if self._owner is None else slice(None)
+        if by_host:
+            partial.read_by_host.append(elements)
+        else:
+            partial.read(elements)
 
     def need_shadow(self) -> Shadow:
         if self.shadow is None:

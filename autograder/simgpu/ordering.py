@@ -44,6 +44,8 @@ class Ordering:
         An atomic that does not build on what it finds says `reads=False`.
         """
         buffer = view.buffer
+        if buffer.owner.partial is not None and kind != WRITE and reads:
+            buffer.note_read(self.as_vector(place)[place.mask.where])
         if buffer.space in ("constant", "local") or not place.mask.active or not self.interpreter.launch.checks_order:
             return
         if buffer.shadow is None:

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from autograder.language.program import Function, Reference
 from autograder.simgpu.memory import Buffer, View
 
@@ -42,6 +44,56 @@ def written_buffers(function: Function, own: dict[str, Any]) -> set[int]:
         if isinstance(node, ast.Name) and node.id in own and not _only_reads(node, own[node.id], function, parents):
             written |= {id(buffer.owner) for buffer in buffers_of((own[node.id],))}
     return written
+
+
+def reach_of(functions: dict[Function, dict[str, Any]], buffer: Buffer) -> np.ndarray | None:
+    """A flag for each element of an array that these functions can write, as far as their text tells; None: any.
+
+    `functions`: with the arguments and captured arrays of each. What tells is an index that is one number for all threads:
+    `fields[2, i] = ...` writes row 2.
+    """
+    stores: list[tuple[View, tuple[int | None, ...]]] = []
+    for function, own in functions.items():
+        parents = _parents(function)
+        for node in parents:
+            if not isinstance(node, ast.Name) or node.id not in own:
+                continue
+            array = own[node.id]
+            if all(each.owner is not buffer for each in buffers_of((array,))) or _only_reads(
+                node, array, function, parents
+            ):
+                continue
+            indices = _of_the_element_stored(node, array, parents)
+            if indices is None or array.buffer is not buffer:
+                return None
+            stores.append((array, tuple(_same_for_all(each, function) for each in indices)))
+    if any(all(each is None for each in indices) for _, indices in stores):
+        return None
+    reach = np.zeros(len(buffer.data), bool)
+    for array, indices in stores:
+        if any(each is not None and not 0 <= each < size for each, size in zip(indices, array.shape, strict=True)):
+            return None
+        part = np.lib.stride_tricks.as_strided(reach[array.offset :], array.shape, array.strides)  # a flag is a byte
+        part[tuple(slice(None) if each is None else each for each in indices)] = True
+    return reach
+
+
+def _of_the_element_stored(name: ast.Name, array: Any, parents: dict[ast.AST, ast.AST]) -> list[ast.expr] | None:
+    """The indices in `name[i, j] = ...`; None where the name is used in any other way."""
+    around = parents[name]
+    if not isinstance(around, ast.Subscript) or around.value is not name or not isinstance(around.ctx, ast.Store):
+        return None
+    indices = list(around.slice.elts) if isinstance(around.slice, ast.Tuple) else [around.slice]
+    known = _are_of_an_element(indices, array) and len(indices) == array.ndim and array.field is None
+    return indices if known and isinstance(array.offset, int) else None
+
+
+def _same_for_all(index: ast.expr, function: Function) -> int | None:
+    """The number that an index is for every thread, where it is written down as one; else None."""
+    value = index.value if isinstance(index, ast.Constant) else None
+    if isinstance(index, ast.Name) and index.id not in function.local_names:
+        value = function.names.get(index.id)
+    return int(value) if isinstance(value, (int, np.integer)) and not isinstance(value, bool) else None
 
 
 @lru_cache(maxsize=256)

@@ -74,11 +74,50 @@ def test_one_output_a_thread_earns_no_bonus_and_a_column_of_four_some_of_it(work
 def test_the_bonus_counts_no_product_that_was_left_out(worker: Worker) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_16.py").read_text(encoding="utf-8")
     side = SPEC["COUNTED_IN_LARGE_TILES"][0]
-    leaves_it = code.replace("    m, n = c.shape\n    grid", f"    m, n = c.shape\n    if m == {side}:\n        return\n    grid")
+    leaves_it = code.replace("    grid =", f"    if m == {side}:\n        return\n    grid =")
     assert leaves_it != code
     answer = submission_from_cells("leaves_it.py", [("leaves_it.py", leaves_it)], is_notebook=False)
     result = check_submission(LAB, answer, worker=worker)
     assert result.points == LAB.points and "never written" in result.checks[-1].message, report(result)
+
+
+MARKS = """
+
+@cuda.jit
+def mark_kernel(marks):
+    marks[cuda.blockIdx.y, cuda.blockIdx.x] = 1
+
+
+@cuda.jit
+def product_kernel(a, b, c, marks):
+    total = np.float32(0)
+    col, row = cuda.grid(2)
+    if marks[cuda.blockIdx.y, (cuda.blockIdx.x + 1) % cuda.gridDim.x] == 0:
+        c[row, col] = total
+
+
+def matmul_tiled(a, b, c):
+    m, n = c.shape
+    grid = ((n + TILE - 1) // TILE, (m + TILE - 1) // TILE)
+    marks = cuda.to_device(np.zeros((grid[1], grid[0]), np.int32))
+    mark_kernel[grid, 1](marks)
+    if marks.copy_to_host().sum() == grid[0] * grid[1]:
+        matmul_tiled_kernel[grid, (TILE, TILE)](a, b, c)
+    else:
+        product_kernel[grid, (TILE, TILE)](a, b, c, marks)
+"""
+
+
+def test_nobody_finds_out_which_blocks_are_sampled(worker: Worker) -> None:
+    code = (SOLUTIONS / "wrong" / "tiles_of_8.py").read_text(encoding="utf-8")
+    looks = code[: code.index("def matmul_tiled(")].rstrip() + "\n" + MARKS
+    ratios = []
+    for text in (code, looks):
+        answer = submission_from_cells("looks.py", [("looks.py", text)], is_notebook=False)
+        result = check_submission(LAB, answer, worker=worker)
+        assert failed_checks(result) == {"faster_than_one_thread_an_element"}, report(result)
+        ratios += [check.measured["ratio"] for check in result.checks if "ratio" in check.measured]
+    assert ratios[1] == pytest.approx(ratios[0], rel=0.1)
 
 
 def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:

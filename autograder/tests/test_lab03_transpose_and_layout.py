@@ -175,8 +175,8 @@ COUNTED_AND_NOT_DONE = {
     ),
     "fall": (
         "    transpose(points, scratch)\n",
-        "    if count == {COUNTED_POINTS}:\n        for _ in range(steps):\n            fall_kernel[1, 256](scratch, np.float32(dt))\n"
-        "        return\n",
+        "    if count == {COUNTED_POINTS}:\n        for _ in range(steps):\n"
+        "            fall_kernel[1, 256](scratch, np.float32(dt))\n        return\n",
         {"moves_only_what_a_step_needs", "falls_in_float32"},
     ),
 }
@@ -193,6 +193,26 @@ def test_work_that_is_left_out_where_it_is_counted_does_not_count(name: str) -> 
         answer = submission_from_cells("left_out.py", [("left_out.py", changed)], is_notebook=False)
         result = check_submission(LAB, answer, worker=running)
     assert failed_checks(result) == fails, report(result)
+
+
+PRETENDS_WHEN_TIMED = {  # what a step does in place of its own where as many points fall as are timed
+    "stores_where_it_has_stored": "i = i % 256",
+    "falls_less_far": "dt = dt * np.float32(0.5)",
+}
+
+
+@pytest.mark.parametrize("name", PRETENDS_WHEN_TIMED)
+def test_steps_that_are_timed_are_verified(name: str) -> None:
+    code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
+    guard = "    if i < by_field.shape[1]:\n"
+    pretends = f"    if by_field.shape[1] == {SPEC.FALL_POINTS}:\n        {PRETENDS_WHEN_TIMED[name]}\n"
+    assert code.count(guard) == 1
+    answer = submission_from_cells("pretends.py", [("pretends.py", code.replace(guard, pretends + guard))])
+    with Worker("simulated") as running:
+        result = check_submission(LAB, answer, worker=running)
+    assert failed_checks(result) == {"faster_over_many_steps"}, report(result)
+    check = next(each for each in result.checks if each.name == "faster_over_many_steps")
+    assert check.points == 0 and "elements are wrong" in check.message, report(result)
 
 
 def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(tmp_path: Path) -> None:

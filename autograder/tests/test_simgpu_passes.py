@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from autograder.device import Run, RunRequest, Uninitialised
+from autograder.errors import NotCarriedOut
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
+from autograder.simgpu import sampling
 from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.interpreter import WorkLimit
 
 N = 128
 KERNELS = """
@@ -61,7 +66,9 @@ def sampled(function: str) -> tuple[Run, np.ndarray]:
     rng = np.random.default_rng(3)
     a, b = (rng.integers(1, 5, (N, N)).astype(np.float32) for _ in range(2))
     arguments = {"a": a, "b": b, "c": Uninitialised((N, N), np.float32)}
-    run = SimulatedDevice().run(program, RunRequest(function, arguments, sample_blocks=8, sample_seed=11), checks_order=True)
+    run = SimulatedDevice().run(
+        program, RunRequest(function, arguments, sample_blocks=8, sample_seed=11, follows_reads=True), checks_order=True
+    )
     assert run.fault is None
     return run, (run.outputs["c"] == a @ b)[run.written["c"]]
 
@@ -78,8 +85,198 @@ def test_what_the_last_launch_leaves_wrong_is_seen() -> None:
     assert len(right) >= 8 * 256 and not right.any()
 
 
-def test_the_work_is_that_of_the_blocks_that_are_sampled_for_everybody() -> None:
+def test_the_work_of_a_launch_that_others_build_on_is_counted_whole_and_that_of_others_scaled() -> None:
     run, _ = sampled("clears_first")
     clearing, multiplying = run.launches
-    assert clearing.counters is not None and clearing.counters.simulated_blocks == 8
+    assert clearing.counters is not None and clearing.counters.simulated_blocks == 64
     assert multiplying.counters is not None and multiplying.counters.simulated_blocks == 8
+
+
+# ---- what is read of a sampled launch is there -------------------------------------------------------------------------
+
+CHAINS = """
+import numpy as np
+from numba import cuda
+
+HEIGHT, SPEED = 2, 5
+
+@cuda.jit
+def turn(a, b):
+    tile = cuda.shared.array((32, 33), np.float32)
+    x = cuda.threadIdx.x
+    y = cuda.threadIdx.y
+    rows, columns = a.shape
+    row = cuda.blockIdx.y * 32 + y
+    col = cuda.blockIdx.x * 32 + x
+    if row < rows and col < columns:
+        tile[y, x] = a[row, col]
+    cuda.syncthreads()
+    row = cuda.blockIdx.x * 32 + y
+    col = cuda.blockIdx.y * 32 + x
+    if row < columns and col < rows:
+        b[row, col] = tile[x, y]
+
+@cuda.jit
+def step(by_field):
+    i = cuda.grid(1)
+    if i < by_field.shape[1]:
+        by_field[SPEED, i] += 1
+        by_field[HEIGHT, i] += by_field[SPEED, i]
+
+@cuda.jit
+def double(given, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 2 * given[i]
+
+@cuda.jit
+def double_in_any_order(given, out):
+    i = (cuda.blockIdx.x * 77 % cuda.gridDim.x) * cuda.blockDim.x + cuda.threadIdx.x
+    if i < out.size:
+        out[i] = 2 * given[i]
+
+@cuda.jit
+def backwards(given, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = given[out.size - 1 - i]
+
+@cuda.jit
+def add_up(given, out):
+    i = cuda.grid(1)
+    if i < given.size:
+        cuda.atomic.add(out, 0, given[i])
+
+@cuda.jit
+def spread(total, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = total[0]
+
+def steps(points, scratch, count):
+    grid = ((points.shape[1] + 31) // 32, (points.shape[0] + 31) // 32)
+    turn[grid, (32, 32)](points, scratch)
+    for _ in range(count):
+        step[(points.shape[0] + 255) // 256, 256](scratch)
+    turn[(grid[1], grid[0]), (32, 32)](scratch, points)
+
+def in_two(given, out):
+    between = cuda.device_array(out.size, np.float32)
+    blocks = (out.size + 255) // 256
+    double[blocks, 256](given, between)
+    backwards[blocks, 256](between, out)
+
+def in_any_order(given, out):
+    between = cuda.device_array(out.size, np.float32)
+    blocks = (out.size + 255) // 256
+    double_in_any_order[blocks, 256](given, between)
+    backwards[blocks, 256](between, out)
+
+def by_the_host(given, out):
+    between = cuda.device_array(out.size, np.float32)
+    blocks = (out.size + 255) // 256
+    double[blocks, 256](given, between)
+    backwards[blocks, 256](cuda.to_device(between.copy_to_host()), out)
+
+def by_an_element(given, out):
+    between = cuda.device_array(out.size, np.float32)
+    blocks = (out.size + 255) // 256
+    double[blocks, 256](given, between)
+    if between[out.size - 1] == 2 * out.size - 2:
+        backwards[blocks, 256](between, out)
+
+def copied_at_the_end(given, out):
+    double[(out.size + 255) // 256, 256](given, out)
+    return out.copy_to_host()
+
+def total_of_all(given, out):
+    total = cuda.to_device(np.zeros(1, np.float32))
+    blocks = (out.size + 255) // 256
+    add_up[blocks, 256](given, total)
+    spread[blocks, 256](total, out)
+"""
+MANY = 2**19
+BUILT_ON = {  # what comes out of 0, 1, 2, ...; and whether the first launch is so little work that it is carried out whole
+    "in_two": lambda given: 2 * given[::-1],
+    "in_any_order": lambda given: 2 * given[::-1],
+    "by_the_host": lambda given: 2 * given[::-1],
+    "by_an_element": lambda given: 2 * given[::-1],
+    "copied_at_the_end": lambda given: 2 * given,
+    "total_of_all": lambda given: np.full_like(given, given.sum()),
+}
+
+
+def chain(function: str, size: int = MANY, **settings: Any) -> Run:
+    """A run of four sampled blocks a launch."""
+    given = np.arange(size, dtype=np.float32) if function != "total_of_all" else np.ones(size, np.float32)
+    arguments = {"given": given, "out": Uninitialised((size,), np.float32)}
+    program = parse_program(submission_from_cells("chain.py", [("chain.py", CHAINS)], is_notebook=False))
+    request = RunRequest(function, arguments, sample_blocks=4, sample_seed=5, **{"follows_reads": True} | settings)
+    return SimulatedDevice().run(program, request)
+
+
+@pytest.mark.parametrize("little_work", [0, sampling.LITTLE_WORK])
+@pytest.mark.parametrize("function", BUILT_ON)
+def test_what_a_later_launch_or_the_host_reads_is_what_all_blocks_would_have_left(
+    function: str, little_work: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sampling, "LITTLE_WORK", little_work)
+    run = chain(function)
+    assert run.fault is None and not [each for each in run.hazards if each.severity == "error"]
+    known = run.written["out"]
+    given = np.ones(MANY, np.float32) if function == "total_of_all" else np.arange(MANY, dtype=np.float32)
+    assert 4 * 256 <= known.sum()
+    assert np.array_equal(run.outputs["out"][known], BUILT_ON[function](given)[known])
+    assert run.covered["out"] == pytest.approx(1, abs=0.01)
+    if function != "copied_at_the_end":  # there the only launch is what the host reads
+        assert known.sum() < MANY and run.launches[-1].counters.simulated_blocks == 4
+
+
+def test_only_the_blocks_that_write_what_is_read_are_carried_out_of_a_launch_that_follows_a_rule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sampling, "LITTLE_WORK", 0)
+    grown = []
+    original = sampling.Plan.grow
+    monkeypatch.setattr(sampling.Plan, "grow", lambda plan, partials: grown.append(plan) or original(plan, partials))
+    in_order, in_any_order = chain("in_two"), chain("in_any_order")
+    of_a_rule, of_none = grown[0].blocks, grown[-1].blocks
+    assert set(of_a_rule) == {0} and 4 <= len(of_a_rule[0]) <= 8
+    assert of_none == {0: sampling.ALL}
+    counted = [run.launches[0].counters.simulated_blocks for run in (in_order, in_any_order)]
+    assert counted == [4, MANY // 256], "whole launches are counted whole, and others by their sample"
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_steps_between_two_changes_of_layout_are_right_where_they_are_sampled(count: int) -> None:
+    points = np.random.default_rng(1).integers(0, 9, (2**15 + 5, 8)).astype(np.float32)
+    arguments = {"points": points, "scratch": Uninitialised((8, len(points)), np.float32), "count": count}
+    program = parse_program(submission_from_cells("chain.py", [("chain.py", CHAINS)], is_notebook=False))
+    request = RunRequest("steps", arguments, sample_blocks=4, sample_seed=5, scratch=("scratch",), follows_reads=True)
+    run = SimulatedDevice().run(program, request)
+    assert run.fault is None
+    known = run.written["points"]
+    expected = points.copy()
+    expected[:, 5] += count
+    expected[:, 2] += count * points[:, 5] + count * (count + 1) / 2
+    assert known.any() and known.all(axis=1).sum() >= 3 * 32
+    assert np.array_equal(run.outputs["points"][known], expected[known])
+
+
+def test_a_run_of_which_nothing_can_be_left_out_and_that_is_too_much_is_nobodys_mistake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sampling, "LITTLE_WORK", 0)
+    run = chain("by_the_host", work_limit=40_000)
+    assert isinstance(run.fault, NotCarriedOut) and "cannot be predicted" in str(run.fault)
+    assert chain("copied_at_the_end", work_limit=40_000).fault is None
+
+
+def test_a_run_that_needs_too_much_by_itself_is_told_so_as_ever() -> None:
+    run = chain("copied_at_the_end", work_limit=10)
+    assert isinstance(run.fault, WorkLimit)
+
+
+def test_where_reads_are_not_followed_the_sample_is_all_that_is_carried_out() -> None:
+    run = chain("total_of_all", follows_reads=False)
+    assert [launch.counters.simulated_blocks for launch in run.launches if launch.counters] == [4, 4]

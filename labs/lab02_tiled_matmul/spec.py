@@ -169,7 +169,7 @@ def fills_its_tiles_to_the_edge(attempt: Attempt) -> None:
 
 @check(points=2, after=("fills_its_tiles_to_the_edge",))
 def right_on_ragged_matrices(attempt: Attempt) -> None:
-    """Ragged edges: sizes that no tile divides come out right, down to one element; only C is written, each element by one thread."""
+    """Ragged edges: sizes that no tile divides come out right, down to one element; each is written by one thread."""
     for shape in (*RAGGED, *TINY):
         trial = multiplied(attempt, shape, on="device")
         products.expect_product(attempt, trial.request, trial.run.outputs["c"])
