@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from autograder.simgpu.primitives import compiled_when_called
+
 # operations whose result does not depend on the order: NumPy's unbuffered `ufunc.at` carries them out
 UNORDERED: dict[str, np.ufunc] = {
     "add": np.add,
@@ -42,6 +44,22 @@ ORDERED: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
+def _exchange(data, linear, expected, new, always, old):
+    """Lane after lane: many of them may want one lock, and then one after the other is all that there is to do."""
+    for i in range(linear.shape[0]):
+        old[i] = data[linear[i]]
+        if always or old[i] == expected[i]:
+            data[linear[i]] = new[i]
+
+
+_EXCHANGES: dict[np.dtype, Callable[..., None]] = {
+    np.dtype(name): compiled_when_called(
+        f"void({name}[:], int64[:], {name}[:], {name}[:], boolean, {name}[::1])",
+    )(_exchange)
+    for name in ("int32", "int64", "uint32", "uint64")
+}
+
+
 def apply_atomic(
     operation: str, data: np.ndarray, linear: np.ndarray, operands: list[np.ndarray], want_old: bool
 ) -> np.ndarray | None:
@@ -51,6 +69,10 @@ def apply_atomic(
     if not want_old and operation in UNORDERED:
         UNORDERED[operation].at(data, linear, operands[0])
         return None
+    if (exchange := _EXCHANGES.get(data.dtype)) is not None and operation in ("cas", "exch"):
+        old, new = np.empty(len(linear), data.dtype), operands[-1]
+        exchange(data, linear, operands[0], new, operation == "exch", old)
+        return old
     order = np.argsort(linear, kind="stable")
     addresses = linear[order]
     starts = np.flatnonzero(np.r_[True, addresses[1:] != addresses[:-1]])
