@@ -267,7 +267,8 @@ class SimulatedDevice:
             sampled=replace(run, outputs=_of_uninitialised(run)) if sampled and fault is None else None,
             fault=fault,
             notes={"model": self.model, "launches": len(run.launches)}
-            | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {}),
+            | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {})
+            | ({"host_requests": len(run.transfers)} if run.transfers else {}),
         )
 
     def _baseline_ns(self, baseline: Program, request: RunRequest) -> float:
