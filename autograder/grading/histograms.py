@@ -21,6 +21,7 @@ from autograder.simgpu.hazards import Hazard
 KINDS = ("uniform", "one value", "zipf")
 SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, bin 1 14 %, bin 2 7 %
 BINS_A_SECTOR = 8
+LEAST_COUNTED = 0.5  # of what blocks have to count on average, by those that are sampled
 
 # Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
 WORK_LIMIT = 30_000_000
@@ -56,6 +57,28 @@ def expect_histogram(attempt: Attempt, request: RunRequest, run: Run) -> None:
     attempt.expect_inputs_unchanged(run, ("items",))
 
 
+def counting_launch(run: Run) -> Launch | None:
+    """The launch that counts, not the one that clears: the one with the most atomic updates."""
+    return max(run.launches, key=lambda each: _atomics(each.counters), default=None)
+
+
+def expect_share(request: RunRequest, run: Run) -> None:
+    """Fails the check unless the blocks that were sampled counted about their share of the items, each in its bin.
+
+    Blocks may have different shares, and a sample is a sample: half of it is enough.
+    """
+    bins, items, launch = run.outputs["bins"].astype(np.int64), request.arguments["items"], counting_launch(run)
+    if launch is None:
+        raise CheckFailed(f"For {items.size:,} items no kernel is launched.")
+    sampled, blocks = launch.counters.simulated_blocks, launch.counters.blocks
+    share = items.size * sampled // max(1, blocks)
+    if bins.sum() < LEAST_COUNTED * share or (bins > histogram_of(items, bins.size)).any():
+        raise CheckFailed(
+            f"{items.size:,} items, {bins.size:,} bins: {sampled:,} of {blocks:,} blocks have about {share:,} to count, "
+            f"and add {bins.sum():,} to the result."
+        )
+
+
 def expect_none(run: Run, kinds: tuple[str, ...], space: str = "") -> None:
     """Fails the check over an error of these kinds, in this memory if one is named; other faults are for other checks."""
     found = [each for each in run.hazards if each.kind in kinds and space in ("", each.space)]
@@ -86,9 +109,8 @@ class HistogramEvidence(Evidence):
 
     @cached_property
     def counting(self) -> Launch | None:
-        """The launch that counts, not the one that clears: the one with the most atomic updates."""
-        launches = self.simulated.launches
-        return max(launches, key=lambda each: _atomics(each.counters), default=None)
+        """The launch that counts."""
+        return counting_launch(self.simulated)
 
     @property
     def counters(self) -> Counters:

@@ -100,6 +100,17 @@ def ranks_of_sublists(following: Array, links: Array) -> Array:
     return rank
 
 
+def ranks_along(successor: Array) -> Array:
+    """Links from each node to its tail (int64)."""
+    following = np.where(successor == np.arange(successor.size), -1, successor)
+    return ranks_of_sublists(following, (following >= 0).astype(np.int64))
+
+
+def by_remainders(size: int, modulus: int, first: int = 0) -> Array:
+    """The numbers below `size` by their remainders: those with the first one, then those with the next, and round."""
+    return np.argsort((np.arange(size) - first) % modulus, kind="stable")
+
+
 def in_bit_reversed_order(bits: int) -> Array:
     """The numbers below 2**bits by their reversed bits: multiples of any power of two come before all others."""
     return np.array([int(f"{i:0{bits}b}"[::-1], 2) for i in range(1 << bits)])

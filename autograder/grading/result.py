@@ -87,7 +87,13 @@ class Result:
 
     @property
     def points(self) -> float:
+        """All that was earned, for gradebooks; people are shown what of it is bonus: that is never full marks."""
         return sum(check.points for check in self.checks)
+
+    @property
+    def bonus_points(self) -> float:
+        """What the bonus checks earned, of `points`."""
+        return sum(check.points for check in self.checks if check.bonus)
 
     @property
     def max_points(self) -> float:

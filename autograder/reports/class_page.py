@@ -100,16 +100,18 @@ def _looks(entries: Sequence[Entry]) -> list[tuple[str, list[tuple[Entry, str]]]
 
 
 def _points(results: Sequence[Result]) -> dict[str, object]:
-    """The distribution of points, drawn and in words."""
-    points = [result.points for result in results]
+    """The distribution of points without their bonus, drawn and in words: so that full marks are who failed nothing."""
+    points = [round(result.points - result.bonus_points, 6) for result in results]
+    aside = ", bonus aside" if any(result.bonus_points for result in results) else ""
     most = max((result.max_points for result in results), default=0.0)
     if not points:
-        return {"histogram": None, "summary": "No submissions yet.", "median": "", "most": "0"}
+        return {"histogram": None, "summary": "No submissions yet.", "median": "", "most": "0", "aside": ""}
     median = statistics.median(points)
     spread = f"from {points_text(min(points))} to {points_text(max(points))}"
-    summary = f"{len(points)} submissions, {spread} of {points_text(most)} points, median {points_text(median)}."
+    summary = f"{len(points)} submissions, {spread} of {points_text(most)} points, median {points_text(median)}{aside}."
     drawn = histogram(points, most)
-    return {"histogram": drawn, "summary": summary, "median": points_text(median), "most": points_text(most)}
+    words = {"median": points_text(median), "most": points_text(most), "aside": aside}
+    return {"histogram": drawn, "summary": summary, **words}
 
 
 def _tallies(results: Sequence[Result]) -> list[CheckTally]:

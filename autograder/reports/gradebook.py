@@ -33,7 +33,7 @@ def text(results: Iterable[Result]) -> str:
     """The gradebook as text; rows by student, check columns in the order of the lab."""
     ordered = sorted(results, key=lambda result: (result.student, result.submission, result.lab))
     names = list(dict.fromkeys(check.name for result in ordered for check in result.checks))
-    head = ["student", "lab", "submission", "points", "max_points", "outcome"]
+    head = ["student", "lab", "submission", "points", "bonus_points", "max_points", "outcome"]
     tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
@@ -58,6 +58,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         neutral(result.lab),
         neutral(result.submission),
         "" if any(check.fault for check in result.checks) else _number(result.points),
+        "" if any(check.fault for check in result.checks) else _number(result.bonus_points),
         _number(result.max_points),
         result.outcome,
         *(_check_cell(checks.get(name)) for name in names),

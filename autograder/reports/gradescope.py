@@ -14,7 +14,7 @@ from autograder.errors import UsageError
 from autograder.grading.result import CheckResult, Result
 from autograder.reports.speed import message_of, next_step, speed_of
 from autograder.reports.withheld import for_students
-from autograder.reports.wording import index_text, one_line, pair_text, visible
+from autograder.reports.wording import earned_text, index_text, one_line, pair_text, points_text, visible
 
 
 def text(result: Result) -> str:
@@ -35,7 +35,9 @@ def text(result: Result) -> str:
 
 
 def _words(result: Result) -> str:
-    lines = [visible(result.lab_title), f"Speed is {result.source}: {result.device}.", result.note, result.error]
+    earned = earned_text(result.points, result.bonus_points)
+    total = f"{earned} of {points_text(result.max_points)} points."
+    lines = [visible(result.lab_title), f"Speed is {result.source}: {result.device}.", total, result.note, result.error]
     return "\n".join(visible(line) for line in [*lines, next_step(result)] if line)
 
 

@@ -24,7 +24,7 @@ from autograder.reports.files import write_atomically
 from autograder.simgpu.counters import Counters
 
 VERSION = 1
-_DERIVED = ("points", "max_points", "outcome")  # for scripts; computed again on reading
+_DERIVED = ("points", "bonus_points", "max_points", "outcome")  # for scripts; computed again on reading
 
 
 def to_dict(result: Result) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A class as JUnit XML, for CI: a test suite a student, a test case a check; nothing secret in it, since logs travel.
 
 The form that CI systems read in common: https://github.com/testmoapp/junitxml. A failed check is a failure, one that
-waits for another is skipped, one that the grader could not run is an error.
+waits for another is skipped, and so is a failed bonus, which fails nothing; one that the grader could not run is an error.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def _suite(result: Result) -> ElementTree.Element:
         message = _words(result.error or check.message)
         if check.fault:
             ElementTree.SubElement(case, "error", type="grader", message=message)
-        elif check.outcome == "failed" or (result.error and check is result.checks[0]):
+        elif (check.outcome == "failed" and not check.bonus) or (result.error and check is result.checks[0]):
             ElementTree.SubElement(case, "failure", type="check", message=message).text = _words(check.title)
-        elif check.outcome == "not run":
+        elif check.outcome != "passed":
             ElementTree.SubElement(case, "skipped", message=message)
     _count(suite, result.seconds)
     return suite

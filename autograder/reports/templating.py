@@ -59,6 +59,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         count=wording.count_text,
+        earned=wording.earned_text,
         index=wording.index_text,
         measured=wording.measured_text,
         one_line=wording.one_line,

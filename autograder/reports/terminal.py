@@ -13,6 +13,7 @@ from autograder.reports.wording import (
     MESSAGE_LIMIT,
     clipped,
     display_width,
+    earned_text,
     index_text,
     measured_text,
     one_line,
@@ -41,7 +42,7 @@ def render(result: Result, colour: bool = False) -> str:
     for check in result.checks:
         lines += _check(check, colour, bool(result.error))
     lines += [] if lines[-1] == "" else [""]
-    lines += [f"{points_text(result.points)} of {points_text(result.max_points)} points"]
+    lines += [f"{earned_text(result.points, result.bonus_points)} of {points_text(result.max_points)} points"]
     if step := next_step(result):
         lines += _wrapped(step, "")
     if any(check.fault for check in result.checks):
@@ -55,13 +56,13 @@ def render_class(results: Iterable[Result]) -> str:
     rows = [("student", "points", "outcome", "speedup", "needs a look")]
     for result in results:
         speeds = [speed.ratio for check in result.checks if (speed := speed_of(check))]
-        points = f"{points_text(result.points)} of {points_text(result.max_points)}"
+        points = f"{earned_text(result.points, result.bonus_points)} of {points_text(result.max_points)}"
         speedup = f"{ratio_text(speeds[0])} x" if speeds else ""
         rows.append((one_line(result.student), points, result.outcome, speedup, reasons_text(result)))
     passed = sum(result.outcome == "passed" for result in results)
     looks = sum(bool(row[-1]) for row in rows[1:])
     summary = f"{_plural(len(results), 'submission')}: {passed} passed everything, {looks} to look at"
-    return _table(rows, limits=(28, 14, 8, 10, 60), right=(1, 3)) + f"\n{summary}\n"
+    return _table(rows, limits=(28, 24, 8, 10, 60), right=(1, 3)) + f"\n{summary}\n"
 
 
 def _check(check: CheckResult, colour: bool, unreadable: bool) -> list[str]:

@@ -72,6 +72,12 @@ def points_text(points: float) -> str:
     return f"{points:.2f}".rstrip("0").rstrip(".")
 
 
+def earned_text(points: float, bonus: float) -> str:
+    """Points of which some are bonus, as people read them, `22 + 3 bonus`: no bonus makes up for a failed check."""
+    rest = points_text(round(points - bonus, 6))
+    return f"{rest} + {points_text(bonus)} bonus" if bonus else rest
+
+
 def count_text(count: float) -> str:
     """A count with its thousands set apart (`8,912,896`), a ratio with two decimals."""
     if isinstance(count, numbers.Integral):

@@ -329,7 +329,8 @@ class SimulatedDevice:
             fault=fault,
             launches=len(run.launches),
             notes={"model": self.model, "launches": len(run.launches)}
-            | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {}),
+            | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {})
+            | ({"host_requests": len(run.transfers)} if run.transfers else {}),
         )
 
     def _baseline_ns(self, baseline: Program, request: RunRequest) -> float:

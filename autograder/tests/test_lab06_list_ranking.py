@@ -79,6 +79,24 @@ def test_evenly_spaced_splitters_earn_no_bonus_and_those_at_random_places_do(wor
     assert bonus == {"every_32": 0, "random_places": sum(each.points for each in LAB.checks if each.bonus)}
 
 
+@pytest.mark.parametrize(("distance", "offset"), [(17, 0), (15, 7), (24, 0), (16, 15)])
+def test_no_distance_between_splitters_earns_the_bonus(
+    distance: int, offset: int, tmp_path: Path, worker: Worker
+) -> None:
+    """At any place within their stretches of nodes, the last of which has a splitter wherever it ends."""
+    text = (SOLUTIONS / "right" / "random_places.py").read_text(encoding="utf-8")
+    hashed = text[text.index("        mixed = ") : text.index("        for i in range(first, last):")]
+    text = text.replace(hashed, f"        place = min(first + {offset}, last - 1)\n")
+    text = text.replace("EVERY = 16", f"EVERY = {distance}")
+    path = tmp_path / "evenly.py"
+    path.write_text(text, encoding="utf-8")
+    result = check_submission(LAB, path, worker=worker)
+    assert result.outcome == "passed", report(result)
+    bonus = next(each for each in result.checks if each.bonus)
+    assert bonus.outcome == "failed" and bonus.points == 0, report(result)
+    assert re.search("visits them by their (reversed bits|remainders of [0-9]+),", bonus.message)
+
+
 def test_who_jumps_on_all_nodes_takes_no_walk_and_earns_no_bonus(worker: Worker) -> None:
     result = check_submission(LAB, SOLUTIONS / "wrong" / "jumps_on_all_nodes.py", worker=worker)
     assert [each.outcome for each in result.checks if each.bonus] == ["not run"], report(result)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 import textwrap
 import unicodedata
 from dataclasses import replace
@@ -16,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import GraderFault, UsageError
-from autograder.grading.result import CheckResult, Mismatch
-from autograder.reports import gradebook, json_form, terminal, wording
+from autograder.grading.result import CheckResult, Mismatch, Result
+from autograder.reports import class_page, gradebook, gradescope, html, json_form, junit, terminal, wording
 from autograder.reports.attention import reasons
 from autograder.reports.files import former_report_name, report_name, write_atomically
 from autograder.reports.speed import next_step, speed_of
@@ -126,6 +127,68 @@ def test_students_never_share_a_report_not_even_where_case_is_ignored():
     assert len({stem.casefold() for stem in stems}) == len(set(names))
     assert all(stem.isascii() and not set(stem) & set('/\\:*?"<>| ') and len(stem) < 80 for stem in stems)
     assert report_name("ada") == "ada"
+
+
+# ---- bonus -----------------------------------------------------------------------------------------
+
+
+def with_a_bonus(speed: float = 0.0) -> Result:
+    """22 of 25 points, or more, and three bonus points."""
+    checks = (
+        CheckResult("right", "It is right.", "passed", 22, 22),
+        CheckResult("fast", "It is fast.", "passed" if speed == 3 else "failed", speed, 3, "Too slow."),
+        CheckResult("more", "Bonus: there is more.", "passed", 3, 3, bonus=True),
+        CheckResult("most", "Bonus: there is most.", "failed", 0, 1, bonus=True),
+    )
+    return Result("lab04", "A lab", "emmy", "lab.py", checks, samples.SIMULATED, "simulated")
+
+
+def plain_words(page: str) -> str:
+    return " ".join(re.sub("<[^>]*>", " ", page).split())
+
+
+FORMS = {
+    "terminal": terminal.render,
+    "class in a terminal": lambda result: terminal.render_class([result]),
+    "page": lambda result: plain_words(html.render(result)),
+    "fragment": lambda result: plain_words(html.fragment(result)),
+    "class page": lambda result: plain_words(class_page.render([result], "A lab")),
+    "gradescope": lambda result: json.loads(gradescope.text(result))["output"],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_bonus_fills_the_gap_of_a_failed_check(form):
+    shown = FORMS[form](with_a_bonus())
+    assert "22 + 3 bonus of 25" in shown and "25 of 25" not in shown
+    shown = FORMS[form](with_a_bonus(speed=2.5))
+    assert "24.5 + 3 bonus of 25" in shown and "27.5" not in shown
+    assert "25 + 3 bonus of 25" in FORMS[form](with_a_bonus(speed=3))
+
+
+def test_points_without_any_bonus_are_one_number():
+    result = replace(with_a_bonus(3), checks=with_a_bonus(3).checks[:2])
+    assert "25 of 25 points" in terminal.render(result) and "bonus" not in class_page.render([result], "A lab")
+
+
+def test_the_class_pages_points_leave_the_bonus_aside():
+    shown = plain_words(class_page.render([with_a_bonus(), with_a_bonus(3)], "A lab"))
+    assert "2 submissions, from 22 to 25 of 25 points, median 23.5, bonus aside." in shown
+
+
+def test_gradebooks_get_the_sum_and_how_much_of_it_is_bonus():
+    row = rows([with_a_bonus()])[0]
+    assert (row["points"], row["bonus_points"], row["max_points"], row["outcome"]) == ("25", "3", "25", "failed")
+    form = json.loads(json_form.to_text(with_a_bonus()))
+    assert (form["points"], form["bonus_points"], form["max_points"]) == (25, 3, 25)
+    assert json_form.from_dict(form) == with_a_bonus()
+    assert json.loads(gradescope.text(with_a_bonus()))["score"] == 25
+
+
+def test_a_failed_bonus_is_no_failure_in_ci():
+    suite = junit.text([with_a_bonus(3)])
+    assert 'failures="0"' in suite and 'skipped="1"' in suite
+    assert 'failures="1"' in junit.text([with_a_bonus()])
 
 
 # ---- gradebook -------------------------------------------------------------------------------------

@@ -194,6 +194,8 @@ def items_left_out(seen: Evidence) -> bool:
 
 def _grid_ends(seen: Evidence) -> bool:
     """Whether the grid has fewer threads than there are items, and exactly the first items are counted, however many."""
+    if seen.request.sample_blocks is not None:  # the other blocks' items are left out by nobody's mistake
+        return False
     some = seen.got > 0
     all_right = bool((seen.got[some] == seen.expected[some]).all())
     some_left = seen.lost and seen.total > 0 and not all_right and seen.blocks * seen.threads_a_block < seen.n
@@ -369,11 +371,19 @@ def result_partly_cleared(seen: Evidence) -> bool:
 # ---- part 2: private copies ------------------------------------------------------------------------------------------
 
 
+@misconception("counts_in_shared_memory", "merges_seldom", "loads_neighbours_together")
+def not_counted_here(seen: Evidence) -> bool:
+    """Work counts where it is done. Other items are all counted, and of these {seen.n:,} the result holds {seen.total:,}:
+    what does histogram do for so many items that it does not do for others?"""
+    return seen.attempt.wrong is not None or seen.counting is None
+
+
 @misconception("counts_in_shared_memory")
 def no_private_copy(seen: Evidence) -> bool:
     """Every item is an update in global memory, where all threads of the GPU meet. Let each block count in an array of
     its own in shared memory, and add that array to the result when all its threads have counted."""
-    return seen.shared_bytes == 0 and seen.counters.local_store_requests == 0
+    counts = seen.counters.global_atomic_requests > 0
+    return counts and seen.shared_bytes == 0 and seen.counters.local_store_requests == 0
 
 
 @misconception("counts_in_shared_memory")
@@ -458,10 +468,22 @@ def too_few_items_a_block(seen: Evidence) -> bool:
 
 
 @misconception("merges_seldom")
+def no_copy_of_many_bins(seen: Evidence) -> bool:
+    """With {seen.bins:,} bins every item is an update in global memory, where with 256 each block has a copy. A copy of
+    1,024 bins takes 4 KiB of the 48 that a block may have: count in a copy whatever the number of bins."""
+    return _no_copy(seen) and seen.elsewhere(seen.items[:WHOLE] % 256, 256).shared_bytes > 0
+
+
+def _no_copy(seen: Evidence) -> bool:
+    """Whether items are counted, and no block has an array of its own."""
+    return seen.shared_bytes == 0 and seen.counters.global_atomic_requests > 0
+
+
+@misconception("merges_seldom")
 def some_bins_stay_global(seen: Evidence) -> bool:
     """Some bins are in no block's copy, and their items are updates in global memory: up to {seen.worst_lanes} lanes of one
     warp meet in a bin there. Which bins are rare is up to the data: give all of them a place in the copy."""
-    return not seen.in_parts and seen.sectors_a_block > 1.1 and seen.worst_lanes > 1
+    return not seen.in_parts and seen.sectors_a_block > 1.1 and seen.worst_lanes > 1 and not _no_copy(seen)
 
 
 @misconception("merges_seldom")
@@ -511,6 +533,14 @@ def waits_for_the_device(seen: Evidence) -> bool:
     clearing has ended."""
     asked = {each.what for each in seen.simulated.transfers}
     return asked == {"synchronize"}
+
+
+@misconception("right_on_many_items")
+def counter_too_narrow(seen: Evidence) -> bool:
+    """A copy of {seen.bins:,} bins takes {seen.shared_bytes:,} bytes here: less than an int32 for each. A block that meets
+    one value 65,536 times and more fills a counter of 16 bits, which begins at zero again or runs into its neighbour. Count
+    in int32, or add the copy to the result before a counter can be full."""
+    return seen.request.sample_blocks is not None and 0 < seen.shared_bytes < 4 * seen.bins and seen.blocks > 0
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------

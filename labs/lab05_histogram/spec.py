@@ -11,11 +11,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import RunRequest
+from autograder.device import Launch, Run, RunRequest
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
-from autograder.grading.histograms import KINDS, SKEW, counting, expect_histogram, expect_none, histogram_of, items_of
+from autograder.grading.histograms import (
+    KINDS,
+    SKEW,
+    counting,
+    counting_launch,
+    expect_histogram,
+    expect_none,
+    expect_share,
+    histogram_of,
+    items_of,
+)
+from autograder.grading.verified import counting_for_nothing, expect_no_transfers
 
 BINS = 256  # of most cases
+COUNTER_BYTES = 4  # of an int32
 MOST_BINS = 1024  # of all cases but the bonus: a copy of them takes 4 KiB
 MANY_BINS = 40_000  # 156 KiB, where a block of a kernel compiled by Numba has 48
 
@@ -27,8 +39,9 @@ ITEMS_IN_SMALL_BLOCKS = 2**16
 
 # The same where there are many items: 2,112 blocks (16 for each multiprocessor of an H200) touch 0.016 sectors an item,
 # and so does a block for every 2,048 items. One item a thread touches 0.03 in the largest blocks that there are.
-SECTORS_COARSENED = 1 / 40
+SECTORS_COARSENED = 1 / 40  # with 256 bins; a copy of four times as many has four times the sectors
 ITEMS_COUNTED = 2**22
+MORE_BINS = (600, MOST_BINS + 1)  # how many exactly is up to the seed
 BLOCKS_COUNTED = 16  # simulated of those that are launched
 
 # Neighbouring lanes that load neighbouring int32 items need 4 sectors a request; a stretch for each thread, 32.
@@ -57,6 +70,8 @@ NUMBERS_OF_BINS = (100, 1000, MOST_BINS, 7, 1)
 UNEVEN_BINS = (7, 1000)  # some threads of a block have one to clear or to merge less than others, or none
 WARP_AND_ONE = 33  # items: one block
 MANY = 600_011  # more than the threads of any grid that is bounded for the sake of few copies
+SIXTEEN_BITS_AND_MORE = 70_000  # items of one value for a block: more than a counter of 16 bits can hold
+MOST_ITEMS = 2**26  # 256 MiB
 OUTSIDE = ("out_of_bounds", "negative_index")
 EXTREMES = (-(2**31), -70_000, -257, -256, -1, 256, 257, 1023, 1024, 65_536, 2**31 - 1)
 
@@ -138,13 +153,23 @@ def clears_the_result(attempt: Attempt) -> None:
 def atomic_sectors_an_item(attempt: Attempt, kind: str, n: int, bins: int = BINS, blocks: int | None = None) -> float:
     """Sectors that atomic updates touch in global memory, for each of `n` items of one kind; goes into the report."""
     request = replace(counting(items_of(attempt, kind, n, bins), bins), sample_blocks=blocks)
-    counters = attempt.simulate(request).counters
+    run = attempt.simulate(request)
+    expect_counted(attempt, request, run)
+    counters = run.counters
     sectors, which = counters.global_atomic_sectors / n, kind.replace(" ", "_")
     attempt.record(**{
         f"atomic_sectors_an_item_{which}": sectors,
         f"most_lanes_on_one_bin_{which}": counters.global_atomic_worst_multiplicity,
     })  # fmt: skip
     return sectors
+
+
+def expect_counted(attempt: Attempt, request: RunRequest, run: Run) -> None:
+    """Fails the check unless a run whose work is looked at did it: all of it, or sampled blocks their share."""
+    if request.sample_blocks is None:
+        expect_histogram(attempt, request, run)
+    else:
+        expect_share(request, run)
 
 
 def expect_few_sectors(sectors: float, limit: float, kind: str) -> str:
@@ -188,16 +213,21 @@ def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
 @check(points=2, after=("counts_in_shared_memory",))
 def merges_seldom(attempt: Attempt) -> str:
     """Coarsening: each block counts so many items that merging its copy hardly matters."""
-    sectors = atomic_sectors_an_item(attempt, "uniform", ITEMS_COUNTED, blocks=BLOCKS_COUNTED)
-    attempt.record(limit=SECTORS_COARSENED)
-    return expect_few_sectors(sectors, SECTORS_COARSENED, "uniform")
+    for bins in (BINS, int(attempt.rng.integers(*MORE_BINS))):
+        sectors = atomic_sectors_an_item(attempt, "uniform", ITEMS_COUNTED, bins, blocks=BLOCKS_COUNTED)
+        limit = SECTORS_COARSENED * bins / BINS
+        attempt.record(limit=limit)
+        line = expect_few_sectors(sectors, limit, "uniform" if bins == BINS else f"uniform, {bins:,} bins")
+    return line
 
 
 @check(points=1, after=("counts_in_shared_memory",))
 def loads_neighbours_together(attempt: Attempt) -> str:
     """Coarsening: the lanes of a warp load neighbouring items, in every round."""
     request = counting(items_of(attempt, "uniform", ITEMS_COUNTED // 2, BINS), BINS)
-    run = attempt.simulate(replace(request, sample_blocks=BLOCKS_COUNTED))
+    sampled = replace(request, sample_blocks=BLOCKS_COUNTED)
+    run = attempt.simulate(sampled)
+    expect_counted(attempt, sampled, run)
     sectors = run.counters.global_load_sectors_per_request
     attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
     if sectors > SECTORS_PER_LOAD_REQUEST:
@@ -212,10 +242,7 @@ def loads_neighbours_together(attempt: Attempt) -> str:
 @check(points=1, after=("counts_every_item",))
 def leaves_the_host_out(attempt: Attempt) -> None:
     """Coarsening: the host launches kernels and nothing else: it copies no array and makes none, not even to clear."""
-    run = attempt.simulate(counting(items_of(attempt, "uniform", WHOLE, BINS), BINS))
-    for each in run.transfers:
-        size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
-        raise CheckFailed(f"{each.line}: beside launching, the host asks for {each.what}{size}.")
+    expect_no_transfers(attempt.simulate(counting(items_of(attempt, "uniform", WHOLE, BINS), BINS)))
 
 
 SAFE = (
@@ -228,6 +255,22 @@ def right_on_many_items(attempt: Attempt) -> None:
     """Coarsening: more items than the grid has threads are all counted."""
     request = counting(attempt.integers(-5, BINS + 5, MANY), BINS, SPEED_WORK_LIMIT)
     expect_histogram(attempt, request, attempt.run(request))
+    request = counting(attempt.integers(-5, MOST_BINS + 5, MANY), MOST_BINS, SPEED_WORK_LIMIT)
+    run = attempt.simulate(request)
+    expect_histogram(attempt, request, run)
+    launch = counting_launch(run)
+    if launch is not None and 0 < launch.shared_bytes < COUNTER_BYTES * MOST_BINS:
+        expect_room_in_counters(attempt, launch)
+
+
+def expect_room_in_counters(attempt: Attempt, launch: Launch) -> None:
+    """Fails the check where copies that have less than an int32 for each bin lose counts of one value that is frequent."""
+    blocks = int(np.prod(launch.grid))
+    n = min(SIXTEEN_BITS_AND_MORE * blocks, MOST_ITEMS)
+    value = int(attempt.rng.integers(MOST_BINS))
+    items = attempt.remember(np.full(n, value, np.int32), f"np.full({n}, {value}, np.int32)")
+    request = replace(counting(items, MOST_BINS), sample_blocks=2, scratch=("items",))
+    expect_share(request, attempt.simulate(request))
 
 
 # ---- part 4: speed, whatever the data --------------------------------------------------------------------------------
@@ -244,7 +287,14 @@ def speed(attempt: Attempt, kind: str) -> str:
     items = items_of(attempt, kind, SPEED_ITEMS, BINS)
     requests = [counting(each, BINS, SPEED_WORK_LIMIT) for each in (items, (items + 1) % BINS)]
     asked = SPEEDUP[kind]
-    return attempt.speedup(requests, threshold=asked, no_points_at=NO_POINTS_AT * asked, verify=verify)
+    line = attempt.speedup(requests, threshold=asked, no_points_at=NO_POINTS_AT * asked, verify=verify)
+    if asked_by_the_host := attempt.comparison.notes.get("host_requests"):
+        with counting_for_nothing(attempt):
+            raise CheckFailed(
+                f"With {SPEED_ITEMS:,} items the host asks for {asked_by_the_host} copies, arrays and the like beside "
+                "launching; what those take nobody has timed."
+            )
+    return line
 
 
 @check(points=2, after=COARSENED)

@@ -15,7 +15,7 @@ from autograder.device import Launch, Run, RunRequest
 from autograder.grading import Attempt
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.labs import spec_of
-from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_of_sublists, walked
+from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_along, ranks_of_sublists, walked
 from autograder.simgpu.hazards import Hazard
 
 WALKS = ("walks_its_sublists", "walks_any_lists")
@@ -108,7 +108,7 @@ class Seen(Evidence):
 
     def off_by_the_way_on_foot(self, times: int) -> bool:
         """Whether ranks ahead of a first splitter are off by this many times the links up to it, and all others right."""
-        off = self.outputs["rank"].astype(np.int64) - ranks_of(self.given["successor"])
+        off = self.outputs["rank"].astype(np.int64) - ranks_along(self.given["successor"])
         on_foot = np.array([self._on_foot(node) for node in range(self.n)])
         return self.run.fault is None and bool(on_foot.any() and (off == times * on_foot).all())
 
@@ -251,12 +251,6 @@ def threads_of(kernel: str, launches: Sequence[Launch]) -> int:
 def counted_list(attempt: Attempt) -> RunRequest:
     """A list as long as that whose work is counted: it shows how the kernels were launched."""
     return SPEC.ranking_request(list_from_zero(attempt, SPEC.COUNTED_NODES)[0])
-
-
-def ranks_of(successor: Array) -> Array:
-    """Links from each node to its tail."""
-    following = np.where(successor == np.arange(successor.size), -1, successor)
-    return ranks_of_sublists(following, (following >= 0).astype(np.int64))
 
 
 SPEC = spec_of("lab06_list_ranking")
@@ -562,7 +556,7 @@ def steps_where_no_walk_came(seen: Seen) -> bool:
     """Nodes ahead of the first splitter get something else than the links up to it and the splitter's rank. No walk came by
     there, so that steps[i] is no number of links, and nothing is to be taken away."""
     lost = seen.given["sublist"] < 0
-    off = seen.outputs["rank"].astype(np.int64) - ranks_of(seen.given["successor"])
+    off = seen.outputs["rank"].astype(np.int64) - ranks_along(seen.given["successor"])
     return bool(seen.run.fault is None and not off[~lost].any() and (off[lost] == -seen.given["steps"][lost]).all())
 
 
@@ -689,6 +683,13 @@ def everybody_on_foot(seen: Seen) -> bool:
 
 
 @misconception("shares_the_walking")
+def other_ranks_when_counted(seen: Seen) -> bool:
+    """Work counts where the ranks are right. Other lists were ranked right, and this one of {seen.n:,} nodes is not: what
+    does rank_list do for it that it does not do for others?"""
+    return seen.attempt.wrong is not None
+
+
+@misconception("shares_the_walking")
 def one_thread_a_block(seen: Seen) -> bool:
     """Blocks have {seen.idlest_block} threads: a warp has 32 lanes, and the others do nothing. Launch blocks of 64 threads
     and more: kernel[blocks, threads], in this order."""
@@ -706,7 +707,7 @@ def one_thread_walks(seen: Seen) -> bool:
 def too_few_splitters(seen: Seen) -> bool:
     """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an H200
     has room for a quarter of a million threads."""
-    several = seen.idlest_block >= WARP and not seen.walks_alone
+    several = seen.attempt.wrong is None and seen.idlest_block >= WARP and not seen.walks_alone
     return several and seen.idlest.counters.threads < seen.n
 
 
@@ -714,7 +715,8 @@ def too_few_splitters(seen: Seen) -> bool:
 def few_lanes_walk(seen: Seen) -> bool:
     """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since threads with a splitter are far
     apart. Let consecutive threads have consecutive splitters."""
-    return seen.idlest_block >= WARP and seen.idlest.counters.threads >= seen.n
+    few = seen.attempt.wrong is None and SPEC.lanes_at_work(seen.idlest) < SPEC.LANES_AT_WORK
+    return few and seen.idlest_block >= WARP and seen.idlest.counters.threads >= seen.n
 
 
 @misconception("stays_on_the_device")

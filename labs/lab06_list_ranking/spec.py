@@ -17,12 +17,14 @@ from autograder.device import Launch, Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.lists import (
     Array,
+    by_remainders,
     in_bit_reversed_order,
     laid_out,
     list_from_zero,
     lists_along,
     random_lists,
     random_reduced_lists,
+    ranks_along,
     ranks_of_sublists,
     walked,
 )
@@ -43,7 +45,16 @@ LOADS_OF_A_WARP = 700
 LANES_AT_WORK = 4.0
 COUNTED_NODES = 1 << 13
 MATTERS = 0.3  # a launch is looked at if it makes this share of the loads of the one that makes most
-REVERSED_BITS = 11  # of a node's number: a list of 2,048 nodes
+
+# Orders in which splitters at even distances are ruined: lists that visit their nodes by reversed bits, for distances that
+# are even, and by the remainders of an odd prime number, for every other distance that passes the speed check; once from
+# remainder 0 on and once from the middle one. In one of them all splitters come near the beginning or near the end, and most
+# of the list is one thread's: a warp makes 1.2 to 4 loads for each node of the list. With splitters at places that look like
+# chance it was 0.6 at most, with the simplest of hashes.
+MODULI = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
+REVERSED_BITS = 11  # of a node's number: lists of 2,048 nodes
+NODES_TO_TELL = 512  # are enough to tell which of the lists it is
+LOADS_A_NODE_OF_THE_SLOWEST = 1.0
 
 # The baseline is Wyllie's pointer jumping on all nodes. On one H200, with two million nodes, a splitter every 16 nodes
 # was 2.9 times as fast, every 32 nodes 2.5, every 64 nodes 1.8. A million nodes is what can be simulated whole, and there
@@ -194,7 +205,17 @@ def naming_negative_indices(run: Run) -> Iterator[None]:
 
 
 def counted(attempt: Attempt) -> Run:
-    return attempt.simulate(ranking_request(list_from_zero(attempt, COUNTED_NODES)[0]))
+    """The run whose work is counted, of a list whose length the seed draws; work counts where the ranks are right."""
+    trial = attempt.once("counted", lambda by: ranking_request(list_from_zero(by, nodes_counted(by))[0]))
+    attempt.expect_close(trial.run.outputs["rank"], ranks_along(trial.request.arguments["successor"]))
+    if not trial.run.launches:
+        raise CheckFailed("rank_list launches nothing.")
+    return trial.run
+
+
+def nodes_counted(attempt: Attempt) -> int:
+    """About as many nodes as `COUNTED_NODES`."""
+    return COUNTED_NODES + int(attempt.rng.integers(COUNTED_NODES // 8))
 
 
 def expect_shared_walks(attempt: Attempt, run: Run) -> float:
@@ -221,6 +242,13 @@ def expect_shared_walks(attempt: Attempt, run: Run) -> float:
 def busy_launches(run: Run) -> list[Launch]:
     most = max(each.counters.global_load_requests for each in run.launches)
     return [each for each in run.launches if each.counters.global_load_requests >= MATTERS * most]
+
+
+def loads_of_the_slowest_warp(launch: Launch) -> float:
+    """Loads of the warp that executes most, taken that of its instructions as many are loads as of all others'."""
+    counters = launch.counters
+    share = counters.global_load_requests / max(1, counters.warp_instructions)
+    return counters.slowest_warp_instructions * share
 
 
 def loads_of_a_warp(launch: Launch) -> float:
@@ -333,6 +361,11 @@ def ranks_any_lists(attempt: Attempt) -> None:
         expect_ranks(attempt, *random_lists(attempt, lengths))
     for recipe, order in ORDERS.items():
         expect_ranks(attempt, *lists_along(attempt, order, (order.size,), recipe))
+    # So many nodes that ranking the splitters may go by walks, too, and not by one round number of threads.
+    successor, rank = random_lists(attempt, (20_000 + int(attempt.rng.integers(4_000)), 20_000, 500, 1))
+    run = expect_ranks(attempt, successor, rank, simulate=True)
+    unsound = (*OUTSIDE, *UNWRITTEN, *BARRIERS, "race")
+    expect_none([h for h in run.hazards if h.kind in unsound and h.severity == "error"])
 
 
 # ---- part 4: counted work --------------------------------------------------------------------------------------------
@@ -348,12 +381,13 @@ def shares_the_walking(attempt: Attempt) -> str:
 @check(points=2, after=("shares_the_walking",))
 def loads_in_proportion_to_the_list(attempt: Attempt) -> str:
     """Counted work: a node costs a few loads, and not a few in each of log n rounds."""
-    counters = counted(attempt).counters
-    loads = counters.global_load_useful_bytes / 4 / COUNTED_NODES
+    run = counted(attempt)
+    nodes = run.outputs["rank"].size
+    loads = run.counters.global_load_useful_bytes / 4 / nodes
     attempt.record(loads_a_node=loads, limit=LOADS_A_NODE)
     if loads > LOADS_A_NODE:
         raise CheckFailed(
-            f"{loads:.3g} numbers loaded from global memory for each of {COUNTED_NODES:,} nodes; "
+            f"{loads:.3g} numbers loaded from global memory for each of {nodes:,} nodes; "
             f"at most {LOADS_A_NODE:g} asked for."
         )
     return f"{loads:.3g} numbers loaded for each node; at most {LOADS_A_NODE:g} asked for."
@@ -395,13 +429,53 @@ def faster_than_pointer_jumping(attempt: Attempt) -> str:
 # ---- bonus: any order ------------------------------------------------------------------------------------------------
 
 
-@check(points=3, after=("loads_in_proportion_to_the_list",), bonus=True)
-def no_order_makes_a_long_walk(attempt: Attempt) -> str:
-    """Bonus: walks stay short where a list visits the nodes by their reversed bits, however evenly splitters lie."""
-    order = in_bit_reversed_order(REVERSED_BITS)
-    recipe = f"np.array([int(f'{{i:0{REVERSED_BITS}b}}'[::-1], 2) for i in range({order.size})])"
-    successor, rank = lists_along(attempt, order, (order.size,), recipe)
+def slowest_launch(run: Run) -> tuple[float, str]:
+    """The most loads of a warp one after the other, and the kernel whose warp it is."""
+    return max((loads_of_the_slowest_warp(each), each.kernel) for each in run.launches)
+
+
+def ranked_by_remainders(attempt: Attempt, moduli: Sequence[int], nodes: int) -> Run:
+    """`rank_list` on two lists for each of the moduli, which go by their nodes' remainders: from 0 and from the middle."""
+    starts = [(modulus, first) for modulus in moduli for first in (0, modulus // 2)]
+    order = np.concatenate([number * nodes + by_remainders(nodes, *each) for number, each in enumerate(starts)])
+    one = f"np.argsort((np.arange({nodes}) - first) % q, kind='stable')"
+    recipe = f"np.concatenate([i * {nodes} + {one} for i, (q, first) in enumerate({starts})])"
+    return ranked(attempt, order, (nodes,) * len(starts), recipe)
+
+
+def ranked(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) -> Run:
+    """`rank_list` on lists along an order of their nodes; fails the check unless the ranks are right."""
+    successor, rank = lists_along(attempt, order, lengths, recipe)
     run = attempt.simulate(ranking_request(successor))
     attempt.expect_close(run.outputs["rank"], rank)
-    worst = expect_shared_walks(attempt, run)
-    return f"At most {worst:,.0f} loads of a warp one after the other."
+    return run
+
+
+def expect_short_walks(attempt: Attempt, run: Run, nodes: int, how: str) -> float:
+    """Fails the check where a warp makes nearly as many loads as its list has nodes; the most loads of a warp."""
+    loads, kernel = slowest_launch(run)
+    limit = LOADS_A_NODE_OF_THE_SLOWEST * nodes
+    attempt.record(loads_of_the_slowest_warp=loads, limit=limit)
+    if loads > limit:
+        raise CheckFailed(
+            f"In a list of {nodes:,} nodes that visits them by their {how}, a warp of `{kernel}` makes {loads:,.0f} loads "
+            f"one after the other; at most {limit:,.0f} allowed."
+        )
+    return loads
+
+
+@check(points=3, after=("faster_than_pointer_jumping",), bonus=True)
+def no_order_makes_a_long_walk(attempt: Attempt) -> str:
+    """Bonus: walks stay short in lists that visit their nodes by reversed bits, or by the remainders of some number."""
+    order = in_bit_reversed_order(REVERSED_BITS)
+    recipe = f"np.array([int(f'{{i:0{REVERSED_BITS}b}}'[::-1], 2) for i in range({order.size})])"
+    expect_short_walks(attempt, ranked(attempt, order, (order.size,), recipe), order.size, "reversed bits")
+    nodes = order.size
+    run = ranked_by_remainders(attempt, MODULI, nodes)
+    which = "remainders"
+    if slowest_launch(run)[0] > LOADS_A_NODE_OF_THE_SLOWEST * nodes:
+        told = {each: slowest_launch(ranked_by_remainders(attempt, (each,), NODES_TO_TELL))[0] for each in MODULI}
+        worst = max(told, key=told.get)
+        which, run = f"remainders of {worst}", ranked_by_remainders(attempt, (worst,), nodes)
+    loads = expect_short_walks(attempt, run, nodes, which)
+    return f"At most {loads:,.0f} loads of a warp one after the other, in lists by the remainders of {len(MODULI)} numbers."
