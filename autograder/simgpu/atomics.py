@@ -69,9 +69,9 @@ def apply_atomic(
     if not want_old and operation in UNORDERED:
         UNORDERED[operation].at(data, linear, operands[0])
         return None
-    if (exchange := _EXCHANGES.get(data.dtype)) is not None and operation in ("cas", "exch"):
+    if operation in ("cas", "exch") and data.dtype in _EXCHANGES and data.flags.aligned:
         old, new = np.empty(len(linear), data.dtype), operands[-1]
-        exchange(data, linear, operands[0], new, operation == "exch", old)
+        _EXCHANGES[data.dtype](data, linear, operands[0], new, operation == "exch", old)
         return old
     order = np.argsort(linear, kind="stable")
     addresses = linear[order]

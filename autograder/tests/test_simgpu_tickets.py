@@ -582,3 +582,21 @@ def test_more_releases_than_there_is_room_for_at_first_are_kept_all_the_same():
     total = np.zeros(3, np.int32)
     p = profile(kernel)[20, 64](np.zeros(3, np.int32), total)
     assert p.hazards == () and total.sum() == 20 * 64
+
+
+@pytest.mark.parametrize("align", [False, True])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+def test_lanes_exchange_one_after_the_other_in_their_order_also_in_a_field(dtype, align):
+    @cuda.jit
+    def exchanges(records, found):
+        t, words = cuda.threadIdx.x, records["word"]
+        found[t] = cuda.atomic.exch(words, 0, t + 1)
+        found[t + 8] = cuda.atomic.cas(words, 1, t, t + 1)
+        found[t + 16] = cuda.atomic.cas(words, 2, 0, t + 1)
+
+    records = np.zeros(3, np.dtype([("small", np.int8), ("word", dtype)], align=align))
+    device, found = cuda.to_device(records), np.full(24, 99, np.int64)
+    assert profile(exchanges)[1, 8](device, found).hazards == ()
+    after = device.copy_to_host()["word"].tolist()
+    assert after == [8, 8, 1]
+    assert found.tolist() == [*range(8), *range(8), 0, *[1] * 7]
