@@ -170,7 +170,9 @@ class Worker:
     def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
         """One comparison with the baseline; what the submission got wrong is `Comparison.fault`."""
         try:
-            needed = list(requests) if self.source == "measured" else list(requests[:1])  # an estimate is that of the first
+            needed = list(requests)
+            if self.source == "simulated":
+                needed = needed[:1]  # an estimate is that of the first
             return comparison_taken(self._about_submission(CompareJob(needed, threshold)), needed)
         except SubmissionError as fault:
             return Comparison(0.0, 0.0, 0.0, self.source, 0.0, 0.0, fault=fault)
