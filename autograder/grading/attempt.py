@@ -390,7 +390,8 @@ class Attempt:
             if comparison.sampled is not None and element_by_element:
                 self._verify_sampled(requests[0], comparison.sampled, verify)
         if comparison.launches == 0:
-            raise NothingCounted(f"`{requests[0].function}` launches no kernel{_sizes(requests[0])}: nothing was timed.")
+            function, sizes = requests[0].function, _sizes(requests[0])
+            raise NothingCounted(f"`{function}` launches no kernel{sizes}: nothing was timed.")
         if not np.isfinite(comparison.ratio):
             raise GraderFault("The device gave no time for this comparison.")
         full = full_points_at or threshold

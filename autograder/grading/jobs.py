@@ -113,6 +113,10 @@ class Reply:
     is_last: bool = False  # the device is lost to this process: another one is to go on
 
 
+class TooLong(ValueError):
+    """A message longer than what was asked for can be."""
+
+
 def send(stream: BinaryIO, message: object) -> None:
     """Writes one message: lengths of eight bytes, then its pickle, then its arrays as they lie in memory.
 
@@ -156,7 +160,7 @@ def receive_records(stream: BinaryIO, limit_bytes: int) -> Any:
 
 
 def receive(stream: BinaryIO, limit_bytes: int) -> Any:
-    """Reads one message; raises `EOFError` where the other side has gone and `ValueError` where it is too long."""
+    """Reads one message; raises `EOFError` where the other side has gone and `TooLong` where it is."""
     data, *buffers = _message(stream, limit_bytes)
     return pickle.loads(data, buffers=buffers)
 
@@ -165,7 +169,7 @@ def _message(stream: BinaryIO, limit_bytes: int) -> list[bytearray]:
     """The parts of one message; raises `UnpicklingError` where their lengths are not those of the whole."""
     length = _length(stream)
     if length > limit_bytes:
-        raise ValueError(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
+        raise TooLong(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
     number = _length(stream)
     left = length - 8 * (number + 1)
     if number < 1 or left < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from autograder.grading.jobs import (
     Reply,
     RunJob,
     Summary,
+    TooLong,
     receive_records,
     send,
 )
@@ -172,7 +172,9 @@ class Worker:
     def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
         """One comparison with the baseline; what the submission got wrong is `Comparison.fault`."""
         try:
-            needed = list(requests) if self.source == "measured" else list(requests[:1])  # an estimate is that of the first
+            needed = list(requests)
+            if self.source == "simulated":
+                needed = needed[:1]  # an estimate is that of the first
             return comparison_taken(self._about_submission(CompareJob(needed, threshold)), needed)
         except SubmissionError as fault:
             return Comparison(0.0, 0.0, 0.0, self.source, 0.0, 0.0, fault=fault)
@@ -270,10 +272,10 @@ class Worker:
                 self.close()
                 return None
             raise WorkerDied("The grader's worker ended without an answer" + self._last_words()) from None
-        except ValueError as too_long:
+        except TooLong as too_long:
             self.close()
             raise KernelFault(f"The submission's outputs are too large: {too_long}.") from None
-        except pickle.UnpicklingError as problem:
+        except Exception as problem:  # whatever a damaged message makes of itself
             self.close()
             raise Unforeseen(f"The worker's answer cannot be read: {one_line(str(problem))}.") from None
         except BaseException:  # Ctrl-C while waiting leaves the pipe in the middle of a message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.grading import answers
 from autograder.grading.answers import as_sent, comparison_as_sent, comparison_taken, most_bytes, taken
 from autograder.grading.closeness import compare_arrays, describe
-from autograder.grading.jobs import Reply
+from autograder.grading.jobs import Reply, receive_records, send
 from autograder.grading.result import Mismatch
 from autograder.grading.worker import Worker
 from autograder.language import parse_program
@@ -199,3 +200,22 @@ def test_ten_large_arrays_take_nothing_of_the_graders_memory(tmp_path: Path, mon
         told = str(worker.run(REQUEST, "device").fault)
     assert "`f` returns 1,280 MiB of arrays; at most 4 are looked at." in told
     assert max(sizes) < 20_000
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_a_message_of_wrong_lengths_ends_in_an_error_that_the_grader_knows(number: int) -> None:
+    """And takes no memory: no length is believed before all of them fit the whole."""
+    stream = io.BytesIO()
+    send(stream, Reply(Run(outputs={"c": C, "f": np.asfortranarray(C), "s": C[:, ::2]})))
+    whole = bytearray(stream.getvalue())
+    back = receive_records(io.BytesIO(whole), 1 << 20).value.outputs
+    assert all(np.array_equal(back[name], part) for name, part in (("c", C), ("f", C), ("s", C[:, ::2])))
+    rng = np.random.default_rng(number)
+    for _ in range(20):
+        damaged = whole.copy()
+        at = int(rng.integers(8 * 5))  # in a length: of the whole, of how many parts, of each of three
+        damaged[at] ^= int(rng.integers(1, 256))
+        if rng.random() < 0.2:
+            del damaged[int(rng.integers(8, len(damaged))) :]
+        with pytest.raises((EOFError, ValueError, pickle.UnpicklingError)):
+            receive_records(io.BytesIO(damaged), 1 << 20)
