@@ -165,13 +165,17 @@ def judge_all(grading: Grading) -> list[CheckResult]:
     """Every check in the spec's order; one whose predecessor did not pass is "not run" and says which that was.
 
     A predecessor that came to a function that cannot be used says nothing of other functions: what comes after it is tried
-    all the same, and not run only where it comes to the same function.
+    all the same, and not run only where it comes to the same function. A bonus comes last, and on top of full marks: it waits
+    for every other check, so that its points make up for none.
     """
     done: dict[str, CheckResult] = {}
     ahead = grading.ahead if grading.worker.source == "simulated" else None  # a GPU times one kernel at once
-    for check in grading.lab.checks:
-        blockers = [name for name in check.after if done[name].outcome != "passed"]
-        blocker = next((done[name] for name in blockers if name not in grading.broken), None)
+    in_turn = sorted(grading.lab.checks, key=lambda check: check.bonus)
+    asked = [check.name for check in in_turn if not check.bonus]
+    for check in in_turn:
+        predecessors = (*asked, *check.after) if check.bonus else check.after
+        blockers = [name for name in predecessors if done[name].outcome != "passed"]
+        blocker = next((done[name] for name in blockers if check.bonus or name not in grading.broken), None)
         if blocker is None:
             verdict = judge(grading, check, ahead.take(check) if ahead and done else None)
             needed = str(grading.broken.get(check.name))
@@ -182,11 +186,11 @@ def judge_all(grading: Grading) -> list[CheckResult]:
             if ahead:
                 ahead.skip(check)
         if ahead and len(done) == 1 and done[check.name].outcome == "passed":  # most who fail do so at once
-            later = grading.lab.checks[1:]
+            later = in_turn[1:]
             ahead.begin(partial(read, grading.lab, grading.submission), partial(attempted, grading), later)
     if ahead:
         ahead.end()
-    return list(done.values())
+    return [done[check.name] for check in grading.lab.checks]
 
 
 def attempted(grading: Grading, worker: Worker, check: Check) -> tuple[Attempt, str]:

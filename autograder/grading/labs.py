@@ -143,6 +143,7 @@ def _import_spec(path: Path, shown: str = "", error: type[KitError] = GraderFaul
 def _validate(lab: Lab, spec: str, error: type[KitError] = GraderFault) -> None:
     """Holds a spec against its own rules, so that a mistake shows before a class is graded; `spec` is shown."""
     seen = set()
+    bonuses = {each.name for each in lab.checks if each.bonus}
     for each in lab.checks:
         if not each.title:
             raise error(f"{spec}: `{each.name}` has no docstring, the sentence that the student reads.")
@@ -153,6 +154,8 @@ def _validate(lab: Lab, spec: str, error: type[KitError] = GraderFault) -> None:
         for name in each.after:
             if name not in seen:
                 raise error(f"{spec}: `{each.name}` is to come after `{name}`, which is no check above it.")
+            if name in bonuses and not each.bonus:
+                raise error(f"{spec}: `{each.name}` is to come after `{name}`, a bonus, which comes after all others.")
         seen.add(each.name)
     for rule in lab.hints:
         unknown = set(rule.checks) - seen

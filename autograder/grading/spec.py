@@ -65,7 +65,7 @@ class Check:
     points: float
     after: tuple[str, ...]
     judge: Judge
-    bonus: bool = False  # its points come on top of the lab's, and failing it fails nothing
+    bonus: bool = False  # its points come on top of full marks, after every other check, and failing it fails nothing
     hidden: bool = False  # from an instructor's second spec: students see its verdict and nothing else
 
 
@@ -116,7 +116,8 @@ class Lab:
 def check(*, points: float, after: Sequence[str] = (), bonus: bool = False) -> Callable[[Judge], Judge]:
     """Marks a function of a spec as a check worth `points`; "not run" where a check named in `after` did not pass.
 
-    A `bonus` is for who wants to go on: its points come on top of full marks, and the lab is passed without it.
+    A `bonus` is for who wants to go on: its points come on top of full marks, so that it runs where every other check
+    passed, and the lab is passed without it.
 
     The function may return a line to show when it passed ("2.8 times the baseline").
     """

@@ -447,6 +447,23 @@ def test_a_bonus_comes_on_top_of_full_marks_and_fails_nobody(threshold, points):
     assert lab_with(doubles, is_very_fast).points == 2
 
 
+def test_a_bonus_makes_up_for_no_check_that_failed_wherever_it_stands():
+    @check(points=3, bonus=True)
+    def comes_with_more(attempt):
+        """It comes with more."""
+
+    @check(points=1)
+    def is_fast(attempt):
+        """It is fast."""
+        raise CheckFailed("Too slow.")
+
+    result = graded(double, doubles, comes_with_more, is_fast)
+    assert [each.name for each in result.checks] == ["doubles", "comes_with_more", "is_fast"]
+    bonus = result.checks[1]
+    assert (bonus.outcome, bonus.message) == ("not run", "First to pass: It is fast.")
+    assert (result.points, result.max_points, result.outcome) == (2, 3, "failed")
+
+
 @pytest.mark.parametrize("message", ["This took longer than 20 s and was stopped.", "Index 3 is outside `a`."])
 def test_a_submission_that_had_to_be_stopped_is_not_run_again_for_its_profile(message):
     runs = []

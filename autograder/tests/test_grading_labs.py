@@ -102,6 +102,7 @@ BROKEN = [
         SPEC.replace('after=("runs",)', 'after=("walks",)'),
         "`doubles` is to come after `walks`, which is no check above",
     ),
+    (SPEC.replace("points=2", "points=2, bonus=True"), "after `runs`, a bonus, which comes after all others"),
     (SPEC.replace('checks=("doubles",)', 'checks=("triples",)'), "names unknown checks: triples"),
     (SPEC.replace("required=", 'baseline="fast.py", required='), "a baseline that is not there: fast.py"),
     (SPEC.replace("points=2", "points=-2"), "negative points"),
