@@ -165,8 +165,8 @@ def judge_all(grading: Grading) -> list[CheckResult]:
     """Every check in the spec's order; one whose predecessor did not pass is "not run" and says which that was.
 
     A predecessor that came to a function that cannot be used says nothing of other functions: what comes after it is tried
-    all the same, and not run only where it comes to the same function. A bonus comes last, and on top of full marks: it waits
-    for every other check, so that its points make up for none.
+    all the same, and not run only where it comes to the same function. A bonus comes last, and on top of full marks: it
+    waits for every other check, so that its points make up for none.
     """
     done: dict[str, CheckResult] = {}
     ahead = grading.ahead if grading.worker.source == "simulated" else None  # a GPU times one kernel at once
