@@ -30,7 +30,8 @@ Judge = Callable[["Attempt"], "str | None"]
 class CheckFailed(Exception):
     """A check's verdict "failed": `message` is one line for the student; `earned` points may be given all the same.
 
-    `mismatches` and `hazards` are what the report shows beside the message.
+    `mismatches` and `hazards` are what the report shows beside the message. `launch`: name of the kernel whose counted
+    work is at fault, where a run has launches of several.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class CheckFailed(Exception):
         earned: float | None = None,
         mismatches: Sequence[Mismatch] = (),
         hazards: Sequence[Hazard] = (),
+        launch: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
         self.earned = earned
         self.mismatches = tuple(mismatches)
         self.hazards = tuple(hazards)
+        self.launch = launch
 
 
 @dataclass(frozen=True)
