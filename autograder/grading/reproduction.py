@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from autograder.device import Launch, RunRequest, Uninitialised
 from autograder.grading.closeness import Difference
 
+MOST_PROFILES = 3  # launches that are shown, each once
 LITERAL_ELEMENTS = 36  # larger arrays are written as the recipe that made them
 
 
@@ -18,12 +19,12 @@ def reproduction(
     recipes: Mapping[int, str],
     wrong: Difference | None = None,
     unwritten: tuple[str, np.ndarray] | None = None,
-    counted: Launch | None = None,
+    counted: Sequence[Launch] = (),
 ) -> str:
     """Python that makes the request's arguments, calls the function, and fetches what is wrong.
 
     `recipes` maps `id(array)` to the expression that makes it again; `unwritten`: an argument's name and which of its
-    elements were left out; `counted`: a launch whose work, not whose result, failed the check.
+    elements were left out; `counted`: the launches whose work, not whose result, failed the check.
     """
     lines = ["import numpy as np", "from numba import cuda", ""]
     for name, value in request.arguments.items():
@@ -37,9 +38,15 @@ def reproduction(
     elif unwritten is not None and unwritten[0] in request.arguments:
         index = ", ".join(map(str, np.argwhere(unwritten[1])[0]))
         lines.append(f"{unwritten[0]}.copy_to_host()[{index}]  # never written")
-    elif counted is not None:
-        where = f"[{_dimensions(counted.grid)}, {_dimensions(counted.block)}]"
-        lines.append(f"# No element is wrong. What was counted: autograder.profile({counted.kernel}){where}(its arguments)")
+    elif counted:
+        profiles = (
+            f"autograder.profile({each.kernel})[{_dimensions(each.grid)}, {_dimensions(each.block)}](its arguments)"
+            for each in counted
+        )
+        different = list(dict.fromkeys(profiles))
+        more = f"\n# and {len(different) - MOST_PROFILES} more" if len(different) > MOST_PROFILES else ""
+        shown = "\n#   ".join(different[:MOST_PROFILES])
+        lines.append(f"# No element is wrong. What was counted: {shown}{more}")
     return "\n".join(lines)
 
 

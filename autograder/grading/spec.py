@@ -33,7 +33,8 @@ MOST_OF_A_MESSAGE = 1_000  # characters of what a check says, whatever it quotes
 class CheckFailed(Exception):
     """A check's verdict "failed": `message` is one line for the student; `earned` points may be given all the same.
 
-    `mismatches` and `hazards` are what the report shows beside the message.
+    `mismatches` and `hazards` are what the report shows beside the message. `launch`: name of the kernel whose counted
+    work is at fault, where a run has launches of several.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class CheckFailed(Exception):
         earned: float | None = None,
         mismatches: Sequence[Mismatch] = (),
         hazards: Sequence[Hazard] = (),
+        launch: str = "",
     ) -> None:
         message = one_line(message, MOST_OF_A_MESSAGE)  # it may quote a line, or a name, as long as a submission may be
         super().__init__(message)
@@ -50,6 +52,7 @@ class CheckFailed(Exception):
         self.earned = earned
         self.mismatches = tuple(mismatches)
         self.hazards = tuple(hazards)
+        self.launch = launch
 
 
 class NothingCounted(CheckFailed):

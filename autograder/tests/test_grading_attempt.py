@@ -282,6 +282,17 @@ def test_what_is_pasted_says_so_where_no_element_is_wrong():
     assert last == "# No element is wrong. What was counted: autograder.profile(k)[(4, 2), 32](its arguments)"
 
 
+@pytest.mark.parametrize("about, shown", [("", ["turn", "step"]), ("step", ["step"]), ("turn", ["turn"])])
+def test_what_is_pasted_names_the_launches_whose_work_failed_the_check_and_each_once(about, shown):
+    attempt = attempt_with(lambda a: None)
+    launches = tuple(Launch(name, (2, 1, 1), (8, 1, 1)) for name in ("turn", "step", "step", "turn"))
+    attempt._runner.run = lambda request, on: Run(outputs={"a": np.zeros(3)}, launches=launches)
+    attempt.run("f", a=np.zeros(3))
+    attempt.failure = CheckFailed("Too many bytes a step.", launch=about)
+    named = [each for each in ("turn", "step") for _ in range(attempt.reproduction().count(f"profile({each})[2, 8]"))]
+    assert named == shown
+
+
 def test_what_is_not_defined_cannot_be_pasted():
     attempt = attempt_with(lambda a: None)
     attempt._runner.run = lambda request, on: Run(fault=BrokenDefinition("No `f`.", name="f"))
