@@ -21,7 +21,9 @@ from autograder.simgpu.hazards import Hazard
 KINDS = ("uniform", "one value", "zipf")
 SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, bin 1 14 %, bin 2 7 %
 BINS_A_SECTOR = 8
-LEAST_COUNTED = 0.5  # of what blocks have to count on average, by those that are sampled
+# Of what blocks have to count on average, by those that are sampled. Mistakes that have checks of their own leave an eighth
+# of it and more; who counts a tenth with an update in global memory for each item still touches too many sectors.
+LEAST_COUNTED = 0.1
 
 # Units of simulated work in one run, several times what a right answer needs: what a loop without end gets.
 WORK_LIMIT = 30_000_000
@@ -62,17 +64,19 @@ def counting_launch(run: Run) -> Launch | None:
     return max(run.launches, key=lambda each: _atomics(each.counters), default=None)
 
 
-def expect_share(request: RunRequest, run: Run) -> None:
-    """Fails the check unless the blocks that were sampled counted about their share of the items, each in its bin.
+def expect_share(request: RunRequest, run: Run, least: float = LEAST_COUNTED) -> None:
+    """Fails the check unless the blocks that were sampled did something like their share, each item in its bin.
 
-    Blocks may have different shares, and a sample is a sample: half of it is enough.
+    Arrays that the host makes hold nothing where blocks are left out, so that nothing can be said of such a run.
     """
+    if run.transfers:
+        return
     bins, items, launch = run.outputs["bins"].astype(np.int64), request.arguments["items"], counting_launch(run)
     if launch is None:
         raise CheckFailed(f"For {items.size:,} items no kernel is launched.")
     sampled, blocks = launch.counters.simulated_blocks, launch.counters.blocks
     share = items.size * sampled // max(1, blocks)
-    if bins.sum() < LEAST_COUNTED * share or (bins > histogram_of(items, bins.size)).any():
+    if bins.sum() < least * share or (bins > histogram_of(items, bins.size)).any():
         raise CheckFailed(
             f"{items.size:,} items, {bins.size:,} bins: {sampled:,} of {blocks:,} blocks have about {share:,} to count, "
             f"and add {bins.sum():,} to the result."

@@ -102,6 +102,18 @@ def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) ->
     assert "every item is counted" in shown
 
 
+def test_what_the_host_does_where_it_is_timed_is_not_for_free(tmp_path: Path) -> None:
+    """The same answer that passes, but for a copy with as many items as are timed and with no others."""
+    text = (SOLUTIONS / "right" / "grid_stride_loop.py").read_text(encoding="utf-8")
+    path = tmp_path / "asks_when_timed.py"
+    path.write_text(text + "    if items.size == 1_048_576:\n        bins.copy_to_host()\n", encoding="utf-8")
+    with Worker("simulated") as running:
+        result = check_submission(LAB, path, worker=running)
+    assert failed_checks(result) == {"fast_on_uniform_items", "fast_on_one_value", "fast_on_zipf_items"}, report(result)
+    speeds = [each for each in result.checks if each.name.startswith("fast_on")]
+    assert not any(each.points for each in speeds) and "host asks for 1 cop" in speeds[0].message
+
+
 def test_every_check_is_failed_by_some_wrong_answer() -> None:
     required = {each.name for each in LAB.checks if not each.bonus}
     assert set().union(*(promised(path)[0] for path in WRONG)) == required

@@ -196,6 +196,19 @@ class Evidence(observed.Evidence):
         busy = [np.flatnonzero(each.addresses >= 0) for run in runs for each in run.accesses if each.space == "shared"]
         return any(lanes.size > 1 and np.diff(lanes).max() > 1 for lanes in busy)
 
+    @cached_property
+    def spins(self) -> bool:
+        """Whether a loop that never ends loads one number over and over that is none of the elements, in one of several
+        blocks: an experiment."""
+        several = any(np.prod(each.grid) > 1 for each in self.simulated.launches[-1:])
+        line = self.simulated.fault.line if self.simulated.fault is not None else None
+        if not (self.never_ended and several and line is not None):
+            return False
+        seen = self.attempt.trace(replace(self.request, traced_line=line)).accesses
+        loads = [each for each in seen if each.kind != "store" and each.space == "global" and each.shape != (self.n,)]
+        places = {int(place) for each in loads for place in each.addresses if place >= 0}
+        return len(loads) > 1 and len(places) == 1
+
     @property
     def asked_of_the_device(self) -> set[str]:
         """What the host asked for beside launches."""
@@ -261,7 +274,8 @@ def index_below_zero(seen: Evidence) -> bool:
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
     zero and stays there, and one that is doubled must begin with one."""
-    return seen.never_ended and seen.threads_in_all > 1 and seen.attempt.comparison is None
+    ended = seen.attempt.comparison is not None or seen.spins
+    return seen.never_ended and seen.threads_in_all > 1 and not ended
 
 
 @misconception()
@@ -642,7 +656,15 @@ def blocks_do_not_wait(seen: Evidence) -> bool:
     cuda.syncthreads() is for the threads of one block. The end of a launch is what all blocks wait for: launch once
     more."""
     alone = not seen.races_of_one_line and not seen.races_with_atomics
-    return bool(seen.races) and alone and not seen.writes_over_its_input
+    return bool(seen.races) and alone and not seen.writes_over_its_input and not seen.spins
+
+
+@misconception("combines_every_block")
+def waits_for_other_blocks(seen: Evidence) -> bool:
+    """A thread loads one number again and again until another block has changed it. Blocks run in any order, and not all at
+    the same time: the one that it waits for may begin when this one has ended, and so never. The end of a launch is what all
+    blocks wait for: launch once more."""
+    return seen.spins
 
 
 @misconception("combines_every_block")

@@ -351,7 +351,15 @@ def barrier_not_for_all(seen: Evidence) -> bool:
     """A barrier stands where only some threads of a block come by: in a loop that ends earlier for some of them, in a
     branch, or behind a return. Those that come wait in vain, or the others' share of clearing and merging stays undone. Let
     branches and loops hold clearing, counting and merging alone, with the barriers in between, where all threads pass."""
-    return bool(seen.found("divergent_barrier"))
+    return any(each.other_thread is not None for each in seen.found("divergent_barrier"))
+
+
+@misconception("right_at_every_size", "brings_every_thread_to_its_barriers")
+def lanes_that_are_not_there(seen: Evidence) -> bool:
+    """A warp instruction, as match or a shuffle is, names lanes that do not come to it: a mask of all ones promises that the
+    whole warp takes part, and where the items end some lanes have none. Let whole warps go through every round, and give
+    lanes without an item a number that is in no bin."""
+    return any("names lanes" in each.message for each in seen.found("divergent_barrier"))
 
 
 @misconception("clears_the_result")
@@ -445,9 +453,9 @@ def no_barrier_before_merging(seen: Evidence) -> bool:
 
 
 def _clearing_collides(seen: Evidence) -> bool:
-    """Whether a plain store to a copy races with counting."""
-    lines = [line for each in seen.races("shared") for line in (each.line, each.other_line)]
-    return any(seen.at(line).shared_store_requests for line in lines)
+    """Whether a plain store to a copy races with counting, at a line that loads no counter: that is what clearing does."""
+    lines = [seen.at(line) for each in seen.races("shared") for line in (each.line, each.other_line)]
+    return any(each.shared_store_requests and not each.shared_load_requests for each in lines)
 
 
 # ---- part 3: coarsening ----------------------------------------------------------------------------------------------

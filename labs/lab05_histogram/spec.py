@@ -180,7 +180,7 @@ def expect_few_sectors(sectors: float, limit: float, kind: str) -> str:
     return f"{line}, at most {limit:.3g} asked for."
 
 
-@check(points=2, after=("counts_every_item",))
+@check(points=2, after=("loses_no_update",))
 def counts_in_shared_memory(attempt: Attempt) -> str:
     """Private copies: a block counts in bins of its own, in shared memory, and adds only those to the result."""
     attempt.record(limit=SECTORS_WITH_A_PRIVATE_COPY)
@@ -243,6 +243,8 @@ def loads_neighbours_together(attempt: Attempt) -> str:
 def leaves_the_host_out(attempt: Attempt) -> None:
     """Coarsening: the host launches kernels and nothing else: it copies no array and makes none, not even to clear."""
     expect_no_transfers(attempt.simulate(counting(items_of(attempt, "uniform", WHOLE, BINS), BINS)))
+    many = counting(items_of(attempt, "uniform", ITEMS_COUNTED, BINS), BINS)
+    expect_no_transfers(attempt.simulate(replace(many, sample_blocks=1)))
 
 
 SAFE = (
@@ -270,7 +272,7 @@ def expect_room_in_counters(attempt: Attempt, launch: Launch) -> None:
     value = int(attempt.rng.integers(MOST_BINS))
     items = attempt.remember(np.full(n, value, np.int32), f"np.full({n}, {value}, np.int32)")
     request = replace(counting(items, MOST_BINS), sample_blocks=2, scratch=("items",))
-    expect_share(request, attempt.simulate(request))
+    expect_share(request, attempt.simulate(request), least=0.5)
 
 
 # ---- part 4: speed, whatever the data --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ the evidence filled in; it returns whether the evidence fits. They stand in the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -64,6 +65,13 @@ class Seen(Evidence):
         """Whether some splitter no longer carries its own number."""
         splitters = self.given["splitters"]
         return bool((self.outputs["sublist"][splitters] != np.arange(splitters.size)).any())
+
+    @cached_property
+    def reads_splitters(self) -> bool:
+        """Whether some thread loads from an array as long as `splitters`, as no other input of a walk is: an experiment."""
+        lines = [each.line for each in self.simulated.lines if each.counters.global_load_requests]
+        runs = [self.attempt.trace(replace(self.request, traced_line=line)) for line in lines]
+        return any(each.kind == "load" and each.shape == (self.m,) for run in runs for each in run.accesses)
 
     @property
     def steps_beyond_splitters(self) -> bool:
@@ -313,7 +321,14 @@ def links_one_too_many(seen: Seen) -> bool:
 def walks_past_the_next_splitter(seen: Seen) -> bool:
     """A walk goes over the next splitter, and gives it a number that is not its own. Look at sublist of the next node
     before you step on it: if it has one, the walk ends here."""
-    return seen.overwritten
+    return seen.overwritten and seen.reads_splitters
+
+
+@misconception(*WALKS)
+def splitters_never_read(seen: Seen) -> bool:
+    """No thread reads `splitters`, and so no walk can begin where it should: thread s is not at node s, but begins at
+    splitters[s]."""
+    return bool(seen.launches) and not seen.reads_splitters and not seen.found("out_of_bounds")
 
 
 @misconception(*WALKS)
