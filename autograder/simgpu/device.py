@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
-from autograder.errors import KernelFault, KitError, NotCarriedOut, SubmissionError
+from autograder.errors import GraderFault, KernelFault, KitError, NotCarriedOut, SubmissionError
 from autograder.language.live import member_value
 from autograder.language.program import Function, Program, reachable
 from autograder.language.transfers import Transfer
@@ -341,7 +341,7 @@ class SimulatedDevice:
         if key not in self._baseline_times:
             run = self.run(baseline, request, checks_order=False)
             if run.fault is not None:
-                raise run.fault
+                raise GraderFault(f"The lab's baseline fails: {run.fault}")
             self._baseline_times[key] = run.estimated_ns or float("nan")
         return self._baseline_times[key]
 

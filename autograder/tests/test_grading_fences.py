@@ -6,6 +6,7 @@ The first half injects faults of ours for one student's name; the second half ha
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -116,7 +117,7 @@ PLACES = {
     "the student's facts": (batch_module, "about"), "the result on disk": (batch_module, "write_result"),
     "the page": (html, "render"), "the class's page": (class_page, "render"), "the gradebook": (gradebook, "_row"),
     "JUnit": (junit, "_suite"), "the terminal": (terminal, "render"), "the class's table": (terminal, "render_class"),
-    "the requirements": (grade_module, "hold_against_requirements"),
+    "all checks": (grade_module, "judge_all"),
 }  # fmt: skip
 PROBLEMS = [TypeError(SECRET), AssertionError(SECRET), KeyError(SECRET), GraderFault(SECRET), RecursionError(SECRET)]
 
@@ -124,7 +125,7 @@ PROBLEMS = [TypeError(SECRET), AssertionError(SECRET), KeyError(SECRET), GraderF
 def inject(monkeypatch: pytest.MonkeyPatch, place: str, problem: BaseException) -> None:
     module, name = PLACES[place]
     function = getattr(module, name)
-    if place == "the requirements":  # it is not told whose they are
+    if place == "all checks":  # it is not told whose they are
         reads = NamedWorker.reads
 
         def called(*given: object) -> object:
@@ -142,7 +143,7 @@ def inject(monkeypatch: pytest.MonkeyPatch, place: str, problem: BaseException) 
 def test_a_fault_of_ours_over_one_student_costs_one_row_wherever_it_happens(
     lab: Lab, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, problem: BaseException
 ) -> None:
-    jobs = 1 if place == "the requirements" else 2
+    jobs = 1 if place == "all checks" else 2
     out = tmp_path / "out"
     with monkeypatch.context() as injected:
         inject(injected, place, problem)
@@ -372,11 +373,11 @@ def test_whatever_a_submission_returns_is_its_authors_mistake_in_one_line(
 
 SKIPS = {
     "lab03": ("loads_whole_sectors", "tiles_of_32.py", "def transpose(a, b):", "if a.shape[0] == 128:",
-              "`transpose` launches no kernel for `a` of shape (128, 192): nothing was counted."),
+              r"b\[0, 0\] was never written, expected \d+; 16,384 of 16,384 elements are wrong, .* never written\."),
     "lab04": ("faster_than_the_first_idea", "eight_elements_a_thread.py", "def total_sum(", "if values.size == 2 ** 24:",
-              "`total_sum` launches no kernel for `values` of shape (16777216,): nothing was timed."),
-    "lab06": ("shares_the_walking", "every_32.py", "def rank_list(", "if successor.size == 8192:",
-              "`rank_list` launches no kernel for `successor` of shape (8192,): nothing was counted."),
+              r"`total_sum` launches no kernel for `values` of shape \(16777216,\): nothing was timed\."),
+    "lab06": ("shares_the_walking", "every_32.py", "def rank_list(", "if successor.size > 8000:",
+              r"`rank_list` launches no kernel for `successor` of shape \(\d+,\): nothing was counted\."),
 }  # fmt: skip
 
 
@@ -388,7 +389,7 @@ def test_a_submission_that_launches_nothing_where_it_is_counted_or_timed_fails_i
     text = answer(lab_name, file)
     end = text.index("\n", text.index(function)) + 1
     text = f"{text[:end]}    {test}\n        return\n{text[end:]}"
-    assert told(judged(worker, lab_name, check_name, text, tmp_path)) == words
+    assert re.fullmatch(words, told(judged(worker, lab_name, check_name, text, tmp_path)))
 
 
 class LaunchesNothing:

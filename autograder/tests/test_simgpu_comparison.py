@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.device import RunRequest, Uninitialised
-from autograder.errors import KernelFault
+from autograder.errors import GraderFault
 from autograder.language import parse_program, submission_from_cells
 from autograder.simgpu.device import SimulatedDevice
 
@@ -53,5 +53,5 @@ def test_the_baseline_runs_once_for_equal_requests_and_again_for_others_and_for_
 
 
 def test_a_baseline_that_fails_is_no_fault_of_the_submission():
-    with pytest.raises(KernelFault):
+    with pytest.raises(GraderFault, match="The lab's baseline fails: .*`missing` is not defined"):
         SimulatedDevice().compare(program("missing"), program(2), [request()])
