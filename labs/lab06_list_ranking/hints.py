@@ -328,7 +328,8 @@ def walks_past_the_next_splitter(seen: Seen) -> bool:
 def splitters_never_read(seen: Seen) -> bool:
     """No thread reads `splitters`, and so no walk can begin where it should: thread s is not at node s, but begins at
     splitters[s]."""
-    return bool(seen.launches) and not seen.reads_splitters and not seen.found("out_of_bounds")
+    walks = bool(seen.run.written["steps"].any()) and not seen.found("out_of_bounds")
+    return walks and not seen.reads_splitters
 
 
 @misconception(*WALKS)
