@@ -1,8 +1,9 @@
 """Times a submission against the baseline: ABBA rounds, fresh arrays, a cold L2, and every output kept for checking.
 
 The protocol: compile and warm up outside the clock; in every timed call new arrays at shifted addresses and a request
-drawn at random; L2 filled by others' data before it; CUDA events around the call, cross-checked with the wall clock and
-with a device-wide synchronisation; the ratio of each round, with a bootstrap interval over rounds.
+drawn at random, and what host code asked for in its last call ready before the clock starts, as in a pool of memory; L2
+filled by others' data before it; CUDA events around the call, cross-checked with the wall clock and with a device-wide
+synchronisation; the ratio of each round, with a bootstrap interval over rounds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from autograder.cudagpu import timing
 from autograder.cudagpu.conditions import Clocks, Flush, dram_gb_per_s
 from autograder.cudagpu.memory import ALIGNMENT_BYTES
-from autograder.cudagpu.session import GpuSession
+from autograder.cudagpu.session import Asked, GpuSession
 from autograder.device import Comparison, RunRequest
 from autograder.errors import GraderFault, SubmissionError
 from autograder.language.program import Program
@@ -55,6 +56,7 @@ class Contest:
     rounds: list[timing.Round] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     disagreements: int = 0
+    asked: dict[int, list[Asked]] = field(default_factory=dict)  # by program: the new arrays of its last call
 
     def decide(self, threshold: float | None) -> Comparison:
         """Measures until it is settled; the submission's fault ends it, the baseline's is ours."""
@@ -103,6 +105,7 @@ class Contest:
         shift = ALIGNMENT_BYTES * int(self.rng.integers(SHIFTS))
         session = GpuSession(self.compilers[id(program)], self.rng, shift_bytes=shift, timed=False)
         handles = place_arguments(session, request)
+        session.prepare(self.asked.get(id(program), ()))
         begin, start, end, settled = (cuda.event() for _ in range(4))
         cuda.synchronize()
         wall = time.perf_counter_ns()
@@ -113,6 +116,7 @@ class Contest:
         issued = time.perf_counter_ns()
         carry_out(session, program, request, handles)
         session.checked(end.record)
+        self.asked[id(program)] = session.asked
         self.lead_in_ns[id(program)] = 1.5 * (time.perf_counter_ns() - issued)
         session.synchronise()
         session.checked(settled.record)

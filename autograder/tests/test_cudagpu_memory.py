@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.cudagpu.memory import is_ambiguous, poisoned, written_mask
+from autograder.cudagpu.session import GpuSession
 
 TYPES = ["float16", "float32", "float64", "complex64", "int8", "uint8", "int32", "int64", "uint32", "bool"]
 
@@ -50,3 +51,33 @@ def test_a_byte_that_equals_one_poison_differs_from_the_other() -> None:
 
 def test_an_empty_array_is_wholly_written() -> None:
     assert written_mask(poisoned((0, 3), "float32")).all()
+
+
+def test_new_arrays_of_an_earlier_call_are_ready_before_the_clock_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A right answer that pads its matrices into temporary arrays was timed with the poison that we fill them with."""
+    made = []
+
+    def to_device(session: GpuSession, host: np.ndarray, name: str = "") -> np.ndarray:
+        made.append(host)
+        return host
+
+    monkeypatch.setattr(GpuSession, "to_device", to_device)
+    first = GpuSession(None, np.random.default_rng(1))  # type: ignore[arg-type]
+    first.prepare([])
+    asked = [((4, 8), np.float32), (6, np.int32), ((4, 8), np.float32)]
+    for shape, dtype in asked:
+        first.device_array(shape, dtype)
+    second = GpuSession(None, np.random.default_rng(1))  # type: ignore[arg-type]
+    second.device_array(3, np.float32)  # an argument's: no array that host code asks for
+    second.prepare(first.asked)
+    ready = made[4:]
+    assert len(ready) == 3 and not any(written_mask(each).any() for each in ready)
+    handed = [second.device_array(shape, dtype) for shape, dtype in asked]
+    assert {id(each) for each in handed} == {id(each) for each in ready} and len(made) == 7
+    assert [(each.shape, each.dtype) for each in handed] == [
+        ((4, 8), np.float32),
+        ((6,), np.int32),
+        ((4, 8), np.float32),
+    ]
+    second.device_array((4, 8), np.float32)  # one more than last time is made on the spot
+    assert len(made) == 8 and second.asked[:3] == first.asked
