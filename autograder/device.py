@@ -74,6 +74,7 @@ class Run:
     # Bool mask per Uninitialised argument; where blocks were sampled, also of other arrays that kernels wrote: the
     # elements that are as all blocks would have left them.
     written: Mapping[str, np.ndarray] = field(default_factory=dict)
+    is_unverified: bool = False  # sampled, and too much is read of what the sample leaves out: no result can be judged
     # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
     covered: Mapping[str, float] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()

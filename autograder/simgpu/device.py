@@ -60,7 +60,9 @@ class Session:
         self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
         self.watched: dict[str, Buffer] = {}  # arrays of which it is to be known how much all blocks would write
         self.covered: dict[str, float] = {}
-        self.passes: dict[str, list[np.ndarray]] = {}  # what each launch wrote of a watched array that writes most of it
+        self.passes: dict[
+            str, list[np.ndarray]
+        ] = {}  # what each launch wrote of a watched array that writes most of it
         self.follows_reads = False  # where blocks are sampled: see `autograder.device.RunRequest`
         self.plan = Plan()  # what is carried out beside the sample
         self.partials: dict[int, Partial] = {}  # arrays that sampled launches may have written, by address
@@ -256,12 +258,18 @@ class SimulatedDevice:
         Without `checks_order` nobody looks for races and uninitialised reads: a comparison asks for results and work.
         Where reads are followed it is known who wrote what in any case.
         """
-        plan = Plan()
+        plan, sample = Plan(), None
         is_followed = request.sample_blocks is not None and request.follows_reads
         for _ in range(MOST_ROUNDS if is_followed else 0):
             carried_out = self._carry_out(program, request, True, plan)
-            if self._is_too_much(carried_out, plan) or not plan.grow(list(carried_out.session.partials.values())):
+            sample = sample or carried_out
+            partials, work = list(carried_out.session.partials.values()), carried_out.session.work
+            if self._is_too_much(carried_out, plan) or not plan.grow(partials, work):
                 return self._gather(request, carried_out, plan)
+            if (
+                plan.is_too_much
+            ):  # a right answer may have many steps: its time is predicted, and nobody knows its results
+                return _without_results(self._gather(request, sample, Plan()))
         plan.is_whole = is_followed
         checks_order |= is_followed
         return self._gather(request, self._carry_out(program, request, checks_order, plan), plan)
@@ -312,7 +320,9 @@ class SimulatedDevice:
         """Estimates both on the first request: deterministic, so there is no interval and no threshold to clear."""
         baseline_ns = requests[0].baseline_estimated_ns or self._baseline_ns(baseline, requests[0])
         sampled = requests[0].sample_blocks is not None
-        run = self.run(submission, requests[0], checks_order=sampled)  # of a sample, what was written is known by its checks
+        run = self.run(
+            submission, requests[0], checks_order=sampled
+        )  # of a sample, what was written is known by its checks
         fault, outputs = run.fault, run.outputs
         submission_ns = run.estimated_ns or float("nan")
         ratio = baseline_ns / submission_ns if fault is None else 0.0
@@ -375,7 +385,9 @@ class SimulatedDevice:
             | {
                 name: _known(session, arrays_by_name[name])
                 for name, value in request.arguments.items()
-                if isinstance(value, np.ndarray) and name not in request.scratch and _by_kernels(arrays_by_name.get(name))
+                if isinstance(value, np.ndarray)
+                and name not in request.scratch
+                and _by_kernels(arrays_by_name.get(name))
                 if request.sample_blocks is not None and request.follows_reads
             },
             launches=launches,
@@ -411,6 +423,13 @@ def _digest(request: RunRequest) -> bytes:
     for each in arrays:
         digest.update(each.raw())
     return digest.digest()
+
+
+def _without_results(run: Run) -> Run:
+    """The sample of a run whose launches read what others left out: its counts stand, and nothing that it wrote does."""
+    return replace(run, written={name: np.zeros_like(mask) for name, mask in run.written.items()}, is_unverified=True)
+
+
 def _too_much_to_predict(session: Session) -> NotCarriedOut:
     """What is said of a run that builds on itself, and of which nothing can be left out within its work limit."""
     kernel = session.records[-1].kernel if session.records else ""

@@ -21,9 +21,9 @@ from autograder.simgpu.counting_primitives import SECTOR_BYTES
 from autograder.simgpu.lanes import Geometry
 from autograder.simgpu.memory import Buffer
 
-LITTLE_WORK = (
-    1 << 20
-)  # warp instructions, a fraction of a second: launches that take no more together are carried out whole
+# Warp instructions, a fraction of a second: launches that take no more together are carried out whole.
+LITTLE_WORK = 1 << 20
+MOST_WORK = 14 << 20  # of all runs of one request until its plan stays as it is: about four seconds
 MOST_CANDIDATES = 1 << 24  # places compared to find the blocks that write some elements
 MOST_ROUNDS = 6  # runs with a plan that grew; the next one leaves nothing out
 ALL = None  # of a launch's blocks
@@ -128,6 +128,10 @@ class Producer:
     footprint: Footprint
     work: int  # warp instructions of all its blocks
 
+    def work_of(self, blocks: np.ndarray | None) -> float:
+        """Warp instructions of some of its blocks, or of `ALL`."""
+        return self.work if blocks is ALL else self.work * len(blocks) / self.footprint.geometry.blocks
+
 
 @dataclass(eq=False)
 class Partial:
@@ -182,13 +186,16 @@ class Plan:
     def __init__(self) -> None:
         self.blocks: dict[int, np.ndarray | None] = {}  # `ALL`: the launch is not sampled
         self.is_whole = False  # nothing is sampled at all
+        self.is_too_much = False  # more would have to be carried out beside the sample than there is time for
         self._probed: set[int] = set()
+        self._work = 0  # warp instructions of the runs so far
 
     def beside_the_sample(self, launch: int) -> np.ndarray | None:
         return ALL if self.is_whole else self.blocks.get(launch, np.zeros(0, np.int64))
 
-    def grow(self, partials: Sequence[Partial]) -> bool:
+    def grow(self, partials: Sequence[Partial], work_of_run: int) -> bool:
         """Takes in the blocks that a run missed; False where it missed none."""
+        self._work += work_of_run
         missed: dict[int, np.ndarray | None] = {}
         producers: dict[int, Producer] = {}
         for partial in partials:
@@ -206,7 +213,7 @@ class Plan:
                 if found[key] is ALL or len(found[key]):
                     producers[each.launch] = each
                     missed[each.launch] = _together(missed.get(each.launch, np.zeros(0, np.int64)), found[key])
-        work = 0
+        work, beside = 0, 0.0
         for number, blocks in sorted(missed.items(), key=lambda item: producers[item[0]].work):
             work += producers[number].work
             if work <= LITTLE_WORK:
@@ -214,7 +221,10 @@ class Plan:
             elif blocks is ALL and number not in self._probed:  # a few more may show the rule
                 self._probed.add(number)
                 blocks = _probes(producers[number].footprint)
+            beside += producers[number].work_of(blocks)
             self.blocks[number] = _together(self.blocks.get(number, np.zeros(0, np.int64)), blocks)
+        next_run = work_of_run + beside
+        self.is_too_much = bool(missed) and self._work + next_run > MOST_WORK
         return bool(missed)
 
 

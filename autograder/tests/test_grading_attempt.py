@@ -358,3 +358,12 @@ def test_work_counts_only_where_its_results_are_right(shared):
     attempt = attempt_with(lambda a, out: np.multiply(a[:40], 2, out=out[:40]))
     with pytest.raises(CheckFailed, match=r"out\[40\] was never written.*; 10 of 50"):
         attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt), verify)
+
+
+def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
+    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+        raise AssertionError("nothing of it is known")
+
+    attempt = attempt_with()
+    attempt._verify_known(RunRequest("double", {}), Run(is_unverified=True), verify)
+    assert len(attempt.flags) == 1 and "results of this size were not looked at" in attempt.flags[0]

@@ -238,7 +238,7 @@ def test_only_the_blocks_that_write_what_is_read_are_carried_out_of_a_launch_tha
     monkeypatch.setattr(sampling, "LITTLE_WORK", 0)
     grown = []
     original = sampling.Plan.grow
-    monkeypatch.setattr(sampling.Plan, "grow", lambda plan, partials: grown.append(plan) or original(plan, partials))
+    monkeypatch.setattr(sampling.Plan, "grow", lambda plan, *given: grown.append(plan) or original(plan, *given))
     in_order, in_any_order = chain("in_two"), chain("in_any_order")
     of_a_rule, of_none = grown[0].blocks, grown[-1].blocks
     assert set(of_a_rule) == {0} and 4 <= len(of_a_rule[0]) <= 8
@@ -270,6 +270,17 @@ def test_a_run_of_which_nothing_can_be_left_out_and_that_is_too_much_is_nobodys_
     run = chain("by_the_host", work_limit=40_000)
     assert isinstance(run.fault, NotCarriedOut) and "cannot be predicted" in str(run.fault)
     assert chain("copied_at_the_end", work_limit=40_000).fault is None
+
+
+@pytest.mark.parametrize("function", ["in_two", "by_the_host", "total_of_all"])
+def test_where_following_a_sample_takes_too_long_its_counts_stand_and_no_result_is_judged(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A right answer of a hundred steps was stopped after twenty seconds, and told to look for an endless loop."""
+    monkeypatch.setattr(sampling, "MOST_WORK", 0)
+    run, sample = chain(function), chain(function, follows_reads=False)
+    assert run.fault is None and run.is_unverified and not sample.is_unverified
+    assert run.counters == sample.counters and not any(mask.any() for mask in run.written.values())
 
 
 def test_a_run_that_needs_too_much_by_itself_is_told_so_as_ever() -> None:

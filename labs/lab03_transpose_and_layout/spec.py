@@ -58,6 +58,7 @@ FALL_NO_POINTS_AT = 1.0
 LEAST_DONE = 0.9  # of the steps, judged by what sampled blocks store
 FALL_POINTS = 2**19
 FALL_STEPS = 100
+STEPS_FOLLOWED = 3  # of them, where the simulated GPU cannot follow what all of them read
 
 WORK_LIMIT = 20_000_000  # units of simulated work in one run, many times what a right answer needs
 SPEED_WORK_LIMIT = 100_000_000
@@ -74,7 +75,7 @@ GRAVITY = 9.81
 # Points, steps. 3,072 fill whole blocks of any usual size, and for one point more it takes another block: a grid that was
 # counted for other blocks than are launched leaves some out here or there.
 FALLS = ((300, 2), (1000, 5), (1, 1), (5000, 1), (3072, 2), (3073, 1))
-MANY_POINTS = 3 * 2**18  # more than are timed: a grid of as many threads leaves a third of these out
+MANY_POINTS = 19 * 2**15  # more than are timed: a grid of as many threads leaves a sixth of these out
 COUNTED_POINTS = 2048
 IN_PLACE_SIDES = (256, 70, 33, 1)  # the first one is counted: few of its tiles lie on the diagonal
 LEAST_MOVED_IN_PLACE = 0.9  # of what is needed: kernels have to move it, and only the diagonal may stay
@@ -446,8 +447,9 @@ def faster_over_many_steps(attempt: Attempt) -> str:
 
     verify = verify_fallen(attempt)
     line = attempt.speedup(
-        requests, threshold=FALL_SPEEDUP, no_points_at=FALL_NO_POINTS_AT, verify=verify, element_by_element=True
-    )
+        requests, threshold=FALL_SPEEDUP, no_points_at=FALL_NO_POINTS_AT, verify=verify, element_by_element=True,
+        shorter=lambda: replace(falling(attempt, FALL_POINTS, STEPS_FOLLOWED), work_limit=SPEED_WORK_LIMIT, **sample),
+    )  # fmt: skip
     earned = attempt.fraction
     attempt.award(0)  # until all points have fallen
     # Few points, and no trial of this check: hints look at the timed ones.
