@@ -264,11 +264,9 @@ class SimulatedDevice:
             carried_out = self._carry_out(program, request, True, plan)
             sample = sample or carried_out
             partials, work = list(carried_out.session.partials.values()), carried_out.session.work
-            if self._is_too_much(carried_out, plan) or not plan.grow(partials, work):
+            if self._is_cut_short(carried_out, plan) or not plan.grow(partials, work):
                 return self._gather(request, carried_out, plan)
-            if (
-                plan.is_too_much
-            ):  # a right answer may have many steps: its time is predicted, and nobody knows its results
+            if plan.is_too_much:  # a right answer may have many steps: its counts stand, its results are not known
                 return _without_results(self._gather(request, sample, Plan()))
         plan.is_whole = is_followed
         checks_order |= is_followed
@@ -310,7 +308,7 @@ class SimulatedDevice:
         return CarriedOut(session, handles, returned, fault)
 
     @staticmethod
-    def _is_too_much(carried_out: CarriedOut, plan: Plan) -> bool:
+    def _is_cut_short(carried_out: CarriedOut, plan: Plan) -> bool:
         """Whether a sampled run ended at its work limit because of the blocks beside its sample."""
         return isinstance(carried_out.fault, WorkLimit) and bool(plan.blocks)
 
@@ -365,7 +363,7 @@ class SimulatedDevice:
     def _gather(self, request: RunRequest, carried_out: CarriedOut, plan: Plan) -> Run:
         session, handles = carried_out.session, carried_out.handles
         returned, fault = carried_out.returned, carried_out.fault
-        if self._is_too_much(carried_out, plan):
+        if self._is_cut_short(carried_out, plan):
             fault = _too_much_to_predict(session)
         arrays_by_name = {name: handle for name, handle in handles.items() if isinstance(handle, DeviceArray)}
         launches = tuple(self._launch_of(record) for record in session.records)

@@ -143,7 +143,11 @@ class Tickets:
 
 
 def has_fences(functions: list[Function]) -> bool:
-    """Whether any of the functions can have a fence, without which atomics order nothing around them."""
+    """Whether any of the functions can have a fence, without which atomics order nothing around them.
+
+    Looks at the text of their files, so it says yes too often, which costs time only. It says no where a file has its fence
+    under another name from elsewhere: then what that fence orders is told as a race.
+    """
     return any("threadfence" in function.text for function in functions)
 
 
