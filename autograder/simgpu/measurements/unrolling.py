@@ -3,7 +3,7 @@
     python -m autograder.simgpu.measurements.unrolling     # needs numba-cuda with NVIDIA's compiler, but no GPU; a minute
 
 Compiles every loop for compute capability 9.0 and looks whether a branch in its PTX leads back. Writes unrolling.json:
-for each body how often it was written out, by rounds; `autograder.simgpu.unrolling` is held to it by a test.
+for each body how often it was written out, by rounds; `autograder.simgpu.facts.written_out` is held to it by a test.
 """
 
 from __future__ import annotations
