@@ -27,7 +27,10 @@ SAMPLE_ELSE = 2048
 
 
 def counted(case: Case) -> dict[str, Any]:
-    """Counters, footprint and shared memory of one case, as plain data (zero counters left out)."""
+    """Counters, footprint and shared memory of one case, as plain data (zero counters left out).
+
+    `counters` are those that the compiler leaves, `source` those of the source that differ from them.
+    """
     is_matmul = case.name.startswith("matmul")
     whole = case.size <= (WHOLE_MATMUL if is_matmul else WHOLE) or "row a thread" in case.name
     sample = None if whole else SAMPLE_BLOCKS["matmul"] if is_matmul else SAMPLE_ELSE
@@ -36,14 +39,15 @@ def counted(case: Case) -> dict[str, Any]:
     record = profile(case.kernel, sample_blocks=sample)[case.grid, case.block](
         *case.arguments(np.random.default_rng(case.size))
     ).record
-    counters = {name: value for name, value in dataclasses.asdict(record.counters).items() if value}
+    left, source = dataclasses.asdict(record.compiled), dataclasses.asdict(record.counters)
     return {
         "case": case.name,
         "size": case.size,
         "threads_per_block": int(np.prod(case.block)),
         "shared_bytes_per_block": record.shared_bytes,
         "array_bytes": record.array_bytes,
-        "counters": counters,
+        "counters": {name: value for name, value in left.items() if value},
+        "source": {name: value for name, value in source.items() if value != left[name]},
     }
 
 
