@@ -195,7 +195,7 @@ def profile(given: argparse.Namespace) -> int:
             "profile takes FILE.py:KERNEL.", remedy="For example: autograder profile matmul.py:matmul_kernel"
         )
     script = existing_file(Path(path))
-    from autograder.simgpu.script import profile_script
+    from autograder.profiling import profile_script
 
     profiles = profile_script(script, kernel)
     print("\n\n".join(str(each) for each in profiles))

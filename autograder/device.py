@@ -58,7 +58,8 @@ class Launch:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int = 0
-    counters: Counters | None = None
+    counters: Counters | None = None  # what the source says
+    compiled: Counters | None = None  # what the compiler leaves of it
     estimated_ns: float | None = None
     measured_ns: float | None = None
     array_bytes: int | None = None  # all arrays that it was given, together

@@ -7,6 +7,7 @@ print it and turn its class into an exit code (0 passed, 1 a submission failed, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 MOST_CHARACTERS = 240  # of a message that may quote a submission
 MOST_FILE_CHARACTERS = 100
@@ -39,7 +40,7 @@ class KitError(Exception):
         what_to_do = f" {self.remedy}" if self.remedy else ""
         return f"{where}{self.message}{what_to_do}"
 
-    def __reduce__(self):  # keyword-only arguments do not survive the default pickling
+    def __reduce__(self) -> tuple[Any, ...]:  # keyword-only arguments do not survive the default pickling
         return _rebuild, (type(self), self.message, self.line, self.remedy)
 
 
@@ -79,7 +80,7 @@ class BrokenDefinition(SubmissionError):
         super().__init__(message, line=line, remedy=remedy)
         self.name = one_line(name, MOST_FILE_CHARACTERS)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild_definition, (self.message, self.name, self.line, self.remedy)
 
 

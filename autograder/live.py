@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.errors import KitError, UsageError
-from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.hazards import Hazard, name_of
 
 ENVIRONMENT = "AUTOGRADER_DEVICE"  # auto, gpu or simulated
 MODEL = "H200"
@@ -103,4 +103,4 @@ def _show_error(shell: Any, kind: type, error: KitError, traceback: Any, tb_offs
 
 def _tell_in_notebook(hazards: Sequence[Hazard]) -> None:
     for hazard in hazards:
-        print(f"{hazard.kind.replace('_', ' ').capitalize()}: {hazard}", file=sys.stderr)
+        print(f"{name_of(hazard.kind).capitalize()}: {hazard}", file=sys.stderr)

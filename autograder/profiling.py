@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.cudagpu.registers import stand_in
-from autograder.errors import KernelFault, Line, UsageError
-from autograder.language.live import as_constant, from_python
+from autograder.errors import Line, UsageError
 from autograder.language.program import Function, reachable
 from autograder.language.validate import validate_kernel
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.device import Session, estimate_launch
 from autograder.simgpu.dispatch import device
-from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.hazards import Hazard, name_of
 from autograder.simgpu.launch import LaunchRecord
+from autograder.simgpu.script import launches_in_script
+from autograder.simgpu.single_launch import kernel_function as kernel_function
 from autograder.simgpu.tracing import TRACE_LIMIT, Access, Branch, Trace
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Profile:
     """One launch: `counters`, `lines`, `hazards`, `estimate(model)`, and with trace=True `trace(line)`, `divergence()`."""
 
     def __init__(
-        self, record: LaunchRecord, functions: list[Function], trace: Trace | None, arguments: tuple = ()
+        self, record: LaunchRecord, functions: list[Function], trace: Trace | None, arguments: tuple[Any, ...] = ()
     ) -> None:
         self.record = record
         self._functions = functions
@@ -38,6 +39,11 @@ class Profile:
     @property
     def counters(self) -> Counters:
         return self.record.counters
+
+    @property
+    def compiled(self) -> Counters:
+        """What the compiler leaves of the counted work: what hardware counts, and what takes time."""
+        return self.record.compiled
 
     @property
     def hazards(self) -> tuple[Hazard, ...]:
@@ -50,7 +56,7 @@ class Profile:
         for function in self._functions:
             for number in range(function.node.lineno, (function.node.end_lineno or function.node.lineno) + 1):
                 line = Line(function.file, number)
-                counted.setdefault(line, LineProfile(line, function.line_text(number), Counters()))
+                counted.setdefault(line, LineProfile(line, function.line_text(number), Counters(), Counters()))
         return tuple(counted[line] for line in sorted(counted))
 
     def estimate(self, model: str = "H200") -> PicturedEstimate:
@@ -108,36 +114,29 @@ class Profile:
             "block": list(self.record.block),
             "shared_bytes": self.record.shared_bytes,
             "counters": asdict(self.counters),
+            "compiled": asdict(self.compiled),
             "lines": [
-                {"file": each.line.file, "line": each.line.number, "text": each.text, "counters": asdict(each.counters)}
+                {
+                    "file": each.line.file,
+                    "line": each.line.number,
+                    "text": each.text,
+                    "counters": asdict(each.counters),
+                    "compiled": asdict(each.compiled),
+                    "why": list(each.why),
+                }
                 for each in self.lines
             ],
             "hazards": [asdict(hazard) for hazard in self.hazards],
         }
 
     def __str__(self) -> str:
+        from autograder.reports.source_text import counted_source
+
         c = self.counters
-        head = [
-            f"{self.record.kernel}: grid {self.record.grid}, block {self.record.block} on the simulated GPU"
-            + (f" (sampled: {c.simulated_blocks} of {c.blocks} blocks)" if c.is_sampled else ""),
-            f"  {'instr':>11} {'ld sectors':>11} {'st sectors':>11} {'conflicts':>9} {'diverg.':>8}",
-        ]
-        for each in self.lines:
-            k = each.counters
-            conflicts = k.shared_load_bank_conflicts + k.shared_store_bank_conflicts
-            numbers = (
-                k.warp_instructions,
-                k.global_load_sectors,
-                k.global_store_sectors,
-                conflicts,
-                k.divergent_branches,
-            )
-            shown = [f"{n:,}" if n else "" for n in numbers]
-            head.append(
-                f"  {shown[0]:>11} {shown[1]:>11} {shown[2]:>11} {shown[3]:>9} {shown[4]:>8}"
-                f"  {each.line.number:>4} {each.text.rstrip()[:80]}"
-            )
-        return "\n".join(head + [f"  {hazard.kind.replace('_', ' ')}: {hazard}" for hazard in self.hazards])
+        sampled = f" (sampled: {c.simulated_blocks} of {c.blocks} blocks)" if c.is_sampled else ""
+        head = f"{self.record.kernel}: grid {self.record.grid}, block {self.record.block} on the simulated GPU{sampled}"
+        found = [f"  {name_of(hazard.kind)}: {hazard}" for hazard in self.hazards]
+        return "\n".join([head, *counted_source(self.lines), *found])
 
     __repr__ = __str__
 
@@ -151,9 +150,7 @@ class Profile:
             * self.counters.is_sampled
         )
         caption = f"{self.record.kernel}: grid {self.record.grid}, block {self.record.block}, simulated GPU{sampled}"
-        found = "".join(
-            f"<li>{escape(hazard.kind.replace('_', ' '))}: {escape(str(hazard))}</li>" for hazard in self.hazards
-        )
+        found = "".join(f"<li>{escape(name_of(hazard.kind))}: {escape(str(hazard))}</li>" for hazard in self.hazards)
         return annotated(self.lines, caption=caption) + (f"<ul>{found}</ul>" if found else "") + self._estimated()
 
     def _estimated(self) -> str:
@@ -182,7 +179,7 @@ class Profiler:
     def __call__(self, *arguments: Any) -> Profile:
         raise UsageError("A profile needs a grid and a block.", remedy="Write profile(kernel)[grid, block](...).")
 
-    def launch(self, configuration: tuple, arguments: tuple) -> Profile:
+    def launch(self, configuration: tuple[Any, ...], arguments: tuple[Any, ...]) -> Profile:
         functions = [each for each in reachable(self.function) if each.kind != "host"]
         for function in functions:
             validate_kernel(function)
@@ -206,20 +203,6 @@ class Profiler:
         return Profile(record, functions, trace, tuple(stand_in(value) for value in given))
 
 
-def kernel_function(kernel: Any) -> Function:
-    """The `Function` behind a kernel: of the simulated module, of real Numba, or a plain Python function."""
-    if isinstance(kernel, Function):
-        return kernel
-    if isinstance(kernel, types.FunctionType):
-        return from_python(kernel, "kernel")
-    found = as_constant(kernel)
-    if isinstance(found, Function):
-        if found.kind == "device" and not hasattr(kernel, "__autograder_function__"):  # a real dispatcher
-            return from_python(kernel.py_func, "kernel")
-        return found
-    raise KernelFault(f"profile needs a kernel, not a {type(kernel).__name__}.", remedy="Pass a @cuda.jit function.")
-
-
 def profile(
     kernel: Any, *, sample_blocks: int | None = None, trace: bool = False, trace_limit: int = TRACE_LIMIT
 ) -> Profiler:
@@ -229,3 +212,11 @@ def profile(
     `trace=True` keeps the first `trace_limit` accesses of each line to each array, and its branches, for pictures.
     """
     return Profiler(kernel, sample_blocks, trace, trace_limit)
+
+
+def profile_script(path: Path, kernel: str) -> list[Profile]:
+    """The profile of every launch of the kernel called `kernel` while a script runs on the simulated GPU."""
+    launches = launches_in_script(path, kernel)
+    return [
+        Profile(record, [f for f in reachable(function) if f.kind != "host"], None) for record, function in launches
+    ]

@@ -13,6 +13,7 @@ from pathlib import Path
 from autograder.errors import GraderFault, UsageError
 from autograder.grading.batch import Batch
 from autograder.grading.labs import lab_names, labs_root, load_lab
+from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
 
@@ -45,22 +46,14 @@ def bench_grading(lab_name: str) -> Figures:
 
 def bench_check(lab_name: str) -> Figures:
     """Seconds that `check` takes on a lab's solution: as a command whose caches are empty, then warm."""
-    from autograder.grading.ahead import Ahead
-    from autograder.grading.grade import check_submission
-
     lab = load_lab(lab_name)
-    solution = labs_root().parent / "solutions" / lab.name / "lab.ipynb"
+    solution = _solution(lab)
     with tempfile.TemporaryDirectory() as empty_cache:
         cold, warm_command = (_seconds(lambda: _check_command(lab.name, solution, empty_cache)) for _ in range(2))
-    with Worker() as worker, Worker() as second:
-        ahead = Ahead(second)  # as in a notebook
-        check_submission(lab, solution, worker=worker)
-        check_submission(lab, solution, worker=second)
-        warm = min(_seconds(lambda: check_submission(lab, solution, worker=worker, ahead=ahead)) for _ in range(3))
     return {
         "first command, seconds": f"{cold:.2f}",  # Numba's cache empty, as right after installation
         "second command, seconds": f"{warm_command:.2f}",
-        "again in a session, seconds": f"{warm:.2f}",
+        "again in a session, seconds": f"{_warm_check(lab):.2f}",
     }
 
 
@@ -70,7 +63,25 @@ def bench_simgpu() -> Figures:
         from autograder.simgpu import bench
     except ImportError:
         return {"skipped": "this version has no benchmark of the simulated GPU"}
-    return bench.figures()
+    warm = _warm_check(load_lab(LAB_WITH_LONG_LOOPS))
+    return {**bench.figures(), f"{LAB_WITH_LONG_LOOPS} checked again in a session": f"{warm:.2f} s (target 1)"}
+
+
+def _solution(lab: Lab) -> Path:
+    return labs_root().parent / "solutions" / lab.name / "lab.ipynb"
+
+
+def _warm_check(lab: Lab) -> float:
+    """Seconds of a check of the lab's solution in a session that has made one: the best of three."""
+    from autograder.grading.ahead import Ahead
+    from autograder.grading.grade import check_submission
+
+    solution = _solution(lab)
+    with Worker() as worker, Worker() as second:
+        ahead = Ahead(second)  # as in a notebook
+        check_submission(lab, solution, worker=worker)
+        check_submission(lab, solution, worker=second)
+        return min(_seconds(lambda: check_submission(lab, solution, worker=worker, ahead=ahead)) for _ in range(3))
 
 
 def _check_command(lab_name: str, submission: Path, numba_cache: str) -> None:
@@ -90,6 +101,7 @@ def _seconds(action: Callable[[], object]) -> float:
 OF_LABS: dict[str, Callable[[str], Figures]] = {"check": bench_check, "grading": bench_grading}
 OTHERS: dict[str, Callable[[], Figures]] = {"simgpu": bench_simgpu}
 FIRST_LAB = "lab01"
+LAB_WITH_LONG_LOOPS = "lab02"  # of many rounds by few threads, the slowest there is to step through
 
 
 def benchmarks(names: Sequence[str], labs: Sequence[str]) -> Iterator[tuple[str, Figures]]:

@@ -261,7 +261,7 @@ def counted_launches(answer: Path | Submission, request: RunRequest) -> list[dic
     fault of another kind.
     """
     from autograder.simgpu.device import SimulatedDevice
-    from autograder.simgpu.interpreter import WorkLimit
+    from autograder.simgpu.launch_state import WorkLimit
 
     try:
         program = parse_program(read_submission(answer) if isinstance(answer, Path) else answer)
@@ -278,7 +278,7 @@ def counted_launches(answer: Path | Submission, request: RunRequest) -> list[dic
             "threads_per_block": int(np.prod(launch.block)),
             "shared_bytes_per_block": launch.shared_bytes,
             "array_bytes": launch.array_bytes,
-            "counters": {name: value for name, value in dataclasses.asdict(launch.counters).items() if value},
+            "counters": {name: value for name, value in dataclasses.asdict(launch.compiled).items() if value},
         }
         kept = rows.setdefault(json.dumps(row), row | {"times": 0})
         kept["times"] += 1

@@ -1,7 +1,8 @@
 """Interprets host functions: the Python that picks a grid, moves arrays and launches kernels, from a closed vocabulary.
 
 START HERE: `call(program, function, arguments, backend)` walks the function's syntax tree: host_statements.py and
-host_expressions.py have a method for each kind of node, host_names.py what may be called, host_limits.py how much.
+host_expressions.py have a method for each kind of node, host_state.py what all of them share, host_names.py what may be
+called, host_limits.py how much.
 Numbers, tuples and lists are ordinary Python values of ours; arrays are the backend's handles; kernels are launched through
 the backend, which any device provides. Nothing of the submission is ever executed as Python.
 """
@@ -9,48 +10,20 @@ the backend, which any device provides. Nothing of the submission is ever execut
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
-from autograder.errors import KernelFault, KitError, Line, NotCarriedOut, SubmissionError, as_broken
-from autograder.language.host_expressions import HostExpressions
-from autograder.language.host_limits import ITEMS_A_STEP, fixed, handed_back, weigh, without_insides
+from autograder.errors import SubmissionError, as_broken
+from autograder.language.host_limits import fixed, handed_back
+from autograder.language.host_state import Backend
 from autograder.language.host_statements import HostStatements, LoopEnds, LoopGoesOn, Returned
 from autograder.language.program import Function, Program
-from autograder.language.quoting import shown
-from autograder.language.transfers import Transfer
 
-MOST_STEPS = 50_000  # statements and expressions of host code: a thousand launches, but no product of matrices
 MOST_CALLS = 40  # host functions calling each other, deepest
-
-# What Python and NumPy say of a submission's values. NumPy reads data types as Python: a SyntaxError is about such a text.
-FORESEEN = (
-    ArithmeticError, AttributeError, LookupError, NotImplementedError, SyntaxError, TypeError, ValueError,
-)  # fmt: skip
-OF_THE_MACHINE = (ImportError, MemoryError, OSError, RecursionError)  # told elsewhere, and not as a value's fault
-
-
-class Backend(Protocol):
-    """What a device gives to host code; arrays are handles that only the backend understands."""
-
-    transfers: list[Transfer]  # what host code asked for beside launches, in order
-
-    def to_device(self, host: np.ndarray) -> Any: ...
-
-    def device_array(self, shape: Any, dtype: Any) -> Any: ...
-
-    def copy_to_host(self, array: Any) -> np.ndarray: ...
-
-    def launch(
-        self, kernel: Function, grid: Any, block: Any, arguments: Sequence, dynamic_shared_bytes: int = 0
-    ) -> Any: ...
 
 
 def call(
-    program: Program, function: Function, arguments: Sequence, backend: Backend, *, wants_returned: bool = False
+    program: Program, function: Function, arguments: Sequence[Any], backend: Backend, *, wants_returned: bool = False
 ) -> Any:
     """Interprets a host function; raises `SubmissionError` (with the line) for whatever goes wrong in it.
 
@@ -65,9 +38,11 @@ def call(
         return interpreter.guarded(function.node, handed_back, function.name, returned)
 
 
-def evaluate_constant(node: ast.expr, file: str, names: Any) -> Any:
+def evaluate_constant(node: ast.expr, file: str, names: Mapping[str, object]) -> Any:
     """The value of a module-level assignment, by the same closed vocabulary, without a device; nothing can change it."""
-    module = ast.FunctionDef(name="the module", args=ast.arguments([], [], None, [], [], None, []), body=[], lineno=1)
+    module = ast.FunctionDef(
+        name="the module", args=ast.arguments([], [], None, [], [], None, []), body=[], decorator_list=[], lineno=1
+    )
     frame = Function("the module", "host", module, file, "", names)
     interpreter = HostInterpreter(None)
     interpreter.frames.append((frame, {}))
@@ -75,18 +50,10 @@ def evaluate_constant(node: ast.expr, file: str, names: Any) -> Any:
         return interpreter.guarded(node, fixed, interpreter.evaluate(node))
 
 
-class HostInterpreter(HostStatements, HostExpressions):
+class HostInterpreter(HostStatements):
     """Walks host code statement by statement; one instance for each outermost call."""
 
-    def __init__(self, backend: Backend | None) -> None:
-        self.backend = backend
-        self.steps = 0
-        self.frames: list[tuple[Function, dict[str, Any]]] = []
-        self.here: tuple[Function, ast.AST] | None = None  # what is being carried out
-
-    # -- functions --------------------------------------------------------------------------------------------------
-
-    def call(self, function: Function, arguments: list, keywords: dict[str, Any], node: ast.AST | None) -> Any:
+    def call(self, function: Function, arguments: list[Any], keywords: dict[str, Any], node: ast.AST | None) -> Any:
         if function.kind != "host":
             raise self.fault(
                 node, f"`{function.name}` is a kernel: it must be launched, not called.",
@@ -107,7 +74,9 @@ class HostInterpreter(HostStatements, HostExpressions):
             self.frames.pop()
         return None
 
-    def bind(self, function: Function, arguments: list, keywords: dict[str, Any], node: ast.AST | None) -> dict:
+    def bind(
+        self, function: Function, arguments: list[Any], keywords: dict[str, Any], node: ast.AST | None
+    ) -> dict[str, Any]:
         spec = function.node.args
         if spec.vararg or spec.kwarg:
             problem = f"`{function.name}` must take plain parameters, without *args and **kwargs."
@@ -117,9 +86,9 @@ class HostInterpreter(HostStatements, HostExpressions):
         for name, default in zip(reversed(names), reversed(spec.defaults), strict=False):
             if name not in values:
                 values[name] = evaluate_constant(default, function.file, function.names)
-        for parameter, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):  # those behind a `*`
-            if parameter.arg not in values and default is not None:
-                values[parameter.arg] = evaluate_constant(default, function.file, function.names)
+        for parameter, own in zip(spec.kwonlyargs, spec.kw_defaults, strict=True):  # those behind a `*`
+            if parameter.arg not in values and own is not None:
+                values[parameter.arg] = evaluate_constant(own, function.file, function.names)
         by_name = [parameter.arg for parameter in spec.kwonlyargs]
         missing = [name for name in (*names, *by_name) if name not in values]
         if missing or len(arguments) > len(names) or set(values) - {*names, *by_name}:
@@ -129,72 +98,3 @@ class HostInterpreter(HostStatements, HostExpressions):
                 line=function.line(function.node),
             )
         return values
-
-    # -- bookkeeping ----------------------------------------------------------------------------------------------
-
-    def weigh(self, node: ast.AST, *values: Any) -> None:
-        """Counts the items of values that Python is about to walk through; a fault where they are too many."""
-        for value in values:
-            if isinstance(value, (list, tuple)):
-                self.steps += self.guarded(node, weigh, value) // ITEMS_A_STEP
-
-    def guarded(self, node: ast.AST, function: Callable, *arguments: Any, **keywords: Any) -> Any:
-        """Calls one of our functions on the submission's values; Python's complaint becomes a fault with the line."""
-        try:
-            return function(*arguments, **keywords)
-        except KernelFault as fault:
-            if fault.line is None:
-                raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
-            raise
-        except SubmissionError:
-            raise
-        except SyntaxError:
-            raise self.fault(node, f"`{shown(node)}` fails: NumPy cannot read this data type.") from None
-        except FORESEEN as error:
-            raise self.fault(node, f"`{shown(node)}` fails: {without_insides(str(error)).rstrip('.')}.") from None
-        except Exception:  # told where the call ends, of this piece of the submission
-            self.here = (self.frames[-1][0], node) if self.frames else None
-            raise
-
-    @contextmanager
-    def surprises_told(self) -> Iterator[None]:
-        """Turns what Python complains of and nobody here had foreseen into a fault with its line, flagged for a look."""
-        try:
-            yield
-        except (KitError, *OF_THE_MACHINE):
-            raise
-        except Exception as problem:
-            function, node = self.here or (None, None)
-            raise NotCarriedOut(
-                f"Host code cannot carry out `{shown(node)}` ({type(problem).__name__}).",
-                line=function.line(node) if function is not None and hasattr(node, "lineno") else None,
-                remedy="Write it in smaller steps; if Numba takes it, tell your teachers.",
-            ) from problem
-
-    def note(self, node: ast.AST, what: str, size_bytes: int) -> None:
-        """Keeps account of what the device was asked for beside launches."""
-        if self.backend is not None:
-            self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node)))
-
-    def step(self, node: ast.AST) -> None:
-        self.steps += 1
-        if self.frames:
-            self.here = self.frames[-1][0], node
-        if self.steps > MOST_STEPS:
-            raise self.fault(
-                node, f"The host code was stopped after {MOST_STEPS:,} steps (an endless loop?).",
-                "Host code should only launch kernels; let the kernels do the work.",
-            )  # fmt: skip
-
-    def line(self, node: ast.AST | None) -> Line | None:
-        if not self.frames:
-            return None
-        function = self.frames[-1][0]
-        return Line(function.file, getattr(node, "lineno", function.node.lineno))
-
-    def fault(self, node: ast.AST | None, message: str, remedy: str = "") -> KernelFault:
-        return KernelFault(message, line=self.line(node), remedy=remedy)
-
-    def refusal(self, node: ast.AST, message: str, remedy: str = "") -> SubmissionError:
-        """For what is wrong with the text, whatever the function was called with."""
-        return SubmissionError(message, line=self.line(node), remedy=remedy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,12 +37,10 @@ from autograder.language.host_names import (
     library_value,
     no_text,
 )
+from autograder.language.host_state import HostState
 from autograder.language.program import Function, Reference, reachable, wrong_number
 from autograder.language.quoting import shown
 from autograder.language.validate import validate_kernel
-
-if TYPE_CHECKING:
-    from autograder.language.host import HostInterpreter
 
 MOST_ARGUMENTS = 255  # of one call
 LAUNCH_STEPS = 25  # that one launch counts for beside its own expressions
@@ -94,10 +92,10 @@ class ForAll:
         self.kernel, self.grid, self.block, self.shared_bytes = kernel, max(1, -(-count // threads)), threads, 0
 
 
-class HostExpressions:
+class HostExpressions(HostState):
     """The expression half of `HostInterpreter`."""
 
-    def evaluate(self: HostInterpreter, node: ast.expr) -> Any:
+    def evaluate(self, node: ast.expr) -> Any:
         self.step(node)
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
@@ -105,13 +103,13 @@ class HostExpressions:
             raise self.refusal(node, what, INSTEAD.get(type(node), ""))
         return method(node)
 
-    def on_constant(self: HostInterpreter, node: ast.Constant) -> Any:
+    def on_constant(self, node: ast.Constant) -> Any:
         return self.guarded(node, check_bits, node.value)
 
-    def on_name(self: HostInterpreter, node: ast.Name) -> Any:
+    def on_name(self, node: ast.Name) -> Any:
         return self.name(node)
 
-    def name(self: HostInterpreter, node: ast.Name) -> Any:
+    def name(self, node: ast.Name) -> Any:
         function, variables = self.frames[-1]
         if node.id in variables:
             return variables[node.id]
@@ -122,18 +120,18 @@ class HostExpressions:
         told = self.fault if node.id in function.local_names else self.refusal  # a variable may be set for other inputs
         raise told(node, f"`{node.id}` is not defined, or cannot be used in a submission.")
 
-    def on_tuple(self: HostInterpreter, node: ast.Tuple) -> tuple:
+    def on_tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self.items(node))
 
-    def on_list(self: HostInterpreter, node: ast.List) -> list:
+    def on_list(self, node: ast.List) -> list[Any]:
         return self.items(node)
 
-    def items(self: HostInterpreter, node: ast.Tuple | ast.List) -> list:
+    def items(self, node: ast.Tuple | ast.List) -> list[Any]:
         return self.several(node.elts)
 
-    def several(self: HostInterpreter, nodes: Sequence[ast.expr]) -> list:
+    def several(self, nodes: Sequence[ast.expr]) -> list[Any]:
         """The values of some expressions, those under a `*` spread out."""
-        found: list = []
+        found: list[Any] = []
         for each in nodes:
             if isinstance(each, ast.Starred):
                 found.extend(self.guarded(each, spread, self.evaluate(each.value)))
@@ -142,21 +140,21 @@ class HostExpressions:
                 found.append(self.evaluate(each))
         return found
 
-    def on_slice(self: HostInterpreter, node: ast.Slice) -> slice:
+    def on_slice(self, node: ast.Slice) -> slice:
         return slice(*(self.evaluate(p) if p is not None else None for p in (node.lower, node.upper, node.step)))
 
-    def on_joinedstr(self: HostInterpreter, node: ast.JoinedStr) -> str:
+    def on_joinedstr(self, node: ast.JoinedStr) -> str:
         return "".join(str(self.evaluate(part)) for part in node.values)[:MOST_ITEMS]
 
-    def on_formattedvalue(self: HostInterpreter, node: ast.FormattedValue) -> str:
+    def on_formattedvalue(self, node: ast.FormattedValue) -> str:
         value = self.evaluate(node.value)
         self.weigh(node, value)
         return self.guarded(node, str, value)[:200] if isinstance(value, SHOWN) else "..."
 
-    def on_binop(self: HostInterpreter, node: ast.BinOp) -> Any:
+    def on_binop(self, node: ast.BinOp) -> Any:
         return self.operate(node, node.op, self.evaluate(node.left), self.evaluate(node.right))
 
-    def operate(self: HostInterpreter, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Any:
+    def operate(self, node: ast.AST, op: ast.operator, left: Any, right: Any) -> Any:
         if type(op) not in OPERATORS:
             raise self.fault(
                 node, "`@` cannot be used in host code.", "A product of matrices is the kernels' work here."
@@ -170,7 +168,7 @@ class HostExpressions:
         self.guarded(node, check_magnitude, op, left, right)
         return self.guarded(node, OPERATORS[type(op)], left, right)
 
-    def on_unaryop(self: HostInterpreter, node: ast.UnaryOp) -> Any:
+    def on_unaryop(self, node: ast.UnaryOp) -> Any:
         value = self.evaluate(node.operand)
         if isinstance(node.op, ast.Not):
             return not self.as_truth(node, value)
@@ -178,7 +176,7 @@ class HostExpressions:
             raise self.fault(node, f"Host code cannot negate a {type(value).__name__}.")
         return self.guarded(node, SIGNS[type(node.op)], value)
 
-    def on_boolop(self: HostInterpreter, node: ast.BoolOp) -> Any:
+    def on_boolop(self, node: ast.BoolOp) -> Any:
         value: Any = None
         for each in node.values:
             value = self.evaluate(each)
@@ -186,7 +184,7 @@ class HostExpressions:
                 break
         return value
 
-    def on_compare(self: HostInterpreter, node: ast.Compare) -> bool:
+    def on_compare(self, node: ast.Compare) -> bool:
         left = self.evaluate(node.left)
         for op, right_node in zip(node.ops, node.comparators, strict=True):
             right = self.evaluate(right_node)
@@ -197,7 +195,7 @@ class HostExpressions:
             left = right
         return True
 
-    def check_comparison(self: HostInterpreter, node: ast.AST, op: ast.cmpop, left: Any, right: Any) -> None:
+    def check_comparison(self, node: ast.AST, op: ast.cmpop, left: Any, right: Any) -> None:
         """Refuses to compare what is on the device with an array of the host: NumPy would fetch it to do so."""
         sides = (left, right)
         if isinstance(op, (ast.Is, ast.IsNot)) or not any(holds(each, is_on_device) for each in sides):
@@ -207,10 +205,10 @@ class HostExpressions:
                 node, "Host code cannot compare what is in a device array.", "Comparing numbers is a kernel's work."
             )
 
-    def on_ifexp(self: HostInterpreter, node: ast.IfExp) -> Any:
+    def on_ifexp(self, node: ast.IfExp) -> Any:
         return self.evaluate(node.body if self.truth(node.test) else node.orelse)
 
-    def on_listcomp(self: HostInterpreter, node: ast.ListComp | ast.GeneratorExp) -> list:
+    def on_listcomp(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
         if len(node.generators) != 1 or node.generators[0].is_async:
             raise self.fault(node, "Host code may have one `for` in a comprehension.")
         generator, found = node.generators[0], []
@@ -224,7 +222,7 @@ class HostExpressions:
 
     on_generatorexp = on_listcomp
 
-    def on_subscript(self: HostInterpreter, node: ast.Subscript) -> Any:
+    def on_subscript(self, node: ast.Subscript) -> Any:
         owner, key = self.evaluate(node.value), self.evaluate(node.slice)
         if isinstance(owner, Function):
             return self.configure(node, owner, key)
@@ -235,7 +233,7 @@ class HostExpressions:
             self.note(node, "an element", owner.dtype.itemsize)
         return found
 
-    def configure(self: HostInterpreter, node: ast.AST, kernel: Function, key: Any) -> Configured:
+    def configure(self, node: ast.AST, kernel: Function, key: Any) -> Configured:
         if kernel.kind != "kernel":
             raise self.refusal(
                 node, f"`{kernel.name}` is not a kernel, so it cannot be launched.",
@@ -252,7 +250,7 @@ class HostExpressions:
             raise self.fault(node, "The dynamic shared memory of a launch is a whole number of bytes, 0 or more.")
         return Configured(kernel, key[0], key[1], int(shared_bytes))
 
-    def on_attribute(self: HostInterpreter, node: ast.Attribute) -> Any:
+    def on_attribute(self, node: ast.Attribute) -> Any:
         owner, name = self.evaluate(node.value), node.attr
         if isinstance(owner, Reference):
             return self.guarded(node, library_value, f"{owner.path}.{name}")
@@ -271,7 +269,7 @@ class HostExpressions:
             remedy = f"{whose} has {has}; what computes with its elements is a kernel: write one and launch it."
         raise self.fault(node, f"`.{name}` cannot be used in a submission.", remedy)
 
-    def on_call(self: HostInterpreter, node: ast.Call) -> Any:
+    def on_call(self, node: ast.Call) -> Any:
         function = self.evaluate(node.func)
         arguments = self.several(node.args)
         keywords: dict[str, Any] = {}
@@ -300,8 +298,8 @@ class HostExpressions:
         raise self.fault(node, f"`{shown(node.func)}` is not a function.")
 
     def fetched(
-        self: HostInterpreter, node: ast.AST, path: str, arguments: list, keywords: dict[str, Any]
-    ) -> tuple[list, dict[str, Any]]:
+        self, node: ast.AST, path: str, arguments: list[Any], keywords: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
         """A library call's arguments with a copy on the host for each device array whose elements the call reads.
 
         Numba does the same without being asked (`DeviceNDArray.__array__`, and one copy for each element that a loop
@@ -318,23 +316,23 @@ class HostExpressions:
             {name: self.on_the_host(node, each) for name, each in keywords.items()},
         )
 
-    def elements(self: HostInterpreter, node: ast.AST, value: Any) -> Any:
+    def elements(self, node: ast.AST, value: Any) -> Any:
         """What is gone over: the elements of a device array of one dimension come to the host."""
         if not is_on_device(value) or value.ndim != 1:
             return value
         self.steps += value.size // ITEMS_A_STEP
         return self.on_the_host(node, value)
 
-    def on_the_host(self: HostInterpreter, node: ast.AST, value: Any) -> Any:
+    def on_the_host(self, node: ast.AST, value: Any) -> Any:
         """The value with a copy in place of each device array in it; every copy is noted."""
-        if is_on_device(value):
+        if is_on_device(value) and self.backend is not None:
             self.note(node, "copy_to_host", value.nbytes)
             return self.guarded(node, self.backend.copy_to_host, value)
         if isinstance(value, (list, tuple)) and holds(value, is_on_device):
             return type(value)(self.on_the_host(node, each) for each in value)
         return value
 
-    def launch(self: HostInterpreter, node: ast.AST, configured: Configured | ForAll, arguments: list) -> None:
+    def launch(self, node: ast.AST, configured: Configured | ForAll, arguments: list[Any]) -> None:
         if self.backend is None:
             raise self.fault(node, "Kernels cannot be launched at module level of a submission.")
         self.steps += LAUNCH_STEPS
@@ -358,7 +356,7 @@ class HostExpressions:
                 raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
             raise
 
-    def check_argument(self: HostInterpreter, node: ast.AST, kernel: Function, value: Any) -> None:
+    def check_argument(self, node: ast.AST, kernel: Function, value: Any) -> None:
         """Refuses what no device could hand to a kernel."""
         if isinstance(value, tuple):
             for each in value:
@@ -370,13 +368,13 @@ class HostExpressions:
         elif not (value is None or is_array(value) or isinstance(value, (bool, int, float, complex))):
             self.refuse_argument(node, kernel, value)
 
-    def refuse_argument(self: HostInterpreter, node: ast.AST, kernel: Function, value: Any) -> None:
+    def refuse_argument(self, node: ast.AST, kernel: Function, value: Any) -> None:
         raise self.fault(
             node, f"`{kernel.name}` is given {described(value)}, which a kernel cannot take.",
             "Pass device arrays, NumPy arrays or numbers.",
         )  # fmt: skip
 
-    def note_host_arrays(self: HostInterpreter, node: ast.AST, argument: Any) -> None:
+    def note_host_arrays(self, node: ast.AST, argument: Any) -> None:
         """Numba copies each NumPy array that a kernel is given, also one in a tuple, to the device and back."""
         if isinstance(argument, np.ndarray):
             self.note(node, "a NumPy array as an argument", 2 * argument.nbytes)
@@ -384,7 +382,7 @@ class HostExpressions:
             for each in argument:
                 self.note_host_arrays(node, each)
 
-    def method(self: HostInterpreter, node: ast.AST, method: Method, arguments: list, keywords: dict[str, Any]) -> Any:
+    def method(self, node: ast.AST, method: Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if isinstance(method.owner, Function):
             if len(arguments) != 1 or not isinstance(arguments[0], (int, np.integer)):
                 raise self.fault(node, "forall takes the number of threads.")
@@ -414,10 +412,10 @@ class HostExpressions:
         found = self.guarded(node, getattr(method.owner, method.name), *arguments, **keywords)
         return self.guarded(node, check_bits, found)
 
-    def truth(self: HostInterpreter, node: ast.expr) -> bool:
+    def truth(self, node: ast.expr) -> bool:
         return self.as_truth(node, self.evaluate(node))
 
-    def as_truth(self: HostInterpreter, node: ast.AST, value: Any) -> bool:
+    def as_truth(self, node: ast.AST, value: Any) -> bool:
         if is_array(value) and not isinstance(value, np.generic):
             raise self.fault(node, "An array is neither true nor false.")
         return bool(value)

@@ -26,7 +26,7 @@ NUMBERS = "biufc"  # kinds of dtype that a result may have: truth values, whole,
 ITERABLE = (range, list, tuple, str, enumerate, zip, reversed, np.ndarray)
 
 
-class FixedList(list):
+class FixedList(list[Any]):
     """A list made at module level: it stays as it was made, so that no call can leave something for the next."""
 
     def __setitem__(self, *_: Any) -> None:
@@ -79,7 +79,7 @@ def weigh(value: Any) -> int:
     return count
 
 
-def listed(items: Iterable = ()) -> list:
+def listed(items: Iterable[Any] = ()) -> list[Any]:
     """The items of whatever can be looped over; a fault where they are too many."""
     found = list(itertools.islice(iter(items), MOST_ITEMS + 1))
     if len(found) > MOST_ITEMS:
@@ -87,7 +87,7 @@ def listed(items: Iterable = ()) -> list:
     return found
 
 
-def numbers(items: Iterable) -> list:
+def numbers(items: Iterable[Any]) -> list[Any]:
     """The items, all of them numbers or text: sums and products of whole arrays are a kernel's work."""
     found = listed(items)
     for each in found:
@@ -121,12 +121,7 @@ def check_magnitude(op: ast.operator, left: Any, right: Any) -> None:
     """Refuses results that would fill the memory: huge powers, shifts and repeated sequences."""
     whole = isinstance(left, int) and isinstance(right, int)
     if isinstance(op, (ast.Pow, ast.LShift, ast.Mult)) and whole:
-        bits = {
-            ast.LShift: lambda: left.bit_length() + right,
-            ast.Pow: lambda: max(1, left.bit_length()) * right,
-            ast.Mult: lambda: left.bit_length() + right.bit_length(),
-        }[type(op)]()
-        if bits > MOST_BITS:
+        if _bits_of_result(op, left, right) > MOST_BITS:
             raise KernelFault("This number is too large.")
     sequences = [each for each in (left, right) if isinstance(each, (str, tuple, list))]
     if not sequences:
@@ -146,6 +141,13 @@ def check_magnitude(op: ast.operator, left: Any, right: Any) -> None:
         )
     elif sum(map(len, sequences)) > MOST_ITEMS:
         raise KernelFault("This sequence is too long.")
+
+
+def _bits_of_result(op: ast.operator, left: int, right: int) -> int:
+    """How many bits a power, a shift or a product has at most."""
+    if isinstance(op, ast.Pow):
+        return max(1, left.bit_length()) * right
+    return left.bit_length() + (right if isinstance(op, ast.LShift) else right.bit_length())
 
 
 def short(path: str) -> str:
@@ -169,7 +171,7 @@ def described(value: Any) -> str:
     if isinstance(value, np.ndarray) and value.dtype.kind in "SU":
         return "an array of text"
     if hasattr(type(value), "in_words"):
-        return type(value).in_words
+        return str(type(value).in_words)
     if isinstance(value, int):
         return "a number of more than 64 bits"
     kind = type(value).__name__.lower().removeprefix("fixed")

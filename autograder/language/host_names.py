@@ -69,7 +69,7 @@ def library_value(path: str) -> Any:
     return reference(path)
 
 
-def call_library(function: Reference, backend: Any, arguments: list, keywords: dict[str, Any]) -> Any:
+def call_library(function: Reference, backend: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """Calls a library function that is in the vocabulary; raises `KernelFault` where it is not."""
     path = function.path
     dtype = getattr(function, "dtype", None)
@@ -94,7 +94,7 @@ def call_library(function: Reference, backend: Any, arguments: list, keywords: d
     raise KernelFault(f"`{shown}` cannot be used in host code of a submission.", remedy=remedy)
 
 
-def _check_call(path: str, function: Callable[..., Any], arguments: list, keywords: dict[str, Any]) -> None:
+def _check_call(path: str, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any]) -> None:
     """Refuses arguments that the vocabulary's function does not have, in words of the function that was meant."""
     name = short(path)
     try:
@@ -158,10 +158,11 @@ def no_text(dtype: Any) -> Any:
 
 def element_type(dtype: Any) -> np.dtype:
     """What a device array's elements are, by a dtype of NumPy's; a fault for one that stands for several elements."""
-    found = np.dtype(dtype)
+    found: np.dtype = np.dtype(dtype)
     if found.subdtype is not None:
         raise KernelFault(f"An element of a device array is one number, not {found!s:.60}.", remedy="Give it a shape.")
-    return check_bits(found)
+    check_bits(found)
+    return found
 
 
 def _small(shape: Any, most: int = MOST_HOST_ELEMENTS) -> Any:
@@ -195,7 +196,7 @@ def _rounded(value: Any, ndigits: int | None = None) -> Any:
     return round(number(value), ndigits)
 
 
-def _extreme(choose: Callable[[list], Any]) -> Callable[..., Any]:
+def _extreme(choose: Callable[[list[Any]], Any]) -> Callable[..., Any]:
     def chosen(*values: Any) -> Any:
         return choose(numbers(values[0] if len(values) == 1 else values))
 

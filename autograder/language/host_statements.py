@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from autograder.errors import SubmissionError
-from autograder.language.host_expressions import is_array, is_on_device
+from autograder.language.host_expressions import HostExpressions, is_array, is_on_device
 from autograder.language.host_limits import ITERABLE, check_key, weigh
 from autograder.language.quoting import shown
-
-if TYPE_CHECKING:
-    from autograder.language.host import HostInterpreter
-
 
 _END = object()  # what the last of some items is followed by
 
@@ -33,10 +29,10 @@ class LoopGoesOn(Exception):  # noqa: N818
     pass
 
 
-class HostStatements:
+class HostStatements(HostExpressions):
     """The statement half of `HostInterpreter`."""
 
-    def body(self: HostInterpreter, statements: list[ast.stmt]) -> None:
+    def body(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             self.step(statement)
             method = getattr(self, f"do_{type(statement).__name__.lower()}", None)
@@ -53,42 +49,42 @@ class HostStatements:
                 )  # fmt: skip
             method(statement)
 
-    def do_expr(self: HostInterpreter, node: ast.Expr) -> None:
+    def do_expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
             self.evaluate(node.value)
 
-    def do_pass(self: HostInterpreter, node: ast.Pass) -> None:
+    def do_pass(self, node: ast.Pass) -> None:
         pass
 
-    def do_assign(self: HostInterpreter, node: ast.Assign) -> None:
+    def do_assign(self, node: ast.Assign) -> None:
         value = self.evaluate(node.value)
         for target in node.targets:
             self.assign(target, value)
 
-    def do_annassign(self: HostInterpreter, node: ast.AnnAssign) -> None:
+    def do_annassign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.assign(node.target, self.evaluate(node.value))
 
-    def do_augassign(self: HostInterpreter, node: ast.AugAssign) -> None:
+    def do_augassign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             old = self.name(ast.copy_location(ast.Name(node.target.id, ast.Load()), node))
         else:
             old = self.evaluate(node.target)
         self.assign(node.target, self.operate(node, node.op, old, self.evaluate(node.value)))
 
-    def do_return(self: HostInterpreter, node: ast.Return) -> None:
+    def do_return(self, node: ast.Return) -> None:
         raise Returned(self.evaluate(node.value) if node.value is not None else None)
 
-    def do_break(self: HostInterpreter, node: ast.Break) -> None:
+    def do_break(self, node: ast.Break) -> None:
         raise LoopEnds
 
-    def do_continue(self: HostInterpreter, node: ast.Continue) -> None:
+    def do_continue(self, node: ast.Continue) -> None:
         raise LoopGoesOn
 
-    def do_if(self: HostInterpreter, node: ast.If) -> None:
+    def do_if(self, node: ast.If) -> None:
         self.body(node.body if self.truth(node.test) else node.orelse)
 
-    def do_while(self: HostInterpreter, node: ast.While) -> None:
+    def do_while(self, node: ast.While) -> None:
         while self.truth(node.test):
             self.step(node)
             try:
@@ -99,7 +95,7 @@ class HostStatements:
                 continue
         self.body(node.orelse)
 
-    def do_for(self: HostInterpreter, node: ast.For) -> None:
+    def do_for(self, node: ast.For) -> None:
         items = self.evaluate(node.iter)
         for item in self.over(node.iter, items):
             self.step(node)
@@ -112,25 +108,25 @@ class HostStatements:
                 continue
         self.body(node.orelse)
 
-    def over(self: HostInterpreter, node: ast.expr, items: Any) -> Iterator[Any]:
+    def over(self, node: ast.expr, items: Any) -> Iterator[Any]:
         """The items that a loop comes to, one by one; some iterators complain only on the way."""
         self.check_iterable(node, items)
         iterator = iter(items)
         while (item := self.guarded(node, next, iterator, _END)) is not _END:
             yield item
 
-    def check_iterable(self: HostInterpreter, node: ast.AST, items: Any) -> None:
+    def check_iterable(self, node: ast.AST, items: Any) -> None:
         if not isinstance(items, ITERABLE) or (isinstance(items, np.ndarray) and not items.ndim):
             raise self.fault(node, f"Host code cannot loop over a {type(items).__name__}.", "Loop over range(...).")
 
-    def do_assert(self: HostInterpreter, node: ast.Assert) -> None:
+    def do_assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test):
             raise self.fault(node, f"The assertion `{shown(node.test)}` does not hold.")
 
-    def do_raise(self: HostInterpreter, node: ast.Raise) -> None:
+    def do_raise(self, node: ast.Raise) -> None:
         raise self.fault(node, f"The submission itself raises {shown(node.exc) or 'an error'}.")
 
-    def do_import(self: HostInterpreter, node: ast.Import | ast.ImportFrom) -> None:
+    def do_import(self, node: ast.Import | ast.ImportFrom) -> None:
         from autograder.language.modules import imported
 
         for name, meaning in imported(node, self.frames[-1][0].file):
@@ -140,7 +136,7 @@ class HostStatements:
 
     do_importfrom = do_import
 
-    def assign(self: HostInterpreter, target: ast.expr, value: Any) -> None:
+    def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
             self.frames[-1][1][target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):

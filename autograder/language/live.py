@@ -100,7 +100,7 @@ def as_constant(value: Any) -> object:
         return Reference(f"{value.__module__.lstrip('_')}.{value.__name__}")
     if isinstance(value, type) and value.__module__ == "builtins" and hasattr(builtins, value.__name__):
         return Reference(f"builtins.{value.__name__}")
-    if isinstance(value, enum.EnumMeta):
+    if isinstance(value, type) and issubclass(value, enum.Enum):
         return EnumNames(value)
     if isinstance(value, type) and value.__module__ in ("numba.cuda.stubs", "numba.cuda.vector_types"):
         return Reference(f"numba.cuda.{value.__name__}")  # a vector type's stand-in
@@ -110,7 +110,7 @@ def as_constant(value: Any) -> object:
             return Reference(f"numba.cuda.{value.__name__}")
         if module.startswith("numpy"):
             return Reference(f"numpy.{value.__name__}")
-        return as_overloaded(value) or from_python(value, "host")
+        return as_overloaded(value, from_python) or from_python(value, "host")
     py_func = getattr(value, "py_func", None)
     if isinstance(py_func, types.FunctionType):  # numba.jit or a real numba.cuda dispatcher
         return from_python(py_func, "device")

@@ -10,11 +10,13 @@ from autograder.language.program import Reference
 class TypeReference(Reference):
     """A numeric type by its path, with the NumPy dtype that it stands for."""
 
+    dtype: np.dtype
+
     def __init__(self, path: str, dtype: np.dtype) -> None:
         object.__setattr__(self, "path", path)
         object.__setattr__(self, "dtype", np.dtype(dtype))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type[TypeReference], tuple[str, np.dtype]]:
         return TypeReference, (self.path, self.dtype)
 
 

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from autograder.language.program import Function
+from autograder.language.program import Function, Kind
+
+Read: TypeAlias = Callable[[types.FunctionType, Kind], Function]  # how a live function becomes one of a program
 
 TARGETS = ("cuda", "generic")  # for whom an overload may be meant that a kernel uses; the first has precedence
 
-_known: dict[Callable, list[tuple[str, Callable]]] = {}  # by function: (target, what chooses an implementation)
+_known: dict[
+    Callable[..., Any], list[tuple[str, Callable[..., Any]]]
+] = {}  # by function: (target, what chooses an implementation)
 
 
 class Overloaded:
     """A function with overloads, as a kernel sees it."""
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(self, function: Callable[..., Any], read: Read) -> None:
+        self._read = read
         self.function = function
         self.name = function.__name__
-        self._chosen: dict[tuple, Function | None] = {}
+        self._chosen: dict[tuple[Any, ...], Function | None] = {}
 
     def for_types(self, numba_types: Sequence[Any], names: Sequence[str] = ()) -> Function | None:
         """The implementation for arguments of these types (the last ones by these names); None where there is none."""
@@ -33,42 +38,40 @@ class Overloaded:
         return self._chosen[key]
 
     def _choose(self, numba_types: list[Any], names: Sequence[str]) -> Function | None:
-        from autograder.language.live import from_python
-
         by_position = numba_types[: len(numba_types) - len(names)]
         by_name = dict(zip(names, numba_types[len(by_position) :], strict=True))
         for wanted in TARGETS:
             for target, choose in _known[self.function]:
                 chosen = choose(*by_position, **by_name) if target == wanted else None
                 if isinstance(chosen, types.FunctionType):
-                    return from_python(chosen, "device")
+                    return self._read(chosen, "device")
         return None
 
 
-_overloaded: dict[Callable, Overloaded] = {}
+_overloaded: dict[Callable[..., Any], Overloaded] = {}
 
 
-def as_overloaded(function: Callable) -> Overloaded | None:
-    """The function with its overloads; None where it has none."""
+def as_overloaded(function: Callable[..., Any], read: Read) -> Overloaded | None:
+    """The function with its overloads, whose implementations are to be read so; None where it has none."""
     if function not in _known:
         return None
-    return _overloaded.setdefault(function, Overloaded(function))
+    return _overloaded.setdefault(function, Overloaded(function, read))
 
 
-def overload(function: Callable, *_: Any, target: str = "cuda", **options: Any) -> Callable:
+def overload(function: Callable[..., Any], *_: Any, target: str = "cuda", **options: Any) -> Callable[..., Any]:
     """Numba's decorator: the function below it takes types, and returns an implementation or None."""
 
-    def decorate(choose: Callable) -> Callable:
+    def decorate(choose: Callable[..., Any]) -> Callable[..., Any]:
         _known.setdefault(function, []).insert(0, (target, choose))
         return choose
 
     return decorate
 
 
-def register_jitable(*functions: Callable, **options: Any) -> Callable:
+def register_jitable(*functions: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Numba's decorator: an ordinary function that compiled code may call too."""
 
-    def decorate(function: Callable) -> Callable:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         _known.setdefault(function, []).insert(0, ("generic", lambda *args, **kwargs: function))
         return function
 

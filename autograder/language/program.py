@@ -6,13 +6,11 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from autograder.errors import BrokenDefinition, Line
+from autograder.language.names import ModuleNames
 from autograder.language.quoting import cut, lines_of
-
-if TYPE_CHECKING:
-    from autograder.language.parse import ModuleNames
 
 Kind = Literal["kernel", "device", "host"]
 
@@ -64,6 +62,14 @@ class Function:
     max_registers: int | None = None
     casts: Casts | None = None
 
+    @classmethod
+    def from_text(cls, text: str, file: str, names: Mapping[str, object]) -> Function:
+        """A kernel of the kit's own: the one function that a text defines."""
+        (node,) = ast.parse(text).body
+        if not isinstance(node, ast.FunctionDef):
+            raise TypeError(f"{file} defines no function")
+        return cls(node.name, "kernel", node, file, text, names)
+
     @property
     def parameters(self) -> tuple[str, ...]:
         return tuple(argument.arg for argument in (*self.node.args.posonlyargs, *self.node.args.args))
@@ -96,8 +102,14 @@ class Function:
         found = (n for n in ast.walk(self.node) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name))
         return tuple(dict.fromkeys((n.value.id, n.attr) for n in found if isinstance(n.value, ast.Name)))
 
+    @cached_property
+    def kept(self) -> dict[object, Any]:
+        """What others have worked out about this function, each under a key of its own: it lives as long as the function."""
+        return {}
+
     def line(self, node: ast.AST) -> Line:
-        return Line(self.file, node.lineno)
+        """Where a node stands; the function's first line for one that Python keeps no place of (an operator, say)."""
+        return Line(self.file, getattr(node, "lineno", self.node.lineno))
 
     def line_text(self, number: int) -> str:
         """A line of the file, counted from 1 as Python counts them; cut where nobody would read on."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import builtins
 import weakref
+from collections.abc import Iterator, Mapping
 
 from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
-from autograder.language.program import Function, Kind, Reference
+from autograder.language.program import Function, Kind, Namespace, Reference
 from autograder.language.quoting import shown
 
 ALLOWED_NODES = (
@@ -15,14 +16,13 @@ ALLOWED_NODES = (
     ast.If, ast.Expr, ast.Pass, ast.Break, ast.Raise, ast.Continue, ast.Assert, ast.BoolOp, ast.NamedExpr, ast.BinOp,
     ast.UnaryOp,
     ast.IfExp, ast.Compare, ast.Call, ast.Constant, ast.Attribute, ast.Subscript, ast.Starred, ast.Name, ast.List,
-    ast.Tuple, ast.Slice, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+    ast.Tuple, ast.Slice, ast.Lambda, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _ADVICE = {
     ast.Import: "Import at the top of the notebook, not inside a kernel.",
     ast.ImportFrom: "Import at the top of the notebook, not inside a kernel.",
     ast.Try: "Kernels cannot catch exceptions.",
     ast.With: "Kernels have no `with`.",
-    ast.Lambda: "Write a device function with @cuda.jit(device=True).",
     ast.ListComp: "Kernels have no lists; use cuda.local.array and a loop.",
     ast.GeneratorExp: "Write a loop that adds up, with `for` and `+=`.",
     ast.Dict: "Kernels have no dictionaries; use arrays.",
@@ -41,7 +41,9 @@ MOST_REGISTERS = 255  # of a thread (CUDA C++ Programming Guide, technical speci
 MOST_BITS = 128  # of an integer constant; Numba's own types end at 64
 
 
-def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kind, int | None, SubmissionError | None]:
+def decorated_kind(
+    node: ast.FunctionDef, names: Mapping[str, object], file: str
+) -> tuple[Kind, int | None, SubmissionError | None]:
     """What a function's decorators make of it: (kind, max_registers, what is wrong with them)."""
     if not node.decorator_list:
         return "host", None, None
@@ -81,7 +83,7 @@ def decorated_kind(node: ast.FunctionDef, names: object, file: str) -> tuple[Kin
     return kind, registers, None
 
 
-def _missing_root(decorator: ast.expr, names: object) -> BrokenDefinition | None:
+def _missing_root(decorator: ast.expr, names: Mapping[str, object]) -> BrokenDefinition | None:
     """What is wrong with the name that a decorator begins with, where its definition is broken."""
     root = next((each.id for each in ast.walk(decorator) if isinstance(each, ast.Name)), "")
     try:
@@ -93,7 +95,7 @@ def _missing_root(decorator: ast.expr, names: object) -> BrokenDefinition | None
     return None
 
 
-def dotted(node: ast.expr, names: object) -> str:
+def dotted(node: ast.expr, names: Mapping[str, object]) -> str:
     """The canonical path of a name or attribute chain: `cuda.jit` -> "numba.cuda.jit"; "" where it is none."""
     if isinstance(node, ast.Attribute):
         base = dotted(node.value, names)
@@ -138,9 +140,10 @@ def _validate(function: Function) -> None:
                 remedy="A function inside a kernel takes no decorator.",
             )  # fmt: skip
         if not isinstance(inner, ALLOWED_NODES):
-            where = function.line(inner) if hasattr(inner, "lineno") else function.line(node)
             advice = next((text for kind, text in _ADVICE.items() if isinstance(inner, kind)), "")
-            raise SubmissionError(f"A kernel cannot contain this ({type(inner).__name__}).", line=where, remedy=advice)
+            raise SubmissionError(
+                f"A kernel cannot contain this ({type(inner).__name__}).", line=function.line(inner), remedy=advice
+            )
         if isinstance(inner, ast.Expr) and dotted(inner.value, function.names).startswith("numba.cuda.sync"):
             named = shown(inner.value)
             raise SubmissionError(
@@ -149,7 +152,7 @@ def _validate(function: Function) -> None:
             )  # fmt: skip
         if isinstance(inner, ast.Constant) and isinstance(inner.value, int) and inner.value.bit_length() > MOST_BITS:
             raise SubmissionError("A number in a kernel has at most 64 bits.", line=function.line(inner))
-        if isinstance(inner, ast.Attribute) and inner.attr.startswith("_"):
+        if isinstance(inner, ast.Attribute) and inner.attr.startswith("_") and not _is_of_a_module(inner, function):
             raise SubmissionError(f"`.{inner.attr}` cannot be used in a kernel.", line=function.line(inner))
         if isinstance(inner, ast.Name) and inner.id.startswith("__"):
             advice = f"In Numba it is cuda.{inner.id.strip('_')}()." if inner.id in _OF_CUDA_C else ""
@@ -164,13 +167,22 @@ def _validate(function: Function) -> None:
                 )  # fmt: skip
 
 
-def _body_nodes(node: ast.FunctionDef):
+def _is_of_a_module(node: ast.Attribute, function: Function) -> bool:
+    """Whether it is a name of a module of somebody's own, which only live code has: `core._helper`."""
+    value = node.value
+    if not isinstance(value, ast.Name) or value.id in function.local_names or value.id not in function.names:
+        return False
+    return isinstance(function.names[value.id], Namespace) and not node.attr.startswith("__")
+
+
+def _body_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:
     for statement in node.body:
         yield from ast.walk(statement)
 
 
 def _check_size(node: ast.FunctionDef, function: Function) -> None:
-    count, stack = 0, [(node, 0)]
+    count = 0
+    stack: list[tuple[ast.AST, int]] = [(node, 0)]
     while stack:
         current, depth = stack.pop()
         count += 1

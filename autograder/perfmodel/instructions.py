@@ -22,8 +22,7 @@ CYCLES_PER_SLOT_ALONE = 2.1  # one warp alone on its multiprocessor, the same lo
 def issue_slots(counters: Counters) -> float:
     """Slots of the issue stage that the whole launch takes, once per warp.
 
-    Local arrays take none: where loops of constant length make their indices known, the compiler keeps them in
-    registers. One whose indices are only known at run time lies in memory, which the counters do not tell apart.
+    Local arrays that lie in memory take none here: their traffic is another limit (prediction.py).
     """
     on_global, on_shared = global_requests(counters), shared_requests(counters)
     on_local = counters.local_load_requests + counters.local_store_requests

@@ -123,8 +123,8 @@ def _tallies(results: Sequence[Result]) -> list[CheckTally]:
     tallies = []
     for name, checks in by_name.items():
         outcomes = [check.outcome for check in checks]
-        counts = (outcomes.count(each) for each in ("passed", "failed", "not run"))
-        tallies.append(CheckTally(name, checks[0].title, *counts, hidden=checks[0].secret == "check"))
+        passed, failed, not_run = (outcomes.count(each) for each in ("passed", "failed", "not run"))
+        tallies.append(CheckTally(name, checks[0].title, passed, failed, not_run, checks[0].secret == "check"))
     return sorted(tallies, key=lambda tally: -tally.failed)
 
 

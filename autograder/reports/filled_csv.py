@@ -91,7 +91,9 @@ def _rows(text: str, separator: str, path: Path) -> list[Row]:
     """Records of RFC 4180; a quote that does not open a cell is an ordinary character, as spreadsheets have it."""
     cell = rf'"(?:[^"]|"")*"(?=[{separator}\r\n]|\Z)|[^{separator}\r\n]*'
     token = re.compile(rf"({cell})({separator}|\r\n|\n|\r|\Z)")
-    rows, cells, at = [], [], 0
+    rows: list[Row] = []
+    cells: list[str] = []
+    at = 0
     while at < len(text) or cells:
         found = token.match(text, at)
         if found is None or found[1].startswith('"') and found[1].count('"') % 2:

@@ -11,6 +11,7 @@ from autograder.grading.result import Result
 from autograder.reports import canvas, class_page, gradescope, junit, moodle
 from autograder.reports.files import report_name, write_atomically, write_bytes_atomically
 from autograder.reports.filled_csv import Filling, read_sheet
+from autograder.reports.moodle import AboveMaximum
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Wanted:
     canvas_column: str | None = None
     moodle: Path | None = None
     moodle_column: str | None = None
-    above_maximum: moodle.AboveMaximum = "cap"
+    above_maximum: AboveMaximum = "cap"
     gradescope: bool = False
     junit: Path | None = None
 

@@ -23,14 +23,15 @@ from autograder.grading.result import Result
 from autograder.reports.files import write_atomically
 from autograder.simgpu.counters import Counters
 
-VERSION = 1
+VERSION = 2
 _DERIVED = ("points", "bonus_points", "max_points", "outcome")  # for scripts; computed again on reading
 
 
 def to_dict(result: Result) -> dict[str, Any]:
     """`result` as plain JSON data, without the counters that are zero; raises TypeError for what JSON cannot hold."""
     form = {"version": VERSION, **{name: _plain(getattr(result, name)) for name in _DERIVED}}
-    return form | _plain(result)
+    plain: dict[str, Any] = _plain(result)
+    return form | plain
 
 
 def from_dict(form: Mapping[str, Any]) -> Result:
@@ -41,7 +42,10 @@ def from_dict(form: Mapping[str, Any]) -> Result:
         found = f"this result has version {form['version']!r}, this grader reads {VERSION}"
         raise UsageError(found, remedy="Grade the submission again.")
     try:
-        return _build(Result, {key: value for key, value in form.items() if key not in ("version", *_DERIVED)})
+        result: Result = _build(
+            Result, {key: value for key, value in form.items() if key not in ("version", *_DERIVED)}
+        )
+        return result
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise UsageError(f"this is not a result: {error}", remedy="Grade the submission again.") from error
 
@@ -101,7 +105,7 @@ def _escaped(key: Any) -> str:
 
 def _build(kind: Any, value: Any) -> Any:
     """`value` as the annotated type `kind`."""
-    if dataclasses.is_dataclass(kind):
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         hints = _hints(kind)
         if unknown := set(value) - set(hints):
             raise ValueError(f"{kind.__name__} has no field {sorted(unknown)[0]!r}")

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from autograder.reports import wording
+from autograder.simgpu.hazards import name_of
 
 
 def render_template(name: str, **values: Any) -> str:
@@ -60,6 +61,7 @@ def _environment() -> Environment:
     environment.filters.update(
         count=wording.count_text,
         earned=wording.earned_text,
+        hazard_name=name_of,
         index=wording.index_text,
         measured=wording.measured_text,
         one_line=wording.one_line,

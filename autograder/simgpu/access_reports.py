@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu import primitives as prim
-from autograder.simgpu.lanes import Mask
-from autograder.simgpu.memory import View
-
-if TYPE_CHECKING:
-    from autograder.simgpu.access import Memory
-    from autograder.simgpu.addressing import Place
+from autograder.simgpu.lanes import Batch, Mask
+from autograder.simgpu.launch_state import LaunchState
+from autograder.simgpu.memory import Extent, View
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.order import Order
+from autograder.simgpu.place import Place
+from autograder.simgpu.reports import Reports
+from autograder.simgpu.values import Indices, Number
 
 READ, WRITE, ATOMIC = prim.READ, prim.WRITE, prim.ATOMIC
 VERB = {READ: "reads", WRITE: "writes", ATOMIC: "updates"}
 
 
 class AccessReports:
-    """The reporting half of `Memory`."""
+    """Tells of accesses that leave their array, race, or read what nobody wrote."""
 
-    def index_at(self: Memory, indices: tuple, lane: int) -> tuple[int, ...]:
+    def __init__(self, launch: LaunchState, batch: Batch, order: Order, reports: Reports) -> None:
+        self.launch = launch
+        self.batch = batch
+        self.order = order
+        self.reports = reports
+
+    def index_at(self, indices: Sequence[Number | Extent], lane: int) -> tuple[int, ...]:
         return tuple(int(i[lane]) if isinstance(i, np.ndarray) else int(i) for i in indices)
 
     def report_outside(
-        self: Memory, view: View, indices: tuple, mask: Mask, bad: np.ndarray, node: ast.AST, kind: int
+        self, view: View, indices: Indices, mask: Mask, bad: np.ndarray, op: Operation, kind: int
     ) -> None:
         if not len(bad):
             return
@@ -37,21 +44,22 @@ class AccessReports:
             whole, own = view.origin.whole, self.index_at(view.origin.index(index), int(bad[0]))
             if _is_outside(own, whole.shape):  # or the end of a slice is meant, which is no end of the array
                 view, index = replace(whole, name=view.name), own
-        self._report_outside(view, index, bad, node, kind)
+        self._report_outside(view, index, bad, op, kind)
 
     def report_no_such_part(
-        self: Memory, view: View, indices: tuple, mask: Mask, bad: np.ndarray, node: ast.AST, kind: int
+        self, view: View, indices: Indices, mask: Mask, bad: np.ndarray, op: Operation, kind: int
     ) -> None:
         """An element is wanted of a part that lies outside its array."""
         if not len(bad):
             return
         index = self.index_at(indices, int(bad[0]))
         if view.origin is not None:
-            view, index = replace(view.origin.whole, name=view.name), self.index_at(view.origin.index(index), int(bad[0]))
-        self._report_outside(view, index, bad, node, kind)
+            index = self.index_at(view.origin.index(index), int(bad[0]))
+            view = replace(view.origin.whole, name=view.name)
+        self._report_outside(view, index, bad, op, kind)
 
     def _report_outside(
-        self: Memory, view: View, index: tuple[int, ...], bad: np.ndarray, node: ast.AST, kind: int
+        self, view: View, index: tuple[int, ...], bad: np.ndarray, op: Operation, kind: int
     ) -> None:
         what = f"`{view.name}{list(index)}`, outside its shape {view.shape}"
         limits = [f"{axis} must be below {size}" for axis, size in zip(_axes(view.ndim), view.shape, strict=True)]
@@ -59,9 +67,9 @@ class AccessReports:
         if view.outside is not None and not _is_outside(index, view.shape):  # transposed or reshaped since it was taken
             what = f"an element of a part of `{view.name}` that lies outside the array"
             guard = "before the part is taken"
-        self.interpreter.report(
+        self.reports.report(
             "out_of_bounds",
-            node,
+            op,
             lane=int(bad[0]),
             array=view.name,
             space=view.buffer.space,
@@ -77,16 +85,16 @@ class AccessReports:
         )
 
     def report_negative(
-        self: Memory, view: View, indices: tuple, mask: Mask, lanes: np.ndarray, node: ast.AST, kind: int
+        self, view: View, indices: Indices, mask: Mask, lanes: np.ndarray, op: Operation, kind: int
     ) -> None:
         if not len(lanes):
             return
         index = self.index_at(indices, int(lanes[0]))
         if any(i + size < 0 for i, size in zip(index, view.shape, strict=True)):
             return  # outside either way: reported as that
-        self.interpreter.report(
+        self.reports.report(
             "negative_index",
-            node,
+            op,
             lane=int(lanes[0]),
             array=view.name,
             space=view.buffer.space,
@@ -97,14 +105,14 @@ class AccessReports:
         )
 
     def report_overflow(
-        self: Memory, view: View, active: np.ndarray, dtype: np.dtype, where: np.ndarray, node: ast.AST
+        self, view: View, active: np.ndarray, dtype: np.dtype, where: np.ndarray, op: Operation
     ) -> None:
         limits = np.iinfo(dtype)
         outside = np.flatnonzero((active < limits.min) | (active > limits.max)) if np.ndim(active) else [0]
         shown = active[outside[0]] if np.ndim(active) else active
-        self.interpreter.report(
+        self.reports.report(
             "overflow_on_store",
-            node,
+            op,
             lane=int(where[outside[0]]),
             array=view.name,
             space=view.buffer.space,
@@ -114,12 +122,12 @@ class AccessReports:
             remedy="Use a wider dtype for the array, or reduce the value before you store it.",
         )
 
-    def report_unset(self: Memory, view: View, place: Place, findings: np.ndarray, node: ast.AST) -> None:
+    def report_unset(self, view: View, place: Place, findings: np.ndarray, op: Operation) -> None:
         lane = int(findings[order_prim.UNSET_LANE])
         index = self.element(view, place, lane)
-        self.interpreter.report(
+        self.reports.report(
             "uninitialised_read",
-            node,
+            op,
             lane=lane,
             array=view.name,
             space=view.buffer.space,
@@ -134,18 +142,18 @@ class AccessReports:
         )
 
     def report_race(
-        self: Memory, view: View, place: Place, findings: np.ndarray, node: ast.AST, kind: int, value: Any
+        self, view: View, place: Place, findings: np.ndarray, op: Operation, kind: int, value: Number | None,
+        is_told: bool,
     ) -> None:
-        interpreter = self.interpreter
         lane = int(findings[order_prim.RACE_LANE])
         other = int(findings[order_prim.RACE_OTHER])
         wrote = bool(findings[order_prim.RACE_OTHER_WROTE])
-        other_line = interpreter.line_of_site(int(findings[order_prim.RACE_OTHER_SITE]))
+        other_line = self.launch.line_of_site(int(findings[order_prim.RACE_OTHER_SITE]))
         index = self.element(view, place, lane)
-        same_line = other_line == interpreter.line(node)
+        same_line = other_line == op.line
         scope = int(findings[order_prim.RACE_SCOPE])
         changes_too = kind == WRITE and self._both_change(place, lane, other)
-        if interpreter.is_told(node) and not changes_too:
+        if is_told and not changes_too:
             remedy = (
                 "A lock or a ticket orders other accesses only with fences: put cuda.threadfence() between the access and "
                 "the atomic that lets others go on, and after the atomic by which a thread's turn comes."
@@ -164,7 +172,7 @@ class AccessReports:
             remedy = f"One statement cannot wait in between: read into a variable, wait at {barrier}, then write."
         elif scope == order_prim.WITHIN_WARP:
             remedy = "Threads of one warp need cuda.syncwarp() or cuda.syncthreads() between the two accesses."
-            exchanged = interpreter.order.exchanged
+            exchanged = self.order.exchanged
             if exchanged is not None and exchanged[lane // prim.WARP] > findings[order_prim.RACE_OTHER_AT]:
                 remedy += " A shuffle or a vote in between makes lanes wait, and orders no memory."
         else:
@@ -172,14 +180,14 @@ class AccessReports:
         severity = "error"
         if kind == WRITE and wrote and isinstance(value, np.generic):
             linear = place.linear if isinstance(place.linear, int) else int(place.linear[lane])
-            if same_line or self.data_of(view)[linear] == value:
+            if same_line or view.data[linear] == value:
                 severity = "warning"  # every thread writes the same value: untidy, but the result is known
-        other_block, other_thread = interpreter.who(other)
+        other_block, other_thread = self.launch.who(other)
         elsewhere = "the same line" if same_line else f"line {other_line.number}" if other_line else "another line"
-        whose = "" if other_block == interpreter.batch.who(lane)[0] else f" of block {other_block}"
-        interpreter.report(
+        whose = "" if other_block == self.batch.who(lane)[0] else f" of block {other_block}"
+        self.reports.report(
             "race",
-            node,
+            op,
             lane=lane,
             array=view.name,
             space=view.buffer.space,
@@ -195,14 +203,14 @@ class AccessReports:
             remedy=remedy,
         )
 
-    def _both_change(self: Memory, place: Place, lane: int, other: int) -> bool:
+    def _both_change(self, place: Place, lane: int, other: int) -> bool:
         """Whether another thread is about to write the element that this lane writes, in the same step."""
-        other_lane, lanes = other - self.interpreter.batch.first_thread, place.mask.lanes
+        other_lane, lanes = other - self.batch.first_thread, place.mask.lanes
         if not (0 <= other_lane < lanes.size and lanes[other_lane]):
             return False
         return isinstance(place.linear, int) or bool(place.linear[other_lane] == place.linear[lane])
 
-    def element(self: Memory, view: View, place: Place, lane: int) -> tuple[int, ...]:
+    def element(self, view: View, place: Place, lane: int) -> tuple[int, ...]:
         """The index, within the array that the view is a part of, of the element that a lane accesses."""
         linear = place.linear if isinstance(place.linear, int) else int(place.linear[lane])
         offset = int(view.offset[lane]) if isinstance(view.offset, np.ndarray) else view.offset

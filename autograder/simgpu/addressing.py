@@ -7,195 +7,181 @@ bounds, sectors by alignment, readers of each element) serves every later round.
 
 from __future__ import annotations
 
-import ast
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
 
 import numpy as np
 
-from autograder.errors import KernelFault
 from autograder.simgpu import primitives as prim
-from autograder.simgpu.lanes import Mask
+from autograder.simgpu.access_reports import AccessReports
+from autograder.simgpu.lanes import Batch, Mask
 from autograder.simgpu.memory import View
-
-if TYPE_CHECKING:
-    from autograder.simgpu.access import Memory
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.place import LINE_BYTES, Pattern, Place
+from autograder.simgpu.values import Indices
 
 NO_INDEX = np.zeros(1, np.int64)
+NO_ORIGIN = np.zeros(0, np.int64)
 
 
-@dataclass
-class Pattern:
-    """An access whose index vectors repeat: its offsets, but for the part that all lanes share."""
+class Sums:
+    """Which lane vectors are the sum of another one and a scalar, and of which: an access that moves along shows by it."""
 
-    mask: Mask
-    view: View
-    vectors: tuple[np.ndarray, ...]
-    start: int  # from what all lanes share to the lowest element of an active lane: below 0 where they count backwards
-    offsets: np.ndarray  # int64 by lane, from the lowest element; 0 in inactive lanes
-    lowest: tuple[int, ...]  # of each index vector, over the active lanes
-    highest: tuple[int, ...]
-    axes: list[int]  # of those vectors
-    step: int  # where every lane is active and each wants the element that many behind the lane before it; or 0
-    counts: dict[Any, Any] = field(default_factory=dict)  # by alignment, kept by the counting half of `Memory`
-    readers: Any = None  # kept by the ordering half
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[np.ndarray, int]] = {}
 
-    def reaches(self, axes: list[int], vectors: list[np.ndarray], shifts: list[int]) -> bool:
-        """Whether these are its vectors, moved by so much, and no lane leaves the array."""
-        if axes != self.axes:
-            return False
-        for which, shift in enumerate(shifts):
-            if vectors[which] is not self.vectors[which]:
-                return False
-            extent = self.view.shape[axes[which]]
-            if self.lowest[which] + shift < 0 or self.highest[which] + shift >= extent:
-                return False
-        return True
+    def note(self, made: np.ndarray, vector: np.ndarray, shift: int) -> None:
+        """`made` is `vector + shift`, and stays alive for as long as it is not forgotten."""
+        vector, earlier = self.of(vector)
+        self._made[id(made)] = vector, earlier + shift
 
-    def elements(self, base: int) -> slice:
-        """The elements of all lanes, in order, where there is a `step`."""
-        return slice(base, base + self.step * (len(self.offsets) - 1) + 1, self.step)
+    def forget(self, made: np.ndarray) -> None:
+        self._made.pop(id(made), None)
 
-
-class Place:
-    """Where an access lands: one element for all lanes (`linear` an int) or one for each, and the lanes inside the array.
-
-    Of a pattern, `base` is the lowest element that an active lane wants.
-    """
-
-    __slots__ = ("mask", "pattern", "base", "_linear")
-
-    def __init__(
-        self, linear: np.ndarray | int | None, mask: Mask, pattern: Pattern | None = None, base: int = 0
-    ) -> None:
-        self._linear = linear
-        self.mask = mask
-        self.pattern = pattern
-        self.base = base
-
-    @property
-    def linear(self) -> np.ndarray | int:
-        """Element offsets by lane, or the one that all lanes share; 0 where a lane has no access."""
-        if self._linear is None:
-            self._linear = self.pattern.offsets + self.base
-            if self.mask.active < len(self._linear):
-                self._linear *= self.mask.lanes
-        return self._linear
-
-    @property
-    def is_shared_by_all(self) -> bool:
-        return isinstance(self._linear, int)
+    def of(self, index: np.ndarray) -> tuple[np.ndarray, int]:
+        """(vector, scalar) that an index is the sum of; itself and 0 where it was not made by adding a scalar."""
+        return self._made.get(id(index), (index, 0))
 
 
 class Addressing:
-    """The locating half of `Memory`."""
+    """Locates the elements that an access wants, for one batch of blocks."""
 
-    def __init__(self) -> None:
-        self._inside = np.empty(self.interpreter.batch.size, np.bool_)
-        self._patterns: dict[ast.AST, Pattern] = {}
-        self._seen: dict[ast.AST, tuple] = {}
+    def __init__(self, batch: Batch, sums: Sums, reports: AccessReports) -> None:
+        self.batch = batch
+        self.sums = sums
+        self.reports = reports
+        self._inside = np.empty(batch.size, np.bool_)
+        self._patterns: dict[Operation, Pattern] = {}
+        self._last: tuple[Operation, Mask, View, Indices, Place] | None = None  # the last access that took the long way
+        self._seen: dict[Operation, tuple[Mask, View, tuple[np.ndarray, ...]]] = {}
 
-    def locate(self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int) -> Place:
+    def locate(self, view: View, indices: Indices, mask: Mask, op: Operation, kind: int) -> Place:
         """Checks indices against the shape and turns them into element offsets; what is outside is reported."""
-        if self.interpreter.has_raised:
-            mask = mask.without(self.interpreter.exited)
+        pattern = self._patterns.get(op)
+        if pattern is not None and pattern.mask is mask and pattern.view is view and not self.batch.has_raised:
+            base = self._moved(pattern, indices)
+            if base is not None:
+                return Place(None, mask, pattern, base)
+        if self.batch.has_raised:
+            mask = mask.without(self.batch.exited)
         if view.outside is not None:
-            self.report_no_such_part(view, indices, mask, np.flatnonzero(mask.lanes & view.outside), node, kind)
+            self.reports.report_no_such_part(view, indices, mask, np.flatnonzero(mask.lanes & view.outside), op, kind)
             mask = mask.without(view.outside)
         if view.lengths is not None:
-            indices, mask = self._within_lengths(view, indices, mask, node, kind)
+            indices, mask = self._within_lengths(view, indices, mask, op, kind)
         base = 0
-        axes: list[int] = []
         vectors: list[np.ndarray] = []
-        shifts: list[int] = []
         for axis, index in enumerate(indices):
             if isinstance(index, np.ndarray):
-                vector, shift = self.interpreter.origin_of(index)
-                axes.append(axis)
+                vector, shift = self.sums.of(index)
                 vectors.append(vector)
-                shifts.append(shift)
                 base += shift * view.strides[axis]
                 continue
             i = int(index)
             if i < 0:
                 i += view.shape[axis]
-                self.report_negative(view, indices, mask, mask.where[:1], node, kind)
+                self.reports.report_negative(view, indices, mask, mask.where[:1], op, kind)
             if not 0 <= i < view.shape[axis]:
-                self.report_outside(view, indices, mask, mask.where, node, kind)
+                self.reports.report_outside(view, indices, mask, mask.where, op, kind)
                 return Place(0, Mask(np.zeros_like(mask.lanes), mask, 0, 0))
             base += i * view.strides[axis]
-        by_lane = isinstance(view.offset, np.ndarray)
-        if not by_lane:
+        if not isinstance(view.offset, np.ndarray):
             base += view.offset
             if not vectors:
                 return Place(base, mask)
-        pattern = self._patterns.get(node)
-        if pattern is not None and pattern.mask is mask and pattern.view is view:
-            if pattern.reaches(axes, vectors, shifts):
-                return Place(None, mask, pattern, base + pattern.start)
-        return self._locate_each(view, indices, mask, node, kind, axes, tuple(vectors), base)
+        return self._locate_each(view, indices, mask, op, kind, tuple(vectors), base)
+
+    def _moved(self, pattern: Pattern, indices: Indices) -> int | None:
+        """The lowest element that is wanted, where these are the pattern's vectors, moved, and no lane leaves the array."""
+        base, view, which = pattern.start, pattern.view, 0
+        for index, extent, stride, varies in zip(indices, view.shape, view.strides, pattern.varies, strict=True):
+            if isinstance(index, np.ndarray) is not varies:
+                return None
+            if isinstance(index, np.ndarray):
+                vector, shift = self.sums.of(index)
+                if vector is not pattern.vectors[which]:
+                    return None
+                if pattern.lowest[which] + shift < 0 or pattern.highest[which] + shift >= extent:
+                    return None
+                which += 1
+            else:
+                shift = int(index)
+                if not 0 <= shift < extent:
+                    return None
+            base += shift * stride
+        return base
 
     def _within_lengths(
-        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int
-    ) -> tuple[tuple, Mask]:
+        self, view: View, indices: Indices, mask: Mask, op: Operation, kind: int
+    ) -> tuple[Indices, Mask]:
         """Indices into parts whose length differs by lane, counted from the start, and the lanes that stay inside."""
         wrapped, outside, negative = list(indices), np.zeros_like(mask.lanes), np.zeros_like(mask.lanes)
-        for axis, length in enumerate(view.lengths):
+        lengths = view.lengths or (None,) * view.ndim
+        for axis, length in enumerate(lengths):
             if length is not None:
-                wrapped[axis] = np.where(indices[axis] < 0, indices[axis] + length, indices[axis]).astype(np.int64)
-                negative |= indices[axis] < 0
-                outside |= (wrapped[axis] < 0) | (wrapped[axis] >= length)
-        for report, lanes in ((self.report_outside, outside), (self.report_negative, negative & ~outside)):
+                backwards = np.less(indices[axis], 0)
+                wrapped[axis] = np.where(backwards, np.add(indices[axis], length), indices[axis]).astype(np.int64)
+                negative |= backwards
+                outside |= np.less(wrapped[axis], 0) | np.greater_equal(wrapped[axis], length)
+        for report, lanes in ((self.reports.report_outside, outside), (self.reports.report_negative, negative & ~outside)):
             found = np.flatnonzero(lanes & mask.lanes)
             if len(found):
                 own = (
-                    n if each is None else int(each[found[0]]) for n, each in zip(view.shape, view.lengths, strict=True)
+                    n if each is None else int(each[found[0]]) for n, each in zip(view.shape, lengths, strict=True)
                 )
-                report(replace(view, shape=tuple(own)), indices, mask, found, node, kind)
+                report(replace(view, shape=tuple(own)), indices, mask, found, op, kind)
         return tuple(wrapped), mask.only(~outside)
 
     def _locate_each(
-        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int, axes: list[int],
-        vectors: tuple, base: int,
+        self, view: View, indices: Indices, mask: Mask, op: Operation, kind: int,
+        vectors: tuple[np.ndarray, ...], base: int,
     ) -> Place:  # fmt: skip
         """The long way, lane by lane; the second time that the same vectors come by, they become a pattern."""
-        linear, inside = self._offsets(view, indices, mask, node, kind)
-        if isinstance(view.offset, np.ndarray):
-            linear += view.offset
+        last = self._last
+        if last is not None and last[0] is op and last[1] is mask and last[2] is view and _same(last[3], indices):
+            return last[4]  # `a[i] += 1`: stored where it was just loaded
+        linear, inside, are_plain = self._offsets(view, indices, mask, op, kind)
         if inside is not mask or not mask.active:
             linear[~inside.lanes] = 0
             return Place(linear, inside)
-        seen = self._seen.get(node)
+        place = Place(linear, mask)
+        if not are_plain:
+            return place  # a lane that wraps round now will not when all move on
+        self._last = op, mask, view, indices, place
+        seen = self._seen.get(op)
         if seen is not None and seen[0] is mask and seen[1] is view and _same(seen[2], vectors):
-            where = mask.where
-            if any(isinstance(index, np.ndarray) and index[where].min() < 0 for index in indices):
-                return Place(linear, mask)  # a lane that wraps round now will not when all move on
-            lowest = tuple(int(vector[where].min()) for vector in vectors)
-            highest = tuple(int(vector[where].max()) for vector in vectors)
-            first = int(linear[where].min())
+            extents = [prim.extent(mask.lanes, _int64(vector)) for vector in vectors]
+            lowest, highest = tuple(low for low, _ in extents), tuple(high for _, high in extents)
+            first = prim.extent(mask.lanes, linear)[0]
             offsets = np.where(mask.lanes, linear - first, 0)
             step = _step(offsets) if mask.active == len(offsets) else 0
-            self._patterns[node] = Pattern(mask, view, vectors, first - base, offsets, lowest, highest, axes, step)
+            unit = _unit(offsets * view.data.itemsize)
+            start = first - base + (view.offset if isinstance(view.offset, int) else 0)
+            varies = tuple(isinstance(index, np.ndarray) for index in indices)
+            if view.outside is None and view.lengths is None:
+                self._patterns[op] = Pattern(mask, view, vectors, start, offsets, lowest, highest, varies, step, unit)
         else:
-            self._seen[node] = (mask, view, vectors)
-        return Place(linear, mask)
+            self._seen[op] = (mask, view, vectors)
+        return place
 
     def _offsets(
-        self: Memory, view: View, indices: tuple, mask: Mask, node: ast.AST, kind: int
-    ) -> tuple[np.ndarray, Mask]:
-        """Element offsets within the view, and the mask of the lanes that stay inside it."""
-        linear = np.zeros(self.interpreter.batch.size, np.int64)
+        self, view: View, indices: Indices, mask: Mask, op: Operation, kind: int
+    ) -> tuple[np.ndarray, Mask, bool]:
+        """Element offsets, the mask of the lanes that stay inside the array, and whether no index counts from its end."""
+        linear = np.empty(self.batch.size, np.int64)
+        origin = view.offset if isinstance(view.offset, np.ndarray) else NO_ORIGIN
         varying = [(axis, index) for axis, index in enumerate(indices) if isinstance(index, np.ndarray)]
         shared = sum(
-            (int(i) + (view.shape[axis] if i < 0 else 0)) * view.strides[axis]
+            (int(i) + (view.shape[axis] if int(i) < 0 else 0)) * view.strides[axis]
             for axis, i in enumerate(indices)
             if not isinstance(i, np.ndarray)
         )
         if not isinstance(view.offset, np.ndarray):
             shared += view.offset
         if not varying:
-            linear += shared
-            return linear, mask
+            linear[:] = shared
+            if origin is not NO_ORIGIN:
+                linear += origin
+            return linear, mask, True
         totals = np.zeros(prim.TOTALS, np.int64)
         lanes = mask.lanes
         for pair in range(0, len(varying), 2):
@@ -204,18 +190,19 @@ class Addressing:
             part = linear if pair == 0 else np.empty_like(linear)
             prim.locate(
                 lanes, _int64(index0), view.shape[axis0], view.strides[axis0], bool(second), _int64(index1),
-                view.shape[axis1], view.strides[axis1], shared if pair == 0 else 0, part, self._inside, totals,
+                view.shape[axis1], view.strides[axis1], shared if pair == 0 else 0, origin if pair == 0 else NO_ORIGIN, part,
+                self._inside, totals,
             )  # fmt: skip
             if pair:
                 linear += part
             if totals[prim.BAD_COUNT] or len(varying) > 2:
                 lanes = lanes & self._inside
         if totals[prim.WRAPPED_COUNT]:
-            self.report_negative(view, indices, mask, totals[prim.WRAPPED_LANE : prim.WRAPPED_LANE + 1], node, kind)
+            self.reports.report_negative(view, indices, mask, totals[prim.WRAPPED_LANE : prim.WRAPPED_LANE + 1], op, kind)
         if totals[prim.BAD_COUNT]:
-            self.report_outside(view, indices, mask, np.flatnonzero(mask.lanes & ~lanes), node, kind)
+            self.reports.report_outside(view, indices, mask, np.flatnonzero(mask.lanes & ~lanes), op, kind)
             mask = mask.only(lanes)
-        return linear, mask
+        return linear, mask, not totals[prim.WRAPPED_COUNT]
 
 
 def _step(offsets: np.ndarray) -> int:
@@ -223,11 +210,15 @@ def _step(offsets: np.ndarray) -> int:
     return step if step > 0 and np.all(np.diff(offsets) == step) else 0
 
 
-def _same(one: tuple, other: tuple) -> bool:
+def _unit(distances: np.ndarray) -> int:
+    """The largest power of 2, up to the bytes of a line, that divides all of these."""
+    all_bits = int(np.bitwise_or.reduce(distances)) | LINE_BYTES
+    return all_bits & -all_bits
+
+
+def _same(one: Indices, other: Indices) -> bool:
     return len(one) == len(other) and all(a is b for a, b in zip(one, other, strict=True))
 
 
 def _int64(index: np.ndarray) -> np.ndarray:
-    if index.dtype.kind not in "iub":
-        raise KernelFault(f"An index must be an integer; here it is {index.dtype}.", remedy="Use // or int().")
     return np.ascontiguousarray(index, dtype=np.int64)

@@ -297,6 +297,16 @@ def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray
     return DeviceArray.contiguous(addresses.register(buffer), shape)
 
 
+def described_array(addresses: AddressSpace, desc: dict[str, Any]) -> DeviceArray:
+    """The device array that a `__cuda_array_interface__` describes; its memory must be the simulated GPU's."""
+    dtype, shape = np.dtype(desc["typestr"]), tuple(desc["shape"])
+    view = addresses.view_at(desc["data"][0], dtype)
+    steps = desc.get("strides")
+    if steps is None:
+        return DeviceArray.contiguous(view.buffer, shape, int(view.offset))
+    return DeviceArray(view.buffer, shape, tuple(step // dtype.itemsize for step in steps), int(view.offset))
+
+
 class InOut:
     """`cuda.InOut(array)`: a host array as an argument, copied to the device and back."""
 

@@ -35,16 +35,22 @@ def _decrement(old: np.ndarray, limit: np.ndarray) -> np.ndarray:
     return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
 
 
+def _compare_and_swap(old: np.ndarray, expected: np.ndarray, new: np.ndarray) -> np.ndarray:
+    return np.where(old == expected, new, old)
+
+
 ORDERED: dict[str, Callable[..., np.ndarray]] = {
     **UNORDERED,
     "inc": _increment,
     "dec": _decrement,
     "exch": lambda old, new: new,
-    "cas": lambda old, expected, new: np.where(old == expected, new, old),
+    "cas": _compare_and_swap,
 }
 
 
-def _exchange(data, linear, expected, new, always, old):
+def _exchange(
+    data: np.ndarray, linear: np.ndarray, expected: np.ndarray, new: np.ndarray, always: bool, old: np.ndarray
+) -> None:
     """Lane after lane: many of them may want one lock, and then one after the other is all that there is to do."""
     for i in range(linear.shape[0]):
         old[i] = data[linear[i]]

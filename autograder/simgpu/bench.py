@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from autograder.errors import GraderFault
 
 TARGET_RATIO, LEAST_RATIO = 500, 50
 TARGET_ROUNDS_PER_SECOND = 100e6
+ROUNDS, LAUNCHES, LOWERED = 20_000, 1_000, 100
 
 
 def figures() -> dict[str, str]:
@@ -29,9 +31,10 @@ def figures() -> dict[str, str]:
         for name in ours
     }
     mean = math.exp(sum(math.log(ratio) for ratio in ratios.values()) / len(ratios))
-    lines["geometric mean"] = f"{mean:.0f} times (target {TARGET_RATIO}; least {min(ratios.values()):.0f} of {LEAST_RATIO})"
-    lines |= _throughput()
-    return lines
+    lines["geometric mean"] = (
+        f"{mean:.0f} times (target {TARGET_RATIO}; least {min(ratios.values()):.0f} of {LEAST_RATIO})"
+    )
+    return {**lines, **_throughput(), **_fixed_costs()}
 
 
 def _times(arguments: list[str], environment: dict[str, str]) -> dict[str, float]:
@@ -40,19 +43,20 @@ def _times(arguments: list[str], environment: dict[str, str]) -> dict[str, float
     )
     if done.returncode:
         raise GraderFault(f"The benchmark stopped: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    times: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return times
 
 
 def _throughput() -> dict[str, str]:
     """Large runs on the simulated GPU alone: inner-loop rounds a second, a histogram and a list-ranking step of 2^20."""
-    from autograder.profiling import profile
     from autograder.simgpu import cuda_module
+    from autograder.simgpu.single_launch import launch_once
 
     cuda = cuda_module.build_module()
     rng = np.random.default_rng(0)
 
     @cuda.jit
-    def naive(a, b, c):
+    def naive(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
         column, row = cuda.grid(2)
         if row < c.shape[0] and column < c.shape[1]:
             total = np.float32(0)
@@ -61,13 +65,13 @@ def _throughput() -> dict[str, str]:
             c[row, column] = total
 
     @cuda.jit
-    def histogram(items, bins):
+    def histogram(items: np.ndarray, bins: np.ndarray) -> None:
         i = cuda.grid(1)
         if i < items.size:
             cuda.atomic.add(bins, items[i], 1)
 
     @cuda.jit
-    def jump(successor, rank, next_successor, next_rank):
+    def jump(successor: np.ndarray, rank: np.ndarray, next_successor: np.ndarray, next_rank: np.ndarray) -> None:
         i = cuda.grid(1)
         if i < successor.size:
             s = successor[i]
@@ -79,10 +83,10 @@ def _throughput() -> dict[str, str]:
     items = rng.integers(0, 256, n).astype(np.int32)
     successor = rng.permutation(n).astype(np.int32)
     rank = np.ones(n, np.int32)
-    matmul = _seconds(lambda: profile(naive)[(32, 32), (16, 16)](a, a, np.zeros_like(a)))
-    counted = _seconds(lambda: profile(histogram)[n // 256, 256](items, np.zeros(256, np.int32)))
+    matmul = _seconds(lambda: launch_once(naive, (32, 32), (16, 16), a, a, np.zeros_like(a)))
+    counted = _seconds(lambda: launch_once(histogram, n // 256, 256, items, np.zeros(256, np.int32)))
     jumped = _seconds(
-        lambda: profile(jump)[n // 256, 256](successor, rank, np.empty_like(successor), np.empty_like(rank))
+        lambda: launch_once(jump, n // 256, 256, successor, rank, np.empty_like(successor), np.empty_like(rank))
     )
     lines = {
         "naive matmul 512": f"{512**3 / matmul / 1e6:.0f} million inner-loop rounds a second "
@@ -98,7 +102,39 @@ def _throughput() -> dict[str, str]:
     return lines
 
 
-def _seconds(run) -> float:
+def _fixed_costs() -> dict[str, str]:
+    """What is paid by operation, by launch and by kernel, however little data there is."""
+    from autograder.simgpu import cuda_module
+    from autograder.simgpu.facts.prepared import prepare
+
+    cuda = cuda_module.build_module()
+
+    @cuda.jit
+    def lengths(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+        start, stride = cuda.grid(1), cuda.gridsize(1)
+        for i in range(start, out.shape[0], stride):
+            out[i] = math.hypot(x[i], y[i])
+
+    @cuda.jit
+    def add_one(array: np.ndarray) -> None:
+        i = cuda.grid(1)
+        if i < array.size:
+            array[i] += 1
+
+    x, y, small = np.ones(ROUNDS), np.ones(ROUNDS), cuda.to_device(np.zeros(64))
+    alone = _seconds(lambda: lengths[1, 1](x, y, np.zeros(ROUNDS)))
+    launched = _seconds(lambda: [add_one[2, 32](small) for _ in range(LAUNCHES)])
+    kernel = lengths.__autograder_function__
+    arguments = {"x": small._view(), "y": small._view(), "out": small._view()}
+    lowered = _seconds(lambda: [prepare(kernel, arguments) for _ in range(LOWERED)])
+    return {
+        "one thread alone": f"{alone / ROUNDS * 1e6:.1f} us a round of two loads, math.hypot and a store (target 3)",
+        f"{LAUNCHES:,} launches of 64 threads": f"{launched:.2f} s",
+        "lowering": f"{lowered / LOWERED * 1e3:.2f} ms for a kernel of four lines",
+    }
+
+
+def _seconds(run: Callable[[], object]) -> float:
     run()
     start = time.perf_counter()
     run()

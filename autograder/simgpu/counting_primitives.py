@@ -6,24 +6,26 @@ Each looks at one warp's instruction after the other: the lanes of the batch, 32
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from autograder.simgpu.primitives import WARP, compiled_when_called
+from autograder.simgpu.primitives import WARP, Integer, compiled, compiled_when_called
 
 SECTOR_BYTES = 32  # CUDA C++ Programming Guide: global memory is accessed in 32-byte sectors
 LINE_SECTORS = 4  # and cached in 128-byte lines
 BANKS = 32  # shared memory has 32 banks of 4-byte words
 SECTOR_SHIFT, LINE_SHIFT = 5, 2  # the first two as shifts: Numba's // checks signs and is several times slower
+BANK_SHIFT = 5
+ROWS = 64  # of banks, a bit of a word each
 
 SET = 128  # slots of a warp's hash sets: 32 lanes with elements of up to 64 bytes touch at most 96 sectors
 SET_MASK = SET - 1
+NEAR = 4096  # elements and sectors no further apart have a slot each
 
 # slots of the `totals` vector of `count_sectors`
 REQUESTS, SECTORS, LINES, ELEMENTS, TOTALS = range(5)
 
 
-@njit("boolean(int64, int64, int64[::1], int64[::1])", cache=True, nogil=True)
-def is_new(key, tag, keys, tags):
+@compiled("boolean(int64, int64, int64[::1], int64[::1])")
+def is_new(key: Integer, tag: Integer, keys: np.ndarray, tags: np.ndarray) -> bool:
     """Adds `key` to a small hash set; a slot belongs to the set only while its tag is `tag`, so nothing is cleared."""
     slot = (key * -7046029254386353131) >> 57 & SET_MASK  # Fibonacci hashing: 2^64 divided by the golden ratio
     while tags[slot] == tag:
@@ -35,14 +37,18 @@ def is_new(key, tag, keys, tags):
     return True
 
 
-@njit("void(boolean[::1], int64[::1], int64, int64, uint8[::1], uint8, int64[::1])", cache=True, nogil=True)
-def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
+@compiled("void(boolean[::1], int64[::1], int64, int64, uint8[::1], uint8, int64[::1])")
+def count_sectors(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, touched: np.ndarray, mark: Integer,
+    totals: np.ndarray,
+) -> None:  # fmt: skip
     """Counts what one warp instruction moves: requests, distinct sectors, distinct lines and distinct elements.
 
     `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in.
     """
     element_keys, sector_keys, line_keys = np.empty(SET, np.int64), np.empty(SET, np.int64), np.empty(SET, np.int64)
     element_tags, sector_tags, line_tags = np.zeros(SET, np.int64), np.zeros(SET, np.int64), np.zeros(SET, np.int64)
+    near_elements = near_sectors = near_lines = np.empty(0, np.int64)  # made when they are wanted: most never are
     requests = sectors = lines = elements = 0
     first_sector = address >> SECTOR_SHIFT
     for first in range(0, lanes.shape[0], WARP):
@@ -79,6 +85,42 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
         if not rising:
             new_elements = new_sectors = new_lines = 0
             tag = np.int64(first + 1)
+            lowest, highest = np.int64(1) << 62, np.int64(-1)
+            for lane in range(first, first + WARP):
+                if lanes[lane]:
+                    lowest = min(lowest, linear[lane])
+                    highest = max(highest, linear[lane])
+            low_sector = (address + lowest * itemsize) >> SECTOR_SHIFT
+            high_sector = (address + highest * itemsize + itemsize - 1) >> SECTOR_SHIFT
+            if highest - lowest < NEAR and high_sector - low_sector < NEAR:  # a slot for each element and sector: no search
+                low_line = low_sector >> LINE_SHIFT
+                if near_elements.shape[0] == 0:
+                    near_elements, near_sectors = np.zeros(NEAR, np.int64), np.zeros(NEAR, np.int64)
+                    near_lines = np.zeros(NEAR, np.int64)
+                for lane in range(first, first + WARP):
+                    if not lanes[lane]:
+                        continue
+                    e = np.uint64(linear[lane] - lowest)
+                    if near_elements[e] == tag:
+                        continue
+                    near_elements[e] = tag
+                    new_elements += 1
+                    begin = address + linear[lane] * itemsize
+                    for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+                        at = np.uint64(s - low_sector)
+                        if near_sectors[at] != tag:
+                            near_sectors[at] = tag
+                            new_sectors += 1
+                            touched[s - first_sector] |= mark
+                            line = np.uint64((s >> LINE_SHIFT) - low_line)
+                            if near_lines[line] != tag:
+                                near_lines[line] = tag
+                                new_lines += 1
+                requests += 1
+                elements += new_elements
+                sectors += new_sectors
+                lines += new_lines
+                continue
             for lane in range(first, first + WARP):
                 if not lanes[lane] or not is_new(linear[lane], tag, element_keys, element_tags):
                     continue
@@ -101,7 +143,9 @@ def count_sectors(lanes, linear, address, itemsize, touched, mark, totals):
 
 
 @compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64[::1], int64)")
-def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
+def count_new_sectors(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, stamps: np.ndarray, stamp: Integer
+) -> int:
     """Sectors that these lanes touch and that do not carry this stamp yet; they carry it afterwards."""
     new = 0
     first_sector = address >> SECTOR_SHIFT
@@ -115,8 +159,25 @@ def count_new_sectors(lanes, linear, address, itemsize, stamps, stamp):
     return new
 
 
-@njit(cache=True, nogil=True, boundscheck=False)
-def lanes_go_in_pairs(lanes, linear, first):
+@compiled_when_called("int64(int64[::1], int64[::1], int64, uint8, uint8[::1], int64[::1], int64)")
+def mark_sectors(
+    sectors: np.ndarray, of_first_block: np.ndarray, start: Integer, mark: Integer, touched: np.ndarray,
+    stamps: np.ndarray, stamp: Integer,
+) -> int:  # fmt: skip
+    """Marks these sectors, counted from `start`, as touched; how many of the first block's did not carry this stamp yet."""
+    for i in range(sectors.shape[0]):
+        touched[start + sectors[i]] |= mark
+    new = 0
+    for i in range(of_first_block.shape[0]):
+        s = start + of_first_block[i]
+        if stamps[s] != stamp:
+            stamps[s] = stamp
+            new += 1
+    return new
+
+
+@compiled(boundscheck=False)
+def lanes_go_in_pairs(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> bool:
     """Whether every active lane wants what its neighbour wants, or every one what the lane two away wants.
 
     (Or that lane is inactive.) Then a wide access to shared memory goes by groups of twice as many lanes: so 81 patterns
@@ -135,7 +196,9 @@ def lanes_go_in_pairs(lanes, linear, first):
 
 
 @compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64)")
-def count_wavefronts(lanes, linear, address, itemsize):
+def count_wavefronts(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer
+) -> tuple[int, int, int]:
     """Counts shared-memory requests, wavefronts and bank conflicts of one warp instruction.
 
     A wavefront serves each bank one 4-byte word (every lane that wants that word). 8-byte accesses go by half warps
@@ -145,14 +208,16 @@ def count_wavefronts(lanes, linear, address, itemsize):
     words_each = max(1, itemsize // 4)
     words = np.empty(WARP * 4, np.int64)
     depth = np.empty(BANKS, np.int64)
+    rows = np.empty(BANKS, np.uint64)  # by bank, a bit for each row of banks whose word is wanted
     requests = wavefronts = conflicts = 0
     for first in range(0, lanes.shape[0], WARP):
         any_here = False
         group = usual_group * 2 if itemsize >= 8 and lanes_go_in_pairs(lanes, linear, first) else usual_group
         for start in range(first, first + WARP, group):
+            end = min(start + group, first + WARP)
             lowest = np.int64(1) << 62
             highest = np.int64(-1)
-            for lane in range(start, start + group):
+            for lane in range(start, end):
                 if lanes[lane]:
                     w = (address + linear[lane] * itemsize) >> 2
                     lowest = min(lowest, w)
@@ -163,12 +228,43 @@ def count_wavefronts(lanes, linear, address, itemsize):
             if highest + words_each - 1 - lowest < BANKS:  # neighbours: every word has a bank of its own
                 wavefronts += 1
                 continue
+            if words_each == 1:
+                before = np.int64(-1)
+                banks = again = np.uint64(0)  # a bit for each bank: one that is wanted, and one wanted again after another
+                for lane in range(start, end):
+                    w = (address + linear[lane] * itemsize) >> 2
+                    if lanes[lane] and w != before:
+                        bit = np.uint64(1) << np.uint64(w & (BANKS - 1))
+                        again |= banks & bit
+                        banks |= bit
+                        before = w
+                if again == 0:
+                    wavefronts += 1
+                    continue
             n = 0
             worst = 0
             depth[:] = 0
-            low = np.int64(-1)
+            first_row = lowest >> BANK_SHIFT
+            if (highest + words_each - 1 >> BANK_SHIFT) - first_row < ROWS:
+                rows[:] = 0
+                for lane in range(start, end):
+                    if not lanes[lane]:
+                        continue
+                    w = (address + linear[lane] * itemsize) >> 2
+                    for word in range(w, w + words_each):
+                        bank = np.uint64(word & (BANKS - 1))
+                        bit = np.uint64(1) << np.uint64((word >> BANK_SHIFT) - first_row)
+                        if rows[bank] & bit == 0:
+                            rows[bank] |= bit
+                            depth[bank] += 1
+                            if depth[bank] > worst:
+                                worst = depth[bank]
+                wavefronts += worst
+                conflicts += worst - 1
+                continue
+            low: Integer = np.int64(-1)
             rising = True
-            for lane in range(start, start + group):
+            for lane in range(start, end):
                 if not lanes[lane]:
                     continue
                 w = (address + linear[lane] * itemsize) >> 2
@@ -188,7 +284,7 @@ def count_wavefronts(lanes, linear, address, itemsize):
                     if not seen:
                         words[n] = word
                         n += 1
-                        bank = word & (BANKS - 1)
+                        bank = np.uint64(word & (BANKS - 1))
                         depth[bank] += 1
                         if depth[bank] > worst:
                             worst = depth[bank]
@@ -200,50 +296,60 @@ def count_wavefronts(lanes, linear, address, itemsize):
 
 
 @compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
-def count_atomics(lanes, linear, address, itemsize, touched, by_sector):
+def count_atomics(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, touched: np.ndarray,
+    by_sector: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
     """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
 
     The sectors of an atomic are not distinct sectors: over each touched sector, the largest number of lanes that
     meet on one address, summed (seen on an H200; see README.md). `by_sector` has their sum at each sector.
     """
-    elements = np.empty(WARP, np.int64)
-    lanes_on = np.empty(WARP, np.int64)
+    keys, tags, lanes_on = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
+    sector_keys, sector_tags, largest = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
+    slots, sector_slots = np.empty(WARP, np.int64), np.empty(WARP, np.int64)
+    first_sector = address >> SECTOR_SHIFT
     requests = sectors = worst = 0
     for first in range(0, lanes.shape[0], WARP):
+        tag = np.int64(first + 1)
         n = 0
         for lane in range(first, first + WARP):
             if not lanes[lane]:
                 continue
             e = linear[lane]
-            at = -1
-            for j in range(n):
-                if elements[j] == e:
-                    at = j
-                    break
-            if at < 0:
-                elements[n] = e
-                lanes_on[n] = 1
-                n += 1
+            slot = e & SET_MASK
+            while tags[slot] == tag and keys[slot] != e:
+                slot = (slot + 1) & SET_MASK
+            if tags[slot] == tag:
+                lanes_on[slot] += 1
             else:
-                lanes_on[at] += 1
+                tags[slot] = tag
+                keys[slot] = e
+                lanes_on[slot] = 1
+                slots[n] = slot
+                n += 1
         if n == 0:
             continue
         requests += 1
-        for j in range(n):
-            if lanes_on[j] > worst:
-                worst = lanes_on[j]
-            sector = (address + elements[j] * itemsize) // SECTOR_BYTES
-            touched[sector - address // SECTOR_BYTES] |= 3
-            largest = lanes_on[j]
-            counted = False
-            for i in range(n):
-                if (address + elements[i] * itemsize) // SECTOR_BYTES == sector:
-                    if i < j:
-                        counted = True
-                        break
-                    if lanes_on[i] > largest:
-                        largest = lanes_on[i]
-            if not counted:
-                sectors += largest
-                by_sector[sector - address // SECTOR_BYTES] += largest
+        different = 0
+        for i in range(n):
+            here = lanes_on[slots[i]]
+            worst = max(worst, here)
+            sector = ((address + keys[slots[i]] * itemsize) >> SECTOR_SHIFT) - first_sector
+            slot = sector & SET_MASK
+            while sector_tags[slot] == tag and sector_keys[slot] != sector:
+                slot = (slot + 1) & SET_MASK
+            if sector_tags[slot] == tag:
+                largest[slot] = max(largest[slot], here)
+            else:
+                sector_tags[slot] = tag
+                sector_keys[slot] = sector
+                largest[slot] = here
+                sector_slots[different] = slot
+                different += 1
+        for i in range(different):
+            sector = sector_keys[sector_slots[i]]
+            touched[sector] |= 3
+            sectors += largest[sector_slots[i]]
+            by_sector[sector] += largest[sector_slots[i]]
     return requests, sectors, worst

@@ -1,23 +1,25 @@
 """The `cuda` module of the simulated GPU: what `from numba import cuda` gives once it is installed.
 
 Unmodified host code runs on it: `@cuda.jit` and launches (dispatch.py), device arrays, streams and events
-(host_side.py), `vectorize` (vectorized.py). Names that only mean something inside a kernel (`cuda.threadIdx`,
+(host_side.py), `vectorize` (wider/vectorized.py). Names that only mean something inside a kernel (`cuda.threadIdx`,
 `cuda.syncthreads`) say so when a host program uses them.
 """
 
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Callable
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from autograder.errors import KernelFault
-from autograder.simgpu import extending, host_side, numba_names, vector_types, vectorized
+from autograder.simgpu import host_side, numba_names
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.dispatch import Kernel, device, jit
-from autograder.simgpu.intrinsics import CALLS, CUDA, VALUES
+from autograder.simgpu.intrinsics import CUDA
+from autograder.simgpu.known_functions import CALLS, VALUES
 from autograder.simgpu.numba_types import scalar
+from autograder.simgpu.wider import extending, random_numbers, vector_types, vectorized
 
 # -- the module ---------------------------------------------------------------------------------------------------
 
@@ -63,19 +65,36 @@ class LinkableCode:
         self.source = source
 
 
-def build_module() -> types.ModuleType:
+class CudaModule(ModuleType):
+    """What stands for the module `numba.cuda`; the names that are declared here are put there one by one."""
+
+    simulated: bool
+    jit: Callable[..., Any]
+    vectorize: Callable[..., Any]
+    guvectorize: Callable[..., Any]
+    devicearray: SimpleNamespace
+    cudadrv: SimpleNamespace
+    extending: ModuleType
+    types: ModuleType
+    random: ModuleType
+
+
+def build_module() -> CudaModule:
     """A fresh `numba.cuda` module backed by the simulated GPU."""
-    module = types.ModuleType("numba.cuda", "numba.cuda on the simulated GPU")
+    module = CudaModule("numba.cuda", "numba.cuda on the simulated GPU")
     module.__path__ = []  # a package: `from numba.cuda import random` works
-    module.__dict__.update(host_side.names(), jit=jit, simulated=True)
+    module.__dict__.update(
+        host_side.names(),
+    )
+    module.jit, module.simulated = jit, True
     module.vectorize, module.guvectorize = vectorized.vectorize, vectorized.guvectorize
     module.__dict__.update({name: _unsupported(name) for name in NEEDS_A_COMPILER})
     for name in LINKABLE:
         setattr(module, name, type(name, (LinkableCode,), {}))
-    module.devicearray = types.SimpleNamespace(
+    module.devicearray = SimpleNamespace(
         DeviceNDArray=DeviceArray, auto_device=host_side.auto_device, is_cuda_ndarray=host_side.is_cuda_array
     )
-    module.cudadrv = types.SimpleNamespace(devicearray=module.devicearray)
+    module.cudadrv = SimpleNamespace(devicearray=module.devicearray)
     module.extending = extending.build_module()
     module.types = numba_names.types_module("numba.cuda.types")
     for name in numba_names.TYPE_NAMES:
@@ -89,7 +108,7 @@ def build_module() -> types.ModuleType:
     return module
 
 
-def _unsupported(name: str) -> Callable:
+def _unsupported(name: str) -> Callable[..., Any]:
     def complain(*_: Any, **__: Any) -> Any:
         raise KernelFault(f"cuda.{name} is not available on the simulated GPU.", remedy="It needs a real GPU.")
 
@@ -99,16 +118,14 @@ def _unsupported(name: str) -> Callable:
 _replaced: dict[str, Any] = {}
 
 
-def install() -> types.ModuleType:
+def install() -> ModuleType:
     """Puts the simulated module in place of `numba.cuda`; `uninstall` brings the other one back."""
     import numba
-
-    from autograder.simgpu.random_numbers import build_random_module
 
     if getattr(sys.modules.get("numba.cuda"), "simulated", False):
         return sys.modules["numba.cuda"]
     module = build_module()
-    module.random = build_random_module(module)
+    module.random = random_numbers.build_random_module(module)
     for name in [name for name in sys.modules if name == "numba.cuda" or name.startswith("numba.cuda.")]:
         _replaced[name] = sys.modules.pop(name)
     _replaced.setdefault("attribute", getattr(numba, "cuda", None))
@@ -116,7 +133,7 @@ def install() -> types.ModuleType:
     sys.modules["numba.cuda.random"] = module.random
     sys.modules["numba.cuda.types"] = module.types
     sys.modules["numba.cuda.extending"] = module.extending
-    numba.cuda = module
+    numba.__dict__["cuda"] = module
     vectorized.install()
     extending.install()
     return module
@@ -138,7 +155,7 @@ def uninstall() -> None:
     if attribute is None:
         numba.__dict__.pop("cuda", None)
     else:
-        numba.cuda = attribute
+        numba.__dict__["cuda"] = attribute
 
 
 __all__ = ["Kernel", "build_module", "device", "install", "scalar", "uninstall"]

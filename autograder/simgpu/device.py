@@ -21,16 +21,16 @@ from autograder.simgpu import arrays
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.exceptions import Debug
+from autograder.simgpu.facts.prepared import reach_of
 from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.interpreter import WorkLimit
-from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord, silent
+from autograder.simgpu.launch import DEFAULT_WORK_LIMIT, LaunchRecord
 from autograder.simgpu.launch import Launch as RunningLaunch
+from autograder.simgpu.launch_state import WorkLimit, silent
 from autograder.simgpu.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View
 from autograder.simgpu.numba_types import scalar
 from autograder.simgpu.sampling import ALL, MOST_ROUNDS, Footprint, Partial, Plan, Producer, footprint_of
 from autograder.simgpu.tracing import Trace
 from autograder.simgpu.variables import Named
-from autograder.simgpu.written_arrays import reach_of
 
 MOST_OF_AN_ARRAY = 0.75  # written by all blocks of a launch, from which it counts as one that writes the whole array
 
@@ -86,7 +86,7 @@ class Session:
         return array.copy_to_host()
 
     def launch(
-        self, kernel: Function, grid: Any, block: Any, arguments: Sequence, dynamic_shared_bytes: int = 0,
+        self, kernel: Function, grid: Any, block: Any, arguments: Sequence[Any], dynamic_shared_bytes: int = 0,
         debug: Debug | None = None,
     ) -> LaunchRecord:  # fmt: skip
         """Runs one kernel to its end; raises `KernelFault` where it cannot go on, after keeping the record.
@@ -122,6 +122,7 @@ class Session:
             record = self.last = running.run(values)
         finally:
             Session.clock = running.clock + 1
+            running.after_the_sample = _nothing  # which holds the launch, and that all its arrays: nobody would let them go
         for name in counted:
             self.passes.setdefault(name, []).append(_written_since(self.watched[name], started))
         if record.counters.is_sampled and self.follows_reads:
@@ -164,13 +165,13 @@ class Session:
                 footprint = last  # a step like the one before
             self._footprints[key] = footprint
             if key not in self._reaches:
-                self._reaches[key] = reach_of(running.own, buffer)
+                self._reaches[key] = reach_of(running.prepared.found, running.arrays, buffer)
             partial = self.partials.setdefault(buffer.address, Partial(buffer))
             buffer.partial = partial
             work = record.counters.warp_instructions
             partial.add(Producer(self.launched, started, self._reaches[key], footprint, work))
 
-    def _argument(self, value: Any, kernel: Function, copied_back: list) -> Any:
+    def _argument(self, value: Any, kernel: Function, copied_back: list[tuple[Any, DeviceArray]]) -> Any:
         if isinstance(value, DeviceArray):
             return value._view()
         if isinstance(value, View) or value is None:
@@ -198,6 +199,10 @@ class Session:
             ) from None
 
 
+def _nothing() -> None:
+    pass
+
+
 def _set_elements(buffer: Buffer) -> int:
     """How many elements of a buffer kernels have written; what the host put there before is no work of theirs."""
     return 0 if buffer.shadow is None else int(np.count_nonzero(buffer.shadow.written_at > WRITTEN_BY_HOST))
@@ -210,7 +215,7 @@ def _written_since(buffer: Buffer, clock: int) -> np.ndarray:
 
 def _copy_back(host: Any, device: DeviceArray) -> None:
     if isinstance(host, np.void):
-        for name in host.dtype.names:
+        for name in host.dtype.names or ():
             host[name] = device.copy_to_host()[name]
     else:
         device.copy_to_host(host)
@@ -222,7 +227,7 @@ def estimate_launch(record: LaunchRecord, model: str) -> Any:
 
     x, y, z = record.block
     return estimate(
-        record.counters,
+        record.compiled,
         SPECIFICATIONS[model],
         threads_per_block=x * y * z,
         shared_bytes_per_block=record.shared_bytes,
@@ -408,6 +413,7 @@ class SimulatedDevice:
             record.block,
             record.shared_bytes,
             record.counters,
+            record.compiled,
             estimated_ns=None if estimate is None else estimate.ns,
             array_bytes=record.array_bytes,
             estimate=estimate,
@@ -472,7 +478,7 @@ def merged_lines(records: Sequence[LaunchRecord]) -> tuple[LineProfile, ...]:
     for record in records:
         for line in record.lines:
             known = merged.get(line.line)
-            merged[line.line] = line if known is None else replace(known, counters=known.counters + line.counters)
+            merged[line.line] = line if known is None else known + line
     return tuple(merged[line] for line in sorted(merged))
 
 

@@ -7,19 +7,20 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.language.live import as_dtype, from_python
-from autograder.language.program import Casts, Function, reachable
+from autograder.language.program import Casts, Function, Kind, reachable
 from autograder.language.validate import validate_kernel
-from autograder.simgpu.arrays import DeviceArray, InOut
+from autograder.simgpu.arrays import DeviceArray, InOut, described_array
 from autograder.simgpu.device import Session, estimate_launch
 from autograder.simgpu.exceptions import Debug
-from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.launch import LaunchRecord, normalise
+from autograder.simgpu.geometry import normalise
+from autograder.simgpu.hazards import Hazard, name_of
+from autograder.simgpu.launch import LaunchRecord
 
 MODEL = "H200"  # whose times events report
 FORALL_THREADS = 256
@@ -31,12 +32,12 @@ class LiveDevice:
 
     def __init__(self) -> None:
         self.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
-        self.listeners: list[Callable[[LaunchRecord, Function, tuple], None]] = []
+        self.listeners: list[Callable[[LaunchRecord, Function, tuple[Any, ...]], None]] = []
         self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
         self.estimated_ns = 0.0  # of everything launched so far: the device's clock
 
     def launch(
-        self, kernel: Function, configuration: tuple, arguments: tuple, debug: Debug | None = None
+        self, kernel: Function, configuration: tuple[Any, ...], arguments: tuple[Any, ...], debug: Debug | None = None
     ) -> LaunchRecord:
         grid, block, *rest = configuration
         shared = int(rest[1]) if len(rest) > 1 else 0
@@ -64,7 +65,7 @@ class LiveDevice:
 
 def tell_on_stderr(hazards: Sequence[Hazard]) -> None:
     for hazard in hazards:
-        print(f"simulated GPU: {hazard.kind.replace('_', ' ')}: {hazard}", file=sys.stderr)
+        print(f"simulated GPU: {name_of(hazard.kind)}: {hazard}", file=sys.stderr)
 
 
 device = LiveDevice()
@@ -85,14 +86,15 @@ class Parameter:
             found = getattr(value, "dtype", None)
             if found is None or getattr(value, "ndim", 0) != self.ndim:
                 return False
-            return np.dtype(found) == self.dtype or np.dtype(found).itemsize == self.dtype.itemsize and exactly is False
+            wide = self.dtype is not None and np.dtype(found).itemsize == self.dtype.itemsize
+            return np.dtype(found) == self.dtype or wide and exactly is False
         if self.kind == "scalar":
             return np.ndim(value) == 0 and not isinstance(value, (tuple, DeviceArray)) and value is not None
         return True
 
     def cost(self, value: Any) -> int:
         """How far a scalar is from this type; the signature with the smallest sum is taken."""
-        if self.kind != "scalar":
+        if self.kind != "scalar" or self.dtype is None:
             return 0
         given = np.asarray(value).dtype
         if given == self.dtype:
@@ -100,6 +102,8 @@ class Parameter:
         return 1 if np.can_cast(given, self.dtype) else 2 if given.kind == self.dtype.kind else 3
 
     def convert(self, value: Any) -> Any:
+        if self.dtype is None:
+            return value
         if self.kind == "scalar" and not isinstance(value, (DeviceArray, np.ndarray, tuple)):
             if self.dtype.kind in "iu" and isinstance(value, int):
                 return np.array(value % 2**64, np.uint64).astype(self.dtype)[()]  # wraps around, as C does
@@ -125,7 +129,12 @@ class Kernel:
     """
 
     def __init__(
-        self, py_func: Callable, *, is_device: bool, options: dict[str, Any], signatures: list[tuple] | None
+        self,
+        py_func: types.FunctionType,
+        *,
+        is_device: bool,
+        options: dict[str, Any],
+        signatures: list[tuple[Parameter, ...]] | None,
     ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
@@ -133,12 +142,12 @@ class Kernel:
         self.options = options
         self.signatures = signatures
         self._compiled: dict[Any, Function] = {}
-        self._types: dict[Any, tuple] = {}  # Numba's types of the arguments that it was compiled for
+        self._types: dict[Any, tuple[Any, ...]] = {}  # Numba's types of the arguments that it was compiled for
 
     def function_for(self, types_given: Any = None) -> Function:
         """The kernel as it was when it was first wanted for arguments of these types."""
         if types_given not in self._compiled:
-            kind = "device" if self.is_device else "kernel"
+            kind: Kind = "device" if self.is_device else "kernel"
             self._compiled[types_given] = from_python(
                 self.py_func, kind, self.options.get("max_registers"), self.options.get("casts")
             )
@@ -180,7 +189,7 @@ class Kernel:
         threads = tpb or FORALL_THREADS
         return Configured(self, (-(-int(ntasks) // threads), threads, stream, sharedmem), may_be_empty=True)
 
-    def converted(self, arguments: tuple) -> tuple:
+    def converted(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Scalars in the types of the explicit signature that fits best."""
         if not self.signatures:
             return arguments
@@ -204,11 +213,12 @@ class Kernel:
         return self
 
     @property
-    def extensions(self) -> list:
-        return self.options.setdefault("extensions", [])
+    def extensions(self) -> list[Any]:
+        extensions: list[Any] = self.options.setdefault("extensions", [])
+        return extensions
 
     def compile(self, signature: Any = None) -> Kernel:
-        self.signatures = [*(self.signatures or []), *(_signatures(signature) or [])] or None
+        self.signatures = [*(self.signatures or []), *_signatures(signature)] or None
         return self
 
     @property
@@ -216,13 +226,13 @@ class Kernel:
         """What the kernel was compiled for, by the tuple of its arguments' types, as in Numba."""
         return Overloads(self)
 
-    def types_compiled_for(self) -> list[tuple]:
+    def types_compiled_for(self) -> list[tuple[Any, ...]]:
         """Numba's types of the arguments: of each explicit signature, or of those that it was launched with so far."""
         if self.signatures:
             return [tuple(parameter.numba_type for parameter in each) for each in self.signatures]
         return list(dict.fromkeys(self._types.values()))
 
-    def note_types(self, key: Any, arguments: tuple) -> None:
+    def note_types(self, key: Any, arguments: tuple[Any, ...]) -> None:
         """Remembers that the kernel is launched with arguments of these types, of which `key` stands for the same."""
         if key not in self._types:
             self._types[key] = tuple(map(_type_of, arguments))
@@ -235,11 +245,16 @@ class Kernel:
             )
         raise AttributeError(f"a kernel on the simulated GPU has no attribute {name!r}")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.py_func, self.is_device, self.options, self.signatures)
 
 
-def _again(py_func: Callable, is_device: bool, options: dict, signatures: list | None) -> Kernel:
+def _again(
+    py_func: types.FunctionType,
+    is_device: bool,
+    options: dict[str, Any],
+    signatures: list[tuple[Parameter, ...]] | None,
+) -> Kernel:
     return Kernel(py_func, is_device=is_device, options=options, signatures=signatures)
 
 
@@ -249,7 +264,7 @@ class NoSuchOverload(KernelFault, KeyError):
     __str__ = KernelFault.__str__  # a KeyError shows its message in quotes
 
 
-class Overloads(Mapping):
+class Overloads(Mapping[Any, "Overload"]):
     """`kernel.overloads`: by the tuple of its arguments' types, what the kernel was compiled for."""
 
     def __init__(self, kernel: Kernel) -> None:
@@ -263,7 +278,7 @@ class Overloads(Mapping):
             )
         return Overload(self._kernel, types_given)
 
-    def __iter__(self) -> Iterator[tuple]:
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self._kernel.types_compiled_for())
 
     def __len__(self) -> int:
@@ -278,7 +293,7 @@ class Overload:
     """A kernel compiled for arguments of some types: the simulated GPU has one form of it for all of them."""
 
     kernel: Kernel
-    argument_types: tuple
+    argument_types: tuple[Any, ...]
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """The simulated GPU steps all blocks of a cooperative grid together, as many as there are."""
@@ -293,7 +308,7 @@ class Overload:
 class Configured:
     """A kernel with its grid and block, ready to be called."""
 
-    def __init__(self, kernel: Kernel, configuration: tuple, may_be_empty: bool = False) -> None:
+    def __init__(self, kernel: Kernel, configuration: tuple[Any, ...], may_be_empty: bool = False) -> None:
         self.kernel, self.configuration, self.may_be_empty = kernel, configuration, may_be_empty
 
     def __call__(self, *arguments: Any) -> None:
@@ -338,9 +353,7 @@ def _on_device(argument: Any) -> Any:
     if isinstance(argument, InOut):
         return argument.to_device(device.session)
     if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, DeviceArray):
-        from autograder.simgpu.host_side import as_cuda_array
-
-        return as_cuda_array(argument)
+        return described_array(device.session.addresses, argument.__cuda_array_interface__)
     return argument
 
 
@@ -363,7 +376,7 @@ def _type_of(value: Any) -> Any:
         return types.BaseTuple.from_types(tuple(map(_type_of, value)))
     try:
         if isinstance(value, DeviceArray):
-            layout = "C" if value.is_c_contiguous() else "F" if value.is_f_contiguous() else "A"
+            layout: Literal["C", "F", "A"] = "C" if value.is_c_contiguous() else "F" if value.is_f_contiguous() else "A"
             return types.Array(from_dtype(value.dtype), value.ndim, layout)
         return typeof(value)
     except Exception:  # whatever Numba says of a value that it cannot take
@@ -380,7 +393,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
     if device and func_or_sig is not None and not isinstance(func_or_sig, list):
         options["casts"] = _casts(func_or_sig)
 
-    def decorate(function: Callable) -> Kernel:
+    def decorate(function: types.FunctionType | Kernel) -> Kernel:
         if isinstance(function, Kernel):
             function = function.py_func
         return Kernel(function, is_device=device, options=options, signatures=signatures)
@@ -388,7 +401,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
     return decorate
 
 
-def _signatures(given: Any) -> list[tuple] | None:
+def _signatures(given: Any) -> list[tuple[Parameter, ...]]:
     """The parameters of each explicit signature."""
     return [_parameters(each) for each in (given if isinstance(given, list) else [given])]
 

@@ -36,7 +36,7 @@ class Raised:
     """The first exception of a launch: its class and values, and which thread raised it where."""
 
     kind: type[Exception]
-    values: tuple
+    values: tuple[object, ...]
     function: str
     line: Line
     block: Dim3
@@ -52,7 +52,7 @@ class Raised:
         return self.kind(f"{where}: {first}" if self.values else where, *others)
 
 
-def named_in(function: Function, node: ast.Raise) -> tuple[type[Exception], tuple]:
+def named_in(function: Function, node: ast.Raise) -> tuple[type[Exception], tuple[object, ...]]:
     """The class and the literal values of a `raise` statement; RuntimeError where the class is not an exception's."""
     call = node.exc if isinstance(node.exc, ast.Call) else None
     name = ast.unparse(call.func if call else node.exc) if node.exc is not None else "RuntimeError"

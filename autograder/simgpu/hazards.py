@@ -1,24 +1,56 @@
-"""What the simulated GPU finds wrong: where, who, which element, and the remedy, as frozen data."""
+"""What the simulated GPU finds wrong: where, who, which element, and the remedy, as frozen data.
+
+START HERE to add a kind of hazard: its name, and its row of `HAZARDS`, which exercises and reports read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from autograder.errors import Line
 
 HazardKind = Literal[
-    "out_of_bounds",  # an index outside the array
-    "negative_index",  # wraps to the end, as on the device
-    "race",  # two threads, one location, at least one write, nothing in between
+    "out_of_bounds",
+    "negative_index",
+    "race",
     "uninitialised_read",
-    "divergent_barrier",  # a barrier that not every thread of the block reaches
+    "divergent_barrier",
     "overflow_on_store",
     "accidental_float64",
-    "endless",  # the work budget ran out, or a loop that can never end
-    "launch",  # a launch that no GPU accepts
+    "endless",
+    "launch",
     "unset_variable",
 ]
+
+
+@dataclass(frozen=True)
+class About:
+    """A kind of hazard: what it is called, what it is, and whether no kernel may have it, whatever it computes."""
+
+    name: str
+    meaning: str
+    is_always_wrong: bool
+
+
+HAZARDS: Mapping[HazardKind, About] = {
+    "out_of_bounds": About("out of bounds", "an index outside the array", True),
+    "negative_index": About("negative index", "an index below 0, which wraps to the end as on the device", True),
+    "race": About("race", "two threads at one element, one of them writes, and nothing puts them in order", True),
+    "uninitialised_read": About("uninitialised read", "memory is read before anybody wrote there", True),
+    "divergent_barrier": About("divergent barrier", "a barrier that not every thread of the block reaches", True),
+    "overflow_on_store": About("overflow on store", "an integer that does not fit the array's dtype", False),
+    "accidental_float64": About("accidental float64", "float32 data drawn into float64 arithmetic", False),
+    "endless": About("endless", "the work limit ran out, or a loop can never end", True),
+    "launch": About("launch", "a launch that no GPU accepts, or threads that stop or divide by zero silently", False),
+    "unset_variable": About("unset variable", "a variable without a value on the path that some threads took", True),
+}
+
+
+def name_of(kind: HazardKind) -> str:
+    """What a kind of hazard is called."""
+    return HAZARDS[kind].name
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.simgpu.array_checks import MOST_BYTES
-from autograder.simgpu.arrays import DeviceArray, In, InOut, Out, numpys_dtype
+from autograder.simgpu.arrays import DeviceArray, In, InOut, Out, described_array, numpys_dtype
 from autograder.simgpu.device import Session
 from autograder.simgpu.dispatch import LIVE_WORK_LIMIT, MODEL, Kernel, device
 
@@ -44,7 +45,9 @@ def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
     return array.transpose(np.argsort(slowest_first)) if len(shape) > 1 else array
 
 
-def _host_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C", **_: Any) -> np.ndarray:
+def _host_array(
+    shape: Any, dtype: Any = np.float64, strides: Any = None, order: Literal["C", "F"] = "C", **_: Any
+) -> np.ndarray:
     """Pinned, mapped and managed memory are ordinary host arrays here: the device reads and writes through them."""
     return np.empty(shape, numpys_dtype(dtype), order=order)
 
@@ -92,12 +95,7 @@ def as_cuda_array(obj: Any, sync: bool = True) -> DeviceArray:
 
 def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: bool = True) -> DeviceArray:
     """The device array that an interface describes; its memory must be the simulated GPU's."""
-    dtype, shape = np.dtype(desc["typestr"]), tuple(desc["shape"])
-    view = device.session.addresses.view_at(desc["data"][0], dtype)
-    steps = desc.get("strides")
-    if steps is None:
-        return DeviceArray.contiguous(view.buffer, shape, view.offset)
-    return DeviceArray(view.buffer, shape, tuple(step // dtype.itemsize for step in steps), view.offset)
+    return described_array(device.session.addresses, desc)
 
 
 # -- streams, events, devices -------------------------------------------------------------------------------------
@@ -121,7 +119,7 @@ class Stream:
     def auto_synchronize(self) -> Any:
         return _nothing(self)
 
-    def add_callback(self, callback: Callable, arg: Any = None) -> None:
+    def add_callback(self, callback: Callable[..., Any], arg: Any = None) -> None:
         callback(self, 0, arg)
 
     def __bool__(self) -> bool:
@@ -169,6 +167,16 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
+class Deallocations:
+    """The queue of arrays to be freed, which is always empty: Python frees an array that nobody has any more."""
+
+    def clear(self) -> None:
+        """Frees what waits."""
+
+    def __len__(self) -> int:
+        return 0
+
+
 class SimulatedContext:
     """What host programs ask of a device or context."""
 
@@ -190,6 +198,11 @@ class SimulatedContext:
     @property
     def device(self) -> SimulatedContext:
         return self
+
+    @property
+    def deallocations(self) -> Deallocations:
+        """The arrays that wait to be freed: none does here."""
+        return Deallocations()
 
     def reset(self) -> None:
         device.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
@@ -216,7 +229,7 @@ class SimulatedContext:
         return None
 
 
-class DeviceList(list):
+class DeviceList(list[SimulatedContext]):
     """`cuda.gpus`: one simulated GPU."""
 
     @property
@@ -231,11 +244,11 @@ class DeviceList(list):
 class Reduce:
     """`@cuda.reduce`: reduces an array with a binary function, as a tree of launches on the simulated GPU."""
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(self, function: types.FunctionType) -> None:
         self.function = Kernel(function, is_device=True, options={}, signatures=None)
 
     def __call__(self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Any = 0) -> Any:
-        from autograder.simgpu.reduction import reduce_array
+        from autograder.simgpu.wider.reduction import reduce_array
 
         if arr.ndim != 1:
             raise TypeError("only support 1D array")

@@ -1,195 +1,233 @@
-"""Arrays in expressions: elements, rows and slices, attributes, fields, and the arrays that a kernel declares."""
+"""Arrays in expressions: elements, rows and slices, attributes and fields, and what is assigned to."""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from types import EllipsisType
+from typing import TypeGuard
 
 import numpy as np
 
 from autograder.language.live import EnumNames
-from autograder.language.modules import INSTEAD_OF_MISSING, MISSING_NAMES
+from autograder.language.modules import ALLOWED_MODULES, INSTEAD_OF_MISSING, MISSING_NAMES
 from autograder.language.numeric_types import TypeReference, type_of
-from autograder.language.program import Namespace, Reference
-from autograder.simgpu.intrinsics import VALUES
+from autograder.language.program import Function, Namespace, Reference
+from autograder.simgpu.callables import Method
+from autograder.simgpu.expressions import frozen
 from autograder.simgpu.lanes import Mask
-from autograder.simgpu.loops import calls_of_arrays_in_local_memory
-from autograder.simgpu.memory import Buffer, View, contiguous_strides, poison
+from autograder.simgpu.machine import Machine
+from autograder.simgpu.memory import View
+from autograder.simgpu.number_values import advice_instead_of, as_index, merged, number
+from autograder.simgpu.operation import Operation
 from autograder.simgpu.records import Record, as_record
-from autograder.simgpu.slicing import Slicing, lengths_of, size_of
+from autograder.simgpu.registry import CALLS, METHODS, VALUES
+from autograder.simgpu.slicing import check_one_length, field_value, lengths_of, of_element, part_of, size_of
+from autograder.simgpu.steps import Expression
+from autograder.simgpu.values import NUMBERS, AnyIndices, Cut, Number, Value
 from autograder.simgpu.variables import Named
 
-if TYPE_CHECKING:
-    from autograder.simgpu.interpreter import Interpreter
-
-ELLIPSIS = type(...)
-METHODS: dict[str, Any] = {}  # methods of arrays; see array_methods.py
+ELLIPSIS = EllipsisType
+SLICE = slice
 
 
-@dataclass(frozen=True)
-class Method:
-    """An array's method, before it is called."""
+class Slice(Expression):
+    """`lower:upper:step` in an index."""
 
-    view: View
-    name: str
+    __slots__ = ("bounds",)
+
+    def __init__(self, node: ast.AST, function: Function, bounds: Sequence[Expression | None]) -> None:
+        super().__init__(node, function)
+        self.bounds = bounds
+
+    def value(self, machine: Machine, mask: Mask) -> Value:
+        return slice(*(None if each is None else each.value(machine, mask) for each in self.bounds))
 
 
-class Indexing(Slicing):
-    """The arrays of expressions; part of `Interpreter`."""
+class Subscript(Expression):
+    """`array[index]`, of which an element, a part, an item of a tuple or a field of a record is meant."""
 
-    def subscript(self: Interpreter, node: ast.Subscript, mask: Mask) -> Any:
-        value = as_record(self.evaluate(node.value, mask))
-        if isinstance(value, tuple):
-            return self.tuple_item(node, value, mask)
-        if isinstance(value, Record):
-            field = value.name_of(self.evaluate(node.slice, mask))
-            return self.field_value(value, field, mask, node)
-        if isinstance(value, EnumNames):
-            return self.freeze(value.members[self.evaluate(node.slice, mask)], node)
-        if isinstance(value, View) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-            return Record(value, ()).field(node.slice.value, self, node)[0]
-        view, indices = self.element_of(node, mask, value)
-        if len(indices) == len(view.shape) and slice not in map(type, indices):
+    __slots__ = ("owner", "indices", "is_tuple", "field")
+
+    def __init__(
+        self, node: ast.AST, function: Function, owner: Expression, indices: Sequence[Expression], is_tuple: bool,
+        field: str | None,
+    ) -> None:  # fmt: skip
+        """`field`: the name that stands in its place, written as a text; `is_tuple`: several indices with a comma."""
+        super().__init__(node, function)
+        self.owner, self.indices, self.is_tuple, self.field = owner, indices, is_tuple, field
+
+    def value(self, machine: Machine, mask: Mask) -> Value:
+        owner = self.owner.value(machine, mask)
+        if type(owner) is View and self.field is None and (owner.shape or not owner.dtype.fields):
+            if len(self.indices) == 1 == len(owner.shape) and not owner.dtype.fields:
+                index = self.indices[0].value(machine, mask)
+                if _is_index(index):
+                    return machine.memory.load(owner, (index,), mask, self)
+                return self._of_array(machine, owner, mask, [index])
+            return self._of_array(machine, owner, mask)
+        owner = as_record(owner)
+        if isinstance(owner, tuple):
+            return self._item(machine, owner, mask)
+        if isinstance(owner, Record):
+            return field_value(machine, owner, self._field_of(machine, owner, mask), mask, self)
+        if isinstance(owner, EnumNames):
+            return frozen(machine, self, owner.members[self._name(machine, mask)])
+        if isinstance(owner, View) and self.field is not None:
+            return Record(owner, ()).field(self.field, self)[0]
+        return self._of_array(machine, owner, mask)
+
+    def _of_array(self, machine: Machine, owner: Value, mask: Mask, found: list[Value] | None = None) -> Value:
+        view, indices = self.element(machine, owner, mask, found)
+        if len(indices) == len(view.shape) and SLICE not in map(type, indices):
+            element = of_element(indices)
             if view.dtype.fields and view.field is None:
-                return Record(view, indices)
-            return self.memory.load(view, indices, mask, node)
-        return self.part_of(view, indices, mask, node)
+                return Record(view, element)
+            return machine.memory.load(view, element, mask, self)
+        return part_of(view, indices, mask, self)
 
-    def tuple_item(self: Interpreter, node: ast.Subscript, value: tuple, mask: Mask) -> Any:
-        if isinstance(node.slice, ast.Slice):
-            bounds = [self.evaluate(b, mask) if b else None for b in (node.slice.lower, node.slice.upper)]
-            return value[slice(*(int(b) if b is not None else None for b in bounds))]
-        index = self.evaluate(node.slice, mask)
-        if isinstance(index, np.ndarray):
-            if not value:
-                raise self.fault(node, "An empty tuple has no items.")
-            index = np.where(index < 0, index + len(value), index)
-            self.raise_in_debug(node, (index < 0) | (index >= len(value)), mask, IndexError, "tuple index out of range")
-            chosen = value[0]
-            for position, each in enumerate(value[1:], 1):
-                chosen = self.merged(node, index == position, each, chosen)
-            return chosen
-        try:
-            return value[int(index)]
-        except (IndexError, TypeError):
-            raise self.fault(node, f"This tuple has {len(value)} items; there is no item {index}.") from None
+    def key(self, machine: Machine, mask: Mask) -> Value:
+        """What stands between the brackets, as one value."""
+        if self.field is not None:
+            return self.field
+        values = [each.value(machine, mask) for each in self.indices]
+        return tuple(values) if self.is_tuple else values[0]
 
-    def element_of(self: Interpreter, node: ast.Subscript, mask: Mask, value: Any = None) -> tuple[View, tuple]:
-        """The array and the indices (lane vectors, scalars or slices) of `array[...]`."""
-        if value is None:
-            value = as_record(self.evaluate(node.value, mask))
-        if isinstance(value, Record):
-            return value.field(value.name_of(self.evaluate(node.slice, mask)), self, node)
-        if not isinstance(value, View):
-            what = ast.unparse(node.value)
-            raise self.fault(node, f"`{what}` is not an array, so it cannot be indexed.")
-        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        indices: list[Any] = []
-        for part in parts:
-            index = self.index(part, mask)
-            if isinstance(index, tuple):
-                indices.extend(index)
-            else:
+    def _field_of(self, machine: Machine, owner: Record, mask: Mask) -> str:
+        key = self.key(machine, mask)
+        if not isinstance(key, (str, np.generic)):
+            raise self.fault(f"`{self.text}` needs a field's name, or its number.")
+        return owner.name_of(key)
+
+    def _name(self, machine: Machine, mask: Mask) -> str:
+        key = self.key(machine, mask)
+        if not isinstance(key, str):
+            raise self.fault(f"`{self.text}` needs a member's name.")
+        return key
+
+    def place(self, machine: Machine, mask: Mask) -> tuple[View, AnyIndices]:
+        """The array and the indices that are meant where something is assigned."""
+        owner = self.owner.value(machine, mask)
+        if type(owner) is View and len(self.indices) == 1 == len(owner.shape) and self.field is None:
+            index = self.indices[0].value(machine, mask)
+            return (owner, (index,)) if _is_index(index) else self.element(machine, owner, mask, [index])
+        owner = as_record(owner)
+        if isinstance(owner, Record):
+            return owner.field(self._field_of(machine, owner, mask), self)
+        return self.element(machine, owner, mask)
+
+    def element(
+        self, machine: Machine, owner: Value, mask: Mask, found: list[Value] | None = None
+    ) -> tuple[View, AnyIndices]:
+        """The array and the indices (lane vectors, scalars or slices) of `array[...]`; `found`: their values, if known."""
+        if not isinstance(owner, View):
+            raise self.fault(f"`{self.owner.text}` is not an array, so it cannot be indexed.")
+        indices: list[Number | Cut | None] = []
+        values = [each.value(machine, mask) for each in self.indices] if found is None else found
+        for part, index in zip(self.indices, values, strict=True):
+            if isinstance(index, NUMBERS) and index.dtype.kind in "iub":
                 indices.append(index)
+            elif isinstance(index, tuple):
+                indices.extend([as_index(each, part) for each in index])
+            elif index is None or isinstance(index, (SLICE, ELLIPSIS)):
+                indices.append(index)
+            else:
+                indices.append(as_index(index, part))
         if ELLIPSIS in map(type, indices):
             at = next(i for i, index in enumerate(indices) if index is Ellipsis)
-            indices[at : at + 1] = [slice(None)] * (value.ndim - len(indices) + 1)
-        if len(indices) > len(value.shape):
-            dimensions = "1 dimension" if value.ndim == 1 else f"{value.ndim} dimensions"
-            raise self.fault(node, f"`{value.name}` has {dimensions}, but {len(indices)} indices are given.")
-        return value, tuple(indices)
+            own = [index for index in indices if index is not None]
+            indices[at : at + 1] = [slice(None)] * (owner.ndim - len(own) + 1)
+        owner = _with_new_axes(owner, indices, self)
+        if len(indices) > len(owner.shape):
+            dimensions = "1 dimension" if owner.ndim == 1 else f"{owner.ndim} dimensions"
+            raise self.fault(f"`{owner.name}` has {dimensions}, but {len(indices)} indices are given.")
+        return owner, tuple([slice(None) if index is None else index for index in indices])
 
-    def index(self: Interpreter, node: ast.expr, mask: Mask) -> Any:
-        if isinstance(node, ast.Slice):
-            parts = [self.evaluate(p, mask) if p is not None else None for p in (node.lower, node.upper, node.step)]
-            return slice(*parts)
-        if isinstance(node, ast.Constant) and node.value is Ellipsis:
-            return Ellipsis
-        value = self.evaluate(node, mask)
-        if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iub":
-            return value
-        if isinstance(value, tuple):
-            return tuple(self.as_index(v, node) for v in value)
-        return self.as_index(value, node)
+    def _item(self, machine: Machine, owner: tuple[Value, ...], mask: Mask) -> Value:
+        """An item of a tuple, by a number or one per lane; or some of them, by a slice."""
+        index = self.key(machine, mask)
+        if isinstance(index, SLICE):
+            bounds = (index.start, index.stop)
+            return owner[slice(*(None if each is None else int(each) for each in bounds))]
+        if isinstance(index, np.ndarray):
+            if not owner:
+                raise self.fault("An empty tuple has no items.")
+            index = np.where(index < 0, index + len(owner), index)
+            outside = (index < 0) | (index >= len(owner))
+            machine.raise_in_debug(self, outside, mask, IndexError, "tuple index out of range")
+            chosen = owner[0]
+            for position, each in enumerate(owner[1:], 1):
+                chosen = merged(self, index == position, each, chosen)
+            return chosen
+        try:
+            return owner[int(number(index, self))]
+        except (IndexError, TypeError):
+            raise self.fault(f"This tuple has {len(owner)} items; there is no item {self.text}.") from None
 
-    def as_index(self: Interpreter, value: Any, node: ast.AST) -> Any:
-        value = self.number(value, node)
-        if value.dtype.kind not in "iub":
-            text = ast.unparse(node)
-            raise self.fault(
-                node,
-                f"The index `{text}` is {value.dtype}; an index must be an integer.",
-                "Use // instead of /, or int().",
-            )
-        return value
 
-    def item_for(self: Interpreter, part: View, position: tuple, value: Any, mask: Mask, node: ast.AST) -> Any:
-        """What an assignment to a slice puts at one position: the same number everywhere, or an array's element."""
-        if isinstance(value, tuple) and part.ndim == 1 and len(value) == part.shape[0]:
-            return value[position[0]]
-        if not isinstance(value, View):
-            return value
-        self.check_one_length(part, node)
-        self.check_one_length(value, node)
-        own = position[len(position) - value.ndim :]
-        if value.ndim > part.ndim or any(
-            have not in (1, want) for have, want in zip(value.shape, part.shape[part.ndim - value.ndim :], strict=True)
-        ):
-            raise self.fault(
-                node, f"An array of shape {value.shape} cannot be assigned to a part of shape {part.shape}."
-            )
-        index = tuple(np.int64(0 if extent == 1 else i) for i, extent in zip(own, value.shape, strict=True))
-        if value.dtype.fields and value.field is None:
-            return Record(value, index)
-        return self.memory.load(value, index, mask, node)
+def _is_index(value: Value) -> TypeGuard[Number]:
+    """Whether a value is plainly an integer, one or a lane vector."""
+    return type(value) is np.int64 or isinstance(value, NUMBERS) and value.dtype.kind in "iub"
 
-    def copy_record(self: Interpreter, target: Record, value: Any, mask: Mask, node: ast.AST) -> None:
-        if not isinstance(value, Record):
-            raise self.fault(node, f"Only a record can be stored in an element of `{target.view.name}`.")
-        for name in target.view.dtype.fields:
-            view, indices = target.field(name, self, node)
-            self.store_into(view, indices, self.field_value(value, name, mask, node), mask, node)
 
-    def attribute(self: Interpreter, node: ast.Attribute, mask: Mask) -> Any:
-        value = as_record(self.evaluate(node.value, mask))
-        name = node.attr
-        if isinstance(value, Named) and name in value.names:
-            return value[value.names.index(name)]
-        if isinstance(value, EnumNames):
-            if name not in value.members:
-                raise self.fault(node, f"`{value.name}` has no member `{name}`.")
-            return self.freeze(value.members[name], node)
-        if isinstance(value, Namespace):
-            try:
-                return self.freeze(value.member(name), node)
-            except AttributeError:
-                raise self.fault(node, f"The module `{value.name}` has no `{name}`.") from None
-        if isinstance(value, Reference):
-            path = f"{value.path}.{name}"
-            if path in MISSING_NAMES:
-                raise self.fault(node, MISSING_NAMES[path], INSTEAD_OF_MISSING)
+class Attribute(Expression):
+    """`value.name`."""
+
+    __slots__ = ("owner", "name", "of_library")
+
+    def __init__(self, node: ast.AST, function: Function, owner: Expression, name: str) -> None:
+        super().__init__(node, function)
+        self.owner, self.name = owner, name
+        self.of_library: tuple[Value, Value] | None = None  # a name of the library, and what it was found to stand for
+
+    def value(self, machine: Machine, mask: Mask) -> Value:
+        owner, name = self.owner.value(machine, mask), self.name
+        if isinstance(owner, Reference):
+            if self.of_library is not None and self.of_library[0] is owner:
+                return self.of_library[1]
+            path = f"{owner.path}.{name}"
+            if isinstance(owner, TypeReference) and name == "type":
+                return owner
             if path in VALUES:
-                return VALUES[path](self)
-            return type_of(path) or Reference(path)
-        if isinstance(value, Record):
-            return self.field_value(value, name, mask, node)
-        if isinstance(value, View):
-            return self.array_attribute(node, value, name)
-        if isinstance(value, (np.ndarray, np.generic)) and name in ("real", "imag"):
-            return getattr(value, name)
-        if isinstance(value, (np.ndarray, np.generic)) and name in ("conjugate", "bit_count"):
-            return Method(value, name)
-        raise self.fault(node, f"`{ast.unparse(node)}` has no meaning in a kernel.")
+                return VALUES[path](machine.batch)
+            if path in MISSING_NAMES:
+                raise self.fault(MISSING_NAMES[path], INSTEAD_OF_MISSING)
+            meant = type_of(path) or Reference(path)
+            self.of_library = owner, meant
+            return meant
+        owner = as_record(owner)
+        if isinstance(owner, View):
+            return self._of_array(owner)
+        if isinstance(owner, Record):
+            return field_value(machine, owner, name, mask, self)
+        if isinstance(owner, Named) and name in owner.names:
+            return owner[owner.names.index(name)]
+        if isinstance(owner, EnumNames):
+            if name not in owner.members:
+                raise self.fault(f"`{owner.name}` has no member `{name}`.")
+            return frozen(machine, self, owner.members[name])
+        if isinstance(owner, Namespace):
+            try:
+                return frozen(machine, self, owner.member(name))
+            except AttributeError:
+                raise self.fault(f"The module `{owner.name}` has no `{name}`.") from None
+        if isinstance(owner, NUMBERS) and name in ("real", "imag"):
+            return np.real(owner) if name == "real" else np.imag(owner)
+        if isinstance(owner, NUMBERS) and name in ("conjugate", "bit_count"):
+            return Method(owner, name)
+        raise self.fault(f"`{self.text}` has no meaning in a kernel.")
 
-    def field_value(self: Interpreter, record: Record, name: str, mask: Mask, node: ast.AST) -> Any:
-        """A record's field: a number, or the array or record that lies within it."""
-        view, indices = record.field(name, self, node)
-        if view.ndim > len(indices) or view.field is None:
-            return as_record(self.part_of(view, indices, mask, node))
-        return self.memory.load(view, indices, mask, node)
+    def place(self, machine: Machine, mask: Mask) -> tuple[View, AnyIndices]:
+        """The array and the indices of a record's field that is assigned to."""
+        owner = as_record(self.owner.value(machine, mask))
+        if isinstance(owner, Record):
+            return owner.field(self.name, self)
+        raise self.fault(f"`{self.text}` cannot be assigned to in a kernel.")
 
-    def array_attribute(self: Interpreter, node: ast.Attribute, view: View, name: str) -> Any:
+    def _of_array(self, view: View) -> Value:
+        name = self.name
         if name == "shape":
             return lengths_of(view)
         if name == "size":
@@ -205,67 +243,50 @@ class Indexing(Slicing):
         if name == "dtype":
             return TypeReference(f"numpy.{view.dtype.name}", view.dtype)
         if name in ("real", "imag") and view.dtype.kind == "c":
-            half = view.dtype.type(0).real.dtype
-            return replace(
-                view, buffer=view.buffer.seen_as(half), offset=view.offset * 2 + (name == "imag"), dtype=half,
-                strides=tuple(2 * step for step in view.strides),
-            )  # fmt: skip
+            return _half(view, name)
         if name == "T":
-            self.check_one_length(view, node)
+            check_one_length(view, self)
             return replace(view, shape=view.shape[::-1], strides=view.strides[::-1], origin=None)
         if view.dtype.fields and view.field is None and name in view.dtype.fields:
-            return Record(view, ()).field(name, self, node)[0]
+            return Record(view, ()).field(name, self)[0]
         if name in METHODS:
             return Method(view, name)
         raise self.fault(
-            node, f"Arrays in a kernel have no `.{name}`.", "Available: shape, size, ndim, dtype, strides, T."
+            f"Arrays in a kernel have no `.{name}`.", "Available: shape, size, ndim, dtype, strides, T."
         )
 
-    def field_of(self: Interpreter, node: ast.Attribute, mask: Mask) -> tuple[View, tuple]:
-        value = as_record(self.evaluate(node.value, mask))
-        if isinstance(value, Record):
-            return value.field(node.attr, self, node)
-        raise self.fault(node, f"`{ast.unparse(node)}` cannot be assigned to in a kernel.")
 
-    def unpack(self: Interpreter, value: Any, target: ast.Tuple | ast.List, mask: Mask) -> tuple:
-        if isinstance(value, View):
-            self.check_one_length(value, target)
-            if value.ndim != 1 or value.shape[0] != len(target.elts):
-                raise self.fault(target, f"`{value.name}` cannot be unpacked into {len(target.elts)} variables.")
-            return tuple(self.memory.load(value, (np.int64(i),), mask, target) for i in range(value.shape[0]))
-        if not isinstance(value, tuple):
-            raise self.fault(
-                target, f"One value cannot be unpacked into {len(target.elts)} variables.",
-                "cuda.grid(2) gives two values; cuda.grid(1) gives one.",
-            )  # fmt: skip
-        if len(value) != len(target.elts):
-            raise self.fault(target, f"{len(value)} values cannot be unpacked into {len(target.elts)} variables.")
-        return value
-
-    def new_array(
-        self: Interpreter, node: ast.AST, space: str, shape: Any, dtype: np.dtype, dynamic_bytes: int | None = None
-    ) -> View:
-        """The shared or local array that this line declares: made once a launch, the same one each time it is reached."""
-        known = self.shared if space == "shared" else self.local
-        if node in known:
-            return known[node]
-        extents = tuple(int(e) for e in (shape if isinstance(shape, tuple) else (shape,)))
-        size = int(np.prod(extents, dtype=np.int64))
-        if space == "shared":
-            unit = max(1, 128 // np.gcd(128, dtype.itemsize))  # blocks stay 128 bytes apart, so that banks line up
-            room = max(unit, -(-size // unit) * unit)
-            start = -(-self.shared_bytes // 16) * 16
-            buffer = Buffer(np.empty(room * len(self.batch.blocks), dtype), start, "shared", initialised=False)
-            self.shared_bytes = start + (size * dtype.itemsize if dynamic_bytes is None else 0)
-            self.launch.note_shared(self, node)
-            offset = self.batch.block_slot() * room
-        else:
-            buffer = Buffer(np.empty(max(1, size) * self.batch.size, dtype), 0, "local")
-            if id(node) in calls_of_arrays_in_local_memory(self.frame.function):
-                self.local_bytes += size * dtype.itemsize
-                self.memory.count_clearing(node, size * dtype.itemsize)
-            offset = np.arange(self.batch.size, dtype=np.int64) * max(1, size)
-        poison(buffer.data)
-        view = View(buffer, offset, extents, contiguous_strides(extents), dtype, "")
-        known[node] = view
+def _with_new_axes(view: View, indices: Sequence[Number | Cut | None], op: Operation) -> View:
+    """The array with a dimension of extent 1 for each `None` among the indices."""
+    if not any(index is None for index in indices):
         return view
+    check_one_length(view, op)
+    shape, strides = list(view.shape), list(view.strides)
+    for axis, index in enumerate(indices):
+        if index is None:
+            shape.insert(axis, 1)
+            strides.insert(axis, 0)
+    return replace(view, shape=tuple(shape), strides=tuple(strides), origin=None)
+
+
+def _half(view: View, name: str) -> View:
+    """The real or the imaginary parts of complex elements, which lie side by side in memory."""
+    half = view.dtype.type(0).real.dtype
+    return replace(
+        view, buffer=view.buffer.seen_as(half), offset=view.offset * 2 + (name == "imag"), dtype=half,
+        strides=tuple(2 * step for step in view.strides),
+    )  # fmt: skip
+
+
+def no_such_name(op: Operation, path: str) -> None:
+    """Refuses a name that a library lacks, or that is for the host alone."""
+    if path in MISSING_NAMES:
+        raise op.fault(MISSING_NAMES[path], INSTEAD_OF_MISSING)
+    if path in VALUES or path in CALLS or type_of(path) is not None:
+        return
+    if any(each.startswith(f"{path}.") for each in (*CALLS, *VALUES, *ALLOWED_MODULES)):
+        return  # a module, or a name such as cuda.threadIdx that stands for several
+    library = {"numpy": np, "math": math}.get(path.partition(".")[0])
+    if library is not None and hasattr(library, path.partition(".")[2].partition(".")[0]):
+        return  # a function that kernels may not call, which is told where it is called
+    raise op.fault(f"`{op.text}` cannot be used in a kernel on this device.", advice_instead_of(path))

@@ -6,7 +6,9 @@ element per lane; blocks are padded to whole warps, and the padding lanes are ne
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from autograder.simgpu import primitives
 from autograder.simgpu.primitives import WARP
 
 Dim3 = tuple[int, int, int]
+B = TypeVar("B", int, np.ndarray)  # the number of one block, or of many
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,8 @@ class Geometry:
     def blocks(self) -> int:
         return self.grid[0] * self.grid[1] * self.grid[2]
 
-    def block_index(self, block: int) -> Dim3:
-        """blockIdx of the block with this linear number (x varies fastest)."""
+    def block_index(self, block: B) -> tuple[B, B, B]:
+        """blockIdx of the block with this linear number, or of several (x varies fastest)."""
         x, y = self.grid[0], self.grid[1]
         return block % x, block // x % y, block // (x * y)
 
@@ -63,7 +66,7 @@ class Mask:
     def __init__(self, lanes: np.ndarray, parent: Mask | None, active: int = -1, warps: int = -1) -> None:
         self.lanes = lanes
         self.parent = parent
-        self.depth = 0 if parent is None else parent.depth + 1
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.far = _far_ancestor(parent)
         if active < 0:
             active, warps = primitives.count_mask(lanes)
@@ -80,9 +83,9 @@ class Mask:
 
     def is_within(self, other: Mask) -> bool:
         """Whether `other` is this mask or one that it was narrowed from."""
-        mask: Mask = self
-        while mask.depth > other.depth:
-            mask = mask.far if mask.far.depth >= other.depth else mask.parent
+        mask: Mask | None = self
+        while mask is not None and mask.depth > other.depth:
+            mask = mask.far if mask.far is not None and mask.far.depth >= other.depth else mask.parent
         return mask is other
 
     def only(self, lanes: np.ndarray) -> Mask:
@@ -121,7 +124,15 @@ class Batch:
         valid = in_block < geometry.threads_per_block
         self.everyone = Mask(np.tile(valid, len(blocks)), None)
         self.first_thread = position * geometry.padded  # `position`: of the first block among those simulated
+        self.exited = np.zeros(self.size, np.bool_)  # lanes that have returned from the kernel, or left by an exception
+        self.has_raised = False  # whether any lane has left by an exception, maybe out of a device function
+        self.diverged = np.zeros(self.warps, np.bool_)  # warps whose lanes have disagreed on a branch
         self._builtin: dict[str, np.ndarray] = {}
+
+    def left_of(self, mask: Mask) -> Mask | None:
+        """The lanes of `mask` that no exception has ended."""
+        left = mask.without(self.exited)
+        return left if left.active else None
 
     def thread_in_block(self) -> np.ndarray:
         """Each lane's thread number within its block, int64."""
@@ -162,7 +173,7 @@ class Batch:
         slot, thread = divmod(int(lane), self.geometry.padded)
         return self.geometry.block_index(int(self.blocks[slot])), self.geometry.thread_index(thread)
 
-    def _once(self, name: str, compute) -> np.ndarray:
+    def _once(self, name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
         if name not in self._builtin:
             self._builtin[name] = compute()
         return self._builtin[name]

@@ -1,4 +1,4 @@
-"""NumPy's universal functions, Python's operators by name, libdevice, half precision and cache hints, inside kernels.
+"""NumPy's universal functions and Python's operators by name, inside kernels.
 
 Each table maps a name to what it does to whole lane vectors; the loop below it registers the names as intrinsics.
 """
@@ -7,98 +7,146 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import get_args
 
 import numpy as np
 
 from autograder.simgpu import numba_types as nt
-from autograder.simgpu.intrinsics import CALLS, CUDA, Handler, intrinsic
-from autograder.simgpu.lanes import Mask
+from autograder.simgpu.calls import Call, intrinsic
+from autograder.simgpu.kinds import Array, Elements, Integer, Items, Kind, Number, Place, Value
+from autograder.simgpu.math_functions import as_float, extreme_of, larger, smaller
 from autograder.simgpu.memory import View
-from autograder.simgpu.numba_types import complex_of
-from autograder.simgpu.tally import SLOT
-
-if TYPE_CHECKING:
-    from autograder.simgpu.interpreter import Interpreter
-
-SLOT_OF_FLOAT = {2: SLOT["float16_operations"], 4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
-
-
-def _count(interpreter: Interpreter, node: ast.AST, mask: Mask, dtype: np.dtype, special: bool = False) -> None:
-    row = interpreter.count_instruction(node, mask)
-    size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
-    row[SLOT_OF_FLOAT[size] if dtype.kind in "fc" else SLOT["integer_operations"]] += mask.active
-    if special:
-        row[SLOT["special_operations"]] += mask.active
-
+from autograder.simgpu.records import Record
+from autograder.simgpu.registry import CALLS, Handler, Intrinsic, spoken
+from autograder.simgpu.signatures import Parameter, Signature
+from autograder.simgpu.values import Arithmetic
 
 # -- NumPy's universal functions ----------------------------------------------------------------------------------
 
-UNIVERSAL = (
-    "add subtract multiply divide true_divide floor_divide remainder mod fmod negative positive sign square "
-    "reciprocal exp2 logaddexp logaddexp2 cbrt deg2rad rad2deg degrees radians sinh cosh tanh arcsinh arccosh arctanh "
-    "hypot conjugate logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not "
-    "invert left_shift right_shift equal not_equal less less_equal greater greater_equal signbit nextafter "
-    "isnat ldexp gcd lcm"
-).split()
+Compute = Callable[[Call, Sequence[Arithmetic]], Arithmetic]  # numbers of one position each -> the result there
 
 
-def _universal(function: np.ufunc) -> Handler:
-    """A ufunc on elements, in NumPy's types (which is how Numba types them too)."""
+def _in_numpys_types(function: np.ufunc) -> Compute:
+    """NumPy's types, which is how Numba types most of them too."""
 
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        values = [interpreter.number(a, node) for a in arguments]
-        try:
-            result = function(*values)
-        except TypeError:
-            types = ", ".join(str(v.dtype) for v in values)
-            raise interpreter.fault(node, f"np.{function.__name__} does not take {types}.") from None
-        _count(interpreter, node, mask, result.dtype if result.dtype != nt.BOOL else values[0].dtype)
+    def compute(call: Call, values: Sequence[Arithmetic]) -> Arithmetic:
+        result: Arithmetic = function(*values)
+        call.count_arithmetic(result.dtype if result.dtype != nt.BOOL else values[0].dtype)
         return result
+
+    return compute
+
+
+def _of_float(function: np.ufunc, special: bool) -> Compute:
+    """Computed in floats: float64 for integers."""
+
+    def compute(call: Call, values: Sequence[Arithmetic]) -> Arithmetic:
+        value = as_float(values[0])
+        result: Arithmetic = function(value)
+        call.count_arithmetic(value.dtype, special)
+        return result
+
+    return compute
+
+
+def _of_two_floats(function: np.ufunc, special: bool) -> Compute:
+    def compute(call: Call, values: Sequence[Arithmetic]) -> Arithmetic:
+        left, right = map(as_float, values)
+        dtype = nt.common(left.dtype, right.dtype)
+        result: Arithmetic = function(left.astype(dtype), right.astype(dtype))
+        call.count_arithmetic(dtype, special)
+        return result
+
+    return compute
+
+
+def _asking(function: np.ufunc) -> Compute:
+    def compute(call: Call, values: Sequence[Arithmetic]) -> Arithmetic:
+        call.count()
+        answer: Arithmetic = function(as_float(values[0]))
+        return answer
+
+    return compute
+
+
+def _extreme(function: Callable[..., Arithmetic]) -> Compute:
+    return lambda call, values: extreme_of(call, function, values)
+
+
+_SPECIAL = """sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh
+arctanh degrees radians"""
+_UNIVERSAL = """add subtract multiply divide true_divide floor_divide remainder mod negative positive sign square
+reciprocal logaddexp logaddexp2 cbrt deg2rad rad2deg conjugate power pow
+logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
+invert left_shift right_shift equal not_equal less less_equal greater greater_equal signbit nextafter
+isnat ldexp gcd lcm"""
+_COMPUTE: dict[str, Compute] = {
+    **{name: _in_numpys_types(getattr(np, name)) for name in _UNIVERSAL.split()},
+    **{name: _of_float(getattr(np, name), special=True) for name in _SPECIAL.split()},
+    **{name: _of_float(getattr(np, name), special=False) for name in ("fabs", "floor", "ceil", "trunc", "rint")},
+    **{name: _of_two_floats(getattr(np, name), special=True) for name in ("arctan2", "atan2", "hypot", "fmod")},
+    **{name: _asking(getattr(np, name)) for name in ("isnan", "isinf", "isfinite")},
+    "copysign": _of_two_floats(np.copysign, special=False),
+    "abs": _in_numpys_types(np.abs), "absolute": _in_numpys_types(np.abs),
+    "maximum": _extreme(larger), "minimum": _extreme(smaller), "fmax": _extreme(np.fmax), "fmin": _extreme(np.fmin),
+}  # fmt: skip
+
+
+def _universal(function: np.ufunc, compute: Compute) -> Handler:
+    """A ufunc of numbers; of arrays too, where each thread goes through all elements, as on the device."""
+
+    def handler(call: Call, *given: Arithmetic | View | None) -> Arithmetic | View:
+        *values, out = given
+        numbers = [each for each in values if each is not None and not isinstance(each, View)]
+        if out is None and len(numbers) == len(values):
+            return on_elements(call, numbers)
+        if not isinstance(out, View):
+            raise call.fault(
+                f"{call.name} of a whole array needs an array for its result here.", f"Write {call.name}(x, out)."
+            )
+        call.check_one_length(out)
+        for index in itertools.product(*(range(extent) for extent in out.shape)):
+            where = tuple(np.int64(i) for i in index)
+            elements = [_element(call, each, where) for each in values if each is not None]
+            call.store(out, where, on_elements(call, elements))
+        return out
+
+    def on_elements(call: Call, values: Sequence[Arithmetic]) -> Arithmetic:
+        try:
+            return compute(call, values)
+        except TypeError:  # NumPy's, whose ufuncs know their types
+            types = " and ".join(str(each.dtype) for each in values)
+            raise call.fault(f"{call.name} does not take {types}.") from None
 
     return handler
 
 
-def _over_arrays(name: str, handler: Handler, inputs: int) -> Handler:
-    """The same function for whole arrays too: each thread goes through all elements, as on the device."""
-
-    def with_arrays(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        if not any(isinstance(a, View) for a in arguments):
-            return handler(interpreter, node, mask, arguments, keywords)
-        for each in arguments:
-            interpreter.check_one_length(each, node)
-        out = arguments[inputs] if len(arguments) > inputs else keywords.get("out")
-        if not isinstance(out, View):
-            raise interpreter.fault(
-                node, f"np.{name} of a whole array needs an array for its result here.", f"Write np.{name}(x, out)."
-            )
-        for index in itertools.product(*(range(extent) for extent in out.shape)):
-            where = tuple(np.int64(i) for i in index)
-            elements = [_element(interpreter, a, where, mask, node) for a in arguments[:inputs]]
-            value = handler(interpreter, node, mask, elements, {})
-            interpreter.memory.store(out, where, value, mask, node)
-        return out
-
-    return with_arrays
-
-
-def _element(interpreter: Interpreter, value: Any, where: tuple, mask: Mask, node: ast.AST) -> Any:
+def _element(call: Call, value: Arithmetic | View, where: tuple[np.int64, ...]) -> Arithmetic:
     """The element of an array that broadcasts to position `where`; a number is itself."""
     if not isinstance(value, View):
         return value
     own = where[len(where) - value.ndim :]
+    if len(where) < value.ndim or any(n not in (1, i + 1) and i >= n for i, n in zip(own, value.shape, strict=True)):
+        raise call.fault(f"`{value.name}` of shape {value.shape} does not fit the shape of the result.")
     index = tuple(np.int64(0) if extent == 1 else i for i, extent in zip(own, value.shape, strict=True))
-    return interpreter.memory.load(value, index, mask, node)
+    return call.load(value, index)
 
 
-for _name in UNIVERSAL:
-    CALLS.setdefault(f"numpy.{_name}", _universal(getattr(np, _name)))
-CALLS["numpy.power"] = _universal(np.power)
-for _path, _handler in list(CALLS.items()):
-    _function = getattr(np, _path.removeprefix("numpy."), None) if _path.startswith("numpy.") else None
-    if isinstance(_function, np.ufunc):
-        CALLS[_path] = _over_arrays(_function.__name__, _handler, _function.nin)
+def _kind(annotation: object) -> Kind:
+    return next(each for each in get_args(annotation) if isinstance(each, Kind))
+
+
+def _register_universal(name: str) -> None:
+    function, path = getattr(np, name), f"numpy.{name}"
+    names = ("x",) if function.nin == 1 else tuple(f"x{i}" for i in range(1, function.nin + 1))
+    parameters = [Parameter(each, _kind(Elements)) for each in names]
+    parameters.append(Parameter("out", _kind(Array), default=None))
+    CALLS[path] = Intrinsic(path, _universal(function, _COMPUTE[name]), Signature(spoken(path), parameters))
+
+
+for _name in _COMPUTE:
+    _register_universal(_name)
 
 # -- operator.add and friends -------------------------------------------------------------------------------------
 
@@ -108,186 +156,89 @@ _BINARY = {
     "rshift": ast.RShift,
 }  # fmt: skip
 _COMPARING = {"lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE, "eq": ast.Eq, "ne": ast.NotEq}
-_UNARY = {"neg": np.negative, "pos": np.positive, "invert": np.invert, "inv": np.invert}
+
+
+_COMPLEX = (nt.COMPLEX64, nt.COMPLEX128)
 
 
 def _binary_operator(op: type[ast.operator]) -> Handler:
-    return lambda interpreter, node, mask, arguments, keywords: interpreter.binary(node, op(), *arguments, mask)
+    def handler(call: Call, a: Value, b: Value, /) -> Value:
+        return call.binary(op(), a, b)
+
+    return handler
 
 
 def _comparison(op: type[ast.cmpop]) -> Handler:
-    return lambda interpreter, node, mask, arguments, keywords: interpreter.compare_once(node, op(), *arguments, mask)
+    def handler(call: Call, a: Value, b: Value, /) -> Value:
+        if op not in (ast.Eq, ast.NotEq) and any(getattr(each, "dtype", None) in _COMPLEX for each in (a, b)):
+            raise call.fault(f"{call.name} does not take complex numbers, which have no order.")
+        return call.compare(op(), a, b)
+
+    return handler
 
 
 for _name, _op in _BINARY.items():
-    CALLS[f"operator.{_name}"] = CALLS[f"operator.i{_name.rstrip('_')}"] = _binary_operator(_op)
-for _name, _op in _COMPARING.items():
-    CALLS[f"operator.{_name}"] = _comparison(_op)
+    intrinsic(f"operator.{_name}", f"operator.i{_name.rstrip('_')}")(_binary_operator(_op))
+for _name, _comparing in _COMPARING.items():
+    intrinsic(f"operator.{_name}")(_comparison(_comparing))
 
 
-def _plain(function: Callable, special: bool = False, as_float: bool = False) -> Handler:
-    """A function of numbers, in the dtype that they have in common."""
+def _widened(value: Arithmetic) -> Arithmetic:
+    """An integer as Numba widens the result of `-`, `+` and `~`."""
+    if value.dtype.kind not in "biu":
+        return value
+    return value.astype(nt.UINT64 if value.dtype.kind == "u" else nt.INT64)
 
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        values = [interpreter.number(a, node) for a in arguments]
-        if as_float:
-            values = [v if v.dtype.kind in "fc" else v.astype(nt.FLOAT64) for v in values]
-        result = function(*values)
-        _count(interpreter, node, mask, values[0].dtype, special)
-        return result
+
+def _unary_operator(function: np.ufunc) -> Handler:
+    def handler(call: Call, a: Number, /) -> Arithmetic:
+        call.count_arithmetic(a.dtype)
+        return _widened(function(a.astype(nt.INT64) if a.dtype == nt.BOOL else a))
 
     return handler
 
 
-for _name, _function in _UNARY.items():
-    CALLS[f"operator.{_name}"] = _plain(_function)
+intrinsic("operator.neg")(_unary_operator(np.negative))
+intrinsic("operator.pos")(_unary_operator(np.positive))
+
+
+@intrinsic("operator.invert")
+def invert(call: Call, a: Integer, /) -> Arithmetic:
+    """~a."""
+    call.count_arithmetic(a.dtype)
+    return _widened(np.invert(a.astype(nt.INT64) if a.dtype == nt.BOOL else a))
 
 
 @intrinsic("operator.not_")
-def logical_not(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    interpreter.count_instruction(node, mask)
-    return np.logical_not(interpreter.truth(arguments[0], node))
+def logical_not(call: Call, a: Value, /) -> Arithmetic:
+    """not a."""
+    call.count()
+    return np.bool_(not a) if isinstance(a, (str, bytes)) else np.logical_not(call.truth(call.number(a)))
 
 
 @intrinsic("operator.getitem")
-def getitem(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    return interpreter.memory.load(arguments[0], (interpreter.as_index(arguments[1], node),), mask, node)
+def getitem(call: Call, a: Items, b: Value, /) -> Value:
+    """a[b], of an array or a tuple."""
+    indices = tuple(call.number(each) for each in (b if isinstance(b, tuple) else (b,)))
+    if any(each.dtype.kind not in "biu" for each in indices):
+        raise call.fault(f"{call.name} needs integers to index with.", "Use // instead of /, or int().")
+    if isinstance(a, tuple):
+        return _item(call, a, indices)
+    if not isinstance(a, View):
+        raise call.fault(f"{call.name} takes an array or a tuple.")
+    if len(indices) > a.ndim:
+        raise call.fault(f"`{a.name}` has {a.ndim} dimensions, but {len(indices)} indices are given.")
+    if len(indices) < a.ndim:
+        return call.part(a, indices)
+    return Record(a, indices) if a.dtype.fields and a.field is None else call.load(a, indices)
 
 
-# -- more of math -------------------------------------------------------------------------------------------------
-
-
-@intrinsic("math.frexp")
-def frexp(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> tuple:
-    value = interpreter.number(arguments[0], node)
-    _count(interpreter, node, mask, value.dtype)
-    fraction, exponent = np.frexp(value)
-    return fraction, exponent.astype(np.int32)
-
-
-@intrinsic("math.modf")
-def modf(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> tuple:
-    value = interpreter.number(arguments[0], node)
-    value = value if value.dtype.kind == "f" else value.astype(nt.FLOAT64)
-    _count(interpreter, node, mask, value.dtype)
-    return np.modf(value)
-
-
-CALLS["math.nextafter"] = _plain(np.nextafter, as_float=True)
-
-# -- complex mathematics ------------------------------------------------------------------------------------------
-
-
-def _exponential(z: Any) -> Any:
-    """exp of complex numbers: NumPy, but for the signs of zero where nothing is left of the number."""
-    vanishes = np.isneginf(z.real) & ~np.isfinite(z.imag)
-    return np.where(vanishes, 0, np.exp(z)).astype(z.dtype)[()]
-
-
-def _rectangular(r: Any, phi: Any) -> Any:
-    """r and phi as real and imaginary part, with Python's answers for infinities."""
-    real, imaginary = (np.where((part == 0) & np.isinf(r), part / r, part * r) for part in (np.cos(phi), np.sin(phi)))
-    for special, one, other in ((r == 0, 0.0, 0.0), (np.isinf(r), r, phi)):
-        here = special & ~np.isfinite(phi)
-        real, imaginary = np.where(here, one, real), np.where(here, other, imaginary)
-    narrow = r.dtype == phi.dtype == nt.FLOAT32
-    return complex_of(real, imaginary, nt.COMPLEX64 if narrow else nt.COMPLEX128)
-
-
-_COMPLEX = {
-    **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh sqrt log10 isnan isinf isfinite".split()},
-    **{name: getattr(np, f"arc{name[1:]}") for name in "asin acos atan asinh acosh atanh".split()},
-    "phase": np.angle, "polar": lambda z: (np.abs(z), np.angle(z)), "rect": _rectangular, "exp": _exponential,
-    "log": lambda z, *base: np.log(z) / np.log(base[0]) if base else np.log(z),
-}  # fmt: skip
-
-
-def _complex(name: str, function: Callable) -> Handler:
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        values = [interpreter.number(a, node) for a in arguments]
-        if name != "rect":
-            values = [v if v.dtype.kind == "c" else v.astype(nt.COMPLEX128) for v in values]
-        _count(interpreter, node, mask, values[0].dtype, special=True)
-        return function(*values)
-
-    return handler
-
-
-for _name, _function in _COMPLEX.items():
-    CALLS[f"cmath.{_name}"] = _complex(_name, _function)
-
-# -- half precision -----------------------------------------------------------------------------------------------
-
-_HALF = {
-    "hadd": np.add, "hsub": np.subtract, "hmul": np.multiply, "hdiv": np.true_divide, "hneg": np.negative,
-    "habs": np.abs, "hmax": np.fmax, "hmin": np.fmin, "heq": np.equal, "hne": np.not_equal, "hge": np.greater_equal,
-    "hgt": np.greater, "hle": np.less_equal, "hlt": np.less, "hsin": np.sin, "hcos": np.cos, "hlog": np.log,
-    "hlog2": np.log2, "hlog10": np.log10, "hexp": np.exp, "hexp2": np.exp2, "hexp10": lambda v: np.power(10.0, v),
-    "hfloor": np.floor, "hceil": np.ceil, "hsqrt": np.sqrt, "hrsqrt": lambda v: 1 / np.sqrt(v), "hrcp": lambda v: 1 / v,
-    "hrint": np.rint, "htrunc": np.trunc, "hfma": lambda a, b, c: a * b + c,
-}  # fmt: skip
-
-
-def _half(function: Callable) -> Handler:
-    """Computed in float32 and rounded to float16, as the hardware's half instructions do."""
-
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        values = [interpreter.number(a, node).astype(nt.FLOAT16) for a in arguments]
-        _count(interpreter, node, mask, nt.FLOAT16)
-        result = function(*(v.astype(nt.FLOAT32) for v in values))
-        return result if result.dtype == nt.BOOL else result.astype(nt.FLOAT16)
-
-    return handler
-
-
-for _name, _function in _HALF.items():
-    CALLS[f"{CUDA}.fp16.{_name}"] = _half(_function)
-
-# -- libdevice ----------------------------------------------------------------------------------------------------
-
-_LIBDEVICE = {
-    **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt".split()},
-    **{name: getattr(np, name) for name in "cbrt fabs floor ceil trunc rint fmod hypot copysign fmin fmax".split()},
-    **{name: getattr(np, f"arc{name[1:]}") for name in "asin acos atan atan2 asinh acosh atanh".split()},
-    "pow": np.power, "rsqrt": lambda v: 1 / np.sqrt(v), "rcp": lambda v: 1 / v, "fma": lambda a, b, c: a * b + c,
-    "round": lambda v: np.trunc(v + np.copysign(v.dtype.type(0.5), v)), "exp10": lambda v: np.power(10.0, v),
-    "fdim": lambda a, b: np.fmax(a - b, 0), "sincos": lambda v: (np.sin(v), np.cos(v)), "modf": np.modf,
-    "sinpi": lambda v: np.sin(np.pi * v), "cospi": lambda v: np.cos(np.pi * v),
-}  # fmt: skip
-
-
-def _libdevice(function: Callable, dtype: np.dtype) -> Handler:
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        values = [interpreter.number(a, node).astype(dtype) for a in arguments]
-        _count(interpreter, node, mask, dtype, special=True)
-        result = function(*values)
-        return tuple(r.astype(dtype) for r in result) if isinstance(result, tuple) else result.astype(dtype)
-
-    return handler
-
-
-for _name, _function in _LIBDEVICE.items():
-    CALLS[f"{CUDA}.libdevice.{_name}"] = _libdevice(_function, nt.FLOAT64)
-    CALLS[f"{CUDA}.libdevice.{_name}f"] = _libdevice(_function, nt.FLOAT32)
-    CALLS[f"{CUDA}.libdevice.fast_{_name}f"] = _libdevice(_function, nt.FLOAT32)
-
-# -- loads and stores with a cache hint ---------------------------------------------------------------------------
-
-
-def _indices(interpreter: Interpreter, node: ast.AST, index: Any) -> tuple:
-    return tuple(interpreter.as_index(i, node) for i in (index if isinstance(index, tuple) else (index,)))
-
-
-def _hinted_load(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    """An ordinary load: which cache keeps the line is beyond this simulation."""
-    return interpreter.memory.load(arguments[0], _indices(interpreter, node, arguments[1]), mask, node)
-
-
-def _hinted_store(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> None:
-    interpreter.memory.store(arguments[0], _indices(interpreter, node, arguments[1]), arguments[2], mask, node)
-
-
-for _name in ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"):
-    CALLS[f"{CUDA}.{_name}"] = _hinted_load
-for _name in ("stcg", "stcs", "stwb", "stwt"):
-    CALLS[f"{CUDA}.{_name}"] = _hinted_store
+def _item(call: Call, items: tuple[Value, ...], indices: tuple[Arithmetic, ...]) -> Value:
+    types = {getattr(each, "dtype", type(each)) for each in items}
+    if len(types) > 1 and call.varying(Place("b", 1)):
+        raise call.fault("The items of this tuple are of several types: which one is meant must be a constant.")
+    if len(indices) != 1 or isinstance(indices[0], np.ndarray):
+        raise call.fault("An item of a tuple is chosen by one number that all threads share here.", "Write t[i].")
+    if not -len(items) <= int(indices[0]) < len(items):
+        raise call.fault(f"This tuple has {len(items)} items; there is no item {indices[0]}.")
+    return items[int(indices[0])]

@@ -1,238 +1,251 @@
-"""What Numba's compiler makes of loops, as far as the source shows; and which loops can never end.
-
-Seen in machine code for compute capability 9.0 (numba-cuda 0.30): `for i in range(n)` keeps Numba's 64-bit iterator,
-whose sign the compiler cannot know, so every index made of `i` is wrapped and multiplied anew (36 instructions a round
-in a naive matrix multiply). `while i < n: ... i += 1` is an ordinary counter: addresses advance by one addition
-(8 instructions a round). Short loops of constant length are written out whole: see `unrolling`.
-"""
+"""Loops, and how lanes leave them: `while`, and `for` over ranges, arrays, tuples, zip and enumerate."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
 
 from autograder.language.program import Function
-from autograder.simgpu.unrolling import constant_of, is_written_out
+from autograder.simgpu.callables import Enumerated, Range, Zipped
+from autograder.simgpu.counting import Counting
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.machine import Machine, Standstill
+from autograder.simgpu.memory import View
+from autograder.simgpu.number_values import number, truth
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.regrouping import Regrouping
+from autograder.simgpu.slicing import check_one_length, lanes_within, part_of
+from autograder.simgpu.statements import Target, split
+from autograder.simgpu.steps import Block, Expression, Statement
+from autograder.simgpu.values import Lanes, Number, Value
+
+STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
 
 
-@lru_cache(maxsize=256)
-def cheap_loops(function: Function) -> frozenset[int]:
-    """ids of the `for` nodes whose rounds cost next to nothing beside their bodies: written out, or counting unseen."""
-    loops = [node for node in ast.walk(function.node) if isinstance(node, ast.For)]
-    local = _assigned(function.node) | set(function.parameters)
-    return frozenset(id(loop) for loop in loops if is_written_out(loop, function, local) or not _uses_target(loop))
+class Loop(Statement):
+    """What `while` and `for` have in common."""
+
+    __slots__ = ("body", "orelse", "held_loads", "held_stores")
+
+    def __init__(self, node: ast.AST, function: Function, body: Block, orelse: Block) -> None:
+        super().__init__(node, function)
+        self.body, self.orelse = body, orelse
+        self.held_loads: frozenset[Operation] = frozenset()  # accesses whose element is loaded once, before the loop
+        self.held_stores: frozenset[Operation] = frozenset()  # those whose element is stored once, behind it
+
+    def keep_in_registers(self, counting: Counting) -> None:
+        """From the second round on nothing is left of accesses to what is kept in registers."""
+        if self.held_loads or self.held_stores:
+            counting.held_loads |= self.held_loads
+            counting.held_stores |= self.held_stores
+
+    def let_go_of_registers(self, counting: Counting) -> None:
+        counting.held_loads -= self.held_loads
+        counting.held_stores -= self.held_stores
+
+    def one_round(self, machine: Machine, running: Mask, broken: list[Mask]) -> Mask | None:
+        """One trip through the body; the lanes that go on to the next (those at `continue` among them)."""
+        frame, batch = machine.current, machine.batch
+        gone_before = len(broken), len(frame.returned)
+        after = self.body.carry_out(machine, running)
+        if after is running:
+            return running
+        gone = broken[gone_before[0] :] + frame.returned[gone_before[1] :]
+        if not gone and not batch.has_raised:
+            return running
+        lanes = running.lanes & ~batch.exited if batch.has_raised else running.lanes.copy()
+        for mask in gone:
+            lanes &= ~mask.lanes
+        left = running.only(lanes)
+        return left if left.active else None
+
+    def go_on(self, machine: Machine, mask: Mask, broken: list[Mask], returned_before: int) -> Mask | None:
+        """The lanes that go on behind the loop: all but those that returned in it; `else` is for who did not break."""
+        returned = machine.current.returned[returned_before:]
+        lanes = mask.lanes
+        for each in returned:
+            lanes = lanes & ~each.lanes
+        after = mask if not returned else mask.only(lanes)
+        if not after.active:
+            return None
+        if self.orelse.statements:
+            finished = after.lanes
+            for each in broken:
+                finished = finished & ~each.lanes
+            ends = after.only(finished)
+            if ends.active:
+                left = self.orelse.carry_out(machine, ends)
+                if left is not ends:
+                    after = after.only(~ends.lanes | left.lanes if left is not None else ~ends.lanes)
+        return after if after.active else None
 
 
-@lru_cache(maxsize=256)
-def cheap_addresses(function: Function) -> frozenset[int]:
-    """ids of the subscripts in loops whose address the compiler keeps, or advances by one addition."""
-    cheap: list[int] = []
-    unrolled = cheap_loops(function)
+class While(Loop):
+    """`while condition: ...`."""
 
-    def visit(node: ast.AST, varying: set[str] | None) -> None:
-        """`varying`: names that the innermost loop gives new values other than by steps; None outside loops."""
-        if isinstance(node, ast.While) or (isinstance(node, ast.For) and id(node) not in unrolled):
-            varying = _assigned(node)
-        elif isinstance(node, ast.Subscript) and varying is not None and not _is_computed(node.slice, varying):
-            cheap.append(id(node))
-        for child in ast.iter_child_nodes(node):
-            visit(child, varying)
+    __slots__ = ("condition", "is_hopeless")
 
-    visit(function.node, None)
-    return frozenset(cheap)
+    def __init__(
+        self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block
+    ) -> None:
+        super().__init__(node, function, body, orelse)
+        self.condition = condition
+        self.is_hopeless = False  # nothing in the body can change the condition or leave
 
-
-@lru_cache(maxsize=256)
-def folded_arithmetic(function: Function) -> frozenset[int]:
-    """ids of the operators in indices of shared arrays that a loop written out whole does not execute.
-
-    Of `tile[y * 16 + i]` with `i` counting, `y * 16` is worked out before the loop, and `i` is a constant that the load
-    carries along: machine code has loads and multiply-adds between the barriers of a tiled multiply and no integer
-    arithmetic, whether its tiles are two-dimensional or flat (numba-cuda 0.30, compute capability 9.0).
-    """
-    local = _assigned(function.node) | set(function.parameters)
-    loops = [node for node in ast.walk(function.node) if isinstance(node, ast.For)]
-    shared, folded = _shared_arrays(function.node), set[int]()
-    for loop in loops:
-        if is_written_out(loop, function, local):
-            known = {name for each in ast.walk(loop) if isinstance(each, ast.For) for name in _names(each.target)}
-            varying = {each.id for each in ast.walk(loop) if isinstance(each, ast.Name) and _is_stored(each)} - known
-            for node in ast.walk(loop):
-                if isinstance(node, ast.Subscript) and _name(node.value) in shared:
-                    for index in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
-                        if _is_sum_of_constants(index, known, varying, function, local):
-                            folded |= {id(part) for part in ast.walk(index) if isinstance(part, ast.BinOp)}
-    return frozenset(folded)
+    def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        frame = machine.current
+        broken: list[Mask] = []
+        frame.loops.append(broken)
+        returned_before = len(frame.returned)
+        running: Mask | None = mask
+        rounds = 0
+        before: Standstill | None = None
+        while running is not None:
+            condition = truth(self.condition.value(machine, running), self.condition)
+            running, _ = split(machine, self, condition, running)
+            if running is None:
+                break
+            running = self.one_round(machine, running, broken)
+            self.keep_in_registers(machine.counting)
+            rounds += 1
+            if self.is_hopeless and running is not None:
+                raise machine.never_ends(self, running, "nothing in the loop changes its condition")
+            if rounds % STUCK_AFTER == 0 and running is not None:
+                before = machine.standstill(self, running, before)
+        self.let_go_of_registers(machine.counting)
+        frame.loops.pop()
+        return self.go_on(machine, mask, broken, returned_before)
 
 
-@lru_cache(maxsize=256)
-def held_in_registers(function: Function) -> dict[int, frozenset[int]]:
-    """Loop -> ids of the subscripts in it whose element the compiler loads before the loop and stores after it.
+@dataclass(frozen=True)
+class Item:
+    """An element or a row of an array that a loop goes over, before its round has come."""
 
-    Of loops written out whole: the only element of an array argument that the loop touches, at an index that stays the
-    same, is kept in a register, as nothing else there can change it. An H200's counters show it for
-    `c[row, col] += tile_a[y, i] * tile_b[i, x]`: a load and a store of `c` for each tile, not for each product.
-    """
-    local = _assigned(function.node) | set(function.parameters)
-    shared, found = _shared_arrays(function.node), {}
-    for loop in (node for node in ast.walk(function.node) if isinstance(node, ast.For)):
-        inside = [node for statement in loop.body for node in ast.walk(statement)]
-        if any(isinstance(node, (ast.Call, ast.For, ast.While)) for node in inside):
-            continue
-        accesses = [node for node in inside if isinstance(node, ast.Subscript) and not _is_shape(node.value)]
-        subscripts = [node for node in accesses if _name(node.value) not in shared]
-        elements = {ast.unparse(node) for node in subscripts}
-        varying = {each.id for each in ast.walk(loop) if isinstance(each, ast.Name) and _is_stored(each)}
-        conditions = [node.test for node in inside if isinstance(node, (ast.If, ast.IfExp))]
-        if (
-            len(elements) == 1
-            and not any(_names(each) & varying for each in (subscripts[0], *conditions))
-            and is_written_out(loop, function, local)
-        ):
-            found[id(loop)] = frozenset(id(node) for node in subscripts)
-    return found
+    view: View
+    index: int
 
 
-def _is_shape(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
+Coming: TypeAlias = "Value | Item | list[Coming]"
+"""What a loop variable is before its round has come; a list where zip or enumerate gives several."""
 
 
-@lru_cache(maxsize=256)
-def arrays_in_local_memory(function: Function) -> frozenset[str]:
-    """Names of the local arrays that no registers can hold, since an index of theirs is known only at run time."""
-    local = _assigned(function.node) | set(function.parameters)
-    arrays = set(_arrays_made(function.node, "local.array"))
-    in_memory: set[str] = set()
+class For(Loop):
+    """`for target in source: ...`."""
 
-    def visit(node: ast.AST, known: frozenset[str]) -> None:
-        """`known`: loop variables around the node that are constants where the loop is written out."""
-        if isinstance(node, ast.For) and is_written_out(node, function, local):
-            known |= _names(node.target)
-        elif isinstance(node, ast.Subscript) and _name(node.value) in arrays:
-            if any(_is_only_at_run_time(name, known, function) for name in _names(node.slice)):
-                in_memory.add(_name(node.value))
-        for child in ast.iter_child_nodes(node):
-            visit(child, known)
+    __slots__ = ("target", "source", "is_written_out", "is_cheap", "is_watched", "is_four_at_once")
 
-    visit(function.node, frozenset())
-    return frozenset(in_memory)
+    def __init__(
+        self, node: ast.AST, function: Function, target: Target, source: Expression, body: Block, orelse: Block
+    ) -> None:
+        super().__init__(node, function, body, orelse)
+        self.target, self.source = target, source
+        self.is_written_out = False  # the compiler repeats the body instead of counting
+        self.is_cheap = False  # its rounds cost next to nothing beside their bodies: written out, or counting unseen
+        self.is_watched = False  # what is left of accesses in it depends on the number of the round: see `ByRound`
+        self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
 
+    def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        frame, books, counting = machine.current, machine.books, machine.counting
+        broken: list[Mask] = []
+        frame.loops.append(broken)
+        returned_before = len(frame.returned)
+        running: Mask | None = mask
+        for number_of_round, (value, still) in enumerate(self.rounds(machine, mask)):
+            if still is not None and running is not None:  # lanes that have rounds left
+                running, _ = split(machine, self, still, running)
+            if running is None:
+                break
+            books.instruction(self, running)
+            if self.is_written_out:
+                books.issued(self, running, -1)
+            if self.is_watched:
+                counting.rounds[self] = number_of_round
+            if self.is_four_at_once:
+                counting.next_round(self, number_of_round)
+            if not self.is_cheap:
+                books.loop_round(self, running)
+            self.target.assign(machine, self._fetched(machine, value, running), running)
+            running = self.one_round(machine, running, broken)
+            self.keep_in_registers(counting)
+            if running is None:
+                break
+        self.let_go_of_registers(counting)
+        counting.end_regrouping(self)
+        frame.loops.pop()
+        return self.go_on(machine, mask, broken, returned_before)
 
-def _is_only_at_run_time(name: str, known: frozenset[str], function: Function) -> bool:
-    return name not in known and type(function.names.get(name)) is not int
+    def rounds(self, machine: Machine, mask: Mask) -> Iterator[tuple[Coming, Lanes | None]]:
+        """What the loop variable is, round by round, before it is fetched; and who has a round left (None: all)."""
+        kept = self.source.value(machine, mask)
+        if isinstance(kept, Range):
+            yield from _counted(self, list(kept.bounds), mask, machine.counting)
+        elif isinstance(kept, View) and kept.lengths is not None:
+            for index in range(kept.shape[0]):
+                yield Item(kept, index), lanes_within(kept, (index,), mask).lanes
+        else:
+            yield from ((each, None) for each in self._items(kept))
 
+    def _fetched(self, machine: Machine, value: Coming, running: Mask) -> Value:
+        """A loop variable's value in its round: elements are loaded, by the lanes that are still in the loop."""
+        if isinstance(value, list):  # of zip or enumerate
+            return tuple(self._fetched(machine, each, running) for each in value)
+        if not isinstance(value, Item):
+            return value
+        index = (np.int64(value.index),)
+        if value.view.ndim == 1:
+            return machine.memory.load(value.view, index, running, self.source)
+        return part_of(value.view, index, running, self.source)
 
-@lru_cache(maxsize=256)
-def calls_of_arrays_in_local_memory(function: Function) -> frozenset[int]:
-    """ids of the `cuda.local.array` calls that make them."""
-    in_memory = arrays_in_local_memory(function)
-    made = _arrays_made(function.node, "local.array")
-    return frozenset(id(call) for name, call in made.items() if name in in_memory)
-
-
-def _is_sum_of_constants(
-    index: ast.expr, known: set[str], varying: set[str], function: Function, local: set[str]
-) -> bool:
-    """Whether an index is something that stays the same in the loop plus constant multiples of the names `known`."""
-    if isinstance(index, ast.BinOp) and isinstance(index.op, (ast.Add, ast.Sub)):
-        return all(_is_sum_of_constants(side, known, varying, function, local) for side in (index.left, index.right))
-    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Mult) and _names(index) & known:
-        constant = any(constant_of(side, function, local) is not None for side in (index.left, index.right))
-        return constant and all(
-            _is_sum_of_constants(side, known, varying, function, local) for side in (index.left, index.right)
-        )
-    if isinstance(index, ast.Name):
-        return index.id not in varying
-    parts = list(ast.walk(index))
-    return not _names(index) & (known | varying) and not any(
-        isinstance(part, (ast.Subscript, ast.Call)) for part in parts
-    )
-
-
-def _shared_arrays(tree: ast.AST) -> set[str]:
-    """Names that a function gives to shared arrays, and to slices of these."""
-    found = set(_arrays_made(tree, "shared.array"))
-    for name, value in _given(tree):
-        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice) and _name(value.value) in found:
-            found.add(name)
-    return found
-
-
-def _arrays_made(tree: ast.AST, call: str) -> dict[str, ast.Call]:
-    """Name -> the call ("shared.array" or "local.array") that makes its array."""
-    return {
-        name: value
-        for name, value in _given(tree)
-        if isinstance(value, ast.Call) and ast.unparse(value.func).endswith(call)
-    }
-
-
-def _given(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
-    """(name, value) of each assignment to one name, in order."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and (name := _name(node.targets[0])):
-            yield name, node.value
-
-
-def _names(tree: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
-
-
-@lru_cache(maxsize=256)
-def hopeless_loops(function: Function) -> frozenset[int]:
-    """ids of the `while` nodes that never end once begun: nothing in the body can change the condition or leave."""
-    return frozenset(id(node) for node in ast.walk(function.node) if isinstance(node, ast.While) and _is_hopeless(node))
-
-
-def _is_hopeless(loop: ast.While) -> bool:
-    tested = list(ast.walk(loop.test))
-    if any(_may_change_by_itself(part) for part in tested):
-        return False
-    body = [node for statement in loop.body for node in ast.walk(statement)]
-    if any(isinstance(node, (ast.Break, ast.Return)) for node in body):
-        return False
-    bound = {node.id for node in body if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return not bound & {_name(part) for part in tested}
+    def _items(self, value: Value) -> list[Coming]:
+        """What an array, a tuple, zip or enumerate gives item by item; lists are items that are yet to be fetched."""
+        if isinstance(value, tuple):
+            return list(value)
+        if isinstance(value, View):
+            check_one_length(value, self)
+            return [Item(value, index) for index in range(value.shape[0])]
+        if isinstance(value, Zipped):
+            several = [self._items(each) for each in value.sequences]
+            return [list(items) for items in zip(*several, strict=False)]
+        if isinstance(value, Enumerated):
+            first = value.start.astype(np.int64)
+            return [[np.add(first, np.int64(i)), each] for i, each in enumerate(self._items(value.sequence))]
+        if isinstance(value, Range):
+            bounds = [number(bound, self.source) for bound in value.bounds]
+            if not any(isinstance(bound, np.ndarray) for bound in bounds):
+                return [np.int64(i) for i in range(*map(int, bounds))]
+        raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
 
 
-def _may_change_by_itself(part: ast.AST) -> bool:
-    """Whether a part of a condition looks at memory, which other threads change, or calls something; shapes are fixed."""
-    if isinstance(part, ast.Subscript):
-        return not (isinstance(part.value, ast.Attribute) and part.value.attr == "shape")
-    return isinstance(part, (ast.Call, ast.NamedExpr))
-
-
-def _is_computed(index: ast.expr, varying: set[str]) -> bool:
-    parts = list(ast.walk(index))
-    return any(isinstance(part, (ast.Subscript, ast.Call)) or _name(part) in varying for part in parts)
-
-
-def _name(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _assigned(tree: ast.AST) -> set[str]:
-    """Names that a loop or function assigns by `=` or as a loop variable; `+=` and `-=` are steps."""
-    return {name for node in ast.walk(tree) for name in _targets(node)}
-
-
-def _targets(node: ast.AST) -> Iterator[str]:
-    targets: list[ast.AST] = []
-    if isinstance(node, ast.Assign):
-        targets = list(node.targets)
-    elif isinstance(node, (ast.For, ast.AnnAssign)):
-        targets = [node.target]
-    elif isinstance(node, ast.AugAssign) and not isinstance(node.op, (ast.Add, ast.Sub)):
-        targets = [node.target]
-    for target in targets:
-        yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name) and _is_stored(part))
-
-
-def _is_stored(name: ast.Name) -> bool:
-    return isinstance(name.ctx, ast.Store)
-
-
-def _uses_target(loop: ast.For) -> bool:
-    names = {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
-    return any(_name(part) in names for statement in loop.body for part in ast.walk(statement))
+def _counted(
+    loop: For, given: list[Value], mask: Mask, counting: Counting
+) -> Iterator[tuple[Value, Lanes | None]]:
+    """range(): one shared counter where all lanes agree on the bounds, a counter per lane otherwise."""
+    op = loop.source
+    bounds = [number(bound, op) for bound in given]
+    for bound in bounds:
+        if bound.dtype.kind not in "iub":
+            raise op.fault(f"range() needs integers, not {bound.dtype}.", "Use // instead of /, or int().")
+    if not 1 <= len(bounds) <= 3:
+        raise op.fault("range() takes one to three arguments.")
+    first, last = (np.int64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+    by: Number = bounds[2] if len(bounds) == 3 else np.int64(1)
+    stands_still = np.equal(by, 0)
+    if np.any(stands_still) and np.any(stands_still & mask.lanes):
+        raise op.fault("range() with a step of 0 never ends.")
+    if not any([isinstance(bound, np.ndarray) for bound in (first, last, by)]):
+        for value in range(int(first), int(last), int(by)):
+            yield np.int64(value), None
+        return
+    start, stop, step = (np.asarray(bound, dtype=np.int64) for bound in (first, last, by))
+    if loop.is_four_at_once:
+        counting.regrouping = Regrouping.of(loop, start, stop, step, mask)
+    current = np.broadcast_to(start, mask.lanes.shape).copy()
+    up = bool(np.all(step > 0))
+    while True:
+        still = (current < stop) if up else np.where(step > 0, current < stop, current > stop)
+        yield current, still
+        current = current + step

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from autograder.simgpu import numba_types as nt
-from autograder.simgpu.intrinsics import CALLS, CUDA, Handler, intrinsic
-from autograder.simgpu.lanes import Mask
-from autograder.simgpu.tally import SLOT
-
-if TYPE_CHECKING:
-    from autograder.simgpu.interpreter import Interpreter
+from autograder.simgpu.calls import Call, intrinsic
+from autograder.simgpu.intrinsics import CUDA
+from autograder.simgpu.kinds import Counted, Cut, Integer, Number, Real, Value
+from autograder.simgpu.registry import Handler
+from autograder.simgpu.values import Arithmetic, Whole
 
 # -- functions of floats --------------------------------------------------------------------------------------------------
 
@@ -25,52 +23,40 @@ _FLOAT_FUNCTIONS = {
     "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
     "acosh": np.arccosh, "atanh": np.arctanh, "fabs": np.abs, "degrees": np.degrees, "radians": np.radians,
 }  # fmt: skip
-_NUMPY_NAMES = {
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-}  # fmt: skip
 _CHEAP = {"fabs"}
 
 
-def _as_float(value: Any) -> Any:
+def as_float(value: Arithmetic) -> Arithmetic:
+    """A number as a float, float64 where it is none yet."""
     return value if value.dtype.kind in "fc" else value.astype(nt.FLOAT64)
 
 
-def _count_float(interpreter: Interpreter, node: ast.AST, mask: Mask, dtype: np.dtype, special: bool) -> None:
-    row = interpreter.count_instruction(node, mask)
-    size = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
-    row[SLOT[{2: "float16_operations", 4: "float32_operations", 8: "float64_operations"}[size]]] += mask.active
-    if special:
-        row[SLOT["special_operations"]] += mask.active
-
-
-def _one_argument(name: str, function: Callable) -> Handler:
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        if len(arguments) != 1:
-            raise interpreter.fault(node, f"math.{name} takes one argument.")
-        value = _as_float(interpreter.number(arguments[0], node))
-        _count_float(interpreter, node, mask, value.dtype, name not in _CHEAP)
+def _one_argument(function: Callable[..., Arithmetic], special: bool) -> Handler:
+    def handler(call: Call, x: Real, /) -> Arithmetic:
+        value = as_float(x)
+        call.count_arithmetic(value.dtype, special)
         return function(value)
 
     return handler
 
 
 for _name, _function in _FLOAT_FUNCTIONS.items():
-    CALLS[f"math.{_name}"] = CALLS[f"numpy.{_NUMPY_NAMES.get(_name, _name)}"] = _one_argument(_name, _function)
+    intrinsic(f"math.{_name}")(_one_argument(_function, _name not in _CHEAP))
 
 
 def _scalar_math(name: str) -> Handler:
     """Functions that NumPy lacks, one lane at a time through Python's math module (rare in kernels)."""
     function = np.frompyfunc(lambda value: _quietly(getattr(math, name), value), 1, 1)
 
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        value = _as_float(interpreter.number(arguments[0], node))
-        _count_float(interpreter, node, mask, value.dtype, True)
+    def handler(call: Call, x: Real, /) -> Arithmetic:
+        value = as_float(x)
+        call.count_arithmetic(value.dtype, special=True)
         return np.asarray(function(value.astype(np.float64))).astype(value.dtype)[()]
 
     return handler
 
 
-def _quietly(function: Callable, value: float) -> float:
+def _quietly(function: Callable[[float], float], value: float) -> float:
     try:
         return function(value)
     except (ValueError, OverflowError):
@@ -78,143 +64,166 @@ def _quietly(function: Callable, value: float) -> float:
 
 
 for _name in ("erf", "erfc", "gamma", "lgamma"):
-    CALLS[f"math.{_name}"] = _scalar_math(_name)
+    intrinsic(f"math.{_name}")(_scalar_math(_name))
 
 
-def _two_floats(name: str, function: Callable, special: bool = True) -> Handler:
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        left, right = (_as_float(interpreter.number(a, node)) for a in arguments)
+def two_floats(function: Callable[..., Arithmetic], special: bool = True) -> Handler:
+    """A function of two floats, in the type that they have in common."""
+
+    def handler(call: Call, x: Real, y: Real, /) -> Arithmetic:
+        left, right = as_float(x), as_float(y)
         dtype = nt.common(left.dtype, right.dtype)
-        _count_float(interpreter, node, mask, dtype, special)
+        call.count_arithmetic(dtype, special)
         return function(left.astype(dtype), right.astype(dtype))
 
     return handler
 
 
-for _name, _function in {
+_OF_TWO: dict[str, Callable[..., Arithmetic]] = {
     "atan2": np.arctan2, "hypot": np.hypot, "fmod": np.fmod, "copysign": np.copysign, "pow": np.power,
     "remainder": lambda a, b: a - b * np.rint(a / b),
-}.items():  # fmt: skip
-    CALLS[f"math.{_name}"] = CALLS[f"numpy.{_name}"] = _two_floats(_name, _function, _name != "copysign")
-CALLS["numpy.power"] = CALLS["math.pow"]
-CALLS["numpy.arctan2"] = CALLS["math.atan2"]
+}  # fmt: skip
+for _name, _of_two in _OF_TWO.items():
+    intrinsic(f"math.{_name}")(two_floats(_of_two, _name != "copysign"))
+
+
+@intrinsic("math.nextafter")
+def nextafter(call: Call, x: Real, y: Real, /) -> Arithmetic:
+    """The next float from x towards y."""
+    left, right = as_float(x), as_float(y)
+    dtype = nt.common(left.dtype, right.dtype)
+    call.count_arithmetic(dtype)
+    following: Arithmetic = np.nextafter(left.astype(dtype), right.astype(dtype))
+    return following
 
 
 @intrinsic("math.ldexp")
-def ldexp(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    _count_float(interpreter, node, mask, arguments[0].dtype, False)
-    return np.ldexp(arguments[0], np.asarray(arguments[1]).astype(np.int32))
+def ldexp(call: Call, x: Real, i: Cut, /) -> Arithmetic:
+    """x * 2 ** i."""
+    value = as_float(x)
+    call.count_arithmetic(value.dtype)
+    return np.ldexp(value, np.asarray(i).astype(np.int32))
 
 
-def _to_integer(name: str, function: Callable) -> Handler:
+@intrinsic("math.frexp")
+def frexp(call: Call, x: Real, /) -> tuple[Arithmetic, Arithmetic]:
+    """The fraction and the exponent of x."""
+    value = as_float(x)
+    call.count_arithmetic(value.dtype)
+    fraction, exponent = np.frexp(value)
+    return fraction, exponent.astype(np.int32)
+
+
+@intrinsic("math.modf")
+def modf(call: Call, x: Real, /) -> tuple[Arithmetic, Arithmetic]:
+    """What is behind the point, and before it."""
+    value = as_float(x)
+    call.count_arithmetic(value.dtype)
+    return np.modf(value)
+
+
+def _to_integer(function: Callable[..., Arithmetic]) -> Handler:
     """floor, ceil and trunc give int64, as in Python."""
 
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        value = interpreter.number(arguments[0], node)
-        interpreter.count_instruction(node, mask)[SLOT["conversions"]] += mask.active
-        if value.dtype.kind in "biu":
-            return value
-        return np.nan_to_num(function(value), nan=0.0, posinf=0.0, neginf=0.0).astype(np.int64)
+    def handler(call: Call, x: Real, /) -> Arithmetic:
+        call.count("conversions")
+        if x.dtype.kind in "biu":
+            return x
+        return np.nan_to_num(function(x), nan=0.0, posinf=0.0, neginf=0.0).astype(np.int64)
 
     return handler
 
 
 for _name, _function in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc}.items():
-    CALLS[f"math.{_name}"] = _to_integer(_name, _function)
+    intrinsic(f"math.{_name}")(_to_integer(_function))
 
 
-def _rounding(function: Callable) -> Handler:
-    """NumPy's floor, ceil and trunc keep the float type."""
-
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        value = _as_float(interpreter.number(arguments[0], node))
-        _count_float(interpreter, node, mask, value.dtype, False)
-        return function(value)
-
-    return handler
-
-
-for _name, _function in {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "rint": np.rint}.items():
-    CALLS[f"numpy.{_name}"] = _rounding(_function)
-
-
-def _classify(function: Callable) -> Handler:
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        interpreter.count_instruction(node, mask)
-        return function(_as_float(interpreter.number(arguments[0], node)))
+def _classify(function: Callable[..., Arithmetic]) -> Handler:
+    def handler(call: Call, x: Real, /) -> Arithmetic:
+        call.count()
+        return function(as_float(x))
 
     return handler
 
 
 for _name in ("isnan", "isinf", "isfinite"):
-    CALLS[f"math.{_name}"] = CALLS[f"numpy.{_name}"] = _classify(getattr(np, _name))
+    intrinsic(f"math.{_name}")(_classify(getattr(np, _name)))
 
 
 @intrinsic("builtins.pow")
-def power(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    return interpreter.binary(node, ast.Pow(), arguments[0], arguments[1], mask)
+def power(call: Call, base: Number, exp: Number, /) -> Arithmetic:
+    """base ** exp."""
+    return call.number(call.binary(ast.Pow(), base, exp))
 
 
 @intrinsic("builtins.divmod")
-def divide_with_remainder(
-    interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict
-) -> tuple:
-    left, right = arguments
-    quotient = interpreter.binary(node, ast.FloorDiv(), left, right, mask)
-    return quotient, interpreter.binary(node, ast.Mod(), left, right, mask)
+def divide_with_remainder(call: Call, x: Real, y: Real, /) -> tuple[Arithmetic, Arithmetic]:
+    """x // y and x % y."""
+    return call.number(call.binary(ast.FloorDiv(), x, y)), call.number(call.binary(ast.Mod(), x, y))
 
 
-@intrinsic("builtins.abs", "numpy.abs", "numpy.absolute")
-def absolute(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    value = interpreter.number(arguments[0], node)
-    interpreter.count_arithmetic(interpreter.count_instruction(node, mask), node, ast.UnaryOp, value.dtype, mask)
-    return np.abs(value)
+@intrinsic("builtins.abs")
+def absolute(call: Call, x: Number, /) -> Arithmetic:
+    """The number without its sign."""
+    call.count_arithmetic(x.dtype)
+    return np.abs(x)
 
 
-def _extreme(function: Callable) -> Handler:
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        if len(arguments) == 1 and isinstance(arguments[0], tuple):
-            arguments = list(arguments[0])
-        result = interpreter.number(arguments[0], node)
-        for each in arguments[1:]:
-            each = interpreter.number(each, node)
-            dtype = nt.unify(result.dtype, each.dtype)
-            interpreter.count_arithmetic(interpreter.count_instruction(node, mask), node, ast.UnaryOp, dtype, mask)
-            result = function(result.astype(dtype), each.astype(dtype))
-        return result
+def extreme_of(call: Call, function: Callable[..., Arithmetic], numbers: Sequence[Arithmetic]) -> Arithmetic:
+    """The smallest or largest of some numbers, in the type that they have in common."""
+    result, *others = numbers
+    for each in others:
+        dtype = nt.unify(result.dtype, each.dtype)
+        call.count_arithmetic(dtype)
+        result = function(result.astype(dtype), each.astype(dtype))
+    return result
+
+
+def _extreme(function: Callable[..., Arithmetic]) -> Handler:
+    def handler(call: Call, x: Value, /, *others: Real) -> Arithmetic:
+        given = (x, *others) if others or not isinstance(x, tuple) else x
+        if len(given) < 2 and not isinstance(x, tuple):
+            raise call.fault(
+                f"`{call.name}` needs two numbers or more, or a tuple of them.", f"Write {call.name}(x, y)."
+            )
+        numbers = tuple(call.number(each) for each in given)
+        if not numbers or any(each.dtype.kind not in "biuf" for each in numbers):
+            raise call.fault(f"`{call.name}` takes numbers that can be ordered, and at least one.")
+        return extreme_of(call, function, numbers)
 
     return handler
 
 
-CALLS["builtins.max"] = CALLS["numpy.maximum"] = _extreme(
-    lambda a, b: np.where(b > a, b, a) if np.ndim(a) or np.ndim(b) else max(a, b)
-)  # noqa: E501
-CALLS["builtins.min"] = CALLS["numpy.minimum"] = _extreme(
-    lambda a, b: np.where(b < a, b, a) if np.ndim(a) or np.ndim(b) else min(a, b)
-)  # noqa: E501
-CALLS["math.fmax"] = CALLS["numpy.fmax"] = _extreme(np.fmax)
-CALLS["math.fmin"] = CALLS["numpy.fmin"] = _extreme(np.fmin)
+def larger(a: Arithmetic, b: Arithmetic) -> Arithmetic:
+    """The larger; the first where they cannot be compared, as Python has it."""
+    return np.where(b > a, b, a) if np.ndim(a) or np.ndim(b) else max(a, b)
+
+
+def smaller(a: Arithmetic, b: Arithmetic) -> Arithmetic:
+    """The smaller, in the same way."""
+    return np.where(b < a, b, a) if np.ndim(a) or np.ndim(b) else min(a, b)
+
+
+intrinsic("builtins.max")(_extreme(larger))
+intrinsic("builtins.min")(_extreme(smaller))
 
 
 # -- bits ---------------------------------------------------------------------------------------------------------
 
 
-def _unsigned(value: Any) -> Any:
-    return value.astype(np.uint32 if value.dtype.itemsize <= 4 else np.uint64)
+def _unsigned(value: Whole) -> Whole:
+    return value.astype(np.uint32) if value.dtype.itemsize <= 4 else value.astype(np.uint64)
 
 
-def _bits(name: str, function: Callable) -> Handler:
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-        value = interpreter.number(arguments[0], node)
-        interpreter.count_instruction(node, mask)[SLOT["integer_operations"]] += mask.active
-        if value.dtype.kind not in "iub":
-            raise interpreter.fault(node, f"cuda.{name} needs an integer, not {value.dtype}.")
-        return function(_unsigned(value))
+def _bits(function: Callable[[Whole], Arithmetic]) -> Handler:
+    def handler(call: Call, x: Cut, /) -> Arithmetic:
+        call.count("integer_operations")
+        return function(_unsigned(x))
 
     return handler
 
 
-def _reverse_bits(value: Any) -> Any:
+def _reverse_bits(value: Whole) -> Arithmetic:
     bits = value.dtype.itemsize * 8
     result = np.zeros_like(value)
     for place in range(bits):
@@ -222,7 +231,7 @@ def _reverse_bits(value: Any) -> Any:
     return result
 
 
-def _leading_zeros(value: Any) -> Any:
+def _leading_zeros(value: Whole) -> Arithmetic:
     bits = value.dtype.itemsize * 8
     for shift in (1, 2, 4, 8, 16, 32):
         if shift < bits:
@@ -230,39 +239,50 @@ def _leading_zeros(value: Any) -> Any:
     return (bits - np.bitwise_count(value).astype(np.int32)).astype(np.int32)
 
 
-def _first_set(value: Any) -> Any:
+def _first_set(value: Whole) -> Arithmetic:
     lowest = value & (~value + value.dtype.type(1))
     bits = value.dtype.itemsize * 8
     return np.where(value == 0, 0, bits - _leading_zeros(lowest)).astype(np.int32)
 
 
-CALLS[f"{CUDA}.popc"] = _bits("popc", lambda v: np.bitwise_count(v).astype(np.int32))
-CALLS[f"{CUDA}.brev"] = _bits("brev", _reverse_bits)
-CALLS[f"{CUDA}.clz"] = _bits("clz", _leading_zeros)
-CALLS[f"{CUDA}.ffs"] = _bits("ffs", _first_set)
+count_ones = intrinsic(f"{CUDA}.popc")(_bits(lambda v: np.bitwise_count(v).astype(np.int32)))
+intrinsic(f"{CUDA}.brev")(_bits(_reverse_bits))
+intrinsic(f"{CUDA}.clz")(_bits(_leading_zeros))
+
+
+@intrinsic(f"{CUDA}.ffs")
+def first_set(call: Call, x: Counted, /) -> Arithmetic:
+    """The place of the lowest bit that is set, from 1; 0 where none is."""
+    call.count("integer_operations")
+    return _first_set(_unsigned(x))
 
 
 @intrinsic(f"{CUDA}.fma")
-def fused_multiply_add(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
+def fused_multiply_add(call: Call, a: Real, b: Real, c: Real, /) -> Arithmetic:
     """a * b + c rounded once (float32 by way of float64; float64 is rounded twice here)."""
-    a, b, c = (_as_float(interpreter.number(v, node)) for v in arguments)
-    dtype = nt.common(nt.common(a.dtype, b.dtype), c.dtype)
-    _count_float(interpreter, node, mask, dtype, False)
-    wide = np.float64 if dtype == nt.FLOAT32 else np.longdouble
-    return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(dtype)
+    x, y, z = as_float(a), as_float(b), as_float(c)
+    dtype = nt.common(nt.common(x.dtype, y.dtype), z.dtype)
+    call.count_arithmetic(dtype)
+    if dtype == nt.FLOAT32:
+        return (x.astype(np.float64) * y.astype(np.float64) + z.astype(np.float64)).astype(dtype)
+    return (x.astype(np.longdouble) * y.astype(np.longdouble) + z.astype(np.longdouble)).astype(dtype)
 
 
 @intrinsic(f"{CUDA}.selp")
-def select(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    condition, yes, no = arguments
-    interpreter.count_instruction(node, mask)
-    dtype = nt.unify(yes.dtype, no.dtype)
-    chosen = np.where(interpreter.truth(condition, node), yes.astype(dtype), no.astype(dtype))
-    return chosen if chosen.ndim else chosen[()]
+def select(call: Call, a: Integer, b: Real, c: Real, /) -> Arithmetic:
+    """b where a holds, else c."""
+    if b.dtype != c.dtype or b.dtype.kind == "b":
+        raise call.fault(
+            f"`{call.name}` chooses between two numbers of one type, not {b.dtype} and {c.dtype}.",
+            "Convert one of them, for example by np.float32(...).",
+        )
+    call.count()
+    return np.where(call.truth(a), b, c)
 
 
 @intrinsic(f"{CUDA}.cbrt")
-def cube_root(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Any:
-    value = _as_float(interpreter.number(arguments[0], node))
-    _count_float(interpreter, node, mask, value.dtype, True)
+def cube_root(call: Call, a: Real, /) -> Arithmetic:
+    """The cube root."""
+    value = as_float(a)
+    call.count_arithmetic(value.dtype, special=True)
     return np.cbrt(value)

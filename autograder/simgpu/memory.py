@@ -5,15 +5,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.simgpu.counting_primitives import SECTOR_BYTES
-
-if TYPE_CHECKING:
-    from autograder.simgpu.sampling import Partial
+from autograder.simgpu.values import Lanes
 
 Space = Literal["global", "shared", "local", "constant"]
 
@@ -50,6 +48,20 @@ class AddressSpace:
             f"There is no device array at the address {address:#x}.",
             remedy="Take pointers from a device array's __cuda_array_interface__, and keep the array alive.",
         )
+
+
+class LeftOut(Protocol):
+    """What is known of an array of which sampled launches may have left out a part: `sampling.Partial`."""
+
+    is_followed: bool
+    read_by_host: list[np.ndarray | slice]  # since the last launch
+
+    def read(self, elements: np.ndarray | slice) -> None:
+        """Notes those of these elements that may be missing."""
+
+    def missing(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Which of these elements may be missing, a flag for each."""
+        ...
 
 
 class Shadow:
@@ -90,7 +102,7 @@ class Buffer:
         self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
-        self.partial: Partial | None = None  # where sampled launches may have left some of it out
+        self.partial: LeftOut | None = None  # where sampled launches may have left some of it out
         if not initialised:
             self.need_shadow()
 
@@ -159,8 +171,11 @@ class Buffer:
             return np.zeros(0, np.int64)
         whole = len(self._touched) // 8 * 8
         eights = np.flatnonzero(self._touched[:whole].view(np.int64))  # most of a large array is not touched
-        near = np.concatenate([(8 * eights[:, None] + np.arange(8)).ravel(), np.arange(whole, len(self._touched))])
-        return near[self._touched[near] & 2 > 0]
+        near: np.ndarray = np.concatenate(
+            [(8 * eights[:, None] + np.arange(8)).ravel(), np.arange(whole, len(self._touched))]
+        )
+        written: np.ndarray = near[self._touched[near] & 2 > 0]
+        return written
 
     def note_read(self, elements: slice | np.ndarray, by_host: bool = False) -> None:
         """The host or a kernel reads these elements, of which a sample of blocks may have left some out."""
@@ -188,6 +203,8 @@ class Buffer:
             self.all_set = bool(np.all(stamps > 0))
 
 
+Extent: TypeAlias = int | np.integer[Any] | Lanes
+Axis: TypeAlias = Extent | tuple[Extent, Extent]  # an index, or (start, step) of a part that goes along a dimension
 ALONG = (0, 1)  # the (start, step) of a part that goes along a whole dimension
 
 
@@ -197,29 +214,33 @@ class Origin:
     goes along it; all of them numbers or lane vectors, as the kernel gave them."""
 
     whole: View
-    axes: tuple[Any, ...]
+    axes: tuple[Axis, ...]
 
     @classmethod
     def of(cls, view: View) -> Origin:
         """The origin of an array that was taken from itself."""
         return view.origin or cls(view, (ALONG,) * view.ndim)
 
-    def part(self, indices: Sequence[Any]) -> Origin:
+    def part(self, indices: Sequence[Axis]) -> Origin:
         """That of a part of the part, by an index or a (start, step) for each dimension of the part."""
         given = iter(indices)
-        return replace(self, axes=tuple(_within(axis, next(given)) if type(axis) is tuple else axis for axis in self.axes))
+        return replace(
+            self, axes=tuple(_within(axis, next(given)) if type(axis) is tuple else axis for axis in self.axes)
+        )
 
-    def index(self, indices: Sequence[Any]) -> tuple[Any, ...]:
-        """Indices into the part as indices into the whole."""
-        return self.part(indices).axes
+    def index(self, indices: Sequence[Extent]) -> tuple[Extent, ...]:
+        """Indices into the part, one for each dimension, as indices into the whole."""
+        return tuple(each for each in self.part(indices).axes if not isinstance(each, tuple))
 
 
-def _within(axis: tuple[Any, Any], given: Any) -> Any:
+def _within(axis: tuple[Extent, Extent], given: Axis) -> Axis:
     """An index, or a (start, step), of a part that goes along a dimension, as one of the dimension itself."""
     if axis is ALONG:
         return given
     start, step = axis
-    return (start + step * given[0], step * given[1]) if type(given) is tuple else start + step * given
+    if isinstance(given, tuple):
+        return start + step * given[0], step * given[1]
+    return start + step * given
 
 
 @dataclass(frozen=True)
@@ -247,11 +268,22 @@ class View:
         return len(self.shape)
 
     @property
+    def data(self) -> np.ndarray:
+        """The elements of the whole buffer, or their field that this is a view of."""
+        return self.buffer.data if self.field is None else self.buffer.data[self.field]
+
+    @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
 
     def renamed(self, name: str) -> View:
         return replace(self, name=name)
+
+    def called(self, name: str) -> View:
+        """The array under the name that it has in a kernel; its memory is called so too, if it has no name yet."""
+        if not self.buffer.name:
+            self.buffer.name = name
+        return self.renamed(name)
 
 
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import ast
 from functools import cache
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
+
+from autograder.simgpu.values import Arithmetic, Number
+
+N = TypeVar("N", bound=Number)  # lanes stay lanes, and what all lanes share stays shared
 
 BOOL = np.dtype(np.bool_)
 INT32, INT64, UINT64 = np.dtype(np.int32), np.dtype(np.int64), np.dtype(np.uint64)
@@ -74,9 +78,14 @@ _TRUE_DIVISION = (ast.Div,)
 _BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
-@cache
 def operator_types(op: type[ast.operator], a: np.dtype, b: np.dtype) -> tuple[np.dtype, np.dtype]:
     """(dtype to compute in, dtype of the result) of a binary operator; raises TypeError where Numba has none."""
+    kind: type = op
+    return _operator_types(kind, a, b)
+
+
+@cache
+def _operator_types(op: type, a: np.dtype, b: np.dtype) -> tuple[np.dtype, np.dtype]:
     whole = a.kind in "biu" and b.kind in "biu"
     if op is ast.Div and whole:
         return FLOAT64, FLOAT64
@@ -108,18 +117,18 @@ def is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f"
 
 
-def to_dtype(value: Any, dtype: np.dtype) -> Any:
+def to_dtype(value: N, dtype: np.dtype) -> N:
     """A value converted as the GPU converts it: floats are cut towards zero, integers wrap."""
     if dtype.kind in "iu" and value.dtype.kind == "f":
         whole = np.trunc(np.nan_to_num(value.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0))
-        return np.clip(whole, -(2.0**63), 2.0**63 - 1024).astype(np.int64).astype(dtype)
+        return cast(N, np.clip(whole, -(2.0**63), 2.0**63 - 1024).astype(np.int64).astype(dtype))
     if dtype == BOOL:
-        return value != 0
-    return value.astype(dtype)
+        return cast(N, np.not_equal(value, 0))
+    return cast(N, value.astype(dtype))
 
 
-def complex_of(real: Any, imaginary: Any, dtype: np.dtype) -> Any:
+def complex_of(real: Number, imaginary: Number, dtype: np.dtype) -> Arithmetic:
     """Complex numbers of two parts, put together without arithmetic (an infinity times 1j has no real part)."""
     made = np.empty(np.broadcast(real, imaginary).shape, dtype)
     made.real, made.imag = real, imaginary
-    return made[()]
+    return cast(Arithmetic, made[()])

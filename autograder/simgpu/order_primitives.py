@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from autograder.simgpu.primitives import ATOMIC, READ, WARP, WARP_SHIFT, WRITE, compiled_when_called
+from autograder.simgpu.primitives import (
+    ATOMIC,
+    READ,
+    WARP,
+    WARP_SHIFT,
+    WRITE,
+    Integer,
+    Truth,
+    compiled,
+    compiled_when_called,
+)
 
 # how far apart two threads are; the breadth of a row of the shadow: how far apart those are that stand behind it
 ALONE, WITHIN_WARP, WITHIN_BLOCK, BETWEEN_BLOCKS = 0, 1, 2, 3
@@ -26,8 +35,8 @@ SEEN_WORD, SEEN_TURN, SEEN_AT, SEEN_BY, SEEN_COLUMNS = range(5)  # what a lane, 
 UNTOLD, TOLD, FRESH = 0, 1, 2  # a later access is not ordered by what was seen; is; is, and no older copy can be met
 
 
-@njit("int64(int64, int64, int64, int64, int64)", cache=True, nogil=True)
-def scope_of(other, breadth, my_warp, block_first, block_last):
+@compiled("int64(int64, int64, int64, int64, int64)")
+def scope_of(other: Integer, breadth: Integer, my_warp: Integer, block_first: Integer, block_last: Integer) -> int:
     """How far this thread is from those behind a row of the shadow: `other`, who was the last, and as far as `breadth`."""
     if breadth <= WITHIN_WARP and other >> WARP_SHIFT == my_warp:
         return WITHIN_WARP
@@ -36,8 +45,11 @@ def scope_of(other, breadth, my_warp, block_first, block_last):
     return BETWEEN_BLOCKS
 
 
-@njit("int64(int64, int64, int64, int64, int64, int64, int64, int64, int64)", cache=True, nogil=True)
-def joined(other, breadth, at, me, my_warp, block_first, block_last, warp_base, block_base):
+@compiled("int64(int64, int64, int64, int64, int64, int64, int64, int64, int64)")
+def joined(
+    other: Integer, breadth: Integer, at: Integer, me: Integer, my_warp: Integer, block_first: Integer,
+    block_last: Integer, warp_base: Integer, block_base: Integer,
+) -> int:  # fmt: skip
     """The breadth of a row after this thread has joined those behind it, of whom it forgets the ones before its barriers."""
     if other == me and breadth == ALONE:
         return ALONE
@@ -47,12 +59,11 @@ def joined(other, breadth, at, me, my_warp, block_first, block_last, warp_base, 
     return scope
 
 
-@njit(
-    "boolean(int64, int64, int64, int64, int64, int64, int64, int64[:, ::1], int64[:, ::1], int32[:, ::1])",
-    cache=True,
-    nogil=True,
-)
-def is_released(other, breadth, at, word, turn, narrow, threads_padded, releases, newest, earlier_fences):
+@compiled("boolean(int64, int64, int64, int64, int64, int64, int64, int64[:, ::1], int64[:, ::1], int32[:, ::1])")
+def is_released(
+    other: Integer, breadth: Integer, at: Integer, word: Integer, turn: Integer, narrow: Truth,
+    threads_padded: Integer, releases: np.ndarray, newest: np.ndarray, earlier_fences: np.ndarray,
+) -> bool:  # fmt: skip
     """Whether those behind a row of the shadow had released what they did at `at`, by this word, before that turn."""
     for scope in range(breadth, BETWEEN_BLOCKS):
         unit = other if scope == 0 else other >> WARP_SHIFT if scope == 1 else other // threads_padded
@@ -74,23 +85,23 @@ def is_released(other, breadth, at, word, turn, narrow, threads_padded, releases
     return False
 
 
-@njit("int64(int64[:, :, ::1], int64, int64)", cache=True, nogil=True)
-def warps_row(seen_by_group, lane, threads_padded):
+@compiled("int64(int64[:, :, ::1], int64, int64)")
+def warps_row(seen_by_group: np.ndarray, lane: Integer, threads_padded: Integer) -> Integer:
     """The row of a lane's warp: in `seen_by_group` the blocks of the batch come first, and then its warps."""
     warps_per_block = threads_padded >> WARP_SHIFT
-    return seen_by_group.shape[0] // (1 + warps_per_block) + (lane >> WARP_SHIFT)
+    first_warp: int = seen_by_group.shape[0] // (1 + warps_per_block)
+    return first_warp + (lane >> WARP_SHIFT)
 
 
-@njit(
+@compiled(
     "int64(int64, int64, int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1],"
-    " int64[:, :, ::1], int64[:, ::1], int64[:, ::1], int32[:, ::1])",
-    cache=True,
-    nogil=True,
+    " int64[:, :, ::1], int64[:, ::1], int64[:, ::1], int32[:, ::1])"
 )
 def told_by(
-    lane, other, breadth, at, scope, slot, threads_padded, block_base, warp_base, fenced, seen, seen_by_group, releases,
-    newest, earlier_fences,
-):  # fmt: skip
+    lane: Integer, other: Integer, breadth: Integer, at: Integer, scope: Integer, slot: Integer,
+    threads_padded: Integer, block_base: Integer, warp_base: Integer, fenced: np.ndarray, seen: np.ndarray,
+    seen_by_group: np.ndarray, releases: np.ndarray, newest: np.ndarray, earlier_fences: np.ndarray,
+) -> int:  # fmt: skip
     """Whether what this lane, or its warp or block before a barrier, found in a word says that an earlier access is done."""
     told = UNTOLD
     narrow = scope <= WITHIN_BLOCK
@@ -116,14 +127,13 @@ def told_by(
     return told
 
 
-@njit(
-    "int64(int64, int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1])",
-    cache=True,
-    nogil=True,
+@compiled(
+    "int64(int64, int64, int64, int64, int64, int64, int64, int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1])"
 )
 def holds(
-    lane, slot, word, first_thread, last_atomic, threads_padded, block_base, warp_base, fenced, seen, seen_by_group
-):  # fmt: skip
+    lane: Integer, slot: Integer, word: Integer, first_thread: Integer, last_atomic: Integer, threads_padded: Integer,
+    block_base: Integer, warp_base: Integer, fenced: np.ndarray, seen: np.ndarray, seen_by_group: np.ndarray,
+) -> int:  # fmt: skip
     """Whether a plain store may follow the atomics on a word: FRESH where it gives the word back behind a fence, TOLD
     where the last atomic on it was the one that this lane (or, before a barrier, its warp or block) goes by."""
     for k in range(seen.shape[1]):
@@ -143,8 +153,12 @@ def holds(
     return UNTOLD
 
 
-@njit(nogil=True)  # compiled with note_atomics, when that is called
-def _release(number, thread, word, turn, wide, narrow, warp_base, block_base, fences, threads_padded, releases, newest):
+@compiled(cache=False)  # compiled with note_atomics, when that is called
+def _release(
+    number: Integer, thread: Integer, word: Integer, turn: Integer, wide: Integer, narrow: Integer,
+    warp_base: Integer, block_base: Integer, fences: Truth, threads_padded: Integer, releases: np.ndarray,
+    newest: np.ndarray,
+) -> None:  # fmt: skip
     """Writes down a release of one thread, and of its warp and block up to a barrier that the fence came after."""
     row = number % releases.shape[0]
     releases[row, RELEASE_NUMBER] = number
@@ -161,8 +175,8 @@ def _release(number, thread, word, turn, wide, narrow, warp_base, block_base, fe
         newest[scope, unit] = number
 
 
-@njit(nogil=True)
-def _note_seen(seen, row, word, turn, now, lane):
+@compiled(cache=False)
+def _note_seen(seen: np.ndarray, row: Integer, word: Integer, turn: Integer, now: Integer, lane: Integer) -> None:
     """Keeps that a word was looked at, in place of what was known of it, or of the one looked at longest ago."""
     chosen = 0
     for k in range(seen.shape[1]):
@@ -182,9 +196,11 @@ def _note_seen(seen, row, word, turn, now, lane):
     " int32[::1], int32[:, ::1], int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1], int64[:, ::1], int64[:, ::1])"
 )
 def note_atomics(
-    start, number, lanes, words, wrote, looks, turn, now, first_thread, threads_padded, block_sync, warp_sync, fenced,
-    earlier_fences, seen, seen_by_group, releases, newest,
-):  # fmt: skip
+    start: int, number: int, lanes: np.ndarray, words: np.ndarray, wrote: np.ndarray, looks: Truth, turn: Integer,
+    now: Integer, first_thread: Integer, threads_padded: Integer, block_sync: np.ndarray, warp_sync: np.ndarray,
+    fenced: np.ndarray, earlier_fences: np.ndarray, seen: np.ndarray, seen_by_group: np.ndarray, releases: np.ndarray,
+    newest: np.ndarray,
+) -> tuple[int, int]:  # fmt: skip
     """Writes down what atomics release, and who looked at what they found, in their order.
 
     Returns how many of the lanes it has dealt with, fewer where `releases` has to grow, and the next release's number.
@@ -209,17 +225,32 @@ def note_atomics(
     return lanes.shape[0], number
 
 
-@njit(
+@compiled("boolean(int64, int64, int64, int64, int64, int64, int64, int64)")
+def is_settled(
+    at: Integer, who: Integer, place: Integer, me: Integer, grid_sync: Integer, in_block: Integer,
+    block_first: Integer, block_last: Integer,
+) -> bool:  # fmt: skip
+    """Whether what a row of the shadow tells of is in order with this thread, by what can be seen at once."""
+    if at < grid_sync or at == 0:
+        return True
+    breadth = place & 3
+    if who == me and breadth == ALONE:
+        return True
+    return bool(at < in_block and breadth <= WITHIN_BLOCK and block_first <= who <= block_last)
+
+
+@compiled(
     "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, int32[::1], int32[::1],"
     " int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1],"
-    " int64[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1])",
-    cache=True,
-    nogil=True,
+    " int64[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1])"
 )
 def check_order(
-    lanes, linear, kind, first_thread, threads_padded, now, check_unset, site, grid_sync, block_sync, warp_sync,
-    writes, reads, plain_writes, first_word, fenced, seen, seen_by_group, releases, newest, earlier_fences, findings,
-):  # fmt: skip
+    lanes: np.ndarray, linear: np.ndarray, kind: Integer, first_thread: Integer, threads_padded: Integer,
+    now: Integer, check_unset: Truth, site: Integer, grid_sync: Integer, block_sync: np.ndarray,
+    warp_sync: np.ndarray, writes: np.ndarray, reads: np.ndarray, plain_writes: np.ndarray, first_word: Integer,
+    fenced: np.ndarray, seen: np.ndarray, seen_by_group: np.ndarray, releases: np.ndarray, newest: np.ndarray,
+    earlier_fences: np.ndarray, findings: np.ndarray,
+) -> None:  # fmt: skip
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
 
     The shadow has three rows per element: stamp, thread (negative: atomic) and site * 4 + breadth of the last write;
@@ -238,11 +269,39 @@ def check_order(
         warp_base = np.int64(warp_sync[first_lane >> WARP_SHIFT])
         block_base = np.int64(block_sync[slot])
         my_warp = (first_thread + first_lane) >> WARP_SHIFT
+        in_block = min(warp_base, block_base)  # what any thread of the block did before is over
         for lane in range(first_lane, first_lane + WARP):
             if not lanes[lane]:
                 continue
             e = linear[lane]
             me = first_thread + lane
+            if kind != ATOMIC and not knows:  # most accesses: nothing before them that a barrier had not put in order
+                at = np.uint64(e)
+                last_write, last_read = np.int64(writes[at, 0]), np.int64(reads[at, 0])
+                if is_settled(last_write, writes[at, 1], writes[at, 2], me, grid_sync, in_block, block_first, block_last):
+                    if kind == WRITE:
+                        if is_settled(
+                            last_read, reads[at, 1], reads[at, 2], me, grid_sync, in_block, block_first, block_last
+                        ):
+                            writes[at, 0] = now
+                            writes[at, 1] = me
+                            writes[at, 2] = site << 2
+                            continue
+                    elif last_write > 0 or not check_unset:
+                        reader = np.int64(reads[at, 1])
+                        breadth: Integer = np.int64(reads[at, 2] & 3)
+                        if last_read == now and breadth >= WITHIN_BLOCK and block_first <= reader <= block_last:
+                            continue  # as below
+                        if last_read < grid_sync or last_read == 0:
+                            breadth = ALONE
+                        else:
+                            breadth = joined(
+                                reader, breadth, last_read, me, my_warp, block_first, block_last, warp_base, block_base
+                            )
+                        reads[at, 0] = now
+                        reads[at, 1] = me
+                        reads[at, 2] = site << 2 | breadth
+                        continue
             if (
                 kind == READ
                 and reads[e, 0] == now
@@ -251,9 +310,11 @@ def check_order(
             ):
                 continue  # several threads of this block have read it since the last barrier: one more adds nothing
             atomics = ALONE  # how far apart the threads are whose atomics came last, this one among them
-            held = UNTOLD  # FRESH: a plain store that ends what an atomic on the same word began is as good as an atomic
+            held = (
+                UNTOLD  # FRESH: a plain store that ends what an atomic on the same word began is as good as an atomic
+            )
             read_at = np.int64(reads[e, 0])
-            was_read = read_at >= grid_sync and read_at > 0
+            was_read: Truth = read_at >= grid_sync and read_at > 0
             wrote_at = writes[e, 0]
             if kind != WRITE and check_unset and wrote_at == 0:
                 if findings[UNSET_COUNT] == 0:
@@ -266,7 +327,7 @@ def check_order(
                 )  # fmt: skip
             if wrote_at >= grid_sync and wrote_at > 0:
                 writer = np.int64(writes[e, 1])
-                was_atomic = writer < 0
+                was_atomic: Truth = writer < 0
                 place = writes[e, 2]
                 if was_atomic:
                     writer = -1 - writer
@@ -350,8 +411,10 @@ def check_order(
     " int32[:, ::1], int32[:, ::1])",
 )
 def check_reads_by_element(
-    elements, base, lanes, ends, breadths, first_thread, threads_padded, now, site, block_sync, warp_sync, writes, reads
-):  # fmt: skip
+    elements: np.ndarray, base: Integer, lanes: np.ndarray, ends: np.ndarray, breadths: np.ndarray,
+    first_thread: Integer, threads_padded: Integer, now: Integer, site: Integer, block_sync: np.ndarray,
+    warp_sync: np.ndarray, writes: np.ndarray, reads: np.ndarray,
+) -> bool:  # fmt: skip
     """Records reads of shared memory element by element; False as soon as one needs the closer look of `check_order`.
 
     The rows are those that `check_order` leaves, so that a race is told the same either way.
@@ -370,7 +433,7 @@ def check_reads_by_element(
             return False
         if wrote_at >= block_base and (breadth > 0 or writes[e, 1] != me):
             return False
-        before = ALONE  # the breadth once the first lane has joined those who read it earlier
+        before: Integer = ALONE  # the breadth once the first lane has joined those who read it earlier
         if reads[e, 0] > 0:
             block_first = first_thread + slot * threads_padded
             before = joined(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu import primitives as prim
-from autograder.simgpu.addressing import Pattern, Place
+from autograder.simgpu.access_reports import AccessReports
+from autograder.simgpu.lanes import Batch
+from autograder.simgpu.launch_state import LaunchState
 from autograder.simgpu.memory import Shadow, View
-
-if TYPE_CHECKING:
-    from autograder.simgpu.access import Memory
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.order import Order
+from autograder.simgpu.place import Pattern, Place, Readers
+from autograder.simgpu.tickets import Tickets
+from autograder.simgpu.values import Number
 
 READ, WRITE = prim.READ, prim.WRITE
 NO_FENCES = np.zeros((2, 0), np.int32)
@@ -23,21 +23,20 @@ NO_RELEASES, NO_NEWEST = np.zeros((0, order_prim.RELEASE_COLUMNS), np.int64), np
 NO_TICKETS = -1, NO_FENCES, NOTHING_SEEN, NOTHING_SEEN, NO_RELEASES, NO_NEWEST, np.zeros((3, 0), np.int32)
 
 
-@dataclass(frozen=True)
-class Readers:
-    """Who reads each element of a repeated access to shared memory: one lane for all, and how far the others are."""
-
-    elements: np.ndarray  # int64, each once
-    lanes: np.ndarray  # int64: the first lane that reads it
-    ends: np.ndarray  # int64: the one that stands for them all: the first of a second warp, or the last of the only one
-    breadth: np.ndarray  # int32: 0 that lane alone, 1 others of its warp, 2 others of its block
-
-
 class Ordering:
-    """The order-checking half of `Memory`."""
+    """Holds the accesses of one batch against what came before them."""
+
+    def __init__(
+        self, launch: LaunchState, batch: Batch, order: Order, tickets: Tickets | None, reports: AccessReports
+    ) -> None:
+        self.launch = launch
+        self.batch = batch
+        self.order = order
+        self.tickets = tickets
+        self.reports = reports
 
     def check(
-        self: Memory, view: View, place: Place, node: ast.AST, kind: int, value: Any = None, reads: bool = True
+        self, view: View, place: Place, op: Operation, kind: int, value: Number | None = None, reads: bool = True
     ) -> None:
         """Looks for races and uninitialised reads by the shadow of earlier accesses, and records this one.
 
@@ -45,20 +44,19 @@ class Ordering:
         """
         buffer = view.buffer
         if buffer.owner.partial is not None and kind != WRITE and reads:
-            buffer.note_read(self.as_vector(place)[place.mask.where])
-        if buffer.space in ("constant", "local") or not place.mask.active or not self.interpreter.launch.checks_order:
+            buffer.note_read(place.by_lane[place.mask.where])
+        if buffer.space in ("constant", "local") or not place.mask.active or not self.launch.checks_order:
             return
         if buffer.shadow is None:
-            if kind == READ and not self.interpreter.is_written(buffer):
+            if kind == READ and not self.launch.is_written(buffer):
                 return
-            buffer.need_shadow()
-        interpreter = self.interpreter
-        order, site, shadow = interpreter.order, interpreter.site(node), buffer.shadow
-        if kind == READ and buffer.space == "shared" and place.pattern is not None:
-            if self._check_by_element(place, site, shadow):
+        order, site, shadow = self.order, self.launch.site(op.line), buffer.need_shadow()
+        if kind == READ and buffer.space == "shared" and place.pattern is not None and place.pattern.is_read_together:
+            if self._check_by_element(place, place.pattern, site, shadow):
                 return
-        tickets, seen = interpreter.tickets, NO_TICKETS
-        if tickets is not None and interpreter.is_told(node):
+        tickets, seen = self.tickets, NO_TICKETS
+        is_told = op.is_told or order.told_calls > 0
+        if tickets is not None and is_told:
             words = tickets.words
             seen = (
                 words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_group, words.releases, words.newest,
@@ -66,25 +64,24 @@ class Ordering:
             )  # fmt: skip
         findings = np.zeros(order_prim.FINDINGS, np.int64)
         order_prim.check_order(
-            place.mask.lanes, self.as_vector(place), kind, interpreter.batch.first_thread,
-            interpreter.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
+            place.mask.lanes, place.by_lane, kind, self.batch.first_thread,
+            self.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
             site, order.grid_sync, order.block_sync, order.warp_sync, shadow.writes, shadow.reads, shadow.plain_writes,
             *seen, findings,
         )  # fmt: skip
-        if seen is not NO_TICKETS and kind == WRITE:
-            tickets.give_back(buffer, self.as_vector(place), place.mask.where)
+        if tickets is not None and seen is not NO_TICKETS and kind == WRITE:
+            tickets.give_back(buffer, place.by_lane, place.mask.where)
         if findings[order_prim.UNSET_COUNT]:
-            self.report_unset(view, place, findings, node)
+            self.reports.report_unset(view, place, findings, op)
         if findings[order_prim.RACE_COUNT]:
-            self.report_race(view, place, findings, node, kind, value)
+            self.reports.report_race(view, place, findings, op, kind, value, is_told)
 
-    def _check_by_element(self: Memory, place: Place, site: int, shadow: Shadow) -> bool:
+    def _check_by_element(self, place: Place, pattern: Pattern, site: int, shadow: Shadow) -> bool:
         """The same check over the elements instead of the lanes; False where it takes a closer look."""
-        pattern = place.pattern
         if pattern.readers is None:
             pattern.readers = _readers(pattern)
         readers = pattern.readers
-        batch, order = self.interpreter.batch, self.interpreter.order
+        batch, order = self.batch, self.order
         return order_prim.check_reads_by_element(
             readers.elements, place.base, readers.lanes, readers.ends, readers.breadth, batch.first_thread,
             batch.geometry.padded, order.now, site, order.block_sync, order.warp_sync, shadow.writes, shadow.reads,

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
+import numpy as np
 from numba import njit
 
 WARP = 32
@@ -22,28 +23,57 @@ READ, WRITE, ATOMIC = 0, 1, 2  # kinds of access
 BAD_LANE, WRAPPED_LANE, BAD_COUNT, WRAPPED_COUNT, TOTALS = range(5)
 
 
-def compiled_when_called(signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`njit` with a signature, put off until the first call: with an empty cache, a first kernel waits for what it uses.
+Integer: TypeAlias = int | np.integer[Any]  # one integer to compiled code, whichever of the two Python has
+Truth: TypeAlias = bool | np.bool_
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def compiled(
+    signature: str | None = None, *, cache: bool = True, boundscheck: bool | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`njit`, typed as the function below it and cached on disk: compiled at once for a signature, else when it is called.
+
+    The annotations of such a function are Python's view of it; of what size its integers are says the signature.
+    """
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        made: Callable[P, R] = njit(signature, cache=cache, boundscheck=boundscheck, nogil=True)(function)
+        return made
+
+    return decorated
+
+
+def compiled_when_called(signature: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """`compiled`, put off until the first call: with an empty cache, a first kernel waits for what it uses.
 
     For functions that are called from Python only; what compiled code calls has to be compiled with it.
     """
 
-    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
-        compiled: list[Callable[..., Any]] = []
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        made: list[Callable[P, R]] = []
 
         @wraps(function)
-        def call(*arguments: Any) -> Any:
-            if not compiled:
-                compiled.append(njit(signature, cache=True, nogil=True)(function))
-            return compiled[0](*arguments)
+        def call(*arguments: P.args, **keywords: P.kwargs) -> R:
+            if not made:
+                made.append(compiled(signature)(function))
+            return made[0](*arguments, **keywords)
 
         return call
 
     return decorated
 
 
-@njit("UniTuple(int64, 2)(boolean[::1])", cache=True, nogil=True)
-def count_mask(lanes):
+@compiled_when_called("void(uint32[::1], uint64[::1], uint64, uint32[::1])")
+def take_words(data: np.ndarray, offsets: np.ndarray, base: Integer, taken: np.ndarray) -> None:
+    """`taken[i] = data[base + offsets[i]]` for elements of four bytes; unsigned, as no index counts from the end."""
+    for i in range(offsets.shape[0]):
+        taken[i] = data[base + offsets[i]]
+
+
+@compiled("UniTuple(int64, 2)(boolean[::1])")
+def count_mask(lanes: np.ndarray) -> tuple[int, int]:
     """Active lanes, and warps with at least one."""
     active = 0
     warps = 0
@@ -58,8 +88,8 @@ def count_mask(lanes):
     return active, warps
 
 
-@njit("void(boolean[::1], int64, int64[::1])", cache=True, nogil=True)
-def add_to_warps(lanes, amount, by_warp):
+@compiled("void(boolean[::1], int64, int64[::1])")
+def add_to_warps(lanes: np.ndarray, amount: Integer, by_warp: np.ndarray) -> None:
     """Adds an amount to every warp with an active lane."""
     for warp in range(by_warp.shape[0]):
         for lane in range(warp * WARP, warp * WARP + WARP):
@@ -68,12 +98,10 @@ def add_to_warps(lanes, amount, by_warp):
                 break
 
 
-@njit(
-    "UniTuple(int64, 5)(boolean[::1], boolean[::1], boolean[::1], boolean[::1], boolean[::1])",
-    cache=True,
-    nogil=True,
-)
-def split(lanes, condition, taken, other, diverged):
+@compiled("UniTuple(int64, 5)(boolean[::1], boolean[::1], boolean[::1], boolean[::1], boolean[::1])")
+def split(
+    lanes: np.ndarray, condition: np.ndarray, taken: np.ndarray, other: np.ndarray, diverged: np.ndarray
+) -> tuple[int, int, int, int, int]:
     """Splits a mask by a condition into `taken` and `other`; marks warps whose active lanes disagree.
 
     Returns lanes taken, warps taken, lanes other, warps other, warps that diverged.
@@ -99,17 +127,32 @@ def split(lanes, condition, taken, other, diverged):
     return lanes_taken, warps_taken, lanes_other, warps_other, divergent
 
 
-@njit(
-    "void(boolean[::1], int64[::1], int64, int64, boolean, int64[::1], int64, int64, int64, int64[::1],"
-    " boolean[::1], int64[::1])",
-    cache=True,
-    nogil=True,
+@compiled_when_called("UniTuple(int64, 2)(boolean[::1], int64[::1])")
+def extent(lanes: np.ndarray, values: np.ndarray) -> tuple[int, int]:
+    """The lowest and the highest value of the active lanes, of which there is one."""
+    lowest, highest = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    for lane in range(lanes.shape[0]):
+        if lanes[lane]:
+            lowest = min(lowest, values[lane])
+            highest = max(highest, values[lane])
+    return lowest, highest
+
+
+@compiled(
+    "void(boolean[::1], int64[::1], int64, int64, boolean, int64[::1], int64, int64, int64, int64[::1], int64[::1],"
+    " boolean[::1], int64[::1])"
 )
-def locate(lanes, index0, size0, stride0, two, index1, size1, stride1, base, linear, inside, totals):
+def locate(
+    lanes: np.ndarray, index0: np.ndarray, size0: Integer, stride0: Integer, two: Truth, index1: np.ndarray,
+    size1: Integer, stride1: Integer, base: Integer, origin: np.ndarray, linear: np.ndarray, inside: np.ndarray,
+    totals: np.ndarray,
+) -> None:  # fmt: skip
     """Turns one or two index vectors into element offsets: `linear`, with 0 and `inside` False where there is no access.
 
-    Negative indices wrap once, as Numba compiles them; what stays outside is reported through `totals`.
+    `origin`: what else to add for each lane, or nothing. Negative indices wrap once, as Numba compiles them; what stays
+    outside is reported through `totals`.
     """
+    by_lane = origin.shape[0] > 0
     bad = totals[BAD_COUNT]
     wrapped = totals[WRAPPED_COUNT]
     for lane in range(lanes.shape[0]):
@@ -127,6 +170,8 @@ def locate(lanes, index0, size0, stride0, two, index1, size1, stride1, base, lin
         if i < 0 or i >= size0:
             fits = False
         where = base + i * stride0
+        if by_lane:
+            where += origin[lane]
         if two:
             j = index1[lane]
             if j < 0:

@@ -40,7 +40,7 @@ def pytest_report_header(config: Any) -> str | None:
 
 
 def wanted(config: Any) -> bool:
-    return config.getoption("--simulated-gpu", False) or config.getoption("--simulated-gpu-strict", False)
+    return any(config.getoption(option, False) for option in ("--simulated-gpu", "--simulated-gpu-strict"))
 
 
 class Faults:

@@ -208,11 +208,12 @@ class Plan:
                 if key not in found:
                     reached = wanted if each.reach is None else wanted[each.reach[wanted]]
                     found[key] = each.footprint.missing_for(reached, size)
-                if found[key] is ALL and partial.is_for_the_host_alone and each.work > LITTLE_WORK:
+                missing = found[key]
+                if missing is ALL and partial.is_for_the_host_alone and each.work > LITTLE_WORK:
                     continue  # as for a copy that is handed back: what has been launched is judged by what it wrote
-                if found[key] is ALL or len(found[key]):
+                if missing is ALL or len(missing):
                     producers[each.launch] = each
-                    missed[each.launch] = _together(missed.get(each.launch, np.zeros(0, np.int64)), found[key])
+                    missed[each.launch] = _together(missed.get(each.launch, np.zeros(0, np.int64)), missing)
         work, beside = 0, 0.0
         for number, blocks in sorted(missed.items(), key=lambda item: producers[item[0]].work):
             work += producers[number].work

@@ -6,14 +6,11 @@ import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.errors import KitError, UsageError
-from autograder.language.program import Function, reachable
+from autograder.language.program import Function
 from autograder.simgpu.launch import LaunchRecord
-
-if TYPE_CHECKING:
-    from autograder.profiling import Profile
 
 
 def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
@@ -37,18 +34,17 @@ def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
         cuda_module.uninstall()
 
 
-def profile_script(path: Path, kernel: str) -> list[Profile]:
-    """The profile of every launch of the kernel called `kernel` while the script runs."""
-    from autograder.profiling import Profile
+def launches_in_script(path: Path, kernel: str) -> list[tuple[LaunchRecord, Function]]:
+    """Every launch of the kernel called `kernel` while the script runs, with the function that was launched."""
     from autograder.simgpu import cuda_module
 
-    found: list[Profile] = []
+    found: list[tuple[LaunchRecord, Function]] = []
     launched: set[str] = set()
 
-    def listen(record: LaunchRecord, function: Function, arguments: tuple) -> None:
+    def listen(record: LaunchRecord, function: Function, arguments: tuple[Any, ...]) -> None:
         launched.add(record.kernel)
         if record.kernel == kernel:
-            found.append(Profile(record, [each for each in reachable(function) if each.kind != "host"], None))
+            found.append((record, function))
 
     cuda_module.device.listeners.append(listen)
     try:
@@ -69,6 +65,3 @@ def _where(error: BaseException, path: Path) -> str:
             line = step.tb_lineno
         step = step.tb_next
     return f"{path}, line {line}" if line else str(path)
-
-
-__all__: list[Any] = ["profile_script", "run_script"]

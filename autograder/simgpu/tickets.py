@@ -23,20 +23,17 @@ consistency model, of which these are the release and acquire patterns.
 
 from __future__ import annotations
 
-import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from autograder.language.program import Function
 from autograder.simgpu import order_primitives as order_prim
 from autograder.simgpu.memory import Buffer
 from autograder.simgpu.primitives import WARP
 
 if TYPE_CHECKING:
-    from autograder.simgpu.barriers import Order
     from autograder.simgpu.lanes import Batch, Mask
+    from autograder.simgpu.order import Order
 
 MOST_SEEN = 4  # words that a lane remembers to have looked at: two locks at a time, and a ticket
 
@@ -71,8 +68,8 @@ class Words:
             self.newest = np.concatenate([self.newest, np.full((3, more), -1, np.int64)], axis=1)
             self.earlier_fences = np.concatenate([self.earlier_fences, np.zeros((3, more), np.int32)], axis=1)
         if self.count >= (known := len(self.releases)) and known < order_prim.MOST_RELEASES:
-            more = np.full((max(known, 1024), order_prim.RELEASE_COLUMNS), -1, np.int64)
-            self.releases = np.concatenate([self.releases, more])
+            unused = np.full((max(known, 1024), order_prim.RELEASE_COLUMNS), -1, np.int64)
+            self.releases = np.concatenate([self.releases, unused])
 
 
 class Tickets:
@@ -140,75 +137,3 @@ class Tickets:
             held |= np.any(is_word & is_fenced, axis=1)
         if held.any():
             self.take(buffer, linear[lanes[held]], lanes[held], np.ones(np.count_nonzero(held), np.bool_), looks=False)
-
-
-def has_fences(functions: list[Function]) -> bool:
-    """Whether any of the functions can have a fence, without which atomics order nothing around them.
-
-    Looks at the text of their files, so it says yes too often, which costs time only. It says no where a file has its fence
-    under another name from elsewhere: then what that fence orders is told as a race.
-    """
-    return any("threadfence" in function.text for function in functions)
-
-
-@lru_cache(maxsize=256)
-def told_by_ticket(function: Function) -> frozenset[int]:
-    """ids of the nodes that are reached only where a condition on what an atomic found said so."""
-    tested = _tests(function)
-    told: set[int] = set()
-
-    def visit(body: list[ast.stmt]) -> None:
-        for place, statement in enumerate(body):
-            if id(statement) in tested:
-                _add(statement.body + statement.orelse)
-                if isinstance(statement.body[-1], ast.Return):
-                    _add(body[place + 1 :])
-            for inner in ("body", "orelse"):
-                visit(getattr(statement, inner, []))
-
-    def _add(statements: list[ast.stmt]) -> None:
-        told.update(id(node) for statement in statements for node in ast.walk(statement))
-
-    visit(function.node.body)
-    return frozenset(told)
-
-
-def _tests(function: Function) -> set[int]:
-    """ids of the `if` statements whose condition depends on what an atomic found, by whatever variables it went."""
-    found: set[str] = set()
-
-    def depends(node: ast.AST | None) -> bool:
-        parts = [] if node is None else list(ast.walk(node))
-        return any(isinstance(part, ast.Name) and part.id in found or _is_atomic(part, function) for part in parts)
-
-    nodes = list(ast.walk(function.node))
-    while True:
-        known = len(found)
-        for node in nodes:
-            if isinstance(node, ast.If) and depends(node.test):
-                found |= {name for statement in node.body + node.orelse for name in _assigned(statement)}
-            elif isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)) and depends(node.value):
-                found |= _assigned(node)
-        if len(found) == known:
-            return {id(node) for node in nodes if isinstance(node, ast.If) and depends(node.test)}
-
-
-def _is_atomic(node: ast.AST, function: Function) -> bool:
-    """A call of an atomic, or of a device function that has one."""
-    if not isinstance(node, ast.Call):
-        return False
-    called = function.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
-    looked_at = called.node if isinstance(called, Function) else node.func
-    words = (getattr(each, "attr", None) or getattr(each, "id", None) or "" for each in ast.walk(looked_at))
-    return any("atomic" in word for word in words)
-
-
-def _assigned(tree: ast.AST) -> set[str]:
-    """Names of the variables and arrays that a statement stores to."""
-    stores = [node for node in ast.walk(tree) if isinstance(getattr(node, "ctx", None), ast.Store)]
-    names = set()
-    for node in stores:
-        while isinstance(node, (ast.Subscript, ast.Attribute)):
-            node = node.value
-        names |= {node.id} if isinstance(node, ast.Name) else set()
-    return names

@@ -59,8 +59,8 @@ class Trace:
         return self.only is None or line == self.only
 
     def add_access(
-        self, line: Line, kind: str, space: str, array: str, itemsize: int, shape: tuple, block: tuple, warp: int,
-        addresses: np.ndarray,
+        self, line: Line, kind: str, space: str, array: str, itemsize: int, shape: tuple[int, ...],
+        block: tuple[int, int, int], warp: int, addresses: np.ndarray,
     ) -> None:  # fmt: skip
         kept = self.accesses.setdefault(line, [])
         if sum(1 for a in kept if (a.array, a.kind) == (array, kind)) < self.limit:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from autograder.language.program import Function
 from autograder.simgpu.lanes import Mask
-from autograder.simgpu.memory import Origin, View
+from autograder.simgpu.memory import Axis, Origin, View
 from autograder.simgpu.numba_types import unify
+from autograder.simgpu.values import Value
 
 MOST_LAYERS = 3
 NUMERIC = "biufc"  # kinds of dtype that unify with each other
@@ -22,18 +22,18 @@ class Unmergeable(Exception):
     """Two paths left different kinds of thing in one variable."""
 
 
-class Named(tuple):
+class Named(tuple["Value", ...]):
     """A tuple whose items also have names: a named tuple, or a vector type's x, y, z and w."""
 
     names: tuple[str, ...]
 
-    def __new__(cls, items: Iterable[Any], names: tuple[str, ...]) -> Named:
+    def __new__(cls, items: Iterable[Value], names: tuple[str, ...]) -> Named:
         made = super().__new__(cls, items)
         made.names = names
         return made
 
 
-def packed(function: Function, arguments: Sequence) -> dict[str, Any] | None:
+def packed(function: Function, arguments: Sequence[Value]) -> dict[str, Value] | None:
     """Arguments by parameter, those beyond the parameters as the tuple `*args`; None where the number is wrong."""
     named, rest = arguments[: len(function.parameters)], arguments[len(function.parameters) :]
     if len(named) < len(function.parameters) or rest and function.star is None:
@@ -52,9 +52,9 @@ class Variable:
     __slots__ = ("layers",)
 
     def __init__(self) -> None:
-        self.layers: list[tuple[Mask, Any]] = []
+        self.layers: list[tuple[Mask, Value]] = []
 
-    def write(self, mask: Mask, value: Any) -> None:
+    def write(self, mask: Mask, value: Value) -> None:
         layers = self.layers
         if len(layers) == 1 and layers[0][0] is mask:
             layers[0] = (mask, value)
@@ -67,12 +67,12 @@ class Variable:
             with contextlib.suppress(Unmergeable):  # two arrays: nobody may ever want one for the lanes of both
                 layers[:2] = [(bottom, merge(upper.lanes, new, old))]
 
-    def seen_by(self, mask: Mask) -> Any:
+    def seen_by(self, mask: Mask) -> Value:
         """The value for the lanes of `mask`, where they all got it at once; else None."""
         top, value = self.layers[-1]
         return value if mask is top or mask.is_within(top) else None
 
-    def read(self, mask: Mask) -> tuple[Any, np.ndarray | None]:
+    def read(self, mask: Mask) -> tuple[Value, np.ndarray | None]:
         """(the value for the lanes of `mask`, lanes of it that were never assigned or None)."""
         value = self.seen_by(mask)
         if value is not None:
@@ -93,7 +93,7 @@ class Variable:
         return value, unset
 
 
-def merge(choose: np.ndarray, new: Any, old: Any) -> Any:
+def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
     """`new` in the lanes chosen, `old` elsewhere, in the dtype that Numba would give the variable."""
     if new is old:
         return old
@@ -142,13 +142,15 @@ def _chosen_outside(choose: np.ndarray, new: np.ndarray | None, old: np.ndarray 
     return np.where(choose, np.False_ if new is None else new, np.False_ if old is None else old)
 
 
-def _chosen(choose: np.ndarray, new: Any, old: Any) -> Any:
-    if isinstance(new, tuple):
-        return new if new is old else tuple(_chosen(choose, n, o) for n, o in zip(new, old, strict=True))
+def _chosen(choose: np.ndarray, new: Axis, old: Axis) -> Axis:
+    if isinstance(new, tuple) and isinstance(old, tuple):
+        return new if new is old else (np.where(choose, new[0], old[0]), np.where(choose, new[1], old[1]))
+    if isinstance(new, tuple) or isinstance(old, tuple):
+        raise Unmergeable
     return np.where(choose, new, old)
 
 
-def _are_same(new: Any, old: Any) -> bool:
+def _are_same(new: Value, old: Value) -> bool:
     """Whether two values of one kind that are no numbers are equal: two texts, functions, ranges."""
     if isinstance(new, tuple):
         return False  # of one length they were merged item by item

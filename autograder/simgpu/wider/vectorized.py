@@ -5,10 +5,10 @@ Each becomes a kernel with one thread for each element (or, for guvectorize, eac
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+import types
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,23 +16,25 @@ from autograder.language.live import as_dtype
 from autograder.language.program import Function, Reference
 from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.dispatch import Kernel, device
-from autograder.simgpu.reduction import reduce_array
+from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256
+Casting = Literal["safe", "same_kind"]
+CASTINGS: tuple[Casting, ...] = (
+    "safe",
+    "same_kind",
+)  # how arguments are fitted to signatures; the first has precedence
 
 
 def _kernel(text: str, names: dict[str, Any]) -> Function:
-    node = ast.parse(text).body[0]
-    return Function(node.name, "kernel", node, "vectorize", text, {"cuda": Reference("numba.cuda"), **names})
+    return Function.from_text(text, "vectorize", {"cuda": Reference("numba.cuda"), **names})
 
 
 class VectorizedFunction:
     """What `@vectorize(..., target="cuda")` makes: called with arrays, it launches one thread for each element."""
 
-    def __init__(
-        self, function: Callable, identity: Any = None, cache: bool = False, targetoptions: Any = None
-    ) -> None:
-        self.py_func = getattr(function, "py_func", function)
+    def __init__(self, function: Any, identity: Any = None, cache: bool = False, targetoptions: Any = None) -> None:
+        self.py_func: types.FunctionType = getattr(function, "py_func", function)
         self.__name__ = self.py_func.__name__
         self.core = Kernel(self.py_func, is_device=True, options={}, signatures=None)
         self.signatures: list[tuple[tuple[np.dtype, ...], np.dtype | None]] = []
@@ -56,7 +58,7 @@ class VectorizedFunction:
 
     def __call__(self, *arguments: Any, out: Any = None, stream: Any = 0) -> Any:
         if len(arguments) == self.nin + 1 and out is None:
-            *arguments, out = arguments
+            arguments, out = arguments[:-1], arguments[-1]
         if len(arguments) != self.nin:
             raise TypeError(f"{self.__name__} takes {self.nin} arrays, not {len(arguments)}")
         on_device = any(isinstance(a, DeviceArray) for a in (*arguments, out))
@@ -89,7 +91,7 @@ class VectorizedFunction:
     def _types(self, given: Sequence[np.ndarray]) -> tuple[tuple[np.dtype, ...], np.dtype]:
         """The first signature that takes the arguments without loss, as NumPy's ufuncs choose."""
         among_arrays = any(a.ndim for a in given)
-        for casting in ("safe", "same_kind"):
+        for casting in CASTINGS:
             for wanted, result in self.signatures:
                 if len(wanted) == len(given) and all(
                     _takes(d, a, casting, among_arrays) for a, d in zip(given, wanted, strict=True)
@@ -104,10 +106,10 @@ class VectorizedFunction:
         """The dtype that the function returns for these arguments, by Numba's own type inference on the CPU."""
         import numba
 
-        dispatcher = numba.njit(self.py_func)
+        dispatcher = numba.njit()(self.py_func)
         signature = tuple(numba.from_dtype(d) for d in wanted)
         dispatcher.compile(signature)
-        return as_dtype(dispatcher.overloads[signature].signature.return_type)
+        return as_dtype(dispatcher.nopython_signatures[0].return_type)
 
     def reduce(self, array: Any, stream: Any = 0) -> Any:
         """The reduction of a one-dimensional array with this function of two arguments."""
@@ -122,7 +124,7 @@ def _write(out: Any, answer: DeviceArray) -> None:
         answer.copy_to_host(out)
 
 
-def _takes(dtype: np.dtype, given: np.ndarray, casting: str, among_arrays: bool) -> bool:
+def _takes(dtype: np.dtype, given: np.ndarray, casting: Casting, among_arrays: bool) -> bool:
     """Whether an argument fits a signature's dtype; a lone number among arrays takes any that can hold its kind."""
     if given.ndim or not among_arrays:
         return np.can_cast(given.dtype, dtype, casting)
@@ -136,8 +138,8 @@ class GeneralizedFunction:
     """What `@guvectorize(..., target="cuda")` makes: one thread for each core over the outer dimensions."""
 
     def __init__(
-        self, function: Callable, signature: str, identity: Any = None, cache: bool = False, targetoptions: Any = None,
-        writable_args: Sequence = (),
+        self, function: types.FunctionType, signature: str, identity: Any = None, cache: bool = False,
+        targetoptions: Any = None, writable_args: Sequence[Any] = (),
     ) -> None:  # fmt: skip
         self.py_func = function
         self.__name__ = function.__name__
@@ -187,7 +189,9 @@ class GeneralizedFunction:
         final = given_out or (answers if on_device else [a.copy_to_host() for a in answers])
         return final[0] if len(final) == 1 else tuple(final)
 
-    def _launch(self, flat: list, results: list, cores: list, count: int) -> None:
+    def _launch(
+        self, flat: list[np.ndarray], results: list[DeviceArray], cores: list[tuple[int, ...]], count: int
+    ) -> None:
         if not count:
             return
         names = [f"x{i}" for i in range(len(cores))]
@@ -199,7 +203,7 @@ class GeneralizedFunction:
         device.launch(kernel, (-(-count // THREADS), THREADS), (*flat, *results))
 
     def _chosen(self, given: Sequence[np.ndarray]) -> tuple[np.dtype, ...]:
-        for casting in ("safe", "same_kind"):
+        for casting in CASTINGS:
             for dtypes in self.dtypes:
                 if all(np.can_cast(a.dtype, d, casting) for a, d in zip(given, dtypes, strict=False)):
                     return dtypes
@@ -240,7 +244,7 @@ def vectorize(ftylist_or_function: Any = (), target: str = "cuda", identity: Any
     if callable(ftylist_or_function):
         return VectorizedFunction(ftylist_or_function)
 
-    def decorate(function: Callable) -> VectorizedFunction:
+    def decorate(function: Any) -> VectorizedFunction:
         made = VectorizedFunction(function)
         for each in [ftylist_or_function] if isinstance(ftylist_or_function, str) else ftylist_or_function:
             made.add(each)
@@ -252,7 +256,7 @@ def vectorize(ftylist_or_function: Any = (), target: str = "cuda", identity: Any
 def guvectorize(ftylist: Any, signature: str, target: str = "cuda", **options: Any) -> Any:
     """`cuda.guvectorize`: with a list of types and the layout of the cores, such as "(m,n),(n)->(m)"."""
 
-    def decorate(function: Callable) -> GeneralizedFunction:
+    def decorate(function: types.FunctionType) -> GeneralizedFunction:
         made = GeneralizedFunction(function, signature, writable_args=options.get("writable_args", ()))
         for each in [ftylist] if isinstance(ftylist, str) else ftylist:
             made.add(each)

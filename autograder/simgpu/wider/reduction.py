@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from autograder.language.program import Function, Reference
@@ -25,7 +24,7 @@ def reduce_array(device: Any, combine: Function, values: DeviceArray, size: int 
         return init
     scratch = device.session.to_device(values.copy_to_host()[:count])
     names = {"cuda": Reference("numba.cuda"), "combine": combine}
-    kernel = Function("halve", "kernel", ast.parse(_TEXT).body[0], "cuda.reduce", _TEXT, names)
+    kernel = Function.from_text(_TEXT, "cuda.reduce", names)
     while count > 1:
         half = (count + 1) // 2
         device.launch(kernel, (-(-half // THREADS), THREADS), (scratch, count, half))

@@ -6,22 +6,19 @@ SplitMix64 and a jump of 2^64 draws for each following state, as Numba documents
 
 from __future__ import annotations
 
-import ast
 import math
 import types
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from numba import njit
 
 from autograder.language.program import Reference
-from autograder.simgpu.intrinsics import intrinsic, on_lanes
-from autograder.simgpu.lanes import Mask
+from autograder.simgpu.calls import Call, intrinsic
+from autograder.simgpu.kinds import Array, Cut
 from autograder.simgpu.memory import View
-from autograder.simgpu.tally import SLOT
-
-if TYPE_CHECKING:
-    from autograder.simgpu.interpreter import Interpreter
+from autograder.simgpu.primitives import compiled_when_called
+from autograder.simgpu.values import Arithmetic
 
 STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 RANDOM = "numba.cuda.random"
@@ -29,8 +26,8 @@ JUMP = (np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922))
 MASK64 = 0xFFFFFFFFFFFFFFFF
 
 
-@njit(cache=True)
-def _fill_states(s0, s1, skip, first, second):
+@compiled_when_called("void(uint64, uint64, int64, uint64[:], uint64[:])")
+def _fill_states(s0: np.uint64, s1: np.uint64, skip: int, first: np.ndarray, second: np.ndarray) -> None:
     """Each state is the one before it, jumped ahead by 2^64 draws; `skip` states come before the first."""
     for i in range(-skip, len(first)):
         if i >= 0:
@@ -65,37 +62,28 @@ def build_random_module(cuda: Any) -> types.ModuleType:
     def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> Any:
         return cuda.to_device(initial_states(int(n), int(seed), int(subsequence_start)))
 
-    module.create_xoroshiro128p_states = create_xoroshiro128p_states
-    module.xoroshiro128p_dtype = STATE
+    vars(module).update(create_xoroshiro128p_states=create_xoroshiro128p_states, xoroshiro128p_dtype=STATE)
     for name in ("next", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64"):
         setattr(module, f"xoroshiro128p_{name}", Reference(f"{RANDOM}.xoroshiro128p_{name}"))
     return module
 
 
-def _next(interpreter: Interpreter, node: ast.AST, mask: Mask, states: View, index: Any) -> np.ndarray:
+def _next(call: Call, states: View, index: Arithmetic) -> np.ndarray:
     """One draw of 64 bits from each lane's generator, which moves on."""
-    if not isinstance(states, View) or states.dtype != STATE:
-        raise interpreter.fault(
-            node, "Random numbers are drawn from states that the host has made.",
+    if states.dtype != STATE:
+        raise call.fault(
+            "Random numbers are drawn from states that the host has made.",
             "Pass what cuda.random's create_xoroshiro128p_states(n, seed) returns, and the thread's number.",
-        )  # fmt: skip
-    fields = {name: _field(states, name) for name in ("s0", "s1")}
-    s0, s1 = (
-        on_lanes(interpreter, interpreter.memory.load(fields[name], (index,), mask, node)) for name in ("s0", "s1")
-    )
-    result = s0 + s1
+        )
+    fields = {name: replace(states, field=name, dtype=np.dtype(np.uint64)) for name in ("s0", "s1")}
+    s0, s1 = (call.on_lanes(call.load(fields[name], (index,))) for name in ("s0", "s1"))
+    result: np.ndarray = s0 + s1
     s1 = s1 ^ s0
     new0 = _rotated(s0, 55) ^ s1 ^ (s1 << np.uint64(14))
-    interpreter.memory.store(fields["s0"], (index,), new0, mask, node)
-    interpreter.memory.store(fields["s1"], (index,), _rotated(s1, 36), mask, node)
-    interpreter.count_instruction(node, mask)[SLOT["integer_operations"]] += 10 * mask.active
+    call.store(fields["s0"], (index,), new0)
+    call.store(fields["s1"], (index,), _rotated(s1, 36))
+    call.count("integer_operations", each=10)
     return result
-
-
-def _field(states: View, name: str) -> View:
-    from dataclasses import replace
-
-    return replace(states, field=name, dtype=STATE.fields[name][0])
 
 
 def _rotated(x: np.ndarray, k: int) -> np.ndarray:
@@ -106,37 +94,38 @@ def _uniform64(bits: np.ndarray) -> np.ndarray:
     return (bits >> np.uint64(11)) * np.float64(1.0 / (1 << 53))
 
 
-def _index(interpreter: Interpreter, node: ast.Call, arguments: list) -> Any:
-    return interpreter.as_index(arguments[1], node.args[1])
-
-
 @intrinsic(f"{RANDOM}.xoroshiro128p_next")
-def next_bits(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
-    return _next(interpreter, node, mask, arguments[0], _index(interpreter, node, arguments))
+def next_bits(call: Call, states: Array, index: Cut) -> np.ndarray:
+    """64 random bits."""
+    return _next(call, states, index)
 
 
 @intrinsic(f"{RANDOM}.xoroshiro128p_uniform_float32")
-def uniform32(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
-    return _uniform64(next_bits(interpreter, node, mask, arguments, keywords)).astype(np.float32)
+def uniform32(call: Call, states: Array, index: Cut) -> np.ndarray:
+    """A float32 in [0, 1)."""
+    return _uniform64(_next(call, states, index)).astype(np.float32)
 
 
 @intrinsic(f"{RANDOM}.xoroshiro128p_uniform_float64")
-def uniform64(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
-    return _uniform64(next_bits(interpreter, node, mask, arguments, keywords))
+def uniform64(call: Call, states: Array, index: Cut) -> np.ndarray:
+    """A float64 in [0, 1)."""
+    return _uniform64(_next(call, states, index))
 
 
-def _normal(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, dtype: type) -> np.ndarray:
+def _normal(call: Call, states: View, index: Arithmetic, dtype: type) -> np.ndarray:
     """Box-Muller from two uniform draws."""
-    index = _index(interpreter, node, arguments)
-    u1, u2 = (_uniform64(_next(interpreter, node, mask, arguments[0], index)).astype(dtype) for _ in range(2))
-    return (np.sqrt(dtype(-2.0) * np.log(u1)) * np.cos(dtype(2.0 * math.pi) * u2)).astype(dtype)
+    u1: np.ndarray = _uniform64(_next(call, states, index)).astype(dtype)
+    u2: np.ndarray = _uniform64(_next(call, states, index)).astype(dtype)
+    return np.asarray(np.sqrt(dtype(-2.0) * np.log(u1)) * np.cos(dtype(2.0 * math.pi) * u2), dtype)
 
 
 @intrinsic(f"{RANDOM}.xoroshiro128p_normal_float32")
-def normal32(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
-    return _normal(interpreter, node, mask, arguments, np.float32)
+def normal32(call: Call, states: Array, index: Cut) -> np.ndarray:
+    """A float32 of the normal distribution with mean 0 and deviation 1."""
+    return _normal(call, states, index, np.float32)
 
 
 @intrinsic(f"{RANDOM}.xoroshiro128p_normal_float64")
-def normal64(interpreter: Interpreter, node: ast.Call, mask: Mask, arguments: list, keywords: dict) -> Any:
-    return _normal(interpreter, node, mask, arguments, np.float64)
+def normal64(call: Call, states: Array, index: Cut) -> np.ndarray:
+    """A float64 of the same."""
+    return _normal(call, states, index, np.float64)

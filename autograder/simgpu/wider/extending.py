@@ -5,33 +5,35 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.memory import View, contiguous_strides
+from autograder.simgpu.values import Value
 
 _NAMES = ("overload", "register_jitable")
 _PLACES = ("numba.extending", "numba.core.extending")
 _before: dict[str, dict[str, Any]] = {}
 
 
-def type_of_value(value: Any) -> Any:
+def type_of_value(value: Value) -> Any:
     """The Numba type of a value in a kernel, as `@overload` functions are given it."""
     from numba import from_dtype
     from numba.core import types as numba_types
 
     if isinstance(value, View):
-        order = "C" if value.strides == contiguous_strides(value.shape) else "A"
+        order: Literal["C", "A"] = "C" if value.strides == contiguous_strides(value.shape) else "A"
         return numba_types.Array(from_dtype(value.dtype), value.ndim, order)
     if isinstance(value, tuple):
         return numba_types.Tuple.from_types(tuple(map(type_of_value, value)))
     if isinstance(value, TypeReference):
         return numba_types.NumberClass(from_dtype(value.dtype))
     if isinstance(value, (np.ndarray, np.generic)):
-        return from_dtype(value.dtype)
+        dtype: np.dtype = value.dtype
+        return from_dtype(dtype)
     if value is None:
         return numba_types.none
     if isinstance(value, str):
@@ -42,7 +44,7 @@ def type_of_value(value: Any) -> Any:
 def build_module() -> types.ModuleType:
     """`numba.cuda.extending`, as far as it does not reach into the compiler."""
     module = types.ModuleType("numba.cuda.extending", "numba.cuda.extending on the simulated GPU")
-    module.overload, module.register_jitable = overloads.overload, overloads.register_jitable
+    module.__dict__.update(overload=overloads.overload, register_jitable=overloads.register_jitable)
     return module
 
 
@@ -51,7 +53,7 @@ def install() -> None:
     for place in _PLACES:
         module = importlib.import_module(place)
         _before[place] = {name: getattr(module, name) for name in _NAMES}
-        module.overload, module.register_jitable = _overload, _register_jitable
+        module.__dict__.update(overload=_overload, register_jitable=_register_jitable)
 
 
 def uninstall() -> None:

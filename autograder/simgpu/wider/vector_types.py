@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from autograder.simgpu.intrinsics import CALLS, CUDA, Handler
-from autograder.simgpu.lanes import Mask
+from autograder.simgpu.calls import Call, intrinsic
+from autograder.simgpu.intrinsics import CUDA
+from autograder.simgpu.kinds import Value
 from autograder.simgpu.numba_types import to_dtype
+from autograder.simgpu.registry import Handler
 from autograder.simgpu.variables import Named
-
-if TYPE_CHECKING:
-    from autograder.simgpu.interpreter import Interpreter
 
 COMPONENTS = ("x", "y", "z", "w")
 # Source: CUDA C++ Programming Guide, "Built-in Vector Types"
@@ -24,17 +20,20 @@ ALIASES = {
 }  # fmt: skip
 
 
-def _constructor(name: str, dtype: np.dtype, count: int) -> Handler:
+def _constructor(dtype: np.dtype, count: int) -> Handler:
     """Takes numbers and vectors whose components add up to `count`; or one vector, copied."""
 
-    def handler(interpreter: Interpreter, node: ast.AST, mask: Mask, arguments: list, keywords: dict) -> Named:
-        parts: list[Any] = []
-        for argument in arguments:
-            parts.extend(argument if isinstance(argument, tuple) else [argument])
+    def handler(call: Call, *components: Value) -> Named:
+        parts: list[Value] = []
+        for each in components:
+            parts.extend(each if isinstance(each, tuple) else [each])
         if len(parts) != count:
-            raise interpreter.fault(node, f"cuda.{name} is made of {count} components; {len(parts)} are given.")
-        interpreter.count_instruction(node, mask)
-        return Named((to_dtype(interpreter.number(p, node), dtype) for p in parts), COMPONENTS[:count])
+            raise call.fault(f"{call.name} is made of {count} components; {len(parts)} are given.")
+        numbers = [call.number(each) for each in parts]
+        if any(each.dtype.kind not in "biuf" for each in numbers):
+            raise call.fault(f"{call.name} is made of numbers that are not complex.")
+        call.count()
+        return Named((to_dtype(each, dtype) for each in numbers), COMPONENTS[:count])
 
     return handler
 
@@ -43,7 +42,7 @@ SAME: dict[str, str] = {}  # float4 is another name of float32x4
 
 for _base, _others in ALIASES.items():
     for _count in (1, 2, 3, 4):
-        _handler = _constructor(f"{_base}x{_count}", np.dtype(_base), _count)
+        _handler = _constructor(np.dtype(_base), _count)
         for _name in (f"{_base}x{_count}", *(f"{other}{_count}" for other in _others)):
-            CALLS[f"{CUDA}.{_name}"] = _handler
+            intrinsic(f"{CUDA}.{_name}")(_handler)
             SAME[_name] = f"{_base}x{_count}"

@@ -1,0 +1,217 @@
+"""Which accesses in the two arms of a branch the compiler makes one of: then lanes of both arms take part in it together.
+
+Seen in machine code of some 40 small kernels (numba-cuda 0.30.4, compute capability 9.0):
+
+- both arms load the same element: one load before the branch, unless an arm loads other elements of global memory, or
+  the arms store to different arrays, so that the branch stays one;
+- both arms do nothing but give one variable, or one element, what they load: one load from a selected address;
+- both arms end with a store to the same element, of values that were there before, or of what both of them load, and the
+  kernel does not end there: one store of a selected value. In a loop that leaves the place alone also of any values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autograder.simgpu.facts.analysis import Found, Reached, everything_in
+from autograder.simgpu.facts.expanded import Expanded
+from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.function_calls import FunctionCall
+from autograder.simgpu.indexing import Subscript
+from autograder.simgpu.loops import For, While
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.operators import Binary, Comparison, Selection, Unary
+from autograder.simgpu.statements import (
+    Assign,
+    Break,
+    Continue,
+    Element,
+    If,
+    Name,
+    Raise,
+    Return,
+    UpdateElement,
+    UpdateName,
+)
+from autograder.simgpu.steps import Block
+
+# Of arms without a branch: chosen so that threads per instruction agree with an H200's for most of the kernels in
+# measurements/cases.py and of the first half of those in measurements/unseen_kernels.py (172 of 177, and 82 of 96).
+MOST_INSTRUCTIONS = 8
+MOST_STORES = 0  # to global memory
+MOST_LOADS = 2  # from there
+SHORT_CALLS = ("builtins.", "numpy.", "numba.cuda.threadIdx", "numba.cuda.grid", "math.sqrt", "math.fabs")
+
+
+class Arms:
+    """Decides it for the branches of one kernel."""
+
+    def __init__(self, found: Found, forms: Forms, expanded: Expanded) -> None:
+        self.found = found
+        self.forms = forms
+        self.expanded = expanded
+
+    def note(self, branch: If | Selection, loops: Sequence[Operation], is_last: bool) -> None:
+        """Notes what becomes one; `is_last`: the kernel ends behind the branch."""
+        groups = [*self._same_loads(branch), *self._selected(branch)]
+        if isinstance(branch, If) and not is_last:
+            groups += self._stores(branch, loops)
+        for group in groups:
+            for op in group:
+                op.joined = group[0]
+        branch.joins = frozenset(group[0] for group in groups if group[0].joined is group[0])
+
+    # -- branches that all lanes go through -----------------------------------------------------------------------
+
+    def short(self, branch: If, loops: Sequence[Operation]) -> int:
+        """The instructions of both arms, if they are so few that no lane jumps over them; else 0."""
+        size, stores, loads = 0, 0, 0
+        for each in (*everything_in(branch.body), *everything_in(branch.orelse)):
+            if (
+                isinstance(each, (If, For, While, Return, Break, Continue, Raise))
+                or isinstance(each, FunctionCall)
+                and each.bodies
+            ):
+                return 0
+            if isinstance(each, FunctionCall):
+                path = self.found.callees.get(each, "")
+                if not path.startswith(SHORT_CALLS):
+                    return 0
+                size += 1
+            if each in self.found.reached:
+                reached = self.found.reached[each]
+                if reached.array.space in ("global", "shared"):
+                    size += 1
+                    if each in self.found.stores and self._moves(branch, reached, loops):
+                        return 0
+                    stores += each in self.found.stores and reached.array.space == "global"
+                    loads += each not in self.found.stores and reached.array.space == "global"
+            elif isinstance(each, (Comparison, Binary, Unary, UpdateName, UpdateElement)) and not each.is_folded:
+                size += 1
+        return size if size <= MOST_INSTRUCTIONS and stores <= MOST_STORES and loads <= MOST_LOADS else 0
+
+    def _moves(self, branch: If, reached: Reached, loops: Sequence[Operation]) -> bool:
+        """Whether the arms load from places that have to be worked out anew in each round."""
+        return (
+            any(
+                index is None or loops[-1] in self.forms.loops_of(index)
+                for each in everything_in(branch)
+                if each in self.found.reached
+                for index in self.found.reached[each].indices
+            )
+            if loops
+            else False
+        )
+
+    # -- loads of the same element --------------------------------------------------------------------------------
+
+    def _same_loads(self, branch: If | Selection) -> Iterator[Sequence[Operation]]:
+        pairs = self.expanded.in_both_arms.get(branch, ())
+        arms = (branch.body, branch.orelse) if isinstance(branch, If) else (branch.yes, branch.no)
+        loaded = [{self._element_of(each) for each in self._loads_in(arm)} for arm in arms]
+        stored = [
+            {self.found.stores[each].array.identity for each in everything_in(arm) if each in self.found.stores}
+            for arm in arms
+        ]
+        for one, other in pairs:
+            ours = self._element_of(one)
+            is_global = self.found.reached[one].array.space == "global"
+            if is_global and (any(each - {ours} for each in loaded) or all(stored) and stored[0] != stored[1]):
+                continue
+            yield one, other
+
+    def _loads_in(self, arm: Operation) -> Iterator[Operation]:
+        for each in everything_in(arm):
+            reached = self.found.reached.get(each)
+            if reached is not None and each not in self.found.stores and not each.leaves_no_load:
+                if reached.array.space == "global" and not isinstance(each, FunctionCall):
+                    yield each
+
+    def _element_of(self, op: Operation) -> object:
+        reached = self.found.reached[op]
+        return reached.array.identity, reached.array.part, reached.indices
+
+    # -- loads of a selected address ------------------------------------------------------------------------------
+
+    def _selected(self, branch: If | Selection) -> Iterator[Sequence[Operation]]:
+        if isinstance(branch, Selection):
+            group = self._values_of(branch)
+        else:
+            targets: set[object] = set()
+            group = self._loads_of_one_target(branch, targets)
+            if len(targets) != 1:
+                group = None
+        if group is not None and not any(each.leaves_no_load for each in group) and self._are_alike(group):
+            yield group
+
+    def _values_of(self, value: Operation) -> list[Operation] | None:
+        """The loads that a value is one of, and nothing but loads."""
+        if isinstance(value, Selection):
+            yes, no = self._values_of(value.yes), self._values_of(value.no)
+            return None if yes is None or no is None else yes + no
+        return [value] if isinstance(value, Subscript) and value in self.found.reached else None
+
+    def _loads_of_one_target(self, branch: If, targets: set[object]) -> list[Operation] | None:
+        group: list[Operation] = []
+        for arm in (branch.body, branch.orelse):
+            statement = _only(arm)
+            if isinstance(statement, If):
+                more = self._loads_of_one_target(statement, targets)
+            elif isinstance(statement, Assign) and len(statement.targets) == 1:
+                targets.add(self._target_of(statement))
+                more = self._values_of(statement.operand)
+            else:
+                more = None
+            if more is None:
+                return None
+            group += more
+        return group
+
+    def _target_of(self, statement: Assign) -> object:
+        (target,) = statement.targets
+        if isinstance(target, Name):
+            return target.name
+        if isinstance(target, Element) and target.reached in self.found.reached:
+            return self._element_of(target.reached)
+        return target
+
+    def _are_alike(self, group: Sequence[Operation]) -> bool:
+        return len({(self._reached(each).array.space, self._reached(each).array.dtype) for each in group}) == 1
+
+    def _reached(self, op: Operation) -> Reached:
+        return self.found.reached[op]
+
+    # -- stores ---------------------------------------------------------------------------------------------------
+
+    def _stores(self, branch: If, loops: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
+        ends = [arm.statements[-1] if arm.statements else None for arm in (branch.body, branch.orelse)]
+        assigned = [end for end in ends if isinstance(end, Assign)]
+        stores = [store for end in assigned if (store := self._stored_by(end)) is not None]
+        if len(stores) < len(ends) or self._element_of(stores[0]) != self._element_of(stores[1]):
+            return
+        loads = [
+            any(True for each in everything_in(end.operand) if isinstance(each, Subscript) and self._is_loaded(each))
+            for end in assigned
+        ]
+        reached = self._reached(stores[0])
+        stays = bool(loops) and all(
+            each is not None and loops[-1] not in self.forms.loops_of(each) for each in reached.indices
+        )
+        if loads[0] == loads[1] or stays and reached.array.space == "shared":
+            yield stores
+
+    def _stored_by(self, statement: Operation | None) -> Operation | None:
+        if not isinstance(statement, Assign) or len(statement.targets) != 1:
+            return None
+        (target,) = statement.targets
+        if not isinstance(target, Element) or target.reached not in self.found.reached:
+            return None
+        return target.reached if self._reached(target.reached).array.space in ("global", "shared") else None
+
+    def _is_loaded(self, op: Operation) -> bool:
+        reached = self.found.reached.get(op)
+        return reached is not None and reached.array.space in ("global", "shared") and not op.leaves_no_load
+
+
+def _only(block: Block) -> Operation | None:
+    return block.statements[0] if len(block.statements) == 1 else None

@@ -1,0 +1,135 @@
+"""Calls of the library's functions held to their signatures before a kernel runs, by the kinds of their arguments.
+
+The very checks of a run are made, on values that stand for what is not known yet: a 1 of the right type, an array of one
+element. Of what is nothing known nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+
+from autograder.errors import KernelFault
+from autograder.language.numeric_types import TypeReference
+from autograder.language.program import Reference
+from autograder.simgpu.callables import Range
+from autograder.simgpu.calls import Call
+from autograder.simgpu.conversions import conversion
+from autograder.simgpu.facts.known import Array, Counting, Known, Named, Number, Several
+from autograder.simgpu.function_calls import FunctionCall
+from autograder.simgpu.lanes import Mask
+from autograder.simgpu.machine import Machine
+from autograder.simgpu.memory import Buffer, View
+from autograder.simgpu.number_values import advice_instead_of
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.registry import CALLS
+from autograder.simgpu.signatures import ANYTHING
+
+# Functions that only compute: what else they refuse than their signatures say, they refuse by types as well.
+COMPUTING = (
+    "math.",
+    "numpy.",
+    "operator.",
+    *(f"builtins.{name}" for name in "int float bool complex abs min max print".split()),
+)
+
+
+class EarlyCall(Call):
+    """A call before any thread makes it: nothing is counted, and nothing is read or written."""
+
+    __slots__ = ()
+
+    def __init__(self, op: FunctionCall, is_kernel: bool) -> None:
+        frame = SimpleNamespace(function=op.function, variables=op.function.local_names, depth=0 if is_kernel else 1)
+        nobody = SimpleNamespace(active=0, warps=0, where=np.zeros(0, np.int64), lanes=np.zeros(32, bool))
+        machine = SimpleNamespace(current=frame, launch=SimpleNamespace(is_silent=True), books=_Books())
+        super().__init__(cast(Machine, machine), op, cast(Mask, nobody))
+
+    def count(self, counter: str | None = None, each: int = 1) -> None:
+        """Costs nothing yet."""
+
+    def count_arithmetic(self, dtype: np.dtype, special: bool = False) -> None:
+        """Costs nothing yet."""
+
+
+class _Books:
+    """Forgets what is counted."""
+
+    def instruction(self, op: Operation, mask: Mask) -> list[int]:
+        return [0] * 64
+
+
+def check_call(
+    op: FunctionCall, callee: Reference, arguments: Sequence[Known], keywords: Mapping[str, Known],
+    views: Mapping[Hashable, View], *, is_kernel: bool,
+) -> None:  # fmt: skip
+    """Refuses a call of a function of the library, or of a type, that Numba has no form of."""
+    function = conversion(callee) if isinstance(callee, TypeReference) else CALLS.get(callee.path)
+    if function is None:
+        raise op.fault(
+            f"`{op.callee.text}` cannot be used in a kernel on this device.",
+            advice_instead_of(callee.path)
+            or "Kernels can use arithmetic, math.*, np scalar types, and the cuda functions of the course.",
+        )
+    call = EarlyCall(op, is_kernel)
+    call.name = function.signature.name
+    values = [standing_for(each, _text_of(op, place), views) for place, each in enumerate(arguments)]
+    by_name = {name: standing_for(each, name, views) for name, each in keywords.items()}
+    bound = function.signature.bind(call, values, by_name)
+    is_computing = isinstance(callee, TypeReference) or callee.path.startswith(COMPUTING)
+    goes_through_all = callee.path.startswith("numpy.") and any(isinstance(each, View) for each in bound)
+    if is_computing and not goes_through_all and not any(map(_is_unknown, bound)):
+        _try(function.handler, call, bound)
+
+
+def _try(handler: Any, call: Call, bound: Sequence[Any]) -> None:
+    """Lets a function compute on what stands for its arguments; only what it refuses on purpose counts."""
+    try:
+        with np.errstate(all="ignore"):
+            handler(call, *bound)
+    except KernelFault:
+        raise
+    except Exception:  # noqa: BLE001, S110 (a stand-in lacks what the run has)
+        pass
+
+
+def _text_of(op: FunctionCall, place: int) -> str:
+    """What an argument is called in messages."""
+    return op.arguments[place].text if place < len(op.arguments) else "this"
+
+
+def _is_unknown(value: Any) -> bool:
+    return value is ANYTHING or isinstance(value, tuple) and any(map(_is_unknown, value))
+
+
+def standing_for(known: Known, name: str, views: Mapping[Hashable, View]) -> Any:
+    """A value of the kind that is known, `name` in messages; ANYTHING where it is not."""
+    match known:
+        case Number(dtype=dtype) if dtype is not None and dtype.kind in "biufc":
+            constant = known.constant
+            return np.array(1 if constant is None else constant).astype(dtype)[()]
+        case Array():
+            return _array(known, name, views)
+        case Several(items):
+            return tuple(standing_for(each, name, views) for each in items)
+        case Counting():
+            return Range((np.int64(1),))
+        case Named(value) if value is None or isinstance(value, (str, Reference)):
+            return value
+    return ANYTHING
+
+
+def _array(known: Array, name: str, views: Mapping[Hashable, View]) -> Any:
+    """An array that the kernel was given, or one like that which it makes."""
+    given = views.get(known.identity)
+    if known.dtype.fields or not known.ndim or known.prefix or not known.is_whole:
+        return ANYTHING
+    if given is not None and given.ndim == known.ndim and given.dtype == known.dtype:
+        return given
+    if None in known.extents or not known.extents:
+        return ANYTHING
+    shape = tuple(each or 0 for each in known.extents)
+    return View(Buffer(np.ones(1, known.dtype), 0, known.space), 0, shape, (1,) * known.ndim, known.dtype, name)

@@ -1,0 +1,96 @@
+"""Which value an integer has, as a sum: two expressions of equal form have equal values, however they are written.
+
+A form is a constant and a sum of atoms with factors: `16 * y + i + 1` is `1`, 16 times the atom of `y` and once that of `i`.
+An atom is what cannot be taken apart: a thread's index, what a load gave, a variable that a loop changes, or an operation
+that is no sum, on operands that are forms themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from autograder.simgpu.operation import Operation
+
+Form: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
+"""(constant, ((number of an atom, its factor), ...)), atoms in ascending order."""
+
+ZERO: Form = (0, ())
+
+
+@dataclass(frozen=True)
+class Atom:
+    """Something that cannot be taken apart, and the loops in which it may have another value each round."""
+
+    key: Hashable
+    loops: frozenset[Operation]
+    inside: frozenset[int]  # atoms that it is made of, and theirs
+
+
+class Forms:
+    """The forms of one kernel, with their atoms."""
+
+    def __init__(self) -> None:
+        self._atoms: list[Atom] = []
+        self._numbers: dict[Hashable, int] = {}
+
+    @staticmethod
+    def constant(value: int) -> Form:
+        return value, ()
+
+    def atom(self, key: Hashable, loops: frozenset[Operation] = frozenset(), made_of: Iterable[Form] = ()) -> Form:
+        """The form of something that cannot be taken apart; the same one for the same key."""
+        number = self._numbers.get(key)
+        if number is None:
+            parts = [part for form in made_of for part, _ in form[1]]
+            inside = frozenset(parts).union(*(self._atoms[part].inside for part in parts))
+            loops = loops.union(*(self._atoms[part].loops for part in parts))
+            number = self._numbers[key] = len(self._atoms)
+            self._atoms.append(Atom(key, loops, inside))
+        return 0, ((number, 1),)
+
+    def is_made_of(self, form: Form, what: str) -> bool:
+        """Whether an atom whose key begins so is in the value, at any depth."""
+        numbers = {number for number, _ in form[1]}
+        for number, _ in form[1]:
+            numbers |= self._atoms[number].inside
+        return any(type(key := self._atoms[number].key) is tuple and key[0] == what for number in numbers)
+
+    def add(self, one: Form, other: Form, times: int = 1) -> Form:
+        """`one + times * other`."""
+        terms = dict(one[1])
+        for atom, factor in other[1]:
+            terms[atom] = terms.get(atom, 0) + times * factor
+        return one[0] + times * other[0], tuple(sorted(item for item in terms.items() if item[1]))
+
+    def multiply(self, one: Form, other: Form) -> Form:
+        if not other[1]:
+            one, other = other, one
+        if not one[1]:
+            return self.add(ZERO, other, one[0])
+        key = ("*", *sorted((one, other)))
+        return self.atom(key, made_of=(one, other))
+
+    def loops_of(self, form: Form) -> frozenset[Operation]:
+        """The loops in which the value may change from round to round."""
+        found: frozenset[Operation] = frozenset()
+        for atom, _ in form[1]:
+            found |= self._atoms[atom].loops
+        return found
+
+    def contains(self, form: Form, number: int) -> bool:
+        """Whether an atom is in the value, at any depth."""
+        return any(number == each or number in self._atoms[each].inside for each, _ in form[1])
+
+    def atoms_of(self, form: Form) -> list[tuple[int, Atom]]:
+        """The atoms of a sum, with their numbers."""
+        return [(number, self._atoms[number]) for number, _ in form[1]]
+
+    def key_of(self, number: int) -> Hashable:
+        """What an atom stands for."""
+        return self._atoms[number].key
+
+    def number_of(self, atom: Form) -> int:
+        ((number, _),) = atom[1]
+        return number

@@ -1,0 +1,110 @@
+"""What the library's functions do, as far as facts need it: which have no side effects, and the types of their results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from autograder.language.numeric_types import TypeReference
+from autograder.simgpu import numba_types as nt
+from autograder.simgpu.facts.known import Array, Known, Named, Number, Several
+from autograder.simgpu.operation import Operation
+
+
+@dataclass(frozen=True)
+class Builtin:
+    """A name that stands for a value: its dtype, and whether the threads of a block have different ones."""
+
+    dtype: np.dtype
+    varies: bool
+
+
+@dataclass(frozen=True)
+class OfArray:
+    """A method of an array, before it is called."""
+
+    array: Array
+    name: str
+
+
+BUILTIN_VALUES = {
+    f"numba.cuda.{name}.{axis}": Builtin(nt.INT32, name == "threadIdx")
+    for name in ("threadIdx", "blockIdx", "blockDim", "gridDim")
+    for axis in "xyz"
+} | {"numba.cuda.laneid": Builtin(nt.INT32, True), "numba.cuda.warpsize": Builtin(nt.INT32, False)}
+
+RESHAPING = frozenset("reshape ravel transpose view copy".split())
+STORES = frozenset(
+    [f"numba.cuda.{name}" for name in ("stcg", "stcs", "stwb", "stwt")]
+    + [
+        f"numba.cuda.random.xoroshiro128p_{name}"
+        for name in ("next", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64")
+    ]
+)
+# What is given arrays here only looks at them.
+READ_ONLY = (
+    "builtins.", "math.", "operator.", "cmath.",
+    "numba.cuda.ld", "numba.cuda.shfl", "numba.cuda.popc", "numba.cuda.libdevice.",
+    *(f"numpy.{name}" for name in "sum prod min max amin amax mean var std all any argmin argmax count_nonzero nan".split()),
+)  # fmt: skip
+
+Rule = Callable[[Sequence["np.dtype | None"]], "np.dtype | None"]
+
+
+def _common(dtypes: Sequence[np.dtype | None]) -> np.dtype | None:
+    found: np.dtype | None = dtypes[0] if dtypes else None
+    for each in dtypes[1:]:
+        if found is None or each is None or found.kind not in "biufc" or each.kind not in "biufc":
+            return None
+        found = nt.unify(found, each)
+    return found
+
+
+def _floating(dtypes: Sequence[np.dtype | None]) -> np.dtype | None:
+    found = _common(dtypes)
+    return found if found is None or found.kind in "fc" else nt.FLOAT64
+
+
+def _magnitude(dtypes: Sequence[np.dtype | None]) -> np.dtype | None:
+    found = _common(dtypes)
+    return found.type(0).real.dtype if found is not None and found.kind == "c" else found
+
+
+def _always(dtype: np.dtype) -> Rule:
+    return lambda dtypes: dtype
+
+
+_FLOATS = (
+    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh fabs "
+    "degrees radians erf erfc gamma lgamma atan2 hypot fmod copysign pow remainder"
+).split()
+PURE: dict[str, Rule] = {
+    **{f"math.{name}": _floating for name in _FLOATS},
+    **{f"numpy.{name}": _floating for name in _FLOATS},
+    **{f"math.{name}": _always(nt.INT64) for name in ("floor", "ceil", "trunc")},
+    **{f"math.{name}": _always(nt.BOOL) for name in ("isnan", "isinf", "isfinite")},
+    **{f"builtins.{name}": _common for name in ("min", "max")},
+    "builtins.abs": _magnitude,
+    **{f"numba.cuda.{name}": _always(nt.INT32) for name in ("popc", "clz", "ffs")},
+    "numba.cuda.fma": _common,
+    "numba.cuda.brev": _common,
+    "builtins.round": lambda dtypes: nt.INT64 if len(dtypes) == 1 else dtypes[0],
+}
+BY_LANE: frozenset[str] = frozenset()  # of these, those that give each lane something else for the same operands
+
+ARRAY_MAKERS = {"numba.cuda.shared.array": "shared", "numba.cuda.local.array": "local"}
+
+
+def array_made(op: Operation, path: str, arguments: Sequence[Known], keywords: Mapping[str, Known]) -> Array | None:
+    """The array that a call of `cuda.shared.array` or `cuda.local.array` makes; None where its type is not known."""
+    given = dict(zip(("shape", "dtype"), arguments, strict=False)) | dict(keywords)
+    shape, dtype = given.get("shape"), given.get("dtype")
+    if not isinstance(dtype, Named) or not isinstance(dtype.value, TypeReference):
+        return None
+    extents = shape.items if isinstance(shape, Several) else (shape,)
+    sizes = tuple(each.constant if isinstance(each, Number) else None for each in extents)
+    space: Literal["shared", "local"] = "shared" if ARRAY_MAKERS[path] == "shared" else "local"
+    return Array(dtype.value.dtype, len(sizes), space, (space, op.node), sizes)

@@ -1,0 +1,152 @@
+"""A kernel made ready for arguments of some kinds: lowered once, and gone through once for the facts of its operations."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from autograder.errors import Line
+from autograder.language.program import Function
+from autograder.simgpu.facts.analysis import Analysis, Found
+from autograder.simgpu.facts.expanded import expand
+from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.known import Array, Known, Named, Number, Several
+from autograder.simgpu.facts.reasons import reasons_of
+from autograder.simgpu.facts.refusals import Refusals
+from autograder.simgpu.facts.rules import Rules
+from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.lowering import Lowering
+from autograder.simgpu.memory import Buffer, View
+from autograder.simgpu.steps import Lowered
+from autograder.simgpu.values import Value
+
+MOST_KEPT = 16  # forms of one kernel, for different kinds of arguments
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A kernel in operations, with their facts, for arguments of some kinds."""
+
+    kernel: Lowered
+    lowering: Lowering
+    found: Found
+
+    @property
+    def has_fences(self) -> bool:
+        """Whether it may have a fence, without which atomics order nothing around them."""
+        return self._may_call("numba.cuda.threadfence")
+
+    @property
+    def is_cooperative(self) -> bool:
+        """Whether its blocks may wait for each other, so that all have to be there at the same time."""
+        return self._may_call("numba.cuda.cg.this_grid")
+
+    @cached_property
+    def reasons(self) -> dict[Line, tuple[str, ...]]:
+        """By source line, why the compiler's counts may differ from the source's."""
+        return reasons_of(self.kernel.body, self.found)
+
+    def _may_call(self, path: str) -> bool:
+        return any(each.startswith(path) for each in self.found.paths)
+
+    def written(self, arrays: Mapping[Hashable, View]) -> set[int]:
+        """ids of the allocations that it may write; `arrays`: those that it is given or captures, by identity."""
+        written = arrays if self.found.may_write_anything else self.found.written & arrays.keys()
+        return {id(arrays[each].buffer.owner) for each in written}
+
+
+def prepared(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
+    """The kernel made ready for arguments of these kinds; the same one for the same kinds."""
+    forms_of: dict[Hashable, Prepared] = kernel.kept.setdefault(Prepared, {})
+    key = tuple(kind_of(value) for value in arguments.values())
+    known = forms_of.get(key)
+    if known is None:
+        if len(forms_of) >= MOST_KEPT:
+            forms_of.clear()
+        known = forms_of[key] = prepare(kernel, arguments)
+    return known
+
+
+def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
+    """Makes a kernel ready for arguments of these kinds."""
+    lowering = Lowering()
+    lowered = lowering.of(kernel)
+    analysis = Analysis(lowering.anew)
+    given = {name: _argument(analysis.forms, value, ("argument", name)) for name, value in arguments.items()}
+    found = analysis.of_kernel(lowered, given)
+    Refusals(found, kernel, arrays_by_identity(arguments)).check(lowered.body)
+    written_out = WrittenOut(found, analysis.forms)
+    expanded = expand(lowering.anew, lowered, given, analysis.forms, written_out)
+    Rules(found, analysis.forms, written_out, expanded).of_kernel(lowered.body)
+    return Prepared(lowered, lowering, found)
+
+
+def kind_of(value: Value) -> Hashable:
+    """What a kernel is made ready for: an argument without what it holds."""
+    if isinstance(value, View):
+        return value.dtype, value.ndim, value.buffer.space
+    if isinstance(value, tuple):
+        return tuple(map(kind_of, value))
+    if isinstance(value, np.generic):
+        return value.dtype
+    kind: type = type(value)
+    return kind
+
+
+def _argument(forms: Forms, value: Value, identity: Hashable) -> Known:
+    if isinstance(value, View):
+        return Array(value.dtype, value.ndim, value.buffer.space, identity, (None,) * value.ndim)
+    if isinstance(value, tuple):
+        return Several(tuple(_argument(forms, each, (identity, i)) for i, each in enumerate(value)))
+    if isinstance(value, np.generic):
+        return Number(value.dtype, forms.atom(identity), False)
+    return Named(value)
+
+
+def arrays_by_identity(arguments: Mapping[str, Value]) -> dict[Hashable, View]:
+    """The arrays among a launch's arguments."""
+    return {
+        identity: view for name, value in arguments.items() for identity, view in _arrays_in(value, ("argument", name))
+    }
+
+
+def _arrays_in(value: object, identity: Hashable) -> Iterator[tuple[Hashable, View]]:
+    if isinstance(value, View):
+        yield identity, value
+    elif isinstance(value, tuple):
+        for i, each in enumerate(value):
+            yield from _arrays_in(each, (identity, i))
+
+
+def captured_by(functions: Iterable[Function]) -> dict[Hashable, View]:
+    """Device arrays that functions take from around them: they are no constants, as NumPy arrays are."""
+    values = (function.names[name] for function in functions for name in function.free_names)
+    found = (view for value in values for _, view in _arrays_in(value, ()))
+    return {("buffer", id(view.buffer.owner)): view for view in found}
+
+
+def reach_of(found: Found, arrays: Mapping[Hashable, View], buffer: Buffer) -> np.ndarray | None:
+    """A flag for each element of an array that a launch can write, as far as that is known; None: any.
+
+    What tells is an index that is one number for all threads: `fields[2, i] = ...` writes row 2.
+    """
+    ours = {identity for identity, view in arrays.items() if view.buffer.owner is buffer}
+    stores = [each for each in found.stores.values() if each.array.identity in ours]
+    if ours & found.untracked or found.may_write_anything:
+        return None
+    reach = np.zeros(len(buffer.data), bool)
+    for each in stores:
+        view = arrays[each.array.identity]
+        constants = [None if index is None or index[1] else index[0] for index in each.indices]
+        if not each.array.is_whole or view.buffer is not buffer or view.field is not None or len(constants) != view.ndim:
+            return None
+        if not isinstance(view.offset, int) or all(each is None for each in constants):
+            return None
+        if any(n is not None and not 0 <= n < size for n, size in zip(constants, view.shape, strict=True)):
+            return None
+        part = np.lib.stride_tricks.as_strided(reach[view.offset :], view.shape, view.strides)  # a flag is a byte
+        part[tuple(slice(None) if n is None else n for n in constants)] = True
+    return reach

@@ -1,0 +1,73 @@
+"""Why the compiler's counts of a line differ from the source's, in words: from the facts on the line's operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograder.errors import Line
+from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.function_calls import FunctionCall
+from autograder.simgpu.loops import Loop
+from autograder.simgpu.operation import ByRound, Operation
+
+NO_LOAD = "an element that is in a register already is not loaded again"
+NO_STORE = "of two stores to an element only the last is left"
+# By the fact, as `Operation` has it.
+OF_A_FACT = {
+    "leaves_no_load": NO_LOAD,
+    "leaves_no_store": NO_STORE,
+    "is_folded": "index arithmetic is a part of the access, or done before the loop",
+    "is_added_up_by_the_warp": "a warp adds up what it has, and one lane sends it",
+}
+HELD_LOAD = "an element that the loop leaves alone is loaded once, before it"
+HELD_STORE = "a sum stays in a register, and is stored once, behind the loop"
+WIDE_LOADS = "neighbouring elements are fetched together"
+WIDE_STORES = "neighbouring elements are stored together"
+LOCAL = "the local array lies in registers"
+
+
+def reasons_of(body: Operation, found: Found) -> dict[Line, tuple[str, ...]]:
+    """By source line, each reason once."""
+    by_line: dict[Line, dict[str, None]] = {}
+    for op, reason in _reasons(body, found):
+        by_line.setdefault(op.line, {})[reason] = None
+    return {line: tuple(reasons) for line, reasons in by_line.items()}
+
+
+def _reasons(body: Operation, found: Found) -> Iterator[tuple[Operation, str]]:
+    for op in everything_of(body):
+        yield from ((op, words) for fact, words in OF_A_FACT.items() if getattr(op, fact))
+        if op.by_round is not None:
+            yield from ((op, words) for words in _of_rounds(op.by_round))
+        if isinstance(op, Loop):
+            yield from ((each, HELD_LOAD) for each in op.held_loads - op.held_stores)
+            yield from ((each, HELD_STORE) for each in op.held_stores)
+        reached = found.reached.get(op)
+        if reached is not None and reached.array.space == "local" and not op.is_of_local_memory:
+            yield op, LOCAL
+
+
+def _of_rounds(by_round: ByRound) -> Iterator[str]:
+    """Of an access in loops written out, where the compiler leaves one thing in some rounds and another in others."""
+    said = {
+        NO_LOAD: by_round.no_load,
+        NO_STORE: by_round.no_store,
+        WIDE_LOADS: by_round.wide_loads,
+        WIDE_STORES: by_round.wide_stores,
+    }
+    yield from (words for words, rounds in said.items() if rounds)
+
+
+def everything_of(body: Operation) -> Iterator[Operation]:
+    """All operations in the order of the source, those of the device functions that are called too."""
+    waiting = [body]
+    while waiting:
+        op = waiting.pop()
+        yield op
+        waiting.extend(reversed(inner_of(op)))
+
+
+def inner_of(op: Operation) -> list[Operation]:
+    """The operations that one is made of, and the bodies of the device functions that it calls."""
+    called = [lowered.body for lowered in op.bodies.values()] if isinstance(op, FunctionCall) else []
+    return [*op.parts(), *called]

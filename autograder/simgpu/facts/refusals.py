@@ -1,0 +1,482 @@
+"""What Numba refuses before a kernel runs, told before ours does: on all paths, whether a thread takes them or not.
+
+Numba works out the type of everything that a kernel contains, so that a mistake in a branch which no thread takes is one
+all the same. Each rule here concludes from kinds that are surely known, and says nothing where anything is not. What the
+compiler may drop because a condition is decided early (`if DEBUG:`) is not looked at.
+
+START HERE: `Refusals.check`; the oracle is tests/test_simgpu_oracle.py.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Mapping, Sequence
+
+from autograder.language.numeric_types import TypeReference
+from autograder.language.program import Function, Reference, wrong_number
+from autograder.simgpu import numba_types as nt
+from autograder.simgpu.expressions import Constant, Local
+from autograder.simgpu.facts.analysis import Found, may_be_decided
+from autograder.simgpu.facts.call_checks import check_call, standing_for
+from autograder.simgpu.facts.known import (
+    Array,
+    Conflicting,
+    Inner,
+    Known,
+    Named,
+    Number,
+    Several,
+    Unknown,
+    conflict,
+)
+from autograder.simgpu.facts.library import OfArray
+from autograder.simgpu.function_calls import FunctionCall, Unpacked, check_names
+from autograder.simgpu.indexing import Attribute, Slice, Subscript, no_such_name
+from autograder.simgpu.loops import For, While
+from autograder.simgpu.memory import View
+from autograder.simgpu.number_values import number
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.operators import SYMBOLS, Binary, Comparison, Junction, Selection, Unary
+from autograder.simgpu.registry import METHODS
+from autograder.simgpu.statements import (
+    Assign,
+    Definition,
+    Element,
+    Nameless,
+    Nothing,
+    Raise,
+    Return,
+    UpdateElement,
+    UpdateName,
+)
+from autograder.simgpu.steps import Expression
+
+ONE_TYPE = "Numba needs one type."
+NOTHING_KNOWN = Unknown()
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_NUMBERS = "biufc"
+_UNROLLING = ("numba.literal_unroll", "numba.cuda.literal_unroll")
+
+
+class Refusals:
+    """Goes through a kernel's operations and raises a `KernelFault` at the first that Numba has no type for."""
+
+    def __init__(self, found: Found, kernel: Function, views: Mapping[Hashable, View]) -> None:
+        """`views`: the arrays that the kernel is given, by identity, for messages."""
+        self.found = found
+        self.kernel = kernel
+        self.views = views
+
+    def known(self, op: Operation | None) -> Known:
+        """What the analysis found of a value."""
+        return NOTHING_KNOWN if op is None else self.found.values.get(op, NOTHING_KNOWN)
+
+    def check(self, op: Operation) -> None:
+        """Refuses an operation, or one of those that it is made of; those come first."""
+        if op in self.found.dropped:
+            return
+        for each in self._parts(op):
+            self.check(each)
+        if isinstance(op, FunctionCall):
+            for body in op.bodies.values():
+                self.check(body.body)
+        self._check(op)
+        if isinstance(op, For):
+            self.check(op.body)
+            self.check(op.orelse)
+
+    def _parts(self, op: Operation) -> Sequence[Operation]:
+        """The operations that one is made of, but for what the compiler may drop."""
+        if isinstance(op, Selection) and may_be_decided(op.condition, self.found):
+            return [op.condition]
+        if (
+            isinstance(op, While)
+            and may_be_decided(op.condition, self.found)
+            and not _is_true(self.known(op.condition))
+        ):
+            return [op.condition]
+        if isinstance(op, Junction) and any(may_be_decided(each, self.found) for each in op.operands[:-1]):
+            return [op.operands[0]]
+        if isinstance(op, Attribute) and isinstance(op.owner, Attribute) and isinstance(self.known(op.owner), Named):
+            return []  # of `cuda.threadIdx.x` the whole is looked at
+        if isinstance(op, Assign):
+            return [op.operand, *op.targets]
+        return [op.source, op.target] if isinstance(op, For) else list(op.parts())
+
+    def _check(self, op: Operation) -> None:
+        match op:
+            case Local():
+                self._variable(op)
+            case Constant():
+                self._constant(op)
+            case Selection() | Junction():
+                self._sides(op)
+            case Binary():
+                self._operands(op, op.kind, self.known(op.left), self.known(op.right))
+            case Unary():
+                self._operand(op)
+            case Comparison():
+                self._order(op)
+            case UpdateName():
+                self._update(op, op.kind, self.known(op.read), self.known(op.operand))
+            case UpdateElement():
+                self._update(op, op.kind, self._element(op.reached), self.known(op.operand))
+            case Assign():
+                self._assignment(op)
+            case Subscript():
+                self._subscript(op)
+            case Attribute():
+                self._attribute(op)
+            case FunctionCall():
+                self._call(op)
+            case For():
+                self._loop(op)
+            case Return():
+                self._returned(op)
+            case Definition() | Nameless():
+                self._definition(op)
+            case Raise() | Nothing():
+                self._raised(op)
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _variable(self, op: Local) -> None:
+        if isinstance(self.known(op), Conflicting):
+            raise op.fault(f"`{op.name}` holds different kinds of thing on different paths.", ONE_TYPE)
+
+    def _constant(self, op: Constant) -> None:
+        if isinstance(op.constant, Function) and op.constant.kind == "host":
+            raise op.fault(
+                f"`{op.constant.name}` is an ordinary Python function; a kernel can only call device functions.",
+                "Decorate it with @cuda.jit(device=True).",
+            )
+
+    def _attribute(self, op: Attribute) -> None:
+        owner = self.known(op.owner)
+        if isinstance(owner, Named) and isinstance(owner.value, TypeReference):
+            if op.name != "type":
+                raise op.fault(f"A type in a kernel has no `.{op.name}`.", "Its name alone stands for it.")
+        elif isinstance(owner, Named) and isinstance(owner.value, Reference):
+            no_such_name(op, f"{owner.value.path}.{op.name}")
+        elif isinstance(self.known(op), Named) and isinstance(owner, Array):
+            method = self.known(op)
+            if isinstance(method, Named) and isinstance(method.value, OfArray) and op.name not in METHODS | _ATTRIBUTES:
+                raise op.fault(
+                    f"Arrays in a kernel have no `.{op.name}`.", "Available: shape, size, ndim, dtype, strides, T."
+                )
+        elif _is_number(owner) and op.name not in ("real", "imag", "conjugate", "bit_count"):
+            raise op.fault(f"`{op.text}` has no meaning in a kernel.")
+
+    def _definition(self, op: Definition | Nameless) -> None:
+        if op.inner.star is not None:
+            raise op.fault(
+                f"`{op.inner.name}` takes any number of arguments: Numba has none of that in a function inside a kernel.",
+                "Name its parameters.",
+            )
+        if isinstance(op, Definition) and op in self.found.early:
+            name = self.found.early[op]
+            what = "calls itself" if name == op.inner.name else f"reads `{name}`, which is assigned after it"
+            raise op.fault(
+                f"`{op.inner.name}` {what}: Numba has none of that in a function inside a kernel.",
+                "Write a device function with @cuda.jit(device=True) above the kernel, and pass what it needs.",
+            )
+
+    # -- arithmetic -----------------------------------------------------------------------------------------------
+
+    def _sides(self, op: Selection | Junction) -> None:
+        sides = [op.yes, op.no] if isinstance(op, Selection) else list(op.operands)
+        conditions = [op.condition] if isinstance(op, Selection) else op.operands[:-1]
+        first = self.known(sides[0])
+        if any(may_be_decided(each, self.found) for each in conditions):
+            return
+        if any(conflict(first, self.known(each)) for each in sides[1:]):
+            raise op.fault("The two sides are different kinds of thing.", ONE_TYPE)
+
+    def _operands(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
+        if _is_number(left) and _is_number(right):
+            self._types(op, kind, left, right)
+        elif isinstance(left, Array) and _is_sure(right) or isinstance(right, Array) and _is_sure(left):
+            array = left if isinstance(left, Array) else right
+            assert isinstance(array, Array)
+            if not array.dtype.fields:
+                shown = standing_for(array, self._name_of(op, array), self.views)
+                if isinstance(shown, View):
+                    number(shown, op)
+                raise op.fault(
+                    f"Numba has no `{SYMBOLS[kind]}` for a part of an array in a kernel; arithmetic needs one element.",
+                    "Index it, for example with the thread's position.",
+                )
+        elif isinstance(left, Several) and _is_number(right) or isinstance(right, Several) and _is_number(left):
+            raise op.fault("A tuple is not a number.")
+
+    def _name_of(self, op: Operation, array: Array) -> str:
+        """What an operand that is an array is called."""
+        sides = (
+            [op.left, op.right]
+            if isinstance(op, Binary)
+            else [op.operand]
+            if isinstance(op, (UpdateName, UpdateElement))
+            else []
+        )
+        return next((each.text for each in sides if self.known(each) == array), "this")
+
+    def _types(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
+        assert isinstance(left, Number) and isinstance(right, Number)
+        assert left.dtype is not None and right.dtype is not None
+        try:
+            nt.operator_types(kind, left.dtype, right.dtype)
+        except (TypeError, KeyError):
+            raise op.fault(f"Numba has no `{SYMBOLS[kind]}` for {left.dtype} and {right.dtype} in a kernel.") from None
+
+    def _update(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
+        if isinstance(left, (Several, Array)) and not (isinstance(left, Array) and left.dtype.fields):
+            what = "a tuple" if isinstance(left, Several) else "a whole array or a part of one"
+            raise op.fault(
+                f"Numba has no `{SYMBOLS[kind]}=` for {what} in a kernel.",
+                "Write v = v + w." if isinstance(left, Several) else "Index one element of it.",
+            )
+        self._operands(op, kind, left, right)
+
+    def _operand(self, op: Unary) -> None:
+        operand = self.known(op.operand)
+        if isinstance(operand, Several):
+            sign = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[op.kind]
+            raise op.fault(f"Numba has no `{sign}` for a tuple.", "Write len(t) == 0." if op.kind is ast.Not else "")
+        if (
+            op.kind is ast.Invert
+            and isinstance(operand, Number)
+            and operand.dtype is not None
+            and operand.dtype.kind in "fc"
+        ):
+            raise op.fault(f"`~` needs an integer, not {operand.dtype}.")
+
+    def _order(self, op: Comparison) -> None:
+        sides = [self.known(each) for each in (op.left, *op.others)]
+        for kind, left, right in zip(op.kinds, sides, sides[1:], strict=False):
+            if kind in (ast.In, ast.NotIn) and isinstance(right, Several) and not _are_alike(right.items):
+                raise op.fault(
+                    "The items of this tuple are different kinds of thing.", "Compare with each of them instead."
+                )
+            if kind not in _ORDERS or not (_is_sure(left) and _is_sure(right)):
+                continue
+            if any(
+                isinstance(each, Number) and each.dtype is not None and each.dtype.kind == "c" for each in (left, right)
+            ):
+                raise op.fault("Complex numbers have no order.", "Compare their .real, their .imag, or abs() of them.")
+            if isinstance(left, Several) != isinstance(right, Several):
+                raise op.fault("A tuple is not a number.")
+
+    # -- arrays and tuples ----------------------------------------------------------------------------------------
+
+    def _element(self, reached: Subscript | Attribute) -> Known:
+        """What an update reads before it writes."""
+        place = self.found.reached.get(reached)
+        if place is None or place.array.dtype.fields or not isinstance(reached, Subscript):
+            return NOTHING_KNOWN
+        has_slice = any(isinstance(each, Slice) for each in reached.indices)
+        whole = len(place.array.prefix) + place.array.ndim
+        if has_slice or None not in place.indices and len(place.indices) < whole:
+            return place.array
+        return NOTHING_KNOWN
+
+    def _assignment(self, op: Assign) -> None:
+        value = self.known(op.operand)
+        for target in op.targets:
+            if isinstance(target, Element) and isinstance(target.reached, Subscript):
+                self._stored(target, target.reached, value)
+
+    def _stored(self, op: Operation, reached: Subscript, value: Known) -> None:
+        place = self.found.reached.get(reached)
+        if place is None or place.array.dtype.fields or place.array.dtype.kind not in _NUMBERS:
+            return
+        name = reached.owner.text
+        if isinstance(self._element(reached), Array):
+            if isinstance(value, Array):
+                raise op.fault(
+                    "Numba cannot copy one array, or a part of one, into another in a kernel.",
+                    "Write a loop that copies element by element.",
+                )
+        elif None not in place.indices and len(place.indices) == len(place.array.prefix) + place.array.ndim:
+            if isinstance(value, (Several, Array)) and not (isinstance(value, Array) and value.dtype.fields):
+                raise op.fault(f"Only one number can be stored in an element of `{name}`.")
+            if isinstance(value, Number) and value.dtype is not None and value.dtype.kind == "c":
+                if place.array.dtype.kind not in "cb":
+                    raise op.fault(f"A complex value cannot be stored in `{name}` ({place.array.dtype}).")
+
+    def _subscript(self, op: Subscript) -> None:
+        owner = self.known(op.owner)
+        indices = [self.known(each) for each in op.indices]
+        if isinstance(owner, Several) and len(indices) == 1:
+            self._item(op, owner, indices[0])
+        elif isinstance(owner, Array) and op.field is None and not owner.dtype.fields:
+            if indices == [Named(...)] and op not in self.found.stores:
+                raise op.fault("Numba has no `[...]` alone for an array in a kernel.", "Use the array itself.")
+            self._index(op, owner, indices)
+        elif _is_number(owner) and op.field is None:
+            raise op.fault(f"`{op.owner.text}` is not an array, so it cannot be indexed.")
+
+    def _item(self, op: Subscript, owner: Several, index: Known) -> None:
+        if not isinstance(index, Number) or index.dtype is None:
+            return
+        if index.dtype.kind == "b" and not _are_alike(owner.items) and index.constant is not None:
+            return  # Numba takes it for 0 or 1 where it has to choose by a constant
+        if index.dtype.kind not in "iu":
+            raise op.fault(
+                f"The index `{op.indices[0].text}` of a tuple is {index.dtype}; it must be an integer.",
+                "Use // instead of /, or int().",
+            )
+        if index.constant is None and not _are_alike(owner.items):
+            raise op.fault(
+                "The items of this tuple are different kinds of thing: which one is meant must be a constant.",
+                "Write t[0], t[1] and so on.",
+            )
+
+    def _index(self, op: Subscript, owner: Array, indices: Sequence[Known]) -> None:
+        for part, known in zip(op.indices, indices, strict=True):
+            for each in known.items if isinstance(known, Several) else [known]:
+                self._is_whole(part, each)
+        plain = [each for each in indices if isinstance(each, Number)]
+        if len(plain) == len(indices) and len(plain) > owner.ndim:
+            dimensions = "1 dimension" if owner.ndim == 1 else f"{owner.ndim} dimensions"
+            raise op.fault(f"`{op.owner.text}` has {dimensions}, but {len(plain)} indices are given.")
+
+    def _is_whole(self, part: Expression, index: Known) -> None:
+        if not isinstance(index, Number) or index.dtype is None or index.dtype.kind in "iu":
+            return
+        remedy = "Write int(...)." if index.dtype.kind == "b" else "Use // instead of /, or int()."
+        raise part.fault(f"The index `{part.text}` is {index.dtype}; an index must be an integer.", remedy)
+
+    # -- calls ----------------------------------------------------------------------------------------------------
+
+    def _call(self, op: FunctionCall) -> None:
+        callee = self.known(op.callee)
+        arguments: list[Known] = []
+        for each in op.arguments:
+            known = self.known(each)
+            if isinstance(each, Unpacked) and not isinstance(known, Several):
+                return
+            arguments.extend(known.items if isinstance(each, Unpacked) and isinstance(known, Several) else [known])
+        keywords = {name: self.known(each) for name, each in op.keywords.items()}
+        function = callee.function if isinstance(callee, Inner) else callee.value if isinstance(callee, Named) else None
+        if isinstance(function, Function):
+            self._of_device(op, function, arguments, keywords)
+        elif isinstance(function, Reference):
+            for given in arguments:
+                if function.path in ("builtins.zip", "builtins.enumerate") and isinstance(given, Several):
+                    self._items_alike(op, given)
+            check_call(op, function, arguments, keywords, self.views, is_kernel=op.function is self.kernel)
+        elif _is_number(callee) or isinstance(callee, (Array, Several)):
+            raise op.fault(f"`{op.callee.text}` is not a function.")
+
+    def _of_device(
+        self, op: FunctionCall, function: Function, arguments: Sequence[Known], keywords: dict[str, Known]
+    ) -> None:
+        check_names(op, function, len(arguments), keywords)
+        given = len(arguments) + len(keywords)
+        has_default = len(function.node.args.defaults)
+        if given > len(function.parameters) and function.star is None or given < len(function.parameters) - has_default:
+            raise op.fault(wrong_number(function, given))
+
+    # -- statements -----------------------------------------------------------------------------------------------
+
+    def _loop(self, op: For) -> None:
+        source = self.known(op.source)
+        if isinstance(op.source, FunctionCall) and self.found.callees.get(op.source) in _UNROLLING:
+            return
+        if isinstance(source, Several):
+            self._items_alike(op.source, source)
+        elif _is_number(source):
+            raise op.fault(f"A kernel cannot loop over `{op.source.text}`.", "Loop over range(...).")
+
+    def _items_alike(self, op: Operation, source: Several) -> None:
+        if not source.items and isinstance(op, Local) and op.name == op.function.star:
+            return  # other calls may give it items
+        if not source.items:
+            raise op.fault("A kernel cannot loop over an empty tuple.", "Leave the loop out.")
+        if not _are_alike(source.items):
+            raise op.fault(
+                "The items of this tuple are of several types, and a kernel cannot loop over them.",
+                "Write them with one type, such as 16.0, 8.5, 4.0.",
+            )
+
+    def _returned(self, op: Return) -> None:
+        value = self.known(op.result)
+        if (
+            op.function is self.kernel
+            and op.result is not None
+            and not isinstance(value, Unknown)
+            and value != Named(None)
+        ):
+            raise op.fault("A kernel cannot return a value.", "Write results into an array argument.")
+
+    def _raised(self, op: Raise | Nothing) -> None:
+        node = op.node
+        if isinstance(node, ast.Assert) and node.msg is not None:
+            self._is_known_early(op, node.msg)
+        if not isinstance(node, ast.Raise) or node.exc is None:
+            return
+        if node.cause is not None:
+            raise op.fault("A kernel cannot raise one exception from another.", "Leave `from` out.")
+        if isinstance(node.exc, ast.Constant) or isinstance(node.exc, ast.Subscript):
+            raise op.fault(f"`{ast.unparse(node.exc)}` is no exception.", "Write raise ValueError, for example.")
+        if isinstance(node.exc, ast.Name) and isinstance(op.function.names.get(node.exc.id), (str, int, float, tuple)):
+            raise op.fault(f"`{node.exc.id}` is no exception.", "Write raise ValueError, for example.")
+        for each in node.exc.args if isinstance(node.exc, ast.Call) else ():
+            self._is_known_early(op, each)
+
+    def _is_known_early(self, op: Operation, part: ast.expr) -> None:
+        """Refuses what an exception is made of where only the run could tell it."""
+        for each in ast.walk(part):
+            if (
+                isinstance(each, (ast.Subscript, ast.Attribute))
+                or isinstance(each, ast.Name)
+                and self._changes(op, each.id)
+            ):
+                raise op.fault(
+                    f"An exception in a kernel is made of constants, and `{ast.unparse(part)}` is none.",
+                    "Leave it out, or write its value.",
+                )
+
+    def _changes(self, op: Operation, name: str) -> bool:
+        """Whether a variable is a parameter, or is assigned anything but a literal."""
+        if name not in op.function.local_names:
+            return False
+        assigned = [
+            each for each in ast.walk(op.function.node)
+            if isinstance(each, ast.Assign) and any(isinstance(n, ast.Name) and n.id == name for n in each.targets)
+        ]  # fmt: skip
+        return len(assigned) != 1 or not isinstance(assigned[0].value, ast.Constant)
+
+
+_ATTRIBUTES = {"strides": None, "real": None, "imag": None, "flat": None}
+
+
+def _is_number(known: Known) -> bool:
+    return isinstance(known, Number) and known.dtype is not None and known.dtype.kind in _NUMBERS
+
+
+def _is_sure(known: Known) -> bool:
+    return _is_number(known) or isinstance(known, (Several, Array))
+
+
+def _is_true(known: Known) -> bool:
+    return isinstance(known, Number) and known.constant not in (None, 0)
+
+
+def _are_alike(items: Sequence[Known]) -> bool:
+    """Whether items are of one type, or may be: a tuple of such items can be indexed by a variable, and looped over."""
+    types = [_type_of(each) for each in items]
+    return any(each is None for each in types) or len(set(types)) <= 1  # a dtype is "equal" to None
+
+
+def _type_of(known: Known) -> Hashable:
+    """What the items of a tuple must have in common; None where that is not known."""
+    if _is_number(known):
+        assert isinstance(known, Number)
+        return known.dtype
+    if isinstance(known, Array):
+        return "array", known.dtype, known.ndim
+    if isinstance(known, Several):
+        inner = tuple(map(_type_of, known.items))
+        return None if any(each is None for each in inner) else inner
+    return None

@@ -1,0 +1,167 @@
+"""What the compiler keeps in registers: elements loaded or stored before, and those that a loop leaves as they are.
+
+Found in machine code of some 160 small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0) and in
+an H200's counters of the kernels in `measurements/`:
+
+- A load of an element after a load of it or a store to it costs nothing, until it may have changed: one of global memory by
+  any store to global memory (Numba says of no two arrays that they are not the same one), any atomic on it, and any barrier
+  or fence; one of a shared array by a store to or an atomic on that array, and by a barrier. Shuffles and votes change
+  nothing.
+- Of two stores to an element with no load between that might read it, only the second is left.
+- In a loop, an element that the loop leaves alone is loaded once before it. So is the sum in `c[i] += ...`, where the loop
+  stores nowhere else in global memory; it is stored once, behind the loop, if the loop loads nothing else from there either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from autograder.simgpu.facts.analysis import ALL, GLOBAL, Found, Reached, everything_in, kinds_of_memory
+from autograder.simgpu.facts.expanded import Expanded
+from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.known import Number
+from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.function_calls import FunctionCall
+from autograder.simgpu.loops import For, While
+from autograder.simgpu.operation import ByRound, Operation
+from autograder.simgpu.operators import Junction, Selection
+from autograder.simgpu.statements import Break, Continue, If, Return
+from autograder.simgpu.steps import Block
+
+
+class Registers:
+    """Decides it for the accesses of one kernel."""
+
+    def __init__(self, found: Found, forms: Forms, written_out: WrittenOut, expanded: Expanded) -> None:
+        self.found = found
+        self.expanded = expanded
+        self.forms = forms
+        self.written_out = written_out
+
+    def note(self, op: Operation) -> None:
+        """Notes what is left of an access on its own, in each round of the loops written out around it."""
+        rounds = self.expanded.rounds.get(op, set())
+        again = {each for each in rounds if (op, each) in self.expanded.found.again}
+        overwritten = {each for each in rounds if (op, each) in self.expanded.found.overwritten}
+        op.leaves_no_load = bool(rounds) and again == rounds
+        op.leaves_no_store = bool(rounds) and overwritten == rounds
+        if again and again != rounds or overwritten and overwritten != rounds:
+            op.by_round = ByRound(self.expanded.loops_around[op], frozenset(again), frozenset(overwritten))
+            watch(op.by_round)
+
+    def note_loop(self, loop: For | While) -> None:
+        """Notes which elements a loop keeps in registers.
+
+        Of one that is written out each round is noted on its own, but for what stands under a condition that all its
+        rounds have in common: that is asked once, before the loop.
+        """
+        every_round = [each for each in self._every_round(loop) if each in self.found.reached]
+        kills = self.found.kills.get(loop, set())
+        loads, stores = set[Operation](), set[Operation]()
+        for each in every_round:
+            reached = self.found.reached[each]
+            if (
+                each not in self.found.stores
+                and self._stays(reached, loop)
+                and not kinds_of_memory(reached.array) & kills
+            ):
+                loads.add(each)
+        if ALL not in kills:
+            for kind in kills:
+                self._sums(loop, kind, every_round, loads, stores)
+        if self.written_out.includes(loop):
+            loads, stores = ({each for each in ours if each.by_round is None} for ours in (loads, stores))
+            loads -= {each for each in loads if each.leaves_no_load}
+        loop.held_loads, loop.held_stores = frozenset(loads), frozenset(stores)
+
+    def _sums(
+        self,
+        loop: For | While,
+        kind: Hashable,
+        every_round: list[Operation],
+        loads: set[Operation],
+        stores: set[Operation],
+    ) -> None:
+        """Adds the accesses to the one element of a kind of memory that a loop stores to."""
+        inside = [each for each in self._inside(loop) if each in self.found.reached and self._is_of(each, kind)]
+        written = [each for each in inside if each in self.found.stores]
+        elements = {_element(self.found.reached[each]) for each in written}
+        if len(elements) != 1 or any(isinstance(each, FunctionCall) for each in written):
+            return
+        (element,) = elements
+        if not self._stays(self.found.reached[written[0]], loop) or not all(each in every_round for each in written):
+            return
+        ours = [each for each in inside if _element(self.found.reached[each]) == element]
+        is_known = element in self.found.at_entry.get(loop, set())
+        for each in ours:
+            if is_known:
+                each.leaves_no_load = True
+            loads.add(each)
+        if len(ours) == len(inside):
+            stores.update(written)
+
+    def _stays(self, reached: Reached, loop: Operation) -> bool:
+        """Whether an access goes to the same element in each round."""
+        return all(index is not None and loop not in self.forms.loops_of(index) for index in reached.indices)
+
+    def _is_of(self, op: Operation, kind: Hashable) -> bool:
+        array = self.found.reached[op].array
+        return array.space not in ("shared", "local", "constant") if kind == GLOBAL else array.identity == kind
+
+    def _inside(self, loop: For | While) -> Iterator[Operation]:
+        waiting: list[Operation] = [loop.body]
+        while waiting:
+            each = waiting.pop()
+            yield each
+            waiting.extend(each.parts())
+            if isinstance(each, FunctionCall):
+                waiting.extend(body.body for body in each.bodies.values())
+
+    def _is_decided(self, op: If | Selection, loop: Operation) -> bool:
+        """Whether a condition is the same in all rounds: the compiler then asks it before the loop."""
+        known = self.found.values.get(op.condition)
+        return isinstance(known, Number) and loop not in self.forms.loops_of(known.form)
+
+    def _every_round(self, loop: For | While) -> Iterator[Operation]:
+        """What is carried out in every round: nothing under a condition that changes, and no inner loops but those written
+        out."""
+        if isinstance(loop, While):
+            yield from self._always(loop.condition, loop, is_left_otherwise=True)
+        yield from self._always(loop.body, loop)
+
+    def _always(self, op: Operation, loop: Operation, is_left_otherwise: bool = False) -> Iterator[Operation]:
+        """What is carried out in each round of a loop; `is_left_otherwise`: by all who stay in the loop."""
+        if isinstance(op, (If, Selection)):
+            for each in op.parts() if self._is_decided(op, loop) else [op.condition]:
+                yield from self._always(each, loop)
+        elif isinstance(op, Junction):
+            for each in op.operands if is_left_otherwise and op.is_and else op.operands[:1]:
+                yield from self._always(each, loop, is_left_otherwise)
+        elif isinstance(op, Block):
+            for each in op.statements:
+                yield from self._always(each, loop)
+                if _may_leave(each):
+                    return
+        elif not isinstance(op, (For, While)) or self.written_out.includes(op):
+            yield op
+            for part in op.parts():
+                yield from self._always(part, loop)
+            if isinstance(op, FunctionCall):
+                for body in op.bodies.values():
+                    yield from self._always(body.body, loop)
+
+
+def _may_leave(statement: Operation) -> bool:
+    """Whether lanes may not get from a statement to the next one."""
+    return any(isinstance(each, (Break, Continue, Return)) for each in everything_in(statement))
+
+
+def _element(reached: Reached) -> Hashable:
+    return reached.array.identity, reached.array.part, reached.indices
+
+
+def watch(by_round: ByRound) -> None:
+    """Has the loops note which round they are in."""
+    for loop in by_round.loops:
+        assert isinstance(loop, For)
+        loop.is_watched = True

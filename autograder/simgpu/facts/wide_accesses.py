@@ -1,0 +1,176 @@
+"""Which accesses to neighbouring elements of shared arrays the compiler makes one wide access of.
+
+The rule is that of the assembler, read off machine code (CUDA 13.0, compute capability 9.0, some 210 small kernels, and
+held against an H200's counters): loads in one straight piece of code are merged that have one register and differ by a
+constant, if they fill an aligned 16 bytes for the greater part (three or four elements of 4 bytes, two of 8) or an aligned
+8 bytes (two of 4). A register's alignment is what divides everything that it is the sum of: the place of its array, and each
+factor of what varies. Counters of loops written out are constants. Of a one-dimensional array only the loads of one
+expression are merged, and only those that stay below the factor of what varies. Stores are merged likewise, where they fill
+all of the bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from autograder.simgpu.facts.expanded import Expanded, Moved
+from autograder.simgpu.facts.forms import ZERO, Form
+from autograder.simgpu.facts.known import Array
+from autograder.simgpu.facts.registers import watch
+from autograder.simgpu.facts.scope import Placed
+from autograder.simgpu.function_calls import FunctionCall
+from autograder.simgpu.operation import ByRound, Operation, Rounds
+
+WIDEST_BYTES = 16
+Role = tuple[int, int]
+"""(elements that an access moves, how many before its own they begin); (0, 0) where another access moves it."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """One load or store in a round: its place in its array, as a register and a constant."""
+
+    placed: Placed
+    array: Array
+    register: Form
+    place: int
+    is_alone: bool  # it is merged with accesses of its own expression only
+    has_own_start: bool  # its first element has a register of its own
+
+
+class WideAccesses:
+    """Decides it for one kernel."""
+
+    def __init__(self, expanded: Expanded) -> None:
+        self.expanded = expanded
+        self.starts: dict[Hashable, int] = {}  # where each shared array begins in its block's memory, in bytes
+        self.loads: dict[Operation, dict[Rounds, Role]] = defaultdict(dict)
+        self.stores: dict[Operation, dict[Rounds, Role]] = defaultdict(dict)
+
+    def conclude(self, body: Operation) -> None:
+        """Notes on the accesses of a kernel what they become."""
+        self._lay_out(body)
+        for piece in self.expanded.pieces:
+            self._merge_all(piece.loads, self.loads, _load_roles)
+            self._merge_all(piece.stores, self.stores, _store_roles)
+        for op in {*self.loads, *self.stores}:
+            known = op.by_round or ByRound(self.expanded.loops_around[op])
+            op.by_round = replace(known, wide_loads=self.loads.get(op, {}), wide_stores=self.stores.get(op, {}))
+            watch(op.by_round)
+
+    def _lay_out(self, body: Operation) -> None:
+        """Shared arrays lie one after the other as they are made, each where its elements may."""
+        end = 0
+        for call in _calls_in(body):
+            known = self.expanded.found.values.get(call)
+            if isinstance(known, Array) and known.space == "shared" and known.identity not in self.starts:
+                itemsize = known.dtype.itemsize
+                start = self.starts[known.identity] = -(-end // itemsize) * itemsize
+                end = start + math.prod(each or 0 for each in known.extents) * itemsize
+
+    # -- one straight piece of code -------------------------------------------------------------------------------
+
+    def _merge_all(self, moved: Sequence[Moved], made: dict[Operation, dict[Rounds, Role]], roles_of: RolesOf) -> None:
+        groups: dict[Hashable, list[Access]] = defaultdict(list)
+        for each in moved:
+            access = self._taken_apart(each)
+            if access is not None:
+                alone = access.placed[0] if access.is_alone else None
+                groups[access.array.identity, access.register, alone].append(access)
+        for group in groups.values():
+            self._merge(group, made, roles_of)
+
+    def _taken_apart(self, moved: Moved) -> Access | None:
+        array, indices = moved.array, moved.indices
+        if array.dtype.itemsize not in (4, 8) or not array.is_whole or len(indices) != len(array.extents):
+            return None
+        if any(each is None for each in array.extents[1:]):
+            return None
+        forms = self.expanded.forms
+        whole, stride = ZERO, 1
+        for index, extent in zip(reversed(indices), reversed(array.extents), strict=True):
+            whole, stride = forms.add(whole, index, stride), stride * (extent or 1)
+        column_varies, rows_vary, is_flat = (
+            bool(indices[-1][1]),
+            any(each[1] for each in indices[:-1]),
+            len(indices) == 1,
+        )
+        return Access(
+            moved.placed, array, (0, whole[1]), whole[0], is_alone=column_varies,
+            has_own_start=column_varies and rows_vary and not is_flat,
+        )  # fmt: skip
+
+    def _merge(self, group: Sequence[Access], made: dict[Operation, dict[Rounds, Role]], roles_of: RolesOf) -> None:
+        """What the accesses of one register become."""
+        array, size = group[0].array, group[0].array.dtype.itemsize
+        start = self.starts.get(array.identity, 0)
+        varying = [abs(factor) for _, factor in group[0].register[1]]
+        aligned = math.gcd(WIDEST_BYTES, start, *(factor * size for factor in varying)) if varying else WIDEST_BYTES
+        if 0 in array.extents:  # of the size that the launch asks for: the compiler does not know where it begins
+            return
+        used = sorted({each.place for each in group})
+        if aligned < 2 * size or len(used) < 2:
+            return
+        if len(array.extents) == 1 and varying:
+            used = [place for place in used if 0 <= place < min(varying)]
+        if any(each.has_own_start for each in group):
+            used = [place for place in used if place % (aligned // size)]
+        roles = roles_of(used, aligned // size, start // size if not varying else 0)
+        for each in group:
+            role = roles.get(each.place)
+            if role is not None:
+                op, rounds = each.placed
+                made[op][rounds] = role
+                roles[each.place] = (0, 0)
+
+
+def _windows(used: Sequence[int], elements: int, shift: int) -> Iterator[tuple[int, list[int]]]:
+    """Where each aligned piece of memory begins, and the places in it; `shift` is where the array begins."""
+    windows: dict[int, list[int]] = defaultdict(list)
+    for place in used:
+        windows[(place + shift) // elements].append(place)
+    for window, places in windows.items():
+        yield window * elements - shift, places
+
+
+def _load_roles(used: Sequence[int], elements: int, shift: int) -> dict[int, Role]:
+    """Of each place its role; `elements` lie in what is aligned."""
+    roles: dict[int, Role] = {}
+    for begin, places in _windows(used, elements, shift):
+        if len(places) > 2 or len(places) == elements:
+            roles |= dict.fromkeys(places, (0, 0)) | {places[0]: (elements, places[0] - begin)}
+        elif len(places) == 2 and (places[0] - begin) % 2 == 0 and places[1] == places[0] + 1:
+            roles |= {places[0]: (2, 0), places[1]: (0, 0)}
+    return roles
+
+
+def _store_roles(used: Sequence[int], elements: int, shift: int) -> dict[int, Role]:
+    """The same for stores, which touch nothing between."""
+    roles: dict[int, Role] = {}
+    for begin, places in _windows(used, elements, shift):
+        if len(places) == elements:
+            roles |= dict.fromkeys(places, (0, 0)) | {places[0]: (elements, 0)}
+        else:
+            pairs = [place for place in places if (place - begin) % 2 == 0 and place + 1 in places]
+            for place in pairs:
+                roles |= {place: (2, 0), place + 1: (0, 0)}
+    return roles
+
+
+RolesOf = Callable[[Sequence[int], int, int], dict[int, Role]]
+
+
+def _calls_in(body: Operation) -> Iterator[FunctionCall]:
+    """The calls of a kernel in the order of its text, those in device functions where these are called."""
+    if isinstance(body, FunctionCall):
+        for each in body.parts():
+            yield from _calls_in(each)
+        yield body
+        for callee in body.bodies.values():
+            yield from _calls_in(callee.body)
+        return
+    for each in body.parts():
+        yield from _calls_in(each)

@@ -1,0 +1,180 @@
+"""Which loops of constant length the compiler writes out whole, so that a round costs nothing beside its body.
+
+NVVM writes a loop out when its rounds times the size of its body stay under a budget. The sizes here are in thousandths of
+that budget. They were found by compiling loops of 2 to 256 rounds around some forty bodies for compute capability 9.0
+(numba-cuda 0.30, CUDA 13) and looking for a backward branch; `measurements/unrolling.py` does it again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Hashable, Iterator, Sequence
+
+from autograder.simgpu.facts.analysis import Found, Reached
+from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.known import Array, Counting, Number, Several
+from autograder.simgpu.function_calls import FunctionCall
+from autograder.simgpu.indexing import Subscript
+from autograder.simgpu.loops import For, While
+from autograder.simgpu.operation import Operation
+from autograder.simgpu.operators import Binary, Selection
+from autograder.simgpu.statements import If, UpdateElement, UpdateName
+
+BUDGET = 1000.0
+ROUND = 2.0  # the counter
+OPERATION = 2.0
+LOAD_ALONG = 9.3  # the loop's variable in the last index: neighbouring elements
+LOAD_ACROSS = 13.8  # in an earlier one
+LOAD_ACROSS_ODD = 18.5  # likewise, where a row is no power of two long: a multiplication in place of a shift
+STORE_ALONG = 6.3
+STORE_ACROSS = 14.0
+BRANCH = 7.0
+BARRIER = 2.0
+CALL = 4.0
+ATOMIC = 6.5
+LONG_FUNCTION = 150.0  # sin, exp, ...: many instructions
+REGISTER = 0.5  # an element of a local array whose index is known lies in a register
+SHORT_FUNCTIONS = frozenset(f"math.{name}" for name in "sqrt fabs fma floor ceil min max abs".split())
+NEVER = float("inf")
+MOST_ROUNDS = 4096  # of the loops around one, together
+
+
+class WrittenOut:
+    """Of the loops of one kernel, those that the compiler repeats instead of counting."""
+
+    def __init__(self, found: Found, forms: Forms) -> None:
+        self.found = found
+        self.forms = forms
+        self._known: dict[For, bool] = {}
+
+    def includes(self, loop: Operation) -> bool:
+        """Whether a loop is one: over a tuple it always is, over a range if its bounds are constants and it fits."""
+        if not isinstance(loop, For):
+            return False
+        if loop not in self._known:
+            self._known[loop] = False  # while its bounds are looked at
+            rounds = self.rounds(loop)
+            self._known[loop] = rounds == 0 or rounds < NEVER and rounds * self._size(loop) <= BUDGET
+        return self._known[loop]
+
+    def rounds(self, loop: For) -> float:
+        """The most rounds of a loop over a range of constants; 0 over a tuple, NEVER where they are not known."""
+        source = self.found.values.get(loop.source)
+        if isinstance(source, Several):
+            return 0.0
+        if not isinstance(source, Counting):
+            return NEVER
+        bounds = [each.form for each in (source.start, source.stop, source.step)]
+        lengths = [len(range(*each)) if each[2] else NEVER for each in self._values_of(bounds)]
+        return max(lengths, default=NEVER)
+
+    def depends_on_others(self, loop: For) -> bool:
+        """Whether its bounds are made of the counters of loops around it."""
+        source = self.found.values.get(loop.source)
+        return isinstance(source, Counting) and bool(source.start.form[1] or source.stop.form[1])
+
+    def _values_of(self, bounds: Sequence[Form]) -> Iterator[tuple[int, ...]]:
+        """What start, stop and step of a range are, in each round of the loops around whose counters they are made of."""
+        numbers = sorted({number for bound in bounds for number, _ in bound[1]})
+        counters = [self._counted_by(number) for number in numbers]
+        known = [each for each in counters if each is not None]
+        if len(known) < len(counters) or math.prod(map(len, known)) > MOST_ROUNDS:
+            return
+        for at in itertools.product(*known):
+            values = dict(zip(numbers, at, strict=True))
+            yield tuple(bound[0] + sum(factor * values[number] for number, factor in bound[1]) for bound in bounds)
+
+    def _counted_by(self, number: int) -> range | None:
+        """What an atom counts through, if it is the counter of a loop that is written out and has constant bounds."""
+        key = self.forms.key_of(number)
+        loop = key[1] if isinstance(key, tuple) and key[0] == "counter" else None
+        if not isinstance(loop, For) or not self.includes(loop) or self.depends_on_others(loop):
+            return None
+        source = self.found.values.get(loop.source)
+        assert isinstance(source, Counting)
+        return range(source.start.form[0], source.stop.form[0], source.step.form[0])
+
+    def _size(self, loop: For) -> float:
+        """What one round takes of the budget."""
+        return ROUND + _Sizes(self, loop).of(loop.body)
+
+
+class _Sizes:
+    """Adds up the sizes of what stands in one loop; what the compiler has worked out once costs nothing again."""
+
+    def __init__(self, loops: WrittenOut, loop: For) -> None:
+        self.loops = loops
+        self.found = loops.found
+        self.counters = [loops.forms.atom(("counter", loop))] if isinstance(loop, For) else []
+        self.loop = loop
+        self.seen: set[Hashable] = set()
+
+    def of(self, part: Operation) -> float:
+        if isinstance(part, While):
+            return NEVER
+        if isinstance(part, For):
+            if self.loops.depends_on_others(part):
+                return self.loops._size(part)  # of which it is decided when the loops around are written out
+            rounds = self.loops.rounds(part)
+            return rounds * self.loops._size(part) if rounds else 0.0
+        size = 0.0
+        if isinstance(part, UpdateElement):
+            size += OPERATION
+        elif isinstance(part, Subscript):
+            size += self._access(part)
+        elif isinstance(part, (If, Selection)):
+            size += BRANCH
+        elif isinstance(part, Binary) and not self._is_seen(part) or isinstance(part, UpdateName):
+            size += OPERATION
+        elif isinstance(part, FunctionCall):
+            size += self._call(part)
+        return size + sum(map(self.of, part.parts()))
+
+    def _is_seen(self, part: Binary) -> bool:
+        known = self.found.values.get(part)
+        key = ("operation", known.form) if isinstance(known, Number) else part
+        if key in self.seen:
+            return True
+        self.seen.add(key)
+        return False
+
+    def _access(self, part: Subscript) -> float:
+        """An element's size: by where in its index the loop's variable stands."""
+        reached = self.found.reached.get(part)
+        if reached is None:
+            return 0.0
+        is_store = part in self.found.stores
+        key = (reached.array.identity, reached.indices, is_store)
+        if key in self.seen:
+            return 0.0
+        self.seen.add(key)
+        moving = [index is None or self._moves(index) for index in reached.indices]
+        if not any(moving):
+            return 0.0  # the same element every round
+        if reached.array.space == "local":
+            return REGISTER
+        across = any(moving[:-1])
+        if is_store:
+            return STORE_ACROSS if across else STORE_ALONG
+        return self._load(reached, across)
+
+    def _load(self, reached: Reached, across: bool) -> float:
+        if not across:
+            return LOAD_ALONG
+        array: Array = reached.array
+        row = (array.extents[-1] if array.extents and array.space == "shared" else None) or 1
+        return LOAD_ACROSS_ODD if row & (row - 1) else LOAD_ACROSS
+
+    def _moves(self, index: Form) -> bool:
+        return self.loop in self.loops.forms.loops_of(index)
+
+    def _call(self, part: FunctionCall) -> float:
+        if part.bodies:
+            return sum(self.of(body.body) for body in part.bodies.values())
+        path = self.found.callees.get(part, "")
+        if path.startswith("math."):
+            return CALL if path in SHORT_FUNCTIONS else LONG_FUNCTION
+        if path in ("numba.cuda.syncthreads", "numba.cuda.syncwarp"):
+            return BARRIER
+        return ATOMIC if path.startswith("numba.cuda.atomic.") else CALL

@@ -1,0 +1,97 @@
+"""What all operations of a lowered kernel have in common: where they stand in the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypeAlias
+
+from autograder.errors import KernelFault, Line
+from autograder.language.program import Function
+
+Rounds: TypeAlias = tuple[int, ...]
+"""Which round each of some loops is in, from 0."""
+
+
+@dataclass(frozen=True)
+class ByRound:
+    """What the compiler leaves of an access in loops written out, where rounds differ.
+
+    `loops` are those around the access, outermost first. In the rounds of `no_load` and `no_store` nothing is left of a load
+    or a store. `wide` says of a round how many neighbours a load or a store there moves, beginning how many before its
+    own: (0, 0) if another one does it; rounds that are not in it move their own element.
+    """
+
+    loops: tuple[Operation, ...]
+    no_load: frozenset[Rounds] = frozenset()
+    no_store: frozenset[Rounds] = frozenset()
+    wide_loads: Mapping[Rounds, tuple[int, int]] = field(default_factory=dict)
+    wide_stores: Mapping[Rounds, tuple[int, int]] = field(default_factory=dict)
+
+
+class Operation:
+    """One operation of a lowered kernel.
+
+    `node` is the piece of source that it was read from, for messages only: nothing is decided by its text.
+    """
+
+    __slots__ = (
+        "node", "function", "line", "is_told", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
+        "is_folded", "multiplies", "leaves_no_load", "leaves_no_store", "by_round", "joined",
+    )  # fmt: skip
+
+    def __init__(self, node: ast.AST, function: Function) -> None:
+        self.node = node
+        self.function = function
+        self.line = Line(function.file, getattr(node, "lineno", function.node.lineno))
+        # facts, which `facts` works out before a launch:
+        self.is_told = False  # reached only where a condition on what an atomic found said so: see tickets.py
+        self.has_cheap_address = False  # of an access in a loop: the compiler keeps it, or advances it by one addition
+        self.is_of_local_memory = False  # of an access: to a local array that no registers can hold
+        self.is_added_up_by_the_warp = False  # of an atomic: one lane carries it out for its whole warp
+        self.is_folded = False  # of arithmetic: the compiler works it out with an address, or before a loop
+        self.multiplies = False  # of an addition: one of its operands is a product
+        self.leaves_no_load = False  # of an access: the element is in a register already
+        self.leaves_no_store = False  # of an access: the element is stored anew before anybody can read it
+        self.by_round: ByRound | None = None  # of an access in loops written out: where not all rounds are the same
+        self.joined: Operation | None = None  # of an access in one arm: what stands for it and its like in the other arm
+
+    def parts(self) -> Iterator[Operation]:
+        """The operations that this one is made of."""
+        kind: type = type(self)
+        for name in _slots_of(kind):
+            yield from _operations_in(getattr(self, name))
+
+    @property
+    def text(self) -> str:
+        """The piece of source, as Python would write it."""
+        return ast.unparse(self.node)
+
+    @property
+    def line_text(self) -> str:
+        """The source line, without what it is indented by."""
+        return self.function.line_text(self.line.number).strip()
+
+    def fault(self, message: str, remedy: str = "") -> KernelFault:
+        """What is to be raised where a kernel cannot go on here."""
+        return KernelFault(message, line=self.line, remedy=remedy)
+
+
+@cache
+def _slots_of(kind: type) -> tuple[str, ...]:
+    """Where operations of a kind keep what is their own."""
+    own = [each for each in kind.__mro__ if issubclass(each, Operation) and each is not Operation]
+    return tuple(name for each in own for name in each.__slots__)
+
+
+def _operations_in(value: object) -> Iterator[Operation]:
+    if isinstance(value, Operation):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _operations_in(each)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _operations_in(each)
