@@ -11,16 +11,21 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: demo test lab slides bench doctor clean lint unit starters notebooks
+.PHONY: demo test lab slides bench doctor clean lint types unit starters notebooks
 
 demo: $(READY)
 	@$(RUN) -m autograder demo
 
-test: lint unit starters notebooks
+test: lint types unit starters notebooks
 	@echo "All tests passed."
 
 lint: $(READY)
 	$(RUN) -m ruff check .
+
+types: $(READY)
+	@if $(RUN) -c "import sys; sys.exit(sys.version_info < (3, 11))"; then \
+		echo "$(RUN) -m mypy"; $(RUN) -m mypy; \
+	else echo "Types are not checked on Python 3.10, whose NumPy has too few of its own."; fi
 
 unit: $(READY)
 	$(RUN) -m pytest --numprocesses auto --dist loadfile -m "not gpu"

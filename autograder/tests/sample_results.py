@@ -40,7 +40,7 @@ _COUNTED = {
     8: Counters(global_store_requests=2_048, global_store_sectors=8_192, warp_instructions=2_048),
 }
 LINES = tuple(
-    LineProfile(Line(CELL, number), text, _COUNTED.get(number, Counters()))
+    LineProfile(Line(CELL, number), text, _COUNTED.get(number, Counters()), _COUNTED.get(number, Counters()))
     for number, text in enumerate(_KERNEL, start=1)
     if number > 1
 )
@@ -261,7 +261,10 @@ def hostile() -> Result:
         measured={HOSTILE_NAME: HOSTILE_NAME, "ratio": float("nan"), "threshold": 2.0},
         pictures=(Picture("<svg><script>alert(1)</script></svg>", HOSTILE_NAME), Picture(" " * 900_000, "too big")),
     )
-    lines = tuple(LineProfile(Line(HOSTILE_NAME, i), long_line, Counters(warp_instructions=i)) for i in range(1, 2_000))
+    lines = tuple(
+        LineProfile(Line(HOSTILE_NAME, i), long_line, Counters(warp_instructions=i), Counters())
+        for i in range(1, 2_000)
+    )
     return Result(
         lab="lab01",
         lab_title=TITLE,

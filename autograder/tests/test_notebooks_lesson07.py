@@ -106,7 +106,7 @@ def kernel_of(source: str) -> Any:
 def slower(one: str, other: str, size: int) -> tuple[float, float, float]:
     """How many times slower `one` is: by the old model, by today's, by the clock."""
     first, second = CASES[one, size], CASES[other, size]
-    old = [from_counters(each.counters).milliseconds(hidden=True) for each in (first, second)]
+    old = [from_counters(each.source).milliseconds(hidden=True) for each in (first, second)]
     return old[0] / old[1], first.estimate.ns / second.estimate.ns, first.measured_ns / second.measured_ns
 
 
@@ -122,8 +122,8 @@ A100 = roofline(SPECIFICATIONS["A100"]).ridge_flop_per_byte
 ROWS_LOADS = CASES[ROWS, 1024].counters
 K40 = roofline(SPECIFICATIONS["K40"]).ridge_flop_per_byte
 ROOF_MS = CASES[NAIVE_CASE, 1024].roofline_ns / 1e6
-COUNTED_NAIVE = from_counters(CASES[NAIVE_CASE, 1024].counters)
-OLD_LIST = from_counters(CASES[RANDOM, 2**22].counters).milliseconds(hidden=True)
+COUNTED_NAIVE = from_counters(CASES[NAIVE_CASE, 1024].source)
+OLD_LIST = from_counters(CASES[RANDOM, 2**22].source).milliseconds(hidden=True)
 TIMES = [CASES[name, 1024].measured_ns for name in (NAIVE_CASE, WHILE_CASE, ROWS, TILES)]
 LIST_ERRORS = [-100 * CASES[name, size].error for name in (RANDOM, EQUAL) for size in (2**16, 2**20, 2**22)]
 THREADS = 132 * 2048 / (30 * 1024)

@@ -116,7 +116,8 @@ def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     rows = re.findall(r"^([^\d\n]+?) +([\d.]+) +([\d.]+)$", "".join(cell["outputs"][0]["text"]), re.M)
     table = {name: (float(naive), float(tiled)) for name, naive, tiled in rows}
     assert max(table, key=lambda name: table[name][0]) == "issue"
-    assert max(table, key=lambda name: table[name][1]) == "shared memory" and table["shared memory"][0] == 0
+    assert max(table, key=lambda name: table[name][1]) == "issue"
+    assert table["shared memory"][0] == 0 and 0.85 < table["shared memory"][1] / table["issue"][1] < 1
     assert round(table["DRAM"][0]) == 17 and round(table["DRAM"][0] / table["DRAM"][1]) == 3
     assert table["issue"][1] < table["issue"][0] / 6
 

@@ -60,9 +60,9 @@ def test_counted_work_becomes_the_model_s_two_numbers() -> None:
 def test_any_kernel_gets_its_two_bounds_and_a_counted_list_ranking_the_slide_s_21_ms() -> None:
     from autograder.perfmodel.measurements.predicting import by_case
 
-    largest, together = bounds_milliseconds(by_case()["list ranking, random sublists", 2**22].counters)
+    largest, together = bounds_milliseconds(by_case()["list ranking, random sublists", 2**22].source)
     assert largest == pytest.approx(21, abs=0.5)
     assert largest < together < 1.02 * largest
     for case in by_case().values():
-        largest, together = bounds_milliseconds(case.counters)
+        largest, together = bounds_milliseconds(case.source)
         assert 0 < largest <= together <= 2 * largest

@@ -223,7 +223,8 @@ def test_annotated_source_shows_the_columns_asked_for():
 
 
 def test_annotated_source_leaves_out_columns_of_zeros_and_the_idlest_lines():
-    lines = [LineProfile(Line("a.py", i), f"x{i} = a[i]", Counters(global_load_sectors=i)) for i in range(1, 50)]
+    counted = {i: Counters(global_load_sectors=i) for i in range(1, 50)}
+    lines = [LineProfile(Line("a.py", i), f"x{i} = a[i]", each, each) for i, each in counted.items()]
     text = Page(source_heat.annotated(lines, most_lines=10, caption="Sectors")).text
     assert "Sectors; 39 lines with the least work are left out" in text
     assert "x49" in text and "x39 " not in text and "atomic" not in text
@@ -231,7 +232,7 @@ def test_annotated_source_leaves_out_columns_of_zeros_and_the_idlest_lines():
 
 
 def test_annotated_source_names_each_file_once():
-    lines = [LineProfile(Line(file, i), "x", Counters()) for file in ("cell 1", "cell 2") for i in (1, 2)]
+    lines = [LineProfile(Line(file, i), "x", Counters(), Counters()) for file in ("cell 1", "cell 2") for i in (1, 2)]
     text = Page(source_heat.annotated(lines)).text
     assert text.count("cell 1") == text.count("cell 2") == 1
 

@@ -73,13 +73,13 @@ def test_json_takes_numpy_scalars_and_stays_strict_about_nan_and_infinity():
 
 def test_json_says_the_verdict_without_being_trusted_on_it():
     form = json_form.to_dict(samples.transposed_mapping())
-    assert (form["version"], form["points"], form["max_points"], form["outcome"]) == (1, 6.5, 13, "failed")
+    assert (form["version"], form["points"], form["max_points"], form["outcome"]) == (2, 6.5, 13, "failed")
     assert json_form.from_dict(form | {"points": 100}).points == 6.5
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"version": 99}', '{"version": 1}', '{"version": 1, "nonsense": 0}', "[" * 100_000],
+    ["", "[]", "{}", '{"version": 99}', '{"version": 2}', '{"version": 2, "nonsense": 0}', "[" * 100_000],
     ids=["empty", "list", "no version", "later version", "no fields", "unknown field", "deep"],
 )
 def test_what_is_not_a_result_is_refused_in_one_line(text):

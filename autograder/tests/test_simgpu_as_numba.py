@@ -439,7 +439,7 @@ def test_compare_and_swap_on_the_first_element_of_each_threads_slice():
 
 
 @pytest.mark.parametrize(
-    "use", ["part.sum()", "part.T", "np.sum(part)", "np.ravel(part)[0]", "np.transpose(part)[0]", "a[i::i + 1][0]"]
+    "use", ["part.sum()", "part.T[0]", "np.sum(part)", "np.ravel(part)[0]", "np.transpose(part)[0]", "a[i::i + 1][0]"]
 )
 def test_what_needs_one_length_for_all_threads_says_so(use, tmp_path):
     file = tmp_path / "kernels.py"

@@ -231,7 +231,7 @@ def counts_up_to(rounds, out):
 
 
 def instructions_of(rounds, grid, block):
-    return profile(counts_up_to)[grid, block](rounds, np.zeros(len(rounds), np.int64)).counters
+    return profile(counts_up_to)[grid, block](rounds, np.zeros(len(rounds), np.int64)).compiled
 
 
 def test_the_slowest_warp_is_the_one_whose_longest_lane_walks_longest():
@@ -297,12 +297,13 @@ def test_a_sum_in_global_memory_is_loaded_and_stored_once_for_each_loop_that_is_
     def summed_in_c(a, c, rounds):
         tile = cuda.shared.array(32, np.float32)
         x = cuda.threadIdx.x
-        tile[x] = a[x]
-        cuda.syncthreads()
         for _ in range(rounds):
+            tile[x] = a[x]
+            cuda.syncthreads()
             for k in range(16):
                 if x < c.shape[0]:
                     c[x] += tile[k]
+            cuda.syncthreads()
 
     @cuda.jit
     def summed_beside_a_load(a, c, rounds):
@@ -313,11 +314,11 @@ def test_a_sum_in_global_memory_is_loaded_and_stored_once_for_each_loop_that_is_
 
     a = np.arange(32, dtype=np.float32)
     c = np.zeros_like(a)
-    found = profile(summed_in_c)[1, 32](a, c, 5).counters
-    assert (found.global_load_requests, found.global_store_requests) == (1 + 5, 5)
+    found = profile(summed_in_c)[1, 32](a, c, 5).compiled
+    assert (found.global_load_requests, found.global_store_requests) == (5 + 5, 5)
     assert (c == 5 * a[:16].sum()).all()
-    found = profile(summed_beside_a_load)[1, 32](a, c, 5).counters
-    assert (found.global_load_requests, found.global_store_requests) == (2 * 5 * 16, 5 * 16)
+    found = profile(summed_beside_a_load)[1, 32](a, c, 5).compiled
+    assert (found.global_load_requests, found.global_store_requests) == (1 + 5 * 16, 5 * 16)  # c is stored each time
 
 
 def test_atomics_at_an_index_that_all_threads_have_in_common_are_one_a_warp():
@@ -346,7 +347,7 @@ def test_atomics_at_an_index_that_all_threads_have_in_common_are_one_a_warp():
 
     def sectors(kernel, dtype):
         bins = np.zeros(4, dtype)
-        found = profile(kernel)[1, 64](np.zeros(64, dtype), bins).counters
+        found = profile(kernel)[1, 64](np.zeros(64, dtype), bins).compiled
         return found.global_atomic_sectors, found.global_atomic_worst_multiplicity
 
     assert sectors(everybody_adds, np.int32) == (2 * 4, 32)

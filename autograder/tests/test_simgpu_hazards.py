@@ -11,7 +11,7 @@ from autograder import profile
 from autograder.errors import KernelFault
 from autograder.simgpu import cuda_module, dispatch
 from autograder.simgpu.memory import Shadow
-from autograder.simgpu.statements import Statements
+from autograder.simgpu.statements import Assign
 
 cuda = cuda_module.build_module()
 
@@ -1021,16 +1021,16 @@ def device(monkeypatch):
 
 def _interrupts_after(rounds, monkeypatch):
     """Ctrl-C in the middle of a kernel."""
-    carried_out = Statements.do_assign
+    carried_out = Assign.carry_out
     left = [rounds]
 
-    def do_assign(self, node, mask):
+    def carry_out(self, machine, mask):
         left[0] -= 1
         if left[0] == 0:
             raise KeyboardInterrupt
-        return carried_out(self, node, mask)
+        return carried_out(self, machine, mask)
 
-    monkeypatch.setattr(Statements, "do_assign", do_assign)
+    monkeypatch.setattr(Assign, "carry_out", carry_out)
 
 
 @pytest.mark.parametrize("ending", ["interrupt", "work limit"])

@@ -13,7 +13,7 @@ from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.simgpu import sampling
 from autograder.simgpu.device import SimulatedDevice
-from autograder.simgpu.interpreter import WorkLimit
+from autograder.simgpu.launch_state import WorkLimit
 
 N = 128
 KERNELS = """

@@ -1,0 +1,93 @@
+"""No circle among the modules of the simulated GPU, of the language, and of what stands beside them.
+
+Late imports and imports for type checkers count too: two modules that name each other are one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from autograder.tests.test_layout_repository import PACKAGE
+
+WITHOUT_CIRCLES = ("simgpu", "language", "device.py", "profiling.py")
+# It only names types, for type checkers alone, of modules that name their own values by it.
+NAMES_OF_TYPES = "autograder.simgpu.values"
+
+
+def name_of(path: Path) -> str:
+    """A module's dotted name."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py") if "tests" not in path.relative_to(PACKAGE).parts}
+WATCHED = {
+    name_of(path)
+    for place in WITHOUT_CIRCLES
+    for path in ([PACKAGE / place] if place.endswith(".py") else (PACKAGE / place).rglob("*.py"))
+}
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The modules of the package that a module imports anywhere in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names if each.name in MODULES)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are by the whole name"
+            for each in node.names:
+                whole = f"{node.module}.{each.name}"
+                yield from [name for name in (whole, node.module) if name in MODULES][:1]
+
+
+def graph() -> dict[str, set[str]]:
+    """Each module -> those that it imports."""
+    trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+    return {name: set(imported(tree)) - {name, NAMES_OF_TYPES} for name, tree in trees.items()}
+
+
+def reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+    """What a module leads to, over one import or more."""
+    found: set[str] = set()
+    waiting = list(edges[start])
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            waiting.extend(edges[name])
+    return found
+
+
+def circles(edges: Mapping[str, set[str]]) -> list[list[str]]:
+    """Groups of modules that lead to each other (strongly connected components of more than one)."""
+    leads_to = {name: reachable(name, edges) for name in edges}
+    groups = {frozenset(each for each in leads_to[name] if name in leads_to[each]) for name in edges}
+    return sorted(sorted(group) for group in groups if group)
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+    late = ast.parse("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import autograder.errors\n"
+                     "def late():\n    from autograder.language import program\n")  # fmt: skip
+    assert set(imported(late)) == {"autograder.errors", "autograder.language.program"}
+
+
+def test_no_module_leads_back_to_itself() -> None:
+    found = graph()
+    assert len(WATCHED) > 80 and WATCHED <= set(MODULES)
+    assert [each for each in circles(found) if WATCHED & set(each)] == []
+
+
+def test_the_module_that_names_types_names_them_for_type_checkers_alone() -> None:
+    tree = ast.parse(MODULES[NAMES_OF_TYPES].read_text(encoding="utf-8"))
+    assert list(imported(ast.Module([each for each in tree.body if not isinstance(each, ast.If)], []))) == []
+
+
+def test_imports_stand_at_the_top() -> None:
+    """Or in a function or a condition, where they are late; never behind what they would need first."""
+    for name in WATCHED:
+        body = ast.parse(MODULES[name].read_text(encoding="utf-8")).body
+        kinds = [isinstance(each, (ast.Import, ast.ImportFrom)) for each in body]
+        defined = next((i for i, each in enumerate(body) if isinstance(each, (ast.FunctionDef, ast.ClassDef))), len(body))
+        assert not any(kinds[defined:]), f"{name} imports something behind what it defines"

@@ -1,0 +1,174 @@
+"""What is a kernel and what is not, by Numba's word: 4,000 generated kernels against measurements/generated_kernels.json.
+
+`CAUSES` lists every disagreement known today by cause, with its number of kernels; one that is new fails, and one that has
+gone fails too, so that the table is taken down as the simulated GPU is mended.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import random
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+
+from autograder.errors import KitError
+from autograder.simgpu import cuda_module
+from autograder.simgpu.measurements import answers
+from autograder.simgpu.measurements import generated_kernels as made
+from autograder.simgpu.measurements.generated_kernels import BLOCK, GRID, SEEDS, Generated, generated
+
+cuda = cuda_module.build_module()
+KEPT = made.read_verdicts()
+NUMBA: dict[str, str] = KEPT["numba"]["verdicts"]
+UNDECIDED = set(KEPT["numba-cuda"]["verdicts"])  # seeds on which numba and numba-cuda disagree with each other
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Kernels that one side takes and the other refuses.
+
+    `words` is searched in "feature: template | Numba's words", with the template as the grammar has it: what Numba takes
+    has no words, so those causes are told by the template alone. The first cause that fits is the one that counts.
+    """
+
+    taken_by: str  # "us": Numba refuses them; "Numba": we refuse them
+    words: str
+    kernels: int
+    reason: str
+
+
+def _taken_by_us(words: str, kernels: int, reason: str) -> Cause:
+    return Cause("us", words, kernels, reason)
+
+
+def _taken_by_numba(words: str, kernels: int, reason: str) -> Cause:
+    return Cause("Numba", words, kernels, reason)
+
+
+CAUSES = (
+    _taken_by_us(r"module 'numba\.cuda' has no attribute 'random'", 4,
+        "cuda.random in a program that has not imported it: a kernel cannot tell here"),
+    _taken_by_us(r"^builtin: .*(max\(|complex\()", 2,
+        "max of three numbers, at which Numba 0.68 fails by itself; complex() of a float16"),
+    _taken_by_us(r"^numpy: ", 14, "more of NumPy runs here than on Numba's CUDA target"),
+    _taken_by_us(r"^tuple: .*\(a, m\)", 2, "an item of a mixed tuple by a difference of constants, not worked out by Numba"),
+    _taken_by_us(r"Type of variable '\.\.' cannot be determined", 3,
+        "`:=` of more than a name in a condition: Numba loses the variable, which is a mistake of its own"),
+    _taken_by_numba(r"^nested: .*lambda", 3, "a lambda called with more arguments than it takes: Numba ignores them"),
+    _taken_by_numba(r"^membership: ", 1, "a text looked for among numbers"),
+    _taken_by_numba(r"^unset: ", 14,
+        "a variable that no thread has assigned: Numba reads zeros, or what the register held; told on purpose"),
+    _taken_by_numba(r"^builtin: v = (str|type)", 9, "str() and type(): of no use in a kernel that stores numbers"),
+    _taken_by_numba(r"^text: ", 3, "texts added or repeated: told as a slip on purpose"),
+    _taken_by_numba(r"^slice: v = a\[::0\]", 4,
+        "a slice with a step of zero: a mistake of values, told when it is made"),
+    _taken_by_numba(r"^barrier: cuda\.syncthreads$", 4, "a barrier that is named and not called: refused on purpose"),
+    _taken_by_numba(r"^function: .*maybe", 1, "the result of a function that returns a number or nothing, stored"),
+    _taken_by_numba(r"^two types: v = None", 4, "a variable that is None or a number: Numba's optional values"),
+    _taken_by_numba(r"^two types: .*v = a\[1:\]", 2, "a variable that is an array or a slice of it"),
+    _taken_by_numba(r"^unpack: v, w = a$", 3,
+        "an array unpacked into fewer variables than it has elements: a mistake of values, told when it is made"),
+    _taken_by_numba(r"^statement: (async|global|match|v = __name__)", 8,
+        "async def, global that is only read, match, __name__"),
+    _taken_by_numba(r"^tuple: .*index\(2\)", 2, "a tuple's index()"),
+    _taken_by_numba(r"^(tuple|position): .*<const>", 5,
+        "an item that a tuple lacks, by a variable: a mistake of values, told when it is made"),
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hazards are none of this test's business: a kernel that reads past an array has run."""
+    monkeypatch.setattr(cuda_module.device, "tell", lambda hazards: None)
+
+
+def our_verdict(kernel: Generated) -> str:
+    """Nothing where the simulated GPU ran a kernel, else what it said. An error that is not for people fails the test."""
+    file = f"<generated {kernel.seed}>"
+    linecache.cache[file] = (len(kernel.source), None, kernel.source.splitlines(keepends=True), file)
+    names = made.namespace(cuda)
+    exec(compile(kernel.source, file, "exec"), names)
+    try:
+        names["kernel"][GRID, BLOCK](*kernel.arguments())
+    except KitError as error:
+        return f"{type(error).__name__}: {error.message}"
+    return ""
+
+
+def words_of(kernel: Generated) -> str:
+    template = kernel.template.replace("\n", "; ")
+    return f"{kernel.feature}: {template} | {NUMBA[str(kernel.seed)]}".removesuffix(" | ")
+
+
+@cache
+def disagreements() -> dict[Cause | None, list[Generated]]:
+    """The kernels on which we and Numba differ, by the first cause that fits; None has those that fit none."""
+    found = defaultdict(list)
+    for seed in SEEDS:
+        if str(seed) in UNDECIDED:
+            continue
+        kernel = generated(seed)
+        ours, theirs = our_verdict(kernel), NUMBA[str(seed)]
+        if bool(ours) != bool(theirs):
+            taken_by, words = "Numba" if ours else "us", words_of(kernel)
+            fitting = (each for each in CAUSES if each.taken_by == taken_by and re.search(each.words, words))
+            found[next(fitting, None)].append(kernel)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_a_kernel_runs_here_exactly_where_numba_compiles_it_unless_the_cause_is_listed() -> None:
+    found = disagreements()
+    wrong = [f"new: {kernel.seed}, {words_of(kernel)}" for kernel in found.get(None, [])]
+    for cause in CAUSES:
+        kernels = found.get(cause, [])
+        if len(kernels) != cause.kernels:
+            seeds = ", ".join(str(kernel.seed) for kernel in kernels[:5])
+            wrong.append(f"{len(kernels)} of {cause.kernels} listed kernels ({seeds}): {cause.reason}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_cause_has_kernels_and_half_of_all_kernels_are_valid() -> None:
+    assert all(cause.kernels > 0 and cause.reason for cause in CAUSES)
+    assert list(NUMBA) == [str(seed) for seed in SEEDS]
+    valid = sum(not said for said in NUMBA.values())
+    assert 0.4 * len(NUMBA) <= valid <= 0.6 * len(NUMBA)
+    assert len(UNDECIDED) <= len(NUMBA) / 25
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+def test_the_verdicts_are_those_of_numba_as_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba.cuda.dispatcher as dispatcher
+
+    monkeypatch.setattr(dispatcher, "get_current_device", dispatcher.get_current_device)  # put back afterwards
+    made.with_no_device()
+    for seed in random.Random(1).sample([seed for seed in SEEDS if str(seed) not in UNDECIDED], 20):
+        assert bool(made.verdict_on(seed)) == bool(NUMBA[str(seed)]), (
+            f"{seed}: {NUMBA[str(seed)]}\n{generated(seed).source}"
+        )
+
+
+# numba's own numba.cuda has no min or max of two numbers of these types; numba-cuda, which ran these answers on a GPU, has
+WITHOUT_MIN = "TypeError: Signature mismatch: 2 argument types given, but function takes 1 arguments"
+
+
+def test_the_kernels_of_the_right_answers_run_here_and_numba_compiles_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = json.loads(answers.ANSWERS.read_text(encoding="utf-8"))
+    assert list(kept) == [path.relative_to(answers.ROOT).as_posix() for path in answers.paths()]
+    monkeypatch.setattr(cuda_module.device.session, "work_limit", answers.WORK_LIMIT)
+    installed = cuda_module.install()
+    try:
+        for path, verdicts in zip(answers.paths(), kept.values(), strict=True):
+            types, said = answers.run_here(path, installed)
+            assert said in ("", "host: IndexError"), f"{path.name}: {said}"
+            assert {name for name, given in types.items() if given} == set(verdicts), path.name
+    finally:
+        cuda_module.uninstall()
+    refused = [said for verdicts in kept.values() for said in verdicts.values() if said]
+    assert set(refused) == {WITHOUT_MIN} and len(refused) == 5
+    assert sum(map(len, kept.values())) >= 120
