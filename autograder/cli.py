@@ -206,7 +206,7 @@ def profile(given: argparse.Namespace) -> int:
 def run(given: argparse.Namespace) -> int:
     """Runs an unmodified script on the simulated GPU."""
     script = existing_file(given.script)
-    from autograder.simgpu.script import run_script
+    from autograder.simgpu.host.script import run_script
 
     run_script(script, given.arguments)
     write_json(given, {"script": str(given.script)})

@@ -12,8 +12,8 @@ from autograder.errors import KitError, Line
 from autograder.language.program import Program
 from autograder.language.transfers import Transfer
 from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.counting.tracing import Access
 from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.tracing import Access
 
 Source = Literal["measured", "simulated"]
 

@@ -41,7 +41,7 @@ class simulate:  # noqa: N801 (used like a function)
     """Puts the simulated GPU in place of `numba.cuda`: from here on, or inside a `with` block only."""
 
     def __init__(self) -> None:
-        from autograder.simgpu import cuda_module
+        from autograder.simgpu.host import cuda_module
 
         self._was_installed = getattr(sys.modules.get("numba.cuda"), "simulated", False)
         self.cuda = cuda_module.install()
@@ -51,7 +51,7 @@ class simulate:  # noqa: N801 (used like a function)
 
     def __exit__(self, *_: object) -> None:
         if not self._was_installed:
-            from autograder.simgpu import cuda_module
+            from autograder.simgpu.host import cuda_module
 
             cuda_module.uninstall()
 
@@ -80,7 +80,7 @@ def load_ipython_extension(shell: Any) -> None:
         warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
         print(f"Kernels run on the GPU of this machine: {devices()[0]}.")
         return
-    from autograder.simgpu import cuda_module
+    from autograder.simgpu.host import cuda_module
 
     cuda_module.install()
     cuda_module.device.tell = _tell_in_notebook
@@ -91,7 +91,7 @@ def load_ipython_extension(shell: Any) -> None:
 def unload_ipython_extension(shell: Any) -> None:
     """`%unload_ext autograder`: brings back the `numba.cuda` that was there before."""
     shell.events.unregister("pre_run_cell", _remember)
-    from autograder.simgpu import cuda_module
+    from autograder.simgpu.host import cuda_module
 
     cuda_module.uninstall()
 

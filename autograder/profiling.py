@@ -11,15 +11,15 @@ from autograder.cudagpu.registers import stand_in
 from autograder.errors import Line, UsageError
 from autograder.language.program import Function, reachable
 from autograder.language.validate import validate_kernel
-from autograder.simgpu.arrays import DeviceArray
 from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.device import Session, estimate_launch
-from autograder.simgpu.dispatch import device
+from autograder.simgpu.counting.tracing import TRACE_LIMIT, Access, Branch, Trace
 from autograder.simgpu.hazards import Hazard, name_of
-from autograder.simgpu.launch import LaunchRecord
-from autograder.simgpu.script import launches_in_script
-from autograder.simgpu.single_launch import kernel_function as kernel_function
-from autograder.simgpu.tracing import TRACE_LIMIT, Access, Branch, Trace
+from autograder.simgpu.host.device import Session, estimate_launch
+from autograder.simgpu.host.dispatch import device
+from autograder.simgpu.host.launch import LaunchRecord
+from autograder.simgpu.host.script import launches_in_script
+from autograder.simgpu.host.single_launch import kernel_function as kernel_function
+from autograder.simgpu.values.arrays import DeviceArray
 
 if TYPE_CHECKING:
     from autograder.figures.estimates import PicturedEstimate

@@ -109,7 +109,7 @@ def _the_real_numba_cuda() -> Iterator[None]:
         return
     import numba
 
-    from autograder.simgpu import cuda_module
+    from autograder.simgpu.host import cuda_module
 
     kept = {name: module for name, module in sys.modules.items() if name.startswith("numba.cuda")}
     cuda_module.uninstall()

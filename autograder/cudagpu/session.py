@@ -15,8 +15,8 @@ from autograder.device import Launch
 from autograder.errors import GraderFault, KernelFault
 from autograder.language.program import Function
 from autograder.language.transfers import Transfer
-from autograder.simgpu.geometry import check_geometry
 from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.values.geometry import check_geometry
 
 # CUDA driver API, enum CUresult: a launch reports an error by its name, other calls by its number
 DRIVER_ERRORS = {

@@ -73,7 +73,7 @@ class Evidence:
 
 def never_ended(fault: KitError | None) -> bool:
     """Whether this is what ended a run that took too much work or time."""
-    from autograder.simgpu.launch_state import WorkLimit
+    from autograder.simgpu.machine.launch_state import WorkLimit
 
     return isinstance(fault, WorkLimit) or (fault is not None and "took longer than" in fault.message)
 

@@ -260,8 +260,8 @@ def counted_launches(answer: Path | Submission, request: RunRequest) -> list[dic
     An empty list where the run is stopped for taking too much work; None where the answer cannot be read or runs into a
     fault of another kind.
     """
-    from autograder.simgpu.device import SimulatedDevice
-    from autograder.simgpu.launch_state import WorkLimit
+    from autograder.simgpu.host.device import SimulatedDevice
+    from autograder.simgpu.machine.launch_state import WorkLimit
 
     try:
         program = parse_program(read_submission(answer) if isinstance(answer, Path) else answer)

@@ -16,7 +16,7 @@ from autograder.figures.wrong_elements import wrong_elements
 from autograder.grading.attempt import Attempt
 from autograder.grading.result import Picture
 from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.tracing import Access
+from autograder.simgpu.counting.tracing import Access
 
 MOST_REQUESTS = 2  # drawn of one source line, of different arrays
 KINDS = ("load", "store", "atomic")

@@ -41,7 +41,7 @@ from autograder.language.requirements import hold_to
 from autograder.language.source import Submission
 from autograder.live import wants_gpu
 
-SIMULATED = "autograder.simgpu.device:SimulatedDevice"
+SIMULATED = "autograder.simgpu.host.device:SimulatedDevice"
 GPU = "autograder.cudagpu:GpuDevice"
 MAXIMUM_JOB_BYTES = 4 * GIB
 

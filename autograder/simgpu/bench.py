@@ -49,8 +49,8 @@ def _times(arguments: list[str], environment: dict[str, str]) -> dict[str, float
 
 def _throughput() -> dict[str, str]:
     """Large runs on the simulated GPU alone: inner-loop rounds a second, a histogram and a list-ranking step of 2^20."""
-    from autograder.simgpu import cuda_module
-    from autograder.simgpu.single_launch import launch_once
+    from autograder.simgpu.host import cuda_module
+    from autograder.simgpu.host.single_launch import launch_once
 
     cuda = cuda_module.build_module()
     rng = np.random.default_rng(0)
@@ -104,8 +104,8 @@ def _throughput() -> dict[str, str]:
 
 def _fixed_costs() -> dict[str, str]:
     """What is paid by operation, by launch and by kernel, however little data there is."""
-    from autograder.simgpu import cuda_module
     from autograder.simgpu.facts.prepared import prepare
+    from autograder.simgpu.host import cuda_module
 
     cuda = cuda_module.build_module()
 

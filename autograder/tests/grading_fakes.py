@@ -16,7 +16,7 @@ from autograder.errors import KernelFault, Line
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab
 from autograder.language.program import Program
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 
 Function = Callable[..., None]
 FAR_OUTSIDE = 1 << 24  # elements: beyond what a small test's arrays and what lies around them can take

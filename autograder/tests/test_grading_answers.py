@@ -21,7 +21,7 @@ from autograder.grading.worker import Worker
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.reports.json_form import from_dict, to_dict
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.sample_results import all_passed
 
 A = np.arange(6, dtype=np.float32)

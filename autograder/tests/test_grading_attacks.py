@@ -137,7 +137,7 @@ def test_no_state_is_left_from_one_run_to_the_next() -> None:
 
 def test_an_index_array_never_reaches_memory_beside_a_device_array() -> None:
     from autograder.errors import KernelFault
-    from autograder.simgpu.device import Session
+    from autograder.simgpu.host.device import Session
 
     array = Session().to_device(np.arange(5.0))
     for key in ([0, 1], np.array([0, 1]), True, (np.array([True] * 5),)):

@@ -36,7 +36,7 @@ from autograder.language import parse_program, read_submission
 from autograder.reports import class_page, gradebook, html, junit, terminal
 from autograder.reports.json_form import from_text
 from autograder.simgpu.counters import Counters
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 from autograder.tests.test_grading_bad_input import GOOD
 

@@ -19,7 +19,7 @@ from autograder.grading.verified import (
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.language.transfers import Transfer
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 
 
 class HereRunner:

@@ -21,7 +21,7 @@ from autograder.grading.known_answers import table
 from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report, waiting_for_a_gpu
 
 ROOT = Path(__file__).resolve().parents[2]

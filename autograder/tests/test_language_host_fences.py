@@ -17,8 +17,8 @@ from autograder.language import host_names, parse_program
 from autograder.language.host_names import ARRAY_ATTRIBUTES, METHODS
 from autograder.language.quoting import MOST_OF_A_LINE, lines_of
 from autograder.language.source import submission_from_cells
-from autograder.simgpu.arrays import DeviceArray
-from autograder.simgpu.device import Session, SimulatedDevice
+from autograder.simgpu.host.device import Session, SimulatedDevice
+from autograder.simgpu.values.arrays import DeviceArray
 from autograder.tests.test_language_kinds import fault_of
 
 UNREADABLE = ['"(1,,2)f4"', '"(1,f4"']

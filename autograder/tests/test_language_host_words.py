@@ -9,7 +9,7 @@ from autograder.device import RunRequest
 from autograder.errors import SubmissionError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.test_language_kinds import fault_of
 
 TOLD = {  # a host's statement, and words of the line that its author reads

@@ -14,7 +14,7 @@ from autograder.device import RunRequest
 from autograder.errors import KernelFault, SubmissionError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 
 PROGRAM = """
 import math

@@ -13,7 +13,7 @@ from autograder.tests.test_layout_repository import PACKAGE
 
 WITHOUT_CIRCLES = ("simgpu", "language", "device.py", "profiling.py")
 # It only names types, for type checkers alone, of modules that name their own values by it.
-NAMES_OF_TYPES = "autograder.simgpu.values"
+NAMES_OF_TYPES = "autograder.simgpu.values.values"
 
 
 def name_of(path: Path) -> str:

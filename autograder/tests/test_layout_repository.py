@@ -24,7 +24,7 @@ IMPORTS = {
     if folder != "folder"
 }
 # On these, only records: they hold data and import nothing heavy.
-RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.tracing"}
+RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.counting.tracing"}
 TOP_LEVEL_NEVER = {
     "perfmodel": {"simgpu"},
     "grading": {"simgpu", "cudagpu"},

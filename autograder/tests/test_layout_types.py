@@ -84,7 +84,7 @@ def test_make_test_checks_types() -> None:
 
 def test_the_names_of_values_import_no_engine() -> None:
     """So that each module of the engine can import them."""
-    imports = "import sys, autograder.simgpu.values; print(*sys.modules)"
+    imports = "import sys, autograder.simgpu.values.values; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, check=True, cwd=ROOT)
     ours = {name for name in done.stdout.split() if name.startswith("autograder")}
-    assert ours == {"autograder", "autograder.simgpu", "autograder.simgpu.values"}
+    assert ours == {"autograder", "autograder.simgpu", "autograder.simgpu.values", "autograder.simgpu.values.values"}

@@ -15,8 +15,8 @@ from autograder.errors import Line
 from autograder.reports.columns import COLUMNS, IN_BRACKETS, columns_of, footnotes
 from autograder.reports.source_heat import annotated
 from autograder.reports.source_text import counted_source
-from autograder.simgpu import cuda_module
 from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 

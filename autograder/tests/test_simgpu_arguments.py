@@ -9,7 +9,7 @@ from autograder.device import RunRequest
 from autograder.errors import NotCarriedOut, SubmissionError
 from autograder.grading.worker_process import open_device
 from autograder.language import parse_program, submission_from_cells
-from autograder.simgpu.known_functions import CALLS
+from autograder.simgpu.functions.known_functions import CALLS
 
 SOURCE = """import math
 import numba

@@ -12,7 +12,7 @@ from numba.core import types as numba_types
 
 from autograder import profile
 from autograder.errors import KernelFault
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 

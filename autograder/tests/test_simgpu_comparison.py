@@ -8,7 +8,7 @@ import pytest
 from autograder.device import RunRequest, Uninitialised
 from autograder.errors import GraderFault
 from autograder.language import parse_program, submission_from_cells
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 
 KERNEL = """
 from numba import cuda

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from autograder.simgpu import cuda_module
 from autograder.simgpu.counters import Counters
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host.single_launch import launch_once
 from autograder.simgpu.measurements import differences, registers, spellings, unseen_kernels
-from autograder.simgpu.single_launch import launch_once
 
 UNSEEN = json.loads(Path(differences.__file__).with_name("unseen_counters.json").read_text(encoding="utf-8"))["cases"]
 LEFT = json.loads(registers.COMPILED.read_text(encoding="utf-8"))["instructions"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder import profile
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 TILE = 16

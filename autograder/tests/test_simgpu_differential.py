@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from autograder.cudagpu import find_gpu
 from autograder.grading.worker import gpu_lock
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 from autograder.tests import random_kernels as kernels
 
 cuda = cuda_module.build_module()

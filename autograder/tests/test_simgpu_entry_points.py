@@ -12,7 +12,7 @@ from numba import float32, int32, int64, typeof, types, void
 
 import autograder
 from autograder.errors import KernelFault
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 
@@ -24,7 +24,7 @@ def test_no_module_of_the_package_hides_a_public_name():
 
 def test_devices_is_a_function_also_after_everything_is_imported():
     importlib.import_module("autograder.device")
-    importlib.import_module("autograder.simgpu.device")
+    importlib.import_module("autograder.simgpu.host.device")
     assert any("simulated" in name for name in autograder.devices())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.simgpu import counting_primitives as count_prim
+from autograder.simgpu.counting import counting_primitives as count_prim
 from autograder.simgpu.measurements import differences, read_counters
 from autograder.simgpu.measurements.cases import CASES, Case
 from autograder.simgpu.measurements.differences import (

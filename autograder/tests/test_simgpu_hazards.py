@@ -9,9 +9,9 @@ import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault
-from autograder.simgpu import cuda_module, dispatch
-from autograder.simgpu.memory import Shadow
-from autograder.simgpu.statements import Assign
+from autograder.simgpu.host import cuda_module, dispatch
+from autograder.simgpu.operations.statements import Assign
+from autograder.simgpu.values.memory import Shadow
 
 cuda = cuda_module.build_module()
 
@@ -462,7 +462,7 @@ def condition_that_nothing_changes(a):
 
 def test_a_hopeless_loop_is_told_in_its_first_round():
     from autograder.language.live import from_python
-    from autograder.simgpu.device import Session
+    from autograder.simgpu.host.device import Session
 
     with pytest.raises(KernelFault, match="nothing in the loop changes its condition"):
         Session(work_limit=10_000).launch(
@@ -472,7 +472,7 @@ def test_a_hopeless_loop_is_told_in_its_first_round():
 
 @pytest.mark.parametrize("function", [endless_while, waits_for_another_thread])
 def test_loops_that_cannot_end_are_told_at_their_line(function):
-    from autograder.simgpu.device import Session
+    from autograder.simgpu.host.device import Session
 
     session = Session(work_limit=2_000_000)
     from autograder.language.live import from_python
@@ -484,7 +484,7 @@ def test_loops_that_cannot_end_are_told_at_their_line(function):
 
 def test_a_launch_stopped_for_the_work_of_those_before_it_says_how_many_they_were():
     from autograder.language.live import from_python
-    from autograder.simgpu.device import Session
+    from autograder.simgpu.host.device import Session
 
     def counts(a):
         a[cuda.grid(1)] += 1

@@ -17,8 +17,8 @@ import pytest
 from autograder.errors import KernelFault, KitError, SubmissionError
 from autograder.language import parse_program, submission_from_cells
 from autograder.language.validate import validate_kernel
-from autograder.simgpu import cuda_module
-from autograder.simgpu.device import Session
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host.device import Session
 
 cuda = cuda_module.build_module()
 TABLE: list[tuple] = []

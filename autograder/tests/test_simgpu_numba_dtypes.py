@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import KernelFault
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 MAKES: dict[str, Callable[[Any], Any]] = {

@@ -17,7 +17,7 @@ from functools import cache
 import pytest
 
 from autograder.errors import KitError
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 from autograder.simgpu.measurements import answers
 from autograder.simgpu.measurements import generated_kernels as made
 from autograder.simgpu.measurements.generated_kernels import BLOCK, GRID, SEEDS, Generated, generated

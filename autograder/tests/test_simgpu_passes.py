@@ -11,9 +11,9 @@ from autograder.device import Run, RunRequest, Uninitialised
 from autograder.errors import NotCarriedOut
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.simgpu import sampling
-from autograder.simgpu.device import SimulatedDevice
-from autograder.simgpu.launch_state import WorkLimit
+from autograder.simgpu.host import sampling
+from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simgpu.machine.launch_state import WorkLimit
 
 N = 128
 KERNELS = """

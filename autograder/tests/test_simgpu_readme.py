@@ -14,12 +14,13 @@ import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault
-from autograder.simgpu import calls, cuda_module, kinds
 from autograder.simgpu.facts import reasons
 from autograder.simgpu.facts.prepared import Prepared
-from autograder.simgpu.loops import For, Loop, While
-from autograder.simgpu.operation import Operation
-from autograder.simgpu.single_launch import kernel_function, launch_once
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host.single_launch import kernel_function, launch_once
+from autograder.simgpu.operations import calls, kinds
+from autograder.simgpu.operations.loops import For, Loop, While
+from autograder.simgpu.operations.operation import Operation
 
 FOLDER = Path(cuda_module.__file__).parent
 PACKAGE = FOLDER.parent

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import KernelFault
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 from autograder.simgpu.measurements import generated_kernels as made
 
 cuda = cuda_module.build_module()

@@ -9,7 +9,8 @@ import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault, SubmissionError
-from autograder.simgpu import access, cuda_module
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.machine import access
 
 cuda = cuda_module.build_module()
 N = 40

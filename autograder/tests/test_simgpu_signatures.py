@@ -17,11 +17,11 @@ import pytest
 
 from autograder.errors import KernelFault, NotCarriedOut
 from autograder.language.program import Function, Reference
-from autograder.simgpu import cuda_module
-from autograder.simgpu.calls import Call
-from autograder.simgpu.dispatch import device
-from autograder.simgpu.known_functions import CALLS
+from autograder.simgpu.functions.known_functions import CALLS
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host.dispatch import device
 from autograder.simgpu.measurements import signatures
+from autograder.simgpu.operations.calls import Call
 
 cuda = cuda_module.build_module()
 NAMES = {

@@ -13,9 +13,9 @@ import pytest
 
 from autograder import profile
 from autograder.profiling import Profile
-from autograder.simgpu import cuda_module
 from autograder.simgpu.counters import Counters
-from autograder.simgpu.device import estimate_launch
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host.device import estimate_launch
 from autograder.simgpu.measurements.differences import ATOMIC, GLOBAL, LOCAL, RATIO, SHARED
 from autograder.simgpu.measurements.spellings import COMPILED, FAMILIES, Family, defined
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder import profile
-from autograder.simgpu import cuda_module
+from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 BLOCKS, THREADS = 6, 64
@@ -105,7 +105,7 @@ def in_device_functions(sums, taken, total):
 @pytest.mark.parametrize("batch", [BLOCKS * THREADS, THREADS, 4 * THREADS])
 @pytest.mark.parametrize("kernel", RIGHT, ids=lambda kernel: kernel.__name__)
 def test_the_last_block_reads_what_the_others_left(kernel, batch, monkeypatch):
-    monkeypatch.setattr("autograder.simgpu.launch.LANES_PER_BATCH", batch)
+    monkeypatch.setattr("autograder.simgpu.host.launch.LANES_PER_BATCH", batch)
     sums, taken, total = np.zeros(2 * BLOCKS, np.int64), np.zeros(1, np.uint32), np.zeros(1, np.int64)
     p = profile(kernel)[BLOCKS, THREADS](sums, taken, total)
     assert p.hazards == () and total[0] == BLOCKS * (BLOCKS - 1) / 2
@@ -208,7 +208,7 @@ def without_a_barrier_behind_the_ticket(sums, taken, total):
 @pytest.mark.parametrize("batch", [BLOCKS * THREADS, THREADS, 4 * THREADS])
 @pytest.mark.parametrize("kernel", WRONG, ids=lambda kernel: kernel.__name__)
 def test_a_last_block_that_may_come_too_early_is_a_race(kernel, batch, monkeypatch):
-    monkeypatch.setattr("autograder.simgpu.launch.LANES_PER_BATCH", batch)
+    monkeypatch.setattr("autograder.simgpu.host.launch.LANES_PER_BATCH", batch)
     sums, taken, total = np.zeros(2 * BLOCKS, np.int64), np.zeros(2, np.uint32), np.zeros(1, np.int64)
     p = profile(kernel)[BLOCKS, THREADS](sums, taken, total)
     assert ("race", "sums") in {(hazard.kind, hazard.array) for hazard in p.hazards}
@@ -398,7 +398,7 @@ LAUNCHES = [(1, 32, 256), (1, 64, 256), (3, 64, 256), (3, 64, 64)]  # within a w
 def test_what_is_done_under_a_lock_with_fences_is_in_order_within_a_warp_a_block_and_the_grid(
     kernel, blocks, threads, batch, monkeypatch
 ):
-    monkeypatch.setattr("autograder.simgpu.launch.LANES_PER_BATCH", batch)
+    monkeypatch.setattr("autograder.simgpu.host.launch.LANES_PER_BATCH", batch)
     total = np.zeros(3, np.int32)
     p = profile(kernel)[blocks, threads](np.zeros(3, np.int32), total)
     assert p.hazards == () and total.sum() == blocks * threads
@@ -528,7 +528,7 @@ def a_plain_flag_instead(lock, total):
 @pytest.mark.parametrize(("blocks", "threads", "batch"), LAUNCHES)
 @pytest.mark.parametrize("kernel", RACES_DESPITE_LOCK, ids=lambda kernel: kernel.__name__)
 def test_a_lock_that_orders_nothing_is_a_race(kernel, blocks, threads, batch, monkeypatch):
-    monkeypatch.setattr("autograder.simgpu.launch.LANES_PER_BATCH", batch)
+    monkeypatch.setattr("autograder.simgpu.host.launch.LANES_PER_BATCH", batch)
     p = profile(kernel)[blocks, threads](np.zeros(3, np.int32), np.zeros(3, np.int32))
     assert ("race", "total", "error") in {(each.kind, each.array, each.severity) for each in p.hazards}
 

@@ -8,7 +8,7 @@ import pytest
 from autograder.device import RunRequest, Uninitialised
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.simgpu.device import SimulatedDevice
+from autograder.simgpu.host.device import SimulatedDevice
 
 PROGRAM = """
 import numpy as np

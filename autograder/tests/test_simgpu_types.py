@@ -12,7 +12,7 @@ from numba import from_dtype
 from numba.core.registry import cpu_target
 
 from autograder.language.numeric_types import TYPES
-from autograder.simgpu import numba_types as nt
+from autograder.simgpu.values import numba_types as nt
 
 DTYPES = [
     np.dtype(n)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from autograder import profile
-from autograder.simgpu import cuda_module
-from autograder.simgpu.launch import Launch
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host.launch import Launch
 
 cuda = cuda_module.build_module()
 WRITERS: list = []

@@ -53,7 +53,7 @@ def install_simulated_gpu() -> types.ModuleType:
     beneath = {name: module for name, module in sys.modules.items() if name.startswith("numba.cuda.")}
     beneath_names = {name: value for name, value in vars(real).items() if not name.startswith("__")}
 
-    from autograder.simgpu import cuda_module
+    from autograder.simgpu.host import cuda_module
 
     ours = cuda_module.install()
     ours.__path__ = list(real.__path__)

@@ -20,8 +20,6 @@ import numpy as np
 from autograder.language.modules import MISSING_NAMES
 from autograder.language.numeric_types import TypeReference, type_of
 from autograder.language.program import Function, Reference
-from autograder.simgpu import numba_types as nt
-from autograder.simgpu.expressions import Captured, Constant, Impossible, Local, Named, TupleOf
 from autograder.simgpu.facts import known as kn
 from autograder.simgpu.facts import library
 from autograder.simgpu.facts.forms import Form, Forms
@@ -39,14 +37,14 @@ from autograder.simgpu.facts.known import (
     varies,
 )
 from autograder.simgpu.facts.scope import InRegister, Placed, Scope
-from autograder.simgpu.function_calls import FunctionCall, Unpacked
-from autograder.simgpu.indexing import Attribute, Slice, Subscript
-from autograder.simgpu.loops import For, While
-from autograder.simgpu.memory import View
-from autograder.simgpu.operation import Operation
-from autograder.simgpu.operators import Binary, Comparison, Junction, Selection, Unary
-from autograder.simgpu.registry import VALUES
-from autograder.simgpu.statements import (
+from autograder.simgpu.operations.expressions import Captured, Constant, Impossible, Local, Named, TupleOf
+from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked
+from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Binary, Comparison, Junction, Selection, Unary
+from autograder.simgpu.operations.registry import VALUES
+from autograder.simgpu.operations.statements import (
     Assign,
     Break,
     Continue,
@@ -62,8 +60,10 @@ from autograder.simgpu.statements import (
     UpdateElement,
     UpdateName,
 )
-from autograder.simgpu.statements import Several as SeveralTargets
-from autograder.simgpu.steps import Block, Expression, Lowered, Statement
+from autograder.simgpu.operations.statements import Several as SeveralTargets
+from autograder.simgpu.operations.steps import Block, Expression, Lowered, Statement
+from autograder.simgpu.values import numba_types as nt
+from autograder.simgpu.values.memory import View
 
 MOST_BODIES = 400  # device functions followed into, each call counted
 MOST_DEPTH = 24  # of calls within calls

@@ -16,12 +16,12 @@ from collections.abc import Iterator, Sequence
 from autograder.simgpu.facts.analysis import Found, Reached, everything_in
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.indexing import Subscript
-from autograder.simgpu.loops import For, While
-from autograder.simgpu.operation import Operation
-from autograder.simgpu.operators import Binary, Comparison, Selection, Unary
-from autograder.simgpu.statements import (
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.indexing import Subscript
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Binary, Comparison, Selection, Unary
+from autograder.simgpu.operations.statements import (
     Assign,
     Break,
     Continue,
@@ -33,7 +33,7 @@ from autograder.simgpu.statements import (
     UpdateElement,
     UpdateName,
 )
-from autograder.simgpu.steps import Block
+from autograder.simgpu.operations.steps import Block
 
 # Of arms without a branch: chosen so that threads per instruction agree with an H200's for most of the kernels in
 # measurements/cases.py and of the first half of those in measurements/unseen_kernels.py (172 of 177, and 82 of 96).

@@ -15,18 +15,18 @@ import numpy as np
 from autograder.errors import KernelFault
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Reference
-from autograder.simgpu.callables import Range
-from autograder.simgpu.calls import Call
-from autograder.simgpu.conversions import conversion
 from autograder.simgpu.facts.known import Array, Counting, Known, Named, Number, Several
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.lanes import Mask
-from autograder.simgpu.machine import Machine
-from autograder.simgpu.memory import Buffer, View
-from autograder.simgpu.number_values import advice_instead_of
-from autograder.simgpu.operation import Operation
-from autograder.simgpu.registry import CALLS
-from autograder.simgpu.signatures import ANYTHING
+from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations.callables import Range
+from autograder.simgpu.operations.calls import Call
+from autograder.simgpu.operations.conversions import conversion
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.number_values import advice_instead_of
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.registry import CALLS
+from autograder.simgpu.operations.signatures import ANYTHING
+from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.memory import Buffer, View
 
 # Functions that only compute: what else they refuse than their signatures say, they refuse by types as well.
 COMPUTING = (

@@ -12,18 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.language.program import Function
-from autograder.simgpu import numba_types as nt
 from autograder.simgpu.facts.analysis import SYNCHRONISES, Analysis, Found, Leaving
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.known import Array, Counting, Known, Number, Several
 from autograder.simgpu.facts.scope import Placed, Scope
 from autograder.simgpu.facts.written_out import WrittenOut
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.indexing import Attribute, Subscript
-from autograder.simgpu.loops import For, While
-from autograder.simgpu.operation import Operation, Rounds
-from autograder.simgpu.statements import Continue
-from autograder.simgpu.steps import Block, Expression, Lowered
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.indexing import Attribute, Subscript
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation, Rounds
+from autograder.simgpu.operations.statements import Continue
+from autograder.simgpu.operations.steps import Block, Expression, Lowered
+from autograder.simgpu.values import numba_types as nt
 
 MOST_ROUNDS_IN_ALL = 20_000  # gone through one by one, over the whole kernel
 MOST_BODIES = 5_000  # device functions followed into, each round's call counted

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from autograder.simgpu.operation import Operation
+from autograder.simgpu.operations.operation import Operation
 
 Form: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
 """(constant, ((number of an atom, its factor), ...)), atoms in ascending order."""

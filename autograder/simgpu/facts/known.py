@@ -10,8 +10,8 @@ import numpy as np
 
 from autograder.language.program import Function, Reference
 from autograder.simgpu.facts.forms import Form
-from autograder.simgpu.memory import Space
-from autograder.simgpu.operation import Operation
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.values.memory import Space
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 
 from autograder.language.numeric_types import TypeReference
-from autograder.simgpu import numba_types as nt
 from autograder.simgpu.facts.known import Array, Known, Named, Number, Several
-from autograder.simgpu.operation import Operation
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.values import numba_types as nt
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from autograder.simgpu.facts.reasons import reasons_of
 from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.written_out import WrittenOut
-from autograder.simgpu.lowering import Lowering
-from autograder.simgpu.memory import Buffer, View
-from autograder.simgpu.steps import Lowered
-from autograder.simgpu.values import Value
+from autograder.simgpu.operations.lowering import Lowering
+from autograder.simgpu.operations.steps import Lowered
+from autograder.simgpu.values.memory import Buffer, View
+from autograder.simgpu.values.values import Value
 
 MOST_KEPT = 16  # forms of one kernel, for different kinds of arguments
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from autograder.errors import Line
 from autograder.simgpu.facts.analysis import Found
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.loops import Loop
-from autograder.simgpu.operation import ByRound, Operation
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.loops import Loop
+from autograder.simgpu.operations.operation import ByRound, Operation
 
 NO_LOAD = "an element that is in a register already is not loaded again"
 NO_STORE = "of two stores to an element only the last is left"

@@ -14,8 +14,6 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference, wrong_number
-from autograder.simgpu import numba_types as nt
-from autograder.simgpu.expressions import Constant, Local
 from autograder.simgpu.facts.analysis import Found, may_be_decided
 from autograder.simgpu.facts.call_checks import check_call, standing_for
 from autograder.simgpu.facts.known import (
@@ -30,15 +28,15 @@ from autograder.simgpu.facts.known import (
     conflict,
 )
 from autograder.simgpu.facts.library import OfArray
-from autograder.simgpu.function_calls import FunctionCall, Unpacked, check_names
-from autograder.simgpu.indexing import Attribute, Slice, Subscript, no_such_name
-from autograder.simgpu.loops import For, While
-from autograder.simgpu.memory import View
-from autograder.simgpu.number_values import number
-from autograder.simgpu.operation import Operation
-from autograder.simgpu.operators import SYMBOLS, Binary, Comparison, Junction, Selection, Unary
-from autograder.simgpu.registry import METHODS
-from autograder.simgpu.statements import (
+from autograder.simgpu.operations.expressions import Constant, Local
+from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked, check_names
+from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript, no_such_name
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.number_values import number
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import SYMBOLS, Binary, Comparison, Junction, Selection, Unary
+from autograder.simgpu.operations.registry import METHODS
+from autograder.simgpu.operations.statements import (
     Assign,
     Definition,
     Element,
@@ -49,7 +47,9 @@ from autograder.simgpu.statements import (
     UpdateElement,
     UpdateName,
 )
-from autograder.simgpu.steps import Expression
+from autograder.simgpu.operations.steps import Expression
+from autograder.simgpu.values import numba_types as nt
+from autograder.simgpu.values.memory import View
 
 ONE_TYPE = "Numba needs one type."
 NOTHING_KNOWN = Unknown()

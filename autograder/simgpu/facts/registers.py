@@ -21,12 +21,12 @@ from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.known import Number
 from autograder.simgpu.facts.written_out import WrittenOut
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.loops import For, While
-from autograder.simgpu.operation import ByRound, Operation
-from autograder.simgpu.operators import Junction, Selection
-from autograder.simgpu.statements import Break, Continue, If, Return
-from autograder.simgpu.steps import Block
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import ByRound, Operation
+from autograder.simgpu.operations.operators import Junction, Selection
+from autograder.simgpu.operations.statements import Break, Continue, If, Return
+from autograder.simgpu.operations.steps import Block
 
 
 class Registers:

@@ -19,13 +19,13 @@ from autograder.simgpu.facts.known import Array, Number, Unknown
 from autograder.simgpu.facts.registers import Registers
 from autograder.simgpu.facts.wide_accesses import WideAccesses
 from autograder.simgpu.facts.written_out import WrittenOut
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.indexing import Subscript
-from autograder.simgpu.loops import For, While
-from autograder.simgpu.operation import Operation
-from autograder.simgpu.operators import Selection
-from autograder.simgpu.statements import Break, If, Return
-from autograder.simgpu.steps import Block
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.indexing import Subscript
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Selection
+from autograder.simgpu.operations.statements import Break, If, Return
+from autograder.simgpu.operations.steps import Block
 
 
 class Rules:

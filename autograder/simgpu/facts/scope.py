@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.known import Known, Number
-from autograder.simgpu.operation import Operation
+from autograder.simgpu.operations.operation import Operation
 
 Element: TypeAlias = tuple[Hashable, Hashable, tuple[Form, ...]]
 """(identity of an array, part of it or None, an index for each dimension): elements of equal keys are one and the same."""

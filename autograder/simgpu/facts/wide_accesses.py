@@ -21,8 +21,8 @@ from autograder.simgpu.facts.forms import ZERO, Form
 from autograder.simgpu.facts.known import Array
 from autograder.simgpu.facts.registers import watch
 from autograder.simgpu.facts.scope import Placed
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.operation import ByRound, Operation, Rounds
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.operation import ByRound, Operation, Rounds
 
 WIDEST_BYTES = 16
 Role = tuple[int, int]

@@ -14,12 +14,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.known import Array, Counting, Number, Several
-from autograder.simgpu.function_calls import FunctionCall
-from autograder.simgpu.indexing import Subscript
-from autograder.simgpu.loops import For, While
-from autograder.simgpu.operation import Operation
-from autograder.simgpu.operators import Binary, Selection
-from autograder.simgpu.statements import If, UpdateElement, UpdateName
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.indexing import Subscript
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Binary, Selection
+from autograder.simgpu.operations.statements import If, UpdateElement, UpdateName
 
 BUDGET = 1000.0
 ROUND = 2.0  # the counter

@@ -80,7 +80,7 @@ def run_here(path: Path, cuda: Any) -> tuple[dict[str, list[tuple]], str]:
 
 def all_types() -> dict[str, dict[str, list[tuple]]]:
     """By answer and kernel the types of each launch."""
-    from autograder.simgpu import cuda_module
+    from autograder.simgpu.host import cuda_module
 
     cuda = cuda_module.install()
     cuda_module.device.tell = lambda hazards: None

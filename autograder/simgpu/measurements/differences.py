@@ -80,7 +80,7 @@ def measured() -> dict[str, dict[str, Any]]:
 
 @cache
 def simulated(case: Case) -> Counters:
-    from autograder.simgpu.single_launch import launch_once
+    from autograder.simgpu.host.single_launch import launch_once
 
     return launch_once(case.kernel, case.grid, case.block, *case.make_arguments()).compiled
 

@@ -94,7 +94,7 @@ _ODD = ("isnat",)  # of dates
 
 def _ufuncs() -> list[str]:
     """NumPy's universal functions that a kernel here can name, by their first name."""
-    from autograder.simgpu.known_functions import CALLS
+    from autograder.simgpu.functions.known_functions import CALLS
 
     named = {path.removeprefix("numpy.") for path in CALLS if path.startswith("numpy.")}
     return sorted(name for name in named if isinstance(getattr(np, name, None), np.ufunc) and name not in _ODD)

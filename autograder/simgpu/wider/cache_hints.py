@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from autograder.simgpu.calls import Call, intrinsic
-from autograder.simgpu.intrinsics import CUDA, indices_of
-from autograder.simgpu.kinds import Array, Index, Number
-from autograder.simgpu.values import Arithmetic
+from autograder.simgpu.functions.intrinsics import CUDA, indices_of
+from autograder.simgpu.operations.calls import Call, intrinsic
+from autograder.simgpu.operations.kinds import Array, Index, Number
+from autograder.simgpu.values.values import Arithmetic
 
 
 @intrinsic(*(f"{CUDA}.{name}" for name in ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")))

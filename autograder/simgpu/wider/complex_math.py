@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autograder.simgpu import numba_types as nt
-from autograder.simgpu.calls import Call, intrinsic
-from autograder.simgpu.kinds import Number, Real
-from autograder.simgpu.math_functions import as_float
-from autograder.simgpu.numba_types import complex_of
-from autograder.simgpu.registry import Handler
-from autograder.simgpu.values import Arithmetic
+from autograder.simgpu.functions.math_functions import as_float
+from autograder.simgpu.operations.calls import Call, intrinsic
+from autograder.simgpu.operations.kinds import Number, Real
+from autograder.simgpu.operations.registry import Handler
+from autograder.simgpu.values import numba_types as nt
+from autograder.simgpu.values.numba_types import complex_of
+from autograder.simgpu.values.values import Arithmetic
 
 
 def _exponential(z: Arithmetic) -> Arithmetic:

@@ -11,8 +11,8 @@ import numpy as np
 
 from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
-from autograder.simgpu.memory import View, contiguous_strides
-from autograder.simgpu.values import Value
+from autograder.simgpu.values.memory import View, contiguous_strides
+from autograder.simgpu.values.values import Value
 
 _NAMES = ("overload", "register_jitable")
 _PLACES = ("numba.extending", "numba.core.extending")

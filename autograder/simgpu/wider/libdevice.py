@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autograder.simgpu import numba_types as nt
-from autograder.simgpu.calls import Call, intrinsic
-from autograder.simgpu.intrinsics import CUDA
-from autograder.simgpu.kinds import Real
-from autograder.simgpu.registry import Handler
-from autograder.simgpu.values import Arithmetic
+from autograder.simgpu.functions.intrinsics import CUDA
+from autograder.simgpu.operations.calls import Call, intrinsic
+from autograder.simgpu.operations.kinds import Real
+from autograder.simgpu.operations.registry import Handler
+from autograder.simgpu.values import numba_types as nt
+from autograder.simgpu.values.values import Arithmetic
 
 _OF_ONE = {
     **{name: getattr(np, name) for name in "sin cos tan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt".split()},

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from autograder.language.program import Reference
-from autograder.simgpu.calls import Call, intrinsic
-from autograder.simgpu.kinds import Array, Cut
-from autograder.simgpu.memory import View
+from autograder.simgpu.operations.calls import Call, intrinsic
+from autograder.simgpu.operations.kinds import Array, Cut
 from autograder.simgpu.primitives import compiled_when_called
-from autograder.simgpu.values import Arithmetic
+from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.values import Arithmetic
 
 STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 RANDOM = "numba.cuda.random"

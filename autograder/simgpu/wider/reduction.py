@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.language.program import Function, Reference
-from autograder.simgpu.arrays import DeviceArray
+from autograder.simgpu.values.arrays import DeviceArray
 
 THREADS = 256
 

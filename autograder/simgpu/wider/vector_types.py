@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.simgpu.calls import Call, intrinsic
-from autograder.simgpu.intrinsics import CUDA
-from autograder.simgpu.kinds import Value
-from autograder.simgpu.numba_types import to_dtype
-from autograder.simgpu.registry import Handler
-from autograder.simgpu.variables import Named
+from autograder.simgpu.functions.intrinsics import CUDA
+from autograder.simgpu.operations.calls import Call, intrinsic
+from autograder.simgpu.operations.kinds import Value
+from autograder.simgpu.operations.registry import Handler
+from autograder.simgpu.values.numba_types import to_dtype
+from autograder.simgpu.values.variables import Named
 
 COMPONENTS = ("x", "y", "z", "w")
 # Source: CUDA C++ Programming Guide, "Built-in Vector Types"

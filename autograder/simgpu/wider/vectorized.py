@@ -14,8 +14,8 @@ import numpy as np
 
 from autograder.language.live import as_dtype
 from autograder.language.program import Function, Reference
-from autograder.simgpu.arrays import DeviceArray
-from autograder.simgpu.dispatch import Kernel, device
+from autograder.simgpu.host.dispatch import Kernel, device
+from autograder.simgpu.values.arrays import DeviceArray
 from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256

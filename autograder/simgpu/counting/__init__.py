@@ -1,0 +1,1 @@
+"""What an access or an instruction adds to the counters of its source line."""

@@ -1,0 +1,98 @@
+"""The books of one batch of blocks: what each source line, each warp and the launch as a whole have done."""
+
+from __future__ import annotations
+
+from autograder.simgpu.counting.tally import (
+    ISSUED_THREADS,
+    ISSUED_WARPS,
+    SLOT,
+    THREAD_INSTRUCTIONS,
+    WARP_INSTRUCTIONS,
+    WarpWork,
+)
+from autograder.simgpu.machine.launch_state import LaunchState
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.values.lanes import Batch, Mask
+
+LOOP_ROUNDS = SLOT["loop_rounds"]
+
+
+class Books:
+    """Counts instructions, and hands out the row of counts that belongs to an operation's source line.
+
+    Two counts are kept: what the source says, and what the compiler leaves. Most operations are in both; one that the
+    compiler leaves out is in the first alone, and what it makes in its place in the second.
+    """
+
+    def __init__(self, launch: LaunchState, batch: Batch) -> None:
+        self.launch = launch
+        self.tally = launch.tally
+        self.warp_work = WarpWork(batch.warps)
+        self.in_short_arms = 0  # branches around this place that the compiler has all lanes go through
+        self._rows: dict[Operation, list[int]] = {}
+
+    def row(self, op: Operation) -> list[int]:
+        """The running counts of an operation's source line, by `SLOT`."""
+        row = self._rows.get(op)
+        if row is None:
+            row = self._rows[op] = self.tally.row(op.line)
+        return row
+
+    def instruction(self, op: Operation, mask: Mask) -> list[int]:
+        """Adds one instruction for the active warps to the operation's source line; returns the line's row."""
+        row = self._rows.get(op)
+        if row is None:
+            row = self._rows[op] = self.tally.row(op.line)
+        warps = mask.warps
+        row[WARP_INSTRUCTIONS] += warps
+        row[THREAD_INSTRUCTIONS] += mask.active
+        if not self.in_short_arms:
+            row[ISSUED_WARPS] += warps
+            row[ISSUED_THREADS] += mask.active
+        work = self.warp_work
+        if work.mask is mask:
+            work.pending += 1
+        else:
+            work.step(mask)
+        self.launch.work += warps
+        return row
+
+    def left_out(self, op: Operation, mask: Mask) -> list[int]:
+        """The same for an operation of which the compiler leaves nothing: only the source has it."""
+        row = self.tally.source_row(op.line)
+        row[WARP_INSTRUCTIONS] += mask.warps
+        row[THREAD_INSTRUCTIONS] += mask.active
+        self.launch.work += mask.warps
+        return row
+
+    def issued(self, op: Operation, mask: Mask, times: int = 1) -> None:
+        """So many instructions of machine code more, or less; those of a short arm are counted once with its branch."""
+        if not self.in_short_arms:
+            row = self.row(op)
+            row[ISSUED_WARPS] += mask.warps * times
+            row[ISSUED_THREADS] += mask.active * times
+
+    def made_instead(self, op: Operation) -> list[int]:
+        """The row for what the compiler makes in place of what the source says."""
+        return self.tally.compiled_row(op.line)
+
+    def instructions(self, row: list[int], mask: Mask, times: int) -> None:
+        """Adds so many instructions, whose work the launch has been told of."""
+        row[WARP_INSTRUCTIONS] += times * mask.warps
+        row[THREAD_INSTRUCTIONS] += times * mask.active
+        if not self.in_short_arms:
+            row[ISSUED_WARPS] += times * mask.warps
+            row[ISSUED_THREADS] += times * mask.active
+        self.warp_work.step(mask, times)
+
+    def fused(self, row: list[int], mask: Mask) -> None:
+        """Takes an addition back that is one instruction with the multiplication before it."""
+        row[WARP_INSTRUCTIONS] -= mask.warps
+        row[THREAD_INSTRUCTIONS] -= mask.active
+        if not self.in_short_arms:
+            row[ISSUED_WARPS] -= mask.warps
+            row[ISSUED_THREADS] -= mask.active
+
+    def loop_round(self, op: Operation, mask: Mask) -> None:
+        """One more round of a loop that the compiler does not write out."""
+        self.row(op)[LOOP_ROUNDS] += mask.warps

@@ -1,0 +1,403 @@
+"""What an access moves, as the hardware counts it: sectors and lines of global memory, wavefronts of shared memory.
+
+START HERE to see where sectors and bank conflicts are counted; the inner loops are in counting_primitives.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograder.simgpu import primitives as prim
+from autograder.simgpu.counting import counting_primitives as count_prim
+from autograder.simgpu.counting.books import Books
+from autograder.simgpu.counting.place import LINE_BYTES, GlobalCount, Pattern, Place
+from autograder.simgpu.counting.regrouping import TOGETHER, Meeting, Part, Regrouping
+from autograder.simgpu.counting.tally import SLOT
+from autograder.simgpu.counting.tracing import Trace
+from autograder.simgpu.operations.operation import ByRound, Operation, Rounds
+from autograder.simgpu.primitives import WARP
+from autograder.simgpu.values.lanes import Batch, Mask
+from autograder.simgpu.values.memory import Buffer, View
+
+READ, ATOMIC = prim.READ, prim.ATOMIC
+LINES_PER_PASS = 4  # tags that L1 looks up at once: measured on an H200, perfmodel/measurements/microbenchmarks.json
+
+GLOBAL_WORST = SLOT["global_atomic_worst_multiplicity"]
+ADDED_UP = ("int32", "uint32")  # what a warp adds up in one instruction
+
+BANK_BYTES = 4
+ADDRESSES, INDEX_TERMS = SLOT["global_addresses"], SLOT["global_index_terms"]
+_LOCAL = {kind: SLOT[f"local_{'load' if kind == READ else 'store'}_requests"] for kind in (READ, prim.WRITE, ATOMIC)}
+WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sectors"]
+_MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
+_NAMES = {READ: "load", prim.WRITE: "store"}
+_KINDS = ("load", "store", "atomic")  # as a trace calls them
+_GLOBAL = {
+    kind: tuple(SLOT[f"global_{name}_{what}"] for what in ("requests", "sectors", "lines", "useful_bytes"))
+    for kind, name in _NAMES.items()
+}
+_SHARED = {
+    kind: tuple(SLOT[f"shared_{name}_{what}"] for what in ("requests", "wavefronts", "bank_conflicts"))
+    for kind, name in _NAMES.items()
+}
+
+
+class Counting:
+    """Counts what the accesses of one batch move."""
+
+    def __init__(self, batch: Batch, books: Books, trace: Trace | None) -> None:
+        self.batch = batch
+        self.books = books
+        self.trace = trace
+        self.held_loads: set[Operation] = set()  # accesses in loops whose element is in a register by now
+        self.held_stores: set[Operation] = set()  # those whose element is stored behind the loop
+        self.rounds: dict[Operation, int] = {}  # of loops whose accesses look at it: which round it is
+        self.meeting = Meeting()  # accesses in arms of branches that the compiler has once for both
+        self.regrouping: Regrouping | None = None  # of the innermost loop, where the compiler has other lanes meet
+
+    def count(self, view: View, place: Place, op: Operation, kind: int) -> None:
+        """Adds what the access moves to the row of its source line."""
+        space = view.buffer.space
+        is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
+        row = self.books.left_out(op, place.mask) if is_left_out else self.books.instruction(op, place.mask)
+        if not place.mask.active:
+            return
+        if self.trace is not None:
+            self.keep(self.trace, view, place, op, kind)
+        moves = row
+        if kind != ATOMIC and not is_left_out and space in ("global", "shared"):
+            if self.regrouping is not None:
+                self.regrouping.take(op.joined or op, view, place, kind)
+                moves = self.books.tally.source_row(op.line)
+            elif op.joined is not None:
+                self.meeting.add(op.joined, view, place.by_lane, place.mask.lanes, kind, TOGETHER)
+                moves = self.books.tally.source_row(op.line)
+        if space == "global":
+            if not op.has_cheap_address:
+                row[ADDRESSES] += place.mask.warps
+                row[INDEX_TERMS] += view.ndim * place.mask.warps
+            if kind == ATOMIC:
+                self._count_global_atomic(row, view, place, op)
+            else:
+                self._count_global(moves, view, place, kind, of_block=row)
+        elif space == "shared":
+            if kind == ATOMIC:
+                self._count_shared_atomic(row, view, place)
+            elif op.by_round is not None and not is_left_out:
+                self._count_wide(row, view, place, op, kind)
+            else:
+                self._count_shared(moves, view, place, kind)
+        elif space == "local":
+            row[_LOCAL[kind]] += place.mask.warps
+            if op.is_of_local_memory:
+                self._count_local(row, view, place, kind)
+        else:
+            row[SLOT["constant_load_requests"]] += place.mask.warps
+
+    def is_left_out(self, op: Operation, kind: int) -> bool:
+        """Whether the compiler leaves nothing of an access."""
+        if kind == ATOMIC:
+            return False
+        is_read = kind == READ
+        if (op.leaves_no_load or op in self.held_loads) if is_read else (op.leaves_no_store or op in self.held_stores):
+            return True
+        by_round = op.by_round
+        if by_round is None:
+            return False
+        return self._round_of(by_round) in (by_round.no_load if is_read else by_round.no_store)
+
+    def next_round(self, loop: Operation, number: int) -> None:
+        """A loop whose accesses are regrouped goes on to its next round."""
+        if self.regrouping is not None and self.regrouping.loop is loop:
+            self.regrouping.round = number
+            self.regrouping.count_finished(self._count_instead)
+
+    def end_regrouping(self, loop: Operation) -> None:
+        """Counts what is left, behind the loop."""
+        if self.regrouping is not None and self.regrouping.loop is loop:
+            self.regrouping.count_finished(self._count_instead, is_over=True)
+            self.regrouping = None
+
+    def end_arms(self, joined: frozenset[Operation]) -> None:
+        """Counts what the arms of a branch have in common, once both are carried out."""
+        self.meeting.count(self._count_instead, lambda key: key[0] in joined)
+
+    def _count_instead(self, op: Operation, parts: Sequence[Part], kind: int) -> None:
+        """Counts an access as the compiler has it, not the source: of one array, or of several in one instruction."""
+        row = self.books.made_instead(op)
+        requests = (_GLOBAL if parts[0].view.buffer.space == "global" else _SHARED)[kind][0]
+        before, warps = row[requests], set[int]()
+        for part in parts:
+            place = Place(part.linear, Mask(part.lanes, None))
+            warps.update((place.mask.where // WARP).tolist())
+            if part.view.buffer.space == "global":
+                self._count_global(row, part.view, place, kind, of_block=[0] * len(row))
+            else:
+                self._count_shared(row, part.view, place, kind)
+        if len(parts) > 1:
+            row[requests] = before + len(warps)
+
+    def _round_of(self, by_round: ByRound) -> Rounds:
+        return tuple(self.rounds.get(loop, 0) for loop in by_round.loops)
+
+    def count_register(self, place: Place, op: Operation, kind: int) -> None:
+        """What `count` adds for an element of a local array that the compiler keeps in registers."""
+        self.books.left_out(op, place.mask)[_LOCAL[kind]] += place.mask.warps
+
+    def keep(self, trace: Trace, view: View, place: Place, op: Operation, kind: int) -> None:
+        """Keeps the first accesses of each line, warp by warp, for pictures."""
+        if not trace.wants(op.line):
+            return
+        batch, linear = self.batch, place.by_lane
+        origin = view.offset if isinstance(view.offset, np.ndarray) else None
+        for warp in np.unique(place.mask.where // WARP):
+            lanes = slice(warp * WARP, (warp + 1) * WARP)
+            start = origin[lanes] if origin is not None and view.buffer.space != "global" else 0
+            offsets = np.where(place.mask.lanes[lanes], (linear[lanes] - start) * view.buffer.itemsize, -1)
+            slot, in_block = divmod(int(warp), batch.geometry.warps_per_block)
+            block = batch.geometry.block_index(int(batch.blocks[slot]))
+            trace.add_access(
+                op.line, _KINDS[kind], view.buffer.space, view.name, view.buffer.itemsize, view.shape, block, in_block,
+                offsets,
+            )  # fmt: skip
+
+    # -- global memory --------------------------------------------------------------------------------------------
+
+    def _count_global(self, row: list[int], view: View, place: Place, kind: int, of_block: list[int]) -> None:
+        buffer, itemsize = view.buffer, view.data.itemsize
+        new_to_first_block = 0
+        if len(parts := _parts(view, itemsize)) > 1:
+            counted = self._count_parts(buffer, place, parts, kind)
+        elif place.is_shared_by_all:
+            counted = self._count_one_element(view, place, itemsize, kind)
+        elif place.pattern is not None and view.field is None:
+            counted, new_to_first_block = self._count_pattern(buffer, place, place.pattern, itemsize, kind)
+        else:
+            linear, origin, unit = _units(view, place.by_lane, itemsize)
+            counted = _count_lanes(buffer, place, linear, origin, unit, kind, buffer.touched)
+        requests, sectors, lines, useful_bytes = _GLOBAL[kind]
+        row[requests] += counted.requests
+        row[sectors] += counted.sectors
+        row[lines] += counted.lines
+        row[useful_bytes] += counted.elements * itemsize
+        if kind == READ:
+            if counted.marked_at < 0:
+                new_to_first_block = self._count_first_block(view, place, itemsize)
+            row[WAVEFRONTS] += counted.wavefronts
+            of_block[BLOCK_SECTORS] += new_to_first_block * len(self.batch.blocks)
+
+    def _count_one_element(self, view: View, place: Place, itemsize: int, kind: int) -> GlobalCount:
+        """Every lane at the same element: a warp moves the one or two sectors that it lies in."""
+        buffer = view.buffer
+        assert isinstance(place.linear, int)
+        begin = buffer.address + place.linear * buffer.itemsize + _field_offset(view)
+        first, last = begin >> count_prim.SECTOR_SHIFT, (begin + itemsize - 1) >> count_prim.SECTOR_SHIFT
+        start = buffer.address >> count_prim.SECTOR_SHIFT
+        buffer.touched[first - start : last - start + 1] |= _MARK[kind]
+        warps = place.mask.warps
+        return GlobalCount(warps, warps * (last - first + 1), warps, warps, warps)
+
+    def _count_parts(
+        self, buffer: Buffer, place: Place, parts: list[tuple[int, int]], kind: int
+    ) -> GlobalCount:
+        """An access that takes several instructions: each moves its own sectors, even where another has been there."""
+        linear = place.by_lane
+        counted = [
+            _count_lanes(
+                buffer, place, linear * (buffer.itemsize // size) + offset // size, buffer.address, size, kind,
+                buffer.touched,
+            )
+            for offset, size in parts
+        ]  # fmt: skip
+        return GlobalCount(
+            requests=sum(each.requests for each in counted),
+            sectors=sum(each.sectors for each in counted),
+            lines=sum(each.lines for each in counted),
+            elements=counted[0].elements,
+            wavefronts=sum(each.wavefronts for each in counted),
+        )
+
+    def _count_pattern(
+        self, buffer: Buffer, place: Place, pattern: Pattern, itemsize: int, kind: int
+    ) -> tuple[GlobalCount, int]:
+        """A repeated access costs what it cost the last time that it lay like this within a line.
+
+        With it, of the sectors that it loads, how many the first block of the batch had not loaded yet.
+        """
+        begin = buffer.address + place.base * itemsize
+        phase = (pattern.phase(begin, itemsize), kind)
+        counted = pattern.moved.get(phase)
+        start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
+        if counted is None:
+            touched = np.zeros(len(buffer.touched), np.uint8)
+            counted = _count_lanes(buffer, place, place.by_lane, buffer.address, itemsize, kind, touched)
+            counted.touched = np.flatnonzero(touched) - start
+            if kind == READ:
+                counted.of_first_block = self._of_first_block(buffer, place, pattern, itemsize) - start
+            pattern.moved[phase] = counted
+        if counted.marked_at == start:  # the very sectors of the last time
+            return counted, 0
+        counted.marked_at = start
+        return counted, count_prim.mark_sectors(
+            counted.touched, counted.of_first_block, start, _MARK[kind], buffer.touched, buffer.stamps,
+            self.batch.first_thread + 1,
+        )  # fmt: skip
+
+    def _of_first_block(self, buffer: Buffer, place: Place, pattern: Pattern, itemsize: int) -> np.ndarray:
+        """The sectors that the first block of the batch touches, int64, from the buffer's first one on."""
+        lanes = place.mask.lanes[: self.batch.geometry.padded]
+        stamps = np.zeros(len(buffer.touched), np.int64)
+        linear = pattern.offsets[: lanes.size] + place.base
+        count_prim.count_new_sectors(lanes, linear, buffer.address, itemsize, stamps, 1)
+        return np.flatnonzero(stamps)
+
+    def _count_first_block(self, view: View, place: Place, itemsize: int) -> int:
+        """Sectors that the first block of the batch had not loaded yet, as one that all its blocks would load."""
+        batch, buffer = self.batch, view.buffer
+        lanes = place.mask.lanes[: batch.geometry.padded]
+        if place.is_shared_by_all:
+            lanes = np.any(lanes, keepdims=True)
+            linear = np.full(1, place.linear, np.int64)
+        else:
+            linear = place.by_lane[: lanes.size]
+        linear, origin, unit = _units(view, linear, itemsize)
+        stamp = batch.first_thread + 1
+        return count_prim.count_new_sectors(lanes, linear, origin, unit, buffer.stamps, stamp)
+
+    def _count_global_atomic(self, row: list[int], view: View, place: Place, op: Operation) -> None:
+        buffer, lanes = view.buffer, place.mask.lanes
+        if view.dtype.name not in ADDED_UP or not op.is_added_up_by_the_warp:
+            self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
+            return
+        unseen = np.zeros(len(buffer.touched), np.uint8), np.zeros(len(buffer.touched), np.int64)
+        self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen)
+        by_warp = lanes.reshape(-1, WARP)  # the first lane goes for all of them
+        together, made = int(by_warp.sum(axis=1).max()), self.books.made_instead(op)
+        first = (by_warp & (by_warp.cumsum(axis=1) == 1)).reshape(-1)
+        self._count_atomics(made, view, place, first, buffer.touched, buffer.atomics)
+        made[GLOBAL_WORST] = max(made[GLOBAL_WORST], together)
+
+    def _count_atomics(
+        self, row: list[int], view: View, place: Place, lanes: np.ndarray, touched: np.ndarray, atomics: np.ndarray
+    ) -> None:
+        buffer = view.buffer
+        address = buffer.address + _field_offset(view)
+        counted = count_prim.count_atomics(lanes, place.by_lane, address, buffer.itemsize, touched, atomics)
+        row[SLOT["global_atomic_requests"]] += counted[0]
+        row[SLOT["global_atomic_sectors"]] += counted[1]
+        row[GLOBAL_WORST] = max(row[GLOBAL_WORST], counted[2])
+
+    # -- shared memory --------------------------------------------------------------------------------------------
+
+    def _count_shared(self, row: list[int], view: View, place: Place, kind: int) -> None:
+        itemsize = view.data.itemsize
+        pattern = place.pattern
+        phase = place.base * itemsize & (BANK_BYTES - 1)  # moved by whole words, all lanes go to other banks alike
+        counted = pattern.wavefronts.get(phase) if pattern is not None else None
+        if counted is None:
+            counted = count_prim.count_wavefronts(
+                place.mask.lanes, place.by_lane, view.buffer.address, itemsize
+            )
+            if pattern is not None:
+                pattern.wavefronts[phase] = counted
+        requests, wavefronts, conflicts = _SHARED[kind]
+        row[requests] += counted[0]
+        row[wavefronts] += counted[1]
+        row[conflicts] += counted[2]
+
+    def _count_wide(self, row: list[int], view: View, place: Place, op: Operation, kind: int) -> None:
+        """Neighbours are moved together: the source's access is one for each, the compiler's one for all of them."""
+        by_round = op.by_round
+        assert by_round is not None
+        roles = by_round.wide_loads if kind == READ else by_round.wide_stores
+        elements, before = roles.get(self._round_of(by_round), (1, 0))
+        if elements == 1:
+            self._count_shared(row, view, place, kind)
+            return
+        self._count_shared(self.books.tally.source_row(op.line), view, place, kind)
+        if not elements:
+            self.books.issued(op, place.mask, -1)
+            return
+        row, itemsize = self.books.made_instead(op), view.data.itemsize
+        offsets = np.where(place.mask.lanes, place.by_lane - before, 0) // elements
+        counted = count_prim.count_wavefronts(place.mask.lanes, offsets, view.buffer.address, itemsize * elements)
+        for slot, count in zip(_SHARED[kind], counted, strict=True):
+            row[slot] += count
+
+    def _count_shared_atomic(self, row: list[int], view: View, place: Place) -> None:
+        scratch = np.zeros(view.buffer.data.nbytes // count_prim.SECTOR_BYTES + 2, np.uint8)
+        itemsize = view.data.itemsize
+        counted = count_prim.count_atomics(
+            place.mask.lanes, place.by_lane, 0, itemsize, scratch, np.zeros(len(scratch), np.int64)
+        )
+        row[SLOT["shared_atomic_requests"]] += counted[0]
+        worst = SLOT["shared_atomic_worst_multiplicity"]
+        row[worst] = max(row[worst], counted[2])
+
+    # -- local memory ---------------------------------------------------------------------------------------------
+
+    def count_clearing(self, op: Operation, size_bytes: int) -> None:
+        """Numba clears a local array, word by word, where it is made: an H200's counters show the stores."""
+        row = self.books.row(op)
+        words = -(-size_bytes // 4) * self.batch.warps
+        row[SLOT["local_store_requests"]] += words
+        row[SLOT["local_store_sectors"]] += words * LINE_BYTES // count_prim.SECTOR_BYTES
+        row[SLOT["local_wavefronts"]] += words
+
+    def _count_local(self, row: list[int], view: View, place: Place, kind: int) -> None:
+        """Local memory keeps the same element of a warp's 32 threads side by side: lanes at one index are coalesced."""
+        itemsize, lanes = view.data.itemsize, np.arange(place.mask.lanes.size, dtype=np.int64)
+        size = view.buffer.data.size // self.batch.size
+        linear = (place.by_lane - lanes * size) * WARP + lanes % WARP
+        totals = np.zeros(count_prim.TOTALS, np.int64)
+        scratch = np.zeros(size * itemsize + 2, np.uint8)
+        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, scratch, _MARK[READ], totals)
+        requests, sectors, lines = (int(n) for n in totals[:3])
+        row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
+        row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
+
+
+def _count_lanes(
+    buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, touched: np.ndarray
+) -> GlobalCount:
+    """Counts lane by lane; `linear` counts units of `unit` bytes from the address `origin`."""
+    totals = np.zeros(count_prim.TOTALS, np.int64)
+    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, touched, _MARK[kind], totals)
+    requests, sectors, lines, elements = (int(n) for n in totals[:4])
+    wavefronts = 0
+    if kind == READ:
+        wavefronts = requests
+        if lines != requests or unit > 4:  # within one line the words lie in different banks
+            banked = count_prim.count_wavefronts(place.mask.lanes, linear, origin, unit)[1]
+            wavefronts = max(banked, -(-lines // LINES_PER_PASS))
+    return GlobalCount(requests, sectors, lines, elements, wavefronts)
+
+
+def _parts(view: View, itemsize: int) -> list[tuple[int, int]]:
+    """(offset, bytes) of each instruction that an access to one element becomes.
+
+    Numba moves the halves of a complex number one by one, and a field of a structure byte by byte unless the dtype was
+    made with align=True: both seen in its machine code and in an H200's counters.
+    """
+    offset, dtype = _field_offset(view), view.buffer.data.dtype
+    if view.field is not None and not dtype.isalignedstruct:
+        return [(offset + byte, 1) for byte in range(itemsize)]
+    if view.dtype.kind == "c":
+        return [(offset, itemsize // 2), (offset + itemsize // 2, itemsize // 2)]
+    return [(offset, itemsize)]
+
+
+def _units(view: View, linear: np.ndarray, itemsize: int) -> tuple[np.ndarray, int, int]:
+    """(offsets, the address they count from, bytes of each): the fields of structures lie a whole structure apart."""
+    buffer = view.buffer
+    if view.field is None:
+        return linear, buffer.address, itemsize
+    unit = int(np.gcd(np.gcd(buffer.itemsize, itemsize), _field_offset(view) or itemsize))
+    return linear * (buffer.itemsize // unit) + _field_offset(view) // unit, buffer.address, unit
+
+
+def _field_offset(view: View) -> int:
+    fields = view.buffer.data.dtype.fields
+    return 0 if view.field is None or fields is None else fields[view.field][1]

@@ -1,0 +1,124 @@
+"""Where an access lands, lane by lane, and what is remembered of one that repeats itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES
+from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.memory import View
+
+LINE_BYTES = 128  # also one row of the 32 banks: an access moved by a multiple of this costs the same
+
+
+_NO_SECTORS = np.zeros(0, np.int64)
+
+
+def _no_sectors() -> np.ndarray:
+    return _NO_SECTORS
+
+@dataclass(frozen=True)
+class Readers:
+    """Who reads each element of a repeated access to shared memory: one lane for all, and how far the others are."""
+
+    elements: np.ndarray  # int64, each once
+    lanes: np.ndarray  # int64: the first lane that reads it
+    ends: np.ndarray  # int64: the one that stands for them all: the first of a second warp, or the last of the only one
+    breadth: np.ndarray  # int32: 0 that lane alone, 1 others of its warp, 2 others of its block
+
+
+@dataclass
+class GlobalCount:
+    """One warp-wide access to global memory over the batch."""
+
+    requests: int
+    sectors: int
+    lines: int
+    elements: int
+    wavefronts: int  # passes through L1, of loads
+    # of a pattern: its sectors, int64, counted from that of its lowest element; those that the batch's first block loads
+    touched: np.ndarray = field(default_factory=_no_sectors)
+    of_first_block: np.ndarray = field(default_factory=_no_sectors)
+    marked_at: int = -1  # the sector of its lowest element when all of them were marked as touched last
+
+
+@dataclass
+class Pattern:
+    """An access whose index vectors repeat: its offsets, but for the part that all lanes share."""
+
+    mask: Mask
+    view: View
+    vectors: tuple[np.ndarray, ...]
+    start: int  # the lowest element of an active lane, were all numbers in its indices 0: below 0 where they count backwards
+    offsets: np.ndarray  # int64 by lane, from the lowest element; 0 in inactive lanes
+    lowest: tuple[int, ...]  # of each index vector, over the active lanes
+    highest: tuple[int, ...]
+    varies: tuple[bool, ...]  # by dimension, whether its index is one of those vectors
+    step: int  # where every lane is active and each wants the element that many behind the lane before it; or 0
+    unit: int  # bytes, a power of 2 up to those of a line, that the elements lie apart: a multiple of it
+    moved: dict[tuple[int, int], GlobalCount] = field(default_factory=dict)  # by place within a line, and kind
+    wavefronts: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # in shared memory, by place in a word
+    readers: Readers | None = None
+
+    @cached_property
+    def is_read_together(self) -> bool:
+        """Whether several lanes want each element, on average: then it is quicker to go by elements than by lanes."""
+        wanted = np.zeros(int(self.offsets.max(initial=0)) + 1, np.bool_)
+        wanted[self.offsets] = True
+        return 2 * int(np.count_nonzero(wanted)) < self.mask.active
+
+    def phase(self, address: int, itemsize: int) -> int:
+        """What of the lowest element's byte address decides how much the access moves.
+
+        That is its place within a line; but elements a whole number of units apart each lie in a unit of their own, and
+        wherever they all lie in it, the same sectors, lines and banks are told apart.
+        """
+        in_line = address & (LINE_BYTES - 1)
+        in_unit = in_line & (self.unit - 1)
+        fits = in_unit + itemsize <= self.unit and (in_unit & (SECTOR_BYTES - 1)) + itemsize <= SECTOR_BYTES
+        return in_line - in_unit if fits else in_line
+
+    @cached_property
+    def span(self) -> int:
+        """From the lowest element to behind the highest one, where there is a `step`."""
+        return self.step * (len(self.offsets) - 1) + 1
+
+
+class Place:
+    """Where an access lands: one element for all lanes (`linear` an int) or one for each, and the lanes inside the array.
+
+    Of a pattern, `base` is the lowest element that an active lane wants.
+    """
+
+    __slots__ = ("mask", "pattern", "base", "_linear")
+
+    def __init__(
+        self, linear: np.ndarray | int | None, mask: Mask, pattern: Pattern | None = None, base: int = 0
+    ) -> None:
+        self._linear = linear
+        self.mask = mask
+        self.pattern = pattern
+        self.base = base
+
+    @property
+    def linear(self) -> np.ndarray | int:
+        """Element offsets by lane, or the one that all lanes share; 0 where a lane has no access."""
+        if self._linear is None:
+            assert self.pattern is not None
+            self._linear = self.pattern.offsets + self.base
+            if self.mask.active < len(self._linear):
+                self._linear *= self.mask.lanes
+        return self._linear
+
+    @property
+    def is_shared_by_all(self) -> bool:
+        return isinstance(self._linear, int)
+
+    @property
+    def by_lane(self) -> np.ndarray:
+        """Element offsets by lane, even where all lanes share one."""
+        linear = self.linear
+        return np.full(len(self.mask.lanes), linear, np.int64) if isinstance(linear, int) else linear

@@ -1,0 +1,113 @@
+"""Which lanes meet in a loop whose rounds the compiler does four at a time: counters see these accesses, not the source's.
+
+A loop of unknown length becomes two: one that does four rounds at once, and one for the rounds left over. Lanes with as
+many rounds meet in both as they do in the source; of lanes with different numbers of rounds those meet that are at the
+same place in the same one of the two loops. `for i in range(n)` does what is left over at the end, every other loop first:
+seen in machine code (numba-cuda 0.30.4, compute capability 9.0) of loops over the rows of sparse matrices and over strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from autograder.simgpu.counting.place import Place
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.memory import View
+
+AT_ONCE = 4
+Step: TypeAlias = tuple[bool, int]
+"""Whether it is in the loop of four rounds at a time, and the round's number there."""
+TOGETHER: Step = (False, 0)  # of accesses that are in no such loop
+Key: TypeAlias = tuple[Operation, int, Step]
+
+
+@dataclass
+class Part:
+    """The lanes of an access that go to one array, and their elements."""
+
+    view: View
+    lanes: np.ndarray
+    linear: np.ndarray
+
+
+Count: TypeAlias = Callable[[Operation, Sequence[Part], int], None]
+
+
+class Meeting:
+    """Accesses whose lanes have not all come to them yet."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Key, list[Part]] = {}
+
+    def add(self, op: Operation, view: View, linear: np.ndarray, lanes: np.ndarray, kind: int, step: Step) -> None:
+        """Some more lanes have come to an access, which they have to themselves so far."""
+        parts = self._waiting.setdefault((op, kind, step), [])
+        ours = np.where(lanes, linear, 0)
+        for part in parts:
+            if part.view.buffer is view.buffer and part.view.field == view.field:
+                part.lanes = part.lanes | lanes
+                part.linear = part.linear + ours
+                return
+        parts.append(Part(view, lanes.copy(), ours))
+
+    def count(self, count: Count, is_over: Callable[[Key], bool]) -> None:
+        """Counts the accesses that no lane can come to any more."""
+        for key in [key for key in self._waiting if is_over(key)]:
+            count(key[0], self._waiting.pop(key), key[1])
+
+
+@dataclass
+class Regrouping:
+    """The accesses of one loop, put together as the lanes meet. `rounds` are those of each lane, int64."""
+
+    loop: Operation
+    rounds: np.ndarray
+    is_remainder_first: bool
+    round: int = 0  # of the source, now
+    meeting: Meeting = field(default_factory=Meeting)
+
+    @classmethod
+    def of(
+        cls, loop: Operation, start: np.ndarray, stop: np.ndarray, step: np.ndarray, mask: Mask
+    ) -> Regrouping | None:
+        """For a range; None where all lanes of each warp have as many rounds, so that nothing changes."""
+        rounds = np.where(step > 0, -((start - stop) // step), -((stop - start) // -step))
+        rounds = np.where(mask.lanes, np.maximum(rounds, 0), 0)
+        by_warp = rounds.reshape(-1, 32)
+        active = mask.lanes.reshape(-1, 32)
+        most = by_warp.max(axis=1)
+        least = np.where(active, by_warp, most[:, None]).min(axis=1)
+        return None if np.array_equal(most, least) else cls(loop, rounds, not _begins_at_zero(start))
+
+    def take(self, op: Operation, view: View, place: Place, kind: int) -> None:
+        """Notes an access of this round, to be counted when every lane has come to it."""
+        left_over = self.rounds % AT_ONCE
+        for step, lanes in self._steps(left_over):
+            ours = place.mask.lanes & lanes
+            if ours.any():
+                self.meeting.add(op, view, place.by_lane, ours, kind, step)
+
+    def _steps(self, left_over: np.ndarray) -> Iterator[tuple[Step, np.ndarray]]:
+        now = self.round
+        if self.is_remainder_first:
+            yield (False, now), left_over > now
+            for behind in range(min(AT_ONCE, now + 1)):
+                yield (True, now - behind), left_over == behind
+        else:
+            whole = self.rounds - left_over
+            yield (True, now), whole > now
+            for place in range(AT_ONCE - 1):
+                yield (False, place), now - whole == place
+
+    def count_finished(self, count: Count, is_over: bool = False) -> None:
+        """Counts what no lane can come to any more."""
+        self.meeting.count(count, lambda key: is_over or key[2][0] and key[2][1] + AT_ONCE <= self.round)
+
+
+def _begins_at_zero(start: np.ndarray) -> bool:
+    return start.size == 1 and int(start.reshape(-1)[0]) == 0

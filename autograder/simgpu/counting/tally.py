@@ -1,0 +1,139 @@
+"""Counts work by source line while a launch runs, and turns the counts into frozen `Counters`."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from autograder.errors import Line
+from autograder.simgpu import primitives
+from autograder.simgpu.counters import Counters
+from autograder.simgpu.values.lanes import Mask
+
+NAMES = tuple(each.name for each in fields(Counters))
+SLOT = {name: number for number, name in enumerate(NAMES)}
+MAXIMA = tuple(SLOT[name] for name in NAMES if name.endswith("worst_multiplicity"))
+
+WARP_INSTRUCTIONS = SLOT["warp_instructions"]
+THREAD_INSTRUCTIONS = SLOT["thread_instructions"]
+ISSUED_WARPS = SLOT["issued_warp_instructions"]
+ISSUED_THREADS = SLOT["issued_thread_instructions"]
+
+
+class WarpWork:
+    """What each warp of a batch executes; the lanes are looked at only when another mask goes on."""
+
+    def __init__(self, warps: int) -> None:
+        self._by_warp = np.zeros(warps, np.int64)
+        self.mask: Mask | None = None
+        self.pending = 0
+
+    def step(self, mask: Mask, times: int = 1) -> None:
+        """One more, or so many, for every warp that has a lane in the mask."""
+        if mask is not self.mask:
+            self._settle()
+            self.mask = mask
+        self.pending += times
+
+    def slowest(self) -> int:
+        """Instructions of the warp that executes most."""
+        self._settle()
+        return int(self._by_warp.max(initial=0))
+
+    def _settle(self) -> None:
+        if self.mask is not None and self.pending:
+            if self.mask.warps == self._by_warp.size:
+                self._by_warp += self.pending
+            else:
+                primitives.add_to_warps(self.mask.lanes, self.pending, self._by_warp)
+        self.pending = 0
+
+
+class Tally:
+    """Rows of running counts per source line: of what source and compiler have in common, and of what only one has."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Line, list[int]] = {}
+        self.source_rows: dict[Line, list[int]] = {}  # what the source says and the compiler does not leave
+        self.compiled_rows: dict[Line, list[int]] = {}  # what the compiler makes in its place
+
+    def row(self, line: Line) -> list[int]:
+        return _row_of(self.rows, line)
+
+    def source_row(self, line: Line) -> list[int]:
+        return _row_of(self.source_rows, line)
+
+    def compiled_row(self, line: Line) -> list[int]:
+        return _row_of(self.compiled_rows, line)
+
+    def scaled(self, scale: float) -> Tally:
+        """The same, scaled up where it stands for more blocks than were simulated."""
+        if scale == 1.0:
+            return self
+        made = Tally()
+        for ours, theirs in zip(made._all, self._all, strict=True):
+            for line, counts in theirs.items():
+                ours[line] = [n if slot in MAXIMA else round(n * scale) for slot, n in enumerate(counts)]
+        return made
+
+    def lines(self) -> dict[Line, tuple[Counters, Counters]]:
+        """Of each line what the source says, and what the compiler leaves."""
+        known = sorted({*self.rows, *self.source_rows, *self.compiled_rows})
+        return {
+            line: (
+                Counters.of(_as_said(self._sum(line, self.source_rows))),
+                Counters.of(self._sum(line, self.compiled_rows)),
+            )
+            for line in known
+        }
+
+    def totals(self, **of_the_launch: int) -> tuple[Counters, Counters]:
+        """What the source says, and what the compiler leaves; `of_the_launch`: counts that no line has, by name."""
+        both = _all_of(self.rows)
+        totals = [_together(both, _all_of(only)) if only else [*both] for only in (self.source_rows, self.compiled_rows)]
+        totals[0] = _as_said(totals[0])
+        for total in totals:
+            for name, count in of_the_launch.items():
+                total[SLOT[name]] = count
+        return Counters.of(totals[0]), Counters.of(totals[1])
+
+    def _sum(self, line: Line, only: dict[Line, list[int]]) -> list[int]:
+        both, more = self.rows.get(line), only.get(line)
+        if both is None or more is None:
+            return both or more or [0] * len(NAMES)
+        return _together(both, more)
+
+    @property
+    def _all(self) -> tuple[dict[Line, list[int]], ...]:
+        return self.rows, self.source_rows, self.compiled_rows
+
+
+def _as_said(counts: list[int]) -> list[int]:
+    """What the source says: nothing of what is issued in its place."""
+    made = [*counts]
+    made[ISSUED_WARPS] = made[ISSUED_THREADS] = 0
+    return made
+
+
+def _row_of(rows: dict[Line, list[int]], line: Line) -> list[int]:
+    row = rows.get(line)
+    if row is None:
+        row = rows[line] = [0] * len(NAMES)
+    return row
+
+
+def _together(one: list[int], other: list[int]) -> list[int]:
+    """Sums, and the larger of two maxima."""
+    together = [a + b for a, b in zip(one, other, strict=True)]
+    for slot in MAXIMA:
+        together[slot] = max(one[slot], other[slot])
+    return together
+
+
+def _all_of(rows: dict[Line, list[int]]) -> list[int]:
+    """All lines together."""
+    total = [sum(counts) for counts in zip(*rows.values(), strict=True)] if rows else [0] * len(NAMES)
+    for slot in MAXIMA:
+        total[slot] = max((row[slot] for row in rows.values()), default=0)
+    return total

@@ -1,0 +1,1 @@
+"""What a kernel may call: the functions that a course needs."""

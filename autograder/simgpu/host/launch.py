@@ -1,0 +1,239 @@
+"""One kernel launch on the simulated GPU: checks the launch, steps through the grid batch by batch, gathers the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import KernelFault, Line
+from autograder.language.program import Function, reachable, wrong_number
+from autograder.simgpu.counters import Counters, LineProfile
+from autograder.simgpu.counting.tally import Tally
+from autograder.simgpu.counting.tracing import Trace
+from autograder.simgpu.exceptions import Debug, Raised, Stopped
+from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared
+from autograder.simgpu.functions import known_functions  # noqa: F401  (fills the tables of what a kernel may call)
+from autograder.simgpu.hazards import Hazard
+from autograder.simgpu.machine.launch_state import LaunchState
+from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.ordering.tickets import Words
+from autograder.simgpu.values.geometry import check_geometry
+from autograder.simgpu.values.lanes import Batch, Dim3
+from autograder.simgpu.values.memory import Buffer, View
+from autograder.simgpu.values.values import Value
+from autograder.simgpu.values.variables import Named, packed
+
+LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
+DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """What one launch did: counted work in total and by line, hazards, and the sizes needed to estimate its time."""
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    shared_bytes: int
+    counters: Counters  # what the source says
+    compiled: Counters  # what the compiler leaves of it: what hardware counts, and what takes time
+    lines: tuple[LineProfile, ...]
+    hazards: tuple[Hazard, ...]
+    array_bytes: int
+    registers_per_thread: int | None = None
+    fault: KernelFault | None = None
+    raised: Raised | None = None  # the first exception that a kernel raised
+
+
+class Launch(LaunchState):
+    """A launch while it runs; `run` carries it out and returns its record."""
+
+    def __init__(
+        self,
+        kernel: Function,
+        grid: Any,
+        block: Any,
+        *,
+        dynamic_shared_bytes: int = 0,
+        debug: Debug | None = None,
+        start_clock: int = 2,
+        work_limit: int = DEFAULT_WORK_LIMIT,
+        earlier_launches: int = 0,
+        earlier_work: int = 0,
+        sample_blocks: int | None = None,
+        sample_seed: int | None = None,
+        trace: Trace | None = None,
+        output: Callable[[str], None] | None = None,
+        checks_order: bool = True,
+        beside_the_sample: np.ndarray | None = None,
+        after_the_sample: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(
+            kernel,
+            check_geometry(grid, block),
+            dynamic_shared_bytes=dynamic_shared_bytes,
+            debug=debug,
+            start_clock=start_clock,
+            work_limit=work_limit,
+            earlier_launches=earlier_launches,
+            earlier_work=earlier_work,
+            trace=trace,
+            output=output,
+            checks_order=checks_order,
+        )
+        self.functions = reachable(kernel)
+        self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
+        self.beside_the_sample = beside_the_sample  # blocks that are carried out for what they write, and not counted
+        self.after_the_sample = after_the_sample  # called when the blocks that count have been carried out
+        self.interrupted: BaseException | None = None  # what ended it from outside, before its time: Ctrl-C for one
+        self.sampled = np.zeros(0, np.int64)  # the blocks that count
+        self.local_bytes_per_thread = 0  # of arrays that lie in memory
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(self, arguments: tuple[Any, ...]) -> LaunchRecord:
+        """Carries out every block (or a sample of them); a fault of the kernel's ends it and is recorded.
+
+        What ends it from outside is kept in `interrupted`, for the caller to raise again.
+        """
+        bound = packed(self.kernel, arguments)
+        if bound is None:
+            raise KernelFault(wrong_number(self.kernel, len(arguments)), line=self.kernel.line(self.kernel.node))
+        bound = {name: _named(value, name) for name, value in bound.items()}
+        self.prepared = prepared(self.kernel, bound)
+        self.arrays = arrays_by_identity(bound) | captured_by(self.functions)
+        buffers = self.buffers = list({id(each.buffer): each.buffer for each in self.arrays.values()}.values())
+        self.written = self.prepared.written(self.arrays)
+        self.words = Words() if self.checks_order and self.prepared.has_fences else None
+        for buffer in buffers:
+            buffer.forget_touched()
+        blocks = self.choose_blocks()
+        self.sampled = self.carried_out = blocks
+        diverged, slowest, fault = self.step_through(0, bound)
+        self.after_the_sample()
+        record = self.record(self.tally, diverged, slowest, buffers, fault)
+        if fault is not None or self.beside_the_sample is None or len(blocks) == self.geometry.blocks:
+            return record
+        self.carried_out = np.concatenate([blocks, np.setdiff1d(self.beside_the_sample, blocks)])
+        self.tally = Tally()
+        fault = self.step_through(len(blocks), bound)[-1]
+        return replace(record, fault=fault, hazards=self.hazards, raised=self.raised)
+
+    def step_through(self, begin: int, bound: dict[str, Value]) -> tuple[int, int, KernelFault | None]:
+        """Steps through the blocks from this position on: diverged warps, the slowest warp's instructions, the fault."""
+        blocks = self.carried_out
+        diverged, fault = 0, None
+        lowered, lower = self.prepared.kernel, self.prepared.lowering.of
+        slowest = 0  # instructions of the warp that executes most
+        per_batch = self.blocks_per_batch(len(blocks))
+        with np.errstate(all="ignore"):
+            for position in range(begin, len(blocks), per_batch):
+                batch = Batch(self.geometry, blocks[position : position + per_batch], position)
+                machine = Machine(self, batch, lower)
+                try:
+                    machine.run(lowered, bound)
+                except KernelFault as error:
+                    fault = error
+                except Stopped:
+                    pass
+                except RecursionError:
+                    fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
+                except BaseException as problem:
+                    self.interrupted = problem
+                diverged += int(np.count_nonzero(batch.diverged))
+                slowest = max(slowest, machine.books.warp_work.slowest())
+                self.local_bytes_per_thread = max(self.local_bytes_per_thread, machine.local_bytes)
+                if fault is not None or self.interrupted is not None or self.debug is not None and self.raised is not None:
+                    break
+        return diverged, slowest, fault
+
+    def choose_blocks(self) -> np.ndarray:
+        """All blocks, or as many as the sample allows: one from each of as many equal parts of the grid."""
+        total = self.geometry.blocks
+        if self.sample_blocks is None or self.sample_blocks >= total:
+            self.check_size(total)
+            return np.arange(total, dtype=np.int64)
+        count = max(1, self.sample_blocks)
+        within = 0.5 if self.sample_seed is None else np.random.default_rng(self.sample_seed).random(count)
+        return np.unique(((np.arange(count) + within) * total / count).astype(np.int64))
+
+    def check_size(self, blocks: int) -> None:
+        """Refuses grids whose first statement alone would exceed the work limit."""
+        warps = blocks * self.geometry.warps_per_block
+        if warps > self.work_limit:
+            raise KernelFault(
+                f"The grid has {blocks * self.geometry.threads_per_block:,} threads; stepping them through a single "
+                f"statement is more than this run may do ({self.work_limit:,} warp instructions).",
+                remedy="Launch about one thread for each element, or use a smaller input.",
+            )
+
+    def blocks_per_batch(self, blocks: int) -> int:
+        if self.prepared.is_cooperative:
+            return max(1, blocks)  # every block must be there at the same time
+        return max(1, LANES_PER_BATCH // self.geometry.padded)
+
+    def record(
+        self, tally: Tally, diverged: int, slowest: int, buffers: list[Buffer], fault: KernelFault | None
+    ) -> LaunchRecord:
+        simulated, total = len(self.sampled), self.geometry.blocks
+        scale = total / simulated if simulated else 1.0
+        scaled = tally.scaled(scale)
+        touched = [buffer.touched_sectors() for buffer in buffers]
+        in_all = {
+            "launches": 1,
+            "blocks": total,
+            "threads": total * self.geometry.threads_per_block,
+            "warps": total * self.geometry.warps_per_block,
+            "warps_with_divergence": round(diverged * scale),
+            "slowest_warp_instructions": slowest,
+            "local_bytes": self.local_bytes_per_thread * total * self.geometry.threads_per_block,
+            "simulated_blocks": simulated,
+            "hottest_atomic_sectors": round(max((each.hottest_atomics for each in buffers), default=0) * scale),
+            "unique_load_sectors": _scaled_sectors(buffers, [read for read, _ in touched], scale),
+            "unique_store_sectors": _scaled_sectors(buffers, [wrote for _, wrote in touched], scale),
+        }
+        counters, compiled = scaled.totals(**in_all)
+        lines = tuple(self.profile_of(line, *both) for line, both in scaled.lines().items())
+        return LaunchRecord(
+            kernel=self.kernel.name,
+            grid=self.geometry.grid,
+            block=self.geometry.block,
+            shared_bytes=self.shared_bytes,
+            counters=counters,
+            compiled=compiled,
+            lines=lines,
+            hazards=self.hazards,
+            array_bytes=sum(buffer.data.nbytes for buffer in buffers),
+            registers_per_thread=self.kernel.max_registers,
+            fault=fault,
+            raised=self.raised,
+        )
+
+    def profile_of(self, line: Line, source: Counters, compiled: Counters) -> LineProfile:
+        """A source line's counts, with the reasons where the two differ."""
+        why = () if source == compiled else self.prepared.reasons.get(line, ())
+        return LineProfile(line, self.text_of(line), source, compiled, why)
+
+    def text_of(self, line: Line) -> str:
+        """A source line's text."""
+        for function in self.functions:
+            if function.file == line.file:
+                return function.line_text(line.number)
+        return ""
+
+
+def _scaled_sectors(buffers: list[Buffer], touched: list[int], scale: float) -> int:
+    """Distinct sectors of all blocks, from those that the sample touched: at most what the arrays have."""
+    return sum(min(round(n * scale), len(buffer.touched)) for buffer, n in zip(buffers, touched, strict=True))
+
+
+def _named(value: Value, name: str) -> Value:
+    if isinstance(value, View):
+        return value.called(name)
+    if isinstance(value, tuple):
+        items = [_named(each, f"{name}[{i}]") for i, each in enumerate(value)]
+        return Named(items, value.names) if isinstance(value, Named) else tuple(items)
+    return value

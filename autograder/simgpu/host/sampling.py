@@ -1,0 +1,240 @@
+"""What a sample of blocks leaves unknown, and which other blocks have to be carried out so that nobody notices.
+
+Of a sampled launch most blocks are left out, and what they would have written is not there. A program that read it, in
+a later launch or on the host, would go on with wrong numbers, or could tell that it is sampled. So each read of global
+memory is held against what may be missing there (`Partial`), and a run that missed something is made again with the
+blocks that write it (`Plan.grow`): all blocks of a launch that costs little, and of others those whose place in the
+array follows from the blocks that were seen (`Footprint`). Only where that does not follow it is all of them as well.
+
+START HERE: `Plan.grow`. `autograder.simgpu.host.device.SimulatedDevice.run` repeats a run until its plan stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES
+from autograder.simgpu.values.lanes import Geometry
+from autograder.simgpu.values.memory import Buffer
+
+# Warp instructions, a fraction of a second: launches that take no more together are carried out whole.
+LITTLE_WORK = 1 << 20
+MOST_WORK = 14 << 20  # of all runs of one request until its plan stays as it is: about four seconds
+MOST_CANDIDATES = 1 << 24  # places compared to find the blocks that write some elements
+MOST_ROUNDS = 6  # runs with a plan that grew; the next one leaves nothing out
+ALL = None  # of a launch's blocks
+
+
+@dataclass(frozen=True, eq=False)
+class Footprint:
+    """What the blocks of one launch that were carried out wrote of one array, and what that says of the others."""
+
+    geometry: Geometry
+    carried_out: np.ndarray  # int64: linear numbers of these blocks
+    elements: np.ndarray  # int64, ascending: what they wrote of the array
+    writers: np.ndarray  # int64: the block that wrote each
+    atomics: bool  # whether several blocks may have added to one element
+
+    def is_like(self, other: Footprint) -> bool:
+        pairs = ((each, getattr(other, name)) for name, each in vars(self).items() if isinstance(each, np.ndarray))
+        return self.atomics == other.atomics and all(np.array_equal(one, another) for one, another in pairs)
+
+    @cached_property
+    def rule(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Where each block of the grid begins to write, and how far from there it does; None where no rule is seen.
+
+        The first element is one number for a block, and a fixed step further for the next block along each axis.
+        """
+        if not len(self.elements):
+            return None
+        order = np.argsort(self.writers, kind="stable")  # elements stay in order
+        writers, elements = self.writers[order], self.elements[order]
+        seen, first = np.unique(writers, return_index=True)
+        starts = elements[first]
+        axes = [axis for axis, extent in enumerate(self.geometry.grid) if extent > 1]
+
+        def terms(blocks: np.ndarray) -> np.ndarray:
+            places = self.geometry.block_index(blocks)
+            return np.stack([np.ones_like(blocks), *(places[axis] for axis in axes)], axis=1)
+
+        known = terms(seen)
+        if np.linalg.matrix_rank(known) < known.shape[1]:
+            return None
+        steps = np.rint(np.linalg.lstsq(known.astype(np.float64), starts.astype(np.float64), rcond=None)[0]).astype(
+            np.int64
+        )
+        if not np.array_equal(known @ steps, starts):
+            return None
+        pattern = np.unique(elements - starts[np.searchsorted(seen, writers)])
+        return terms(np.arange(self.geometry.blocks, dtype=np.int64)) @ steps, pattern
+
+    def missing_for(self, wanted: np.ndarray, size: int) -> np.ndarray | None:
+        """The blocks that write those of the `wanted` elements that nobody wrote yet; `ALL` where that is not known.
+
+        `size`: elements of the array.
+        """
+        if self.atomics and len(wanted):
+            return ALL
+        wanted = np.setdiff1d(wanted, self.elements, assume_unique=True)
+        if not len(wanted):
+            return np.zeros(0, np.int64)
+        if self.rule is None:
+            return ALL
+        starts, pattern = self.rule
+        if len(wanted) * len(pattern) > MOST_CANDIDATES:
+            return ALL
+        left_out = np.ones(len(starts), bool)
+        left_out[self.carried_out] = False
+        left_out &= (starts >= 0) & (starts < size)
+        begins = np.zeros(size, bool)
+        begins[starts[left_out]] = True
+        places = wanted[:, None] - pattern[None, :]
+        begins_there = begins[np.clip(places, 0, size - 1)] & (places >= 0)
+        if not begins_there.any(axis=1).all():
+            return ALL
+        begins[:] = False
+        begins[places[begins_there]] = True
+        return np.flatnonzero(left_out & begins[np.clip(starts, 0, size - 1)])
+
+
+def footprint_of(buffer: Buffer, since: int, geometry: Geometry, carried_out: np.ndarray) -> Footprint:
+    """What a launch wrote of an array; `since`: its first stamp; `carried_out`: its blocks in the order of their threads."""
+    sectors = buffer.written_sectors()
+    first = sectors * SECTOR_BYTES // buffer.itemsize
+    last = (sectors * SECTOR_BYTES + SECTOR_BYTES - 1) // buffer.itemsize
+    elements = first[:, None] + np.arange(SECTOR_BYTES // buffer.itemsize + 2)
+    elements = np.unique(elements[(elements <= last[:, None]) & (elements < len(buffer.data))])
+    if buffer.shadow is None:
+        elements = elements[:0]
+        return Footprint(geometry, carried_out, elements, elements, False)
+    elements = elements[buffer.shadow.written_at[elements] >= since]
+    threads = buffer.shadow.writes[elements, 1].astype(np.int64)
+    atomics = bool(np.any(threads < 0))
+    writers = carried_out[np.where(threads < 0, 0, threads) // geometry.padded]
+    return Footprint(geometry, carried_out, elements, writers, atomics)
+
+
+@dataclass(frozen=True, eq=False)
+class Producer:
+    """One sampled launch that may have written an array."""
+
+    launch: int  # its number within the run
+    since: int  # its first stamp
+    reach: np.ndarray | None  # elements that it can have written, by its text; None: any
+    footprint: Footprint
+    work: int  # warp instructions of all its blocks
+
+    def work_of(self, blocks: np.ndarray | None) -> float:
+        """Warp instructions of some of its blocks, or of `ALL`."""
+        return self.work if blocks is ALL else self.work * len(blocks) / self.footprint.geometry.blocks
+
+
+@dataclass(eq=False)
+class Partial:
+    """One array of which sampled launches may have left out a part: what is known of it, and what was read all the same."""
+
+    buffer: Buffer
+    producers: list[Producer] = field(default_factory=list)
+    wanted: np.ndarray | None = None  # a flag for each element: read, although it may be missing
+    before: int = 0  # how many of the producers came before such a read
+    is_for_the_host_alone: bool = True  # nothing was launched after those reads
+    is_followed: bool = True
+    read_by_host: list[np.ndarray | slice] = field(default_factory=list)  # since the last launch
+    _since: dict[int, tuple[np.ndarray | None, int]] = field(default_factory=dict)  # by reach: the last launch with it
+
+    def add(self, producer: Producer) -> None:
+        self.producers.append(producer)
+        self._since[id(producer.reach)] = (producer.reach, producer.since)
+
+    def settle(self, is_the_end: bool = False) -> None:
+        """Takes in what the host has read, before it goes on to launch something, or at the end."""
+        for elements in self.read_by_host:
+            self.read(elements, is_the_end)
+        self.read_by_host.clear()
+
+    def read(self, elements: np.ndarray | slice, is_the_end: bool = False) -> None:
+        """Notes those of these elements that may be missing."""
+        if isinstance(elements, slice):
+            elements = np.arange(len(self.buffer.data))[elements]
+        missing = self.missing(elements)
+        if missing.any():
+            if self.wanted is None:
+                self.wanted = np.zeros(len(self.buffer.data), bool)
+            self.wanted[elements[missing]] = True
+            self.before = len(self.producers)
+            self.is_for_the_host_alone &= is_the_end
+
+    def missing(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Which of these elements a block that was left out may have written last."""
+        shadow = self.buffer.shadow
+        stamps = np.zeros(len(self.buffer.data), np.int32)[elements] if shadow is None else shadow.written_at[elements]
+        missing = np.zeros(len(stamps), bool)
+        for reach, since in self._since.values():
+            missing |= (stamps < since) & (True if reach is None else reach[elements])
+        if shadow is not None:  # where blocks add to one element, each of them is missing
+            missing |= (shadow.writes[elements, 1] < 0) & (stamps >= self.producers[0].since)
+        return missing
+
+
+class Plan:
+    """Which blocks are carried out beside the sample, by the number of the launch."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, np.ndarray | None] = {}  # `ALL`: the launch is not sampled
+        self.is_whole = False  # nothing is sampled at all
+        self.is_too_much = False  # more would have to be carried out beside the sample than there is time for
+        self._probed: set[int] = set()
+        self._work = 0  # warp instructions of the runs so far
+
+    def beside_the_sample(self, launch: int) -> np.ndarray | None:
+        return ALL if self.is_whole else self.blocks.get(launch, np.zeros(0, np.int64))
+
+    def grow(self, partials: Sequence[Partial], work_of_run: int) -> bool:
+        """Takes in the blocks that a run missed; False where it missed none."""
+        self._work += work_of_run
+        missed: dict[int, np.ndarray | None] = {}
+        producers: dict[int, Producer] = {}
+        for partial in partials:
+            if partial.wanted is None:
+                continue
+            wanted, size = np.flatnonzero(partial.wanted), len(partial.buffer.data)
+            found: dict[tuple[int, int], np.ndarray | None] = {}  # launches that do the same miss the same
+            for each in partial.producers[: partial.before]:
+                key = (id(each.footprint), id(each.reach))
+                if key not in found:
+                    reached = wanted if each.reach is None else wanted[each.reach[wanted]]
+                    found[key] = each.footprint.missing_for(reached, size)
+                missing = found[key]
+                if missing is ALL and partial.is_for_the_host_alone and each.work > LITTLE_WORK:
+                    continue  # as for a copy that is handed back: what has been launched is judged by what it wrote
+                if missing is ALL or len(missing):
+                    producers[each.launch] = each
+                    missed[each.launch] = _together(missed.get(each.launch, np.zeros(0, np.int64)), missing)
+        work, beside = 0, 0.0
+        for number, blocks in sorted(missed.items(), key=lambda item: producers[item[0]].work):
+            work += producers[number].work
+            if work <= LITTLE_WORK:
+                blocks = ALL
+            elif blocks is ALL and number not in self._probed:  # a few more may show the rule
+                self._probed.add(number)
+                blocks = _probes(producers[number].footprint)
+            beside += producers[number].work_of(blocks)
+            self.blocks[number] = _together(self.blocks.get(number, np.zeros(0, np.int64)), blocks)
+        next_run = work_of_run + beside
+        self.is_too_much = bool(missed) and self._work + next_run > MOST_WORK
+        return bool(missed)
+
+
+def _together(some: np.ndarray | None, more: np.ndarray | None) -> np.ndarray | None:
+    return ALL if some is ALL or more is ALL else np.union1d(some, more)
+
+
+def _probes(footprint: Footprint) -> np.ndarray:
+    """The first block and its neighbour along each axis."""
+    (x, y, z), probes = footprint.geometry.grid, [0]
+    probes += [1] * (x > 1) + [x] * (y > 1) + [x * y] * (z > 1)
+    return np.setdiff1d(np.array(probes, np.int64), footprint.carried_out)

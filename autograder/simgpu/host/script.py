@@ -1,0 +1,67 @@
+"""Runs an unmodified script on the simulated GPU, and profiles the launches of one of its kernels."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import KitError, UsageError
+from autograder.language.program import Function
+from autograder.simgpu.host.launch import LaunchRecord
+
+
+def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
+    """Runs a script as `python script.py` would, with `numba.cuda` simulated; an error in it is told without our frames."""
+    from autograder.simgpu.host import cuda_module
+
+    cuda_module.install()
+    before, path_before = sys.argv, list(sys.path)
+    sys.argv = [str(path), *arguments]
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except (KitError, SystemExit, KeyboardInterrupt):
+        raise
+    except SyntaxError as error:
+        raise UsageError(f"{path}, line {error.lineno}: Python cannot read this ({error.msg}).") from None
+    except Exception as error:
+        raise UsageError(f"{_where(error, path)}: the script stopped with {type(error).__name__}: {error}") from None
+    finally:
+        sys.argv, sys.path[:] = before, path_before
+        cuda_module.uninstall()
+
+
+def launches_in_script(path: Path, kernel: str) -> list[tuple[LaunchRecord, Function]]:
+    """Every launch of the kernel called `kernel` while the script runs, with the function that was launched."""
+    from autograder.simgpu.host import cuda_module
+
+    found: list[tuple[LaunchRecord, Function]] = []
+    launched: set[str] = set()
+
+    def listen(record: LaunchRecord, function: Function, arguments: tuple[Any, ...]) -> None:
+        launched.add(record.kernel)
+        if record.kernel == kernel:
+            found.append((record, function))
+
+    cuda_module.device.listeners.append(listen)
+    try:
+        run_script(path)
+    finally:
+        cuda_module.device.listeners.remove(listen)
+    if not found:
+        names = ", ".join(sorted(launched)) or "none"
+        raise UsageError(f"{path} never launches a kernel called `{kernel}` (launched: {names}).")
+    return found
+
+
+def _where(error: BaseException, path: Path) -> str:
+    """The last line of the script itself in an error's traceback."""
+    line, step = 0, error.__traceback__
+    while step is not None:
+        if Path(step.tb_frame.f_code.co_filename).name == Path(path).name:
+            line = step.tb_lineno
+        step = step.tb_next
+    return f"{path}, line {line}" if line else str(path)

@@ -1,0 +1,1 @@
+"""What carries a batch of blocks out: accesses, addresses, barriers and reports of what is wrong."""

@@ -1,0 +1,196 @@
+"""Loads, stores and atomics: locate the elements, count what moves, check the order, then move the data.
+
+START HERE: `Memory.load` and `Memory.store` read top-down; addressing.py locates, counting.py counts, ordering.py checks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.simgpu import primitives as prim
+from autograder.simgpu.counting.counting import Counting
+from autograder.simgpu.counting.place import Place
+from autograder.simgpu.machine.addressing import Addressing
+from autograder.simgpu.machine.atomics import apply_atomic
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.ordering.access_reports import AccessReports
+from autograder.simgpu.ordering.lone_access import LoneAccess, may_be_alone
+from autograder.simgpu.ordering.ordering import Ordering
+from autograder.simgpu.ordering.tickets import Tickets
+from autograder.simgpu.values.lanes import Batch, Mask
+from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.numba_types import scalar
+from autograder.simgpu.values.values import Indices, Number, Value
+
+MANY = 4096  # lanes from which on a loop of our own beats NumPy's `take`
+READ, WRITE, ATOMIC = prim.READ, prim.WRITE, prim.ATOMIC
+MAY_CHANGE_NOTHING = {"cas", "exch", "max", "min", "nanmax", "nanmin", "and_", "or_"}  # a loop around one may stand still
+
+
+class Memory:
+    """Carries out the accesses of one batch of blocks."""
+
+    def __init__(
+        self, batch: Batch, addressing: Addressing, counting: Counting, ordering: Ordering, tickets: Tickets | None,
+        reports: AccessReports,
+    ) -> None:  # fmt: skip
+        self.batch = batch
+        self.addressing = addressing
+        self.counting = counting
+        self.ordering = ordering
+        self.tickets = tickets
+        self.reports = reports
+        self._loaded_alone: dict[Operation, LoneAccess] = {}
+        self._stored_alone: dict[Operation, LoneAccess] = {}  # `a[i] += 1` is one operation that does both
+        self._was_alone: dict[tuple[Operation, int], Mask] = {}  # who made the last such access at one element
+        self.changes = 0  # stores so far: a loop that changes nothing can never end
+
+    def load(self, view: View, indices: Indices, mask: Mask, op: Operation) -> Number:
+        """The elements at `indices` as a lane vector, or one scalar where every lane reads the same element."""
+        alone = self._loaded_alone.get(op)
+        if alone is not None and alone.mask is mask and alone.view is view:
+            element = alone.element(indices)
+            if element >= 0:
+                found: Number = alone.data[element]
+                return found
+        place = self.addressing.locate(view, indices, mask, op, READ)
+        data, pattern = view.data, place.pattern
+        if view.buffer.space == "local" and not op.is_of_local_memory and self.counting.trace is None:
+            self.counting.count_register(place, op, READ)
+        else:
+            self.counting.count(view, place, op, READ)
+            self.ordering.check(view, place, op, READ)
+        if pattern is not None and pattern.step:
+            begin = place.base
+            return data[begin : begin + pattern.span : pattern.step].copy()
+        if pattern is not None:
+            value = _taken(data, pattern.offsets, place.base)
+        elif place.is_shared_by_all:
+            if alone is None or alone.mask is not mask or alone.view is not view:
+                self._note_alone(view, place, op, READ)
+            return data[place.linear] if place.mask.active else _garbage(data.dtype)
+        elif not len(data):
+            return np.full(self.batch.size, _garbage(data.dtype), data.dtype)
+        else:
+            value = data.take(place.by_lane, mode="clip")
+        if place.mask is not mask:  # outside its array a lane reads what a sum must not survive unnoticed
+            value[mask.lanes & ~place.mask.lanes] = _garbage(data.dtype)
+        return value
+
+    def store(self, view: View, indices: Indices, value: Value, mask: Mask, op: Operation) -> None:
+        """Writes `value` (cast to the array's dtype, as Numba does); where lanes collide the last one wins."""
+        alone = self._stored_alone.get(op)
+        if alone is not None and alone.mask is mask and alone.view is view and value.__class__ is alone.type:
+            element = alone.element(indices)
+            if element >= 0:
+                alone.data[element] = value
+                self.changes += 1
+                return
+        if view.read_only:
+            raise op.fault(f"`{view.name}` is a constant array: a kernel cannot write to it.")
+        place = self.addressing.locate(view, indices, mask, op, WRITE)
+        data, where, pattern = view.data, place.mask.where, place.pattern
+        if view.buffer.space == "local" and not op.is_of_local_memory and self.counting.trace is None:
+            self.counting.count_register(place, op, WRITE)
+            value = self.cast(value, data.dtype, where, view, op)
+        else:
+            self.counting.count(view, place, op, WRITE)
+            value = self.cast(value, data.dtype, where, view, op)
+            self.ordering.check(view, place, op, WRITE, value)
+        if not len(where):
+            return
+        if pattern is not None and pattern.step:
+            data[place.base : place.base + pattern.span : pattern.step] = value
+        elif place.is_shared_by_all:
+            if alone is None or alone.mask is not mask or alone.view is not view:
+                self._note_alone(view, place, op, WRITE)
+            data[place.linear] = value[where[-1]] if isinstance(value, np.ndarray) else value
+        elif len(where) == self.batch.size:
+            data[place.by_lane] = value
+        else:
+            data[place.by_lane[where]] = value[where] if isinstance(value, np.ndarray) else value
+        self.changes += 1
+
+    def _note_alone(self, view: View, place: Place, op: Operation, kind: int) -> None:
+        """The next access like this one may be quicker, if one thread made it."""
+        if place.mask.active != 1 or self._was_alone.get((op, kind)) is not place.mask:
+            self._was_alone[op, kind] = place.mask
+        elif may_be_alone(self, view, place.mask, op, kind):
+            known = self._loaded_alone if kind == READ else self._stored_alone
+            if op in known:
+                known[op].settle()
+            known[op] = LoneAccess(self, view, place.mask, op, kind)
+
+    def settle(self) -> None:
+        """Puts what accesses of threads alone have counted into the books."""
+        for each in (*self._loaded_alone.values(), *self._stored_alone.values()):
+            each.settle()
+
+    def atomic(
+        self, operation: str, view: View, indices: Indices, values: tuple[Number, ...], mask: Mask, op: Operation,
+        want_old: bool,
+    ) -> Number | None:  # fmt: skip
+        """An atomic update in lane order; returns the old values where `want_old`."""
+        place = self.addressing.locate(view, indices, mask, op, ATOMIC)
+        self.counting.count(view, place, op, ATOMIC)
+        self.ordering.check(view, place, op, ATOMIC, reads=operation != "exch" or want_old)
+        data = view.data
+        where = place.mask.where
+        old = np.zeros(self.batch.size, data.dtype) if want_old else None
+        if len(where):
+            cast = [self.cast(v, data.dtype, where, view, op) for v in values]
+            operands = [v[where] if isinstance(v, np.ndarray) else np.full(len(where), v) for v in cast]
+            elements = place.by_lane[where]
+            held = data[elements] if operation in MAY_CHANGE_NOTHING else None
+            tickets = self.tickets
+            before = apply_atomic(operation, data, elements, operands, want_old or tickets is not None)
+            if old is not None:
+                old[where] = before
+            if tickets is not None and view.buffer.space != "local":
+                wrote = np.ones(len(where), np.bool_)
+                if operation == "cas" and before is not None:
+                    wrote = np.equal(before, operands[0])
+                tickets.take(view.buffer, elements, where, wrote, want_old)
+            if held is None or not np.array_equal(held, data[elements]):
+                self.changes += 1
+        return old
+
+    def cast(self, value: Value, dtype: np.dtype, where: np.ndarray, view: View, op: Operation) -> Number:
+        """`value` in the array's dtype; integers that do not fit wrap around and are reported."""
+        if isinstance(value, (str, bytes)):
+            if dtype.kind != ("U" if isinstance(value, str) else "S"):
+                raise op.fault(f"A text cannot be stored in `{view.name}` ({dtype}).")
+            return _one(np.array(value, dtype))
+        number = value if isinstance(value, (np.ndarray, np.generic)) else scalar(value)
+        if number.dtype == dtype:
+            return number
+        if dtype.kind in "iu" and number.dtype.kind in "iu" and len(where):
+            limits = np.iinfo(dtype)
+            active = number[where] if isinstance(number, np.ndarray) else np.asarray(number)
+            if np.any(np.less(active, limits.min)) or np.any(np.greater(active, limits.max)):
+                self.reports.report_overflow(view, active, dtype, where, op)
+        if dtype.kind in "iu" and number.dtype.kind == "f":
+            return np.nan_to_num(number, nan=0.0, posinf=0.0, neginf=0.0).astype(np.int64).astype(dtype)
+        if number.dtype.kind == "c" and dtype.kind != "c":
+            raise op.fault(f"A complex value cannot be stored in `{view.name}` ({dtype}).")
+        return number.astype(dtype)
+
+
+def _taken(data: np.ndarray, offsets: np.ndarray, base: int) -> np.ndarray:
+    """The elements this far behind `base`, all of them inside the array."""
+    if data.itemsize != 4 or data.dtype.kind not in "iuf" or len(offsets) < MANY or not data.flags.c_contiguous:
+        return data[base:].take(offsets, mode="clip")
+    taken = np.empty(len(offsets), data.dtype)
+    prim.take_words(data.view(np.uint32), offsets.view(np.uint64), base, taken.view(np.uint32))
+    return taken
+
+
+def _garbage(dtype: np.dtype) -> np.generic:
+    return _one(np.full((), np.nan if dtype.kind in "fc" else 0, dtype))
+
+
+def _one(array: np.ndarray) -> np.generic:
+    """The element of an array of no dimensions."""
+    element = array[()]
+    assert isinstance(element, np.generic)
+    return element

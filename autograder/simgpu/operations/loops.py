@@ -1,0 +1,251 @@
+"""Loops, and how lanes leave them: `while`, and `for` over ranges, arrays, tuples, zip and enumerate."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from autograder.language.program import Function
+from autograder.simgpu.counting.counting import Counting
+from autograder.simgpu.counting.regrouping import Regrouping
+from autograder.simgpu.machine.machine import Machine, Standstill
+from autograder.simgpu.operations.callables import Enumerated, Range, Zipped
+from autograder.simgpu.operations.number_values import number, truth
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.slicing import check_one_length, lanes_within, part_of
+from autograder.simgpu.operations.statements import Target, split
+from autograder.simgpu.operations.steps import Block, Expression, Statement
+from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.values import Lanes, Number, Value
+
+STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
+
+
+class Loop(Statement):
+    """What `while` and `for` have in common."""
+
+    __slots__ = ("body", "orelse", "held_loads", "held_stores")
+
+    def __init__(self, node: ast.AST, function: Function, body: Block, orelse: Block) -> None:
+        super().__init__(node, function)
+        self.body, self.orelse = body, orelse
+        self.held_loads: frozenset[Operation] = frozenset()  # accesses whose element is loaded once, before the loop
+        self.held_stores: frozenset[Operation] = frozenset()  # those whose element is stored once, behind it
+
+    def keep_in_registers(self, counting: Counting) -> None:
+        """From the second round on nothing is left of accesses to what is kept in registers."""
+        if self.held_loads or self.held_stores:
+            counting.held_loads |= self.held_loads
+            counting.held_stores |= self.held_stores
+
+    def let_go_of_registers(self, counting: Counting) -> None:
+        counting.held_loads -= self.held_loads
+        counting.held_stores -= self.held_stores
+
+    def one_round(self, machine: Machine, running: Mask, broken: list[Mask]) -> Mask | None:
+        """One trip through the body; the lanes that go on to the next (those at `continue` among them)."""
+        frame, batch = machine.current, machine.batch
+        gone_before = len(broken), len(frame.returned)
+        after = self.body.carry_out(machine, running)
+        if after is running:
+            return running
+        gone = broken[gone_before[0] :] + frame.returned[gone_before[1] :]
+        if not gone and not batch.has_raised:
+            return running
+        lanes = running.lanes & ~batch.exited if batch.has_raised else running.lanes.copy()
+        for mask in gone:
+            lanes &= ~mask.lanes
+        left = running.only(lanes)
+        return left if left.active else None
+
+    def go_on(self, machine: Machine, mask: Mask, broken: list[Mask], returned_before: int) -> Mask | None:
+        """The lanes that go on behind the loop: all but those that returned in it; `else` is for who did not break."""
+        returned = machine.current.returned[returned_before:]
+        lanes = mask.lanes
+        for each in returned:
+            lanes = lanes & ~each.lanes
+        after = mask if not returned else mask.only(lanes)
+        if not after.active:
+            return None
+        if self.orelse.statements:
+            finished = after.lanes
+            for each in broken:
+                finished = finished & ~each.lanes
+            ends = after.only(finished)
+            if ends.active:
+                left = self.orelse.carry_out(machine, ends)
+                if left is not ends:
+                    after = after.only(~ends.lanes | left.lanes if left is not None else ~ends.lanes)
+        return after if after.active else None
+
+
+class While(Loop):
+    """`while condition: ...`."""
+
+    __slots__ = ("condition", "is_hopeless")
+
+    def __init__(
+        self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block
+    ) -> None:
+        super().__init__(node, function, body, orelse)
+        self.condition = condition
+        self.is_hopeless = False  # nothing in the body can change the condition or leave
+
+    def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        frame = machine.current
+        broken: list[Mask] = []
+        frame.loops.append(broken)
+        returned_before = len(frame.returned)
+        running: Mask | None = mask
+        rounds = 0
+        before: Standstill | None = None
+        while running is not None:
+            condition = truth(self.condition.value(machine, running), self.condition)
+            running, _ = split(machine, self, condition, running)
+            if running is None:
+                break
+            running = self.one_round(machine, running, broken)
+            self.keep_in_registers(machine.counting)
+            rounds += 1
+            if self.is_hopeless and running is not None:
+                raise machine.never_ends(self, running, "nothing in the loop changes its condition")
+            if rounds % STUCK_AFTER == 0 and running is not None:
+                before = machine.standstill(self, running, before)
+        self.let_go_of_registers(machine.counting)
+        frame.loops.pop()
+        return self.go_on(machine, mask, broken, returned_before)
+
+
+@dataclass(frozen=True)
+class Item:
+    """An element or a row of an array that a loop goes over, before its round has come."""
+
+    view: View
+    index: int
+
+
+Coming: TypeAlias = "Value | Item | list[Coming]"
+"""What a loop variable is before its round has come; a list where zip or enumerate gives several."""
+
+
+class For(Loop):
+    """`for target in source: ...`."""
+
+    __slots__ = ("target", "source", "is_written_out", "is_cheap", "is_watched", "is_four_at_once")
+
+    def __init__(
+        self, node: ast.AST, function: Function, target: Target, source: Expression, body: Block, orelse: Block
+    ) -> None:
+        super().__init__(node, function, body, orelse)
+        self.target, self.source = target, source
+        self.is_written_out = False  # the compiler repeats the body instead of counting
+        self.is_cheap = False  # its rounds cost next to nothing beside their bodies: written out, or counting unseen
+        self.is_watched = False  # what is left of accesses in it depends on the number of the round: see `ByRound`
+        self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
+
+    def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        frame, books, counting = machine.current, machine.books, machine.counting
+        broken: list[Mask] = []
+        frame.loops.append(broken)
+        returned_before = len(frame.returned)
+        running: Mask | None = mask
+        for number_of_round, (value, still) in enumerate(self.rounds(machine, mask)):
+            if still is not None and running is not None:  # lanes that have rounds left
+                running, _ = split(machine, self, still, running)
+            if running is None:
+                break
+            books.instruction(self, running)
+            if self.is_written_out:
+                books.issued(self, running, -1)
+            if self.is_watched:
+                counting.rounds[self] = number_of_round
+            if self.is_four_at_once:
+                counting.next_round(self, number_of_round)
+            if not self.is_cheap:
+                books.loop_round(self, running)
+            self.target.assign(machine, self._fetched(machine, value, running), running)
+            running = self.one_round(machine, running, broken)
+            self.keep_in_registers(counting)
+            if running is None:
+                break
+        self.let_go_of_registers(counting)
+        counting.end_regrouping(self)
+        frame.loops.pop()
+        return self.go_on(machine, mask, broken, returned_before)
+
+    def rounds(self, machine: Machine, mask: Mask) -> Iterator[tuple[Coming, Lanes | None]]:
+        """What the loop variable is, round by round, before it is fetched; and who has a round left (None: all)."""
+        kept = self.source.value(machine, mask)
+        if isinstance(kept, Range):
+            yield from _counted(self, list(kept.bounds), mask, machine.counting)
+        elif isinstance(kept, View) and kept.lengths is not None:
+            for index in range(kept.shape[0]):
+                yield Item(kept, index), lanes_within(kept, (index,), mask).lanes
+        else:
+            yield from ((each, None) for each in self._items(kept))
+
+    def _fetched(self, machine: Machine, value: Coming, running: Mask) -> Value:
+        """A loop variable's value in its round: elements are loaded, by the lanes that are still in the loop."""
+        if isinstance(value, list):  # of zip or enumerate
+            return tuple(self._fetched(machine, each, running) for each in value)
+        if not isinstance(value, Item):
+            return value
+        index = (np.int64(value.index),)
+        if value.view.ndim == 1:
+            return machine.memory.load(value.view, index, running, self.source)
+        return part_of(value.view, index, running, self.source)
+
+    def _items(self, value: Value) -> list[Coming]:
+        """What an array, a tuple, zip or enumerate gives item by item; lists are items that are yet to be fetched."""
+        if isinstance(value, tuple):
+            return list(value)
+        if isinstance(value, View):
+            check_one_length(value, self)
+            return [Item(value, index) for index in range(value.shape[0])]
+        if isinstance(value, Zipped):
+            several = [self._items(each) for each in value.sequences]
+            return [list(items) for items in zip(*several, strict=False)]
+        if isinstance(value, Enumerated):
+            first = value.start.astype(np.int64)
+            return [[np.add(first, np.int64(i)), each] for i, each in enumerate(self._items(value.sequence))]
+        if isinstance(value, Range):
+            bounds = [number(bound, self.source) for bound in value.bounds]
+            if not any(isinstance(bound, np.ndarray) for bound in bounds):
+                return [np.int64(i) for i in range(*map(int, bounds))]
+        raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
+
+
+def _counted(
+    loop: For, given: list[Value], mask: Mask, counting: Counting
+) -> Iterator[tuple[Value, Lanes | None]]:
+    """range(): one shared counter where all lanes agree on the bounds, a counter per lane otherwise."""
+    op = loop.source
+    bounds = [number(bound, op) for bound in given]
+    for bound in bounds:
+        if bound.dtype.kind not in "iub":
+            raise op.fault(f"range() needs integers, not {bound.dtype}.", "Use // instead of /, or int().")
+    if not 1 <= len(bounds) <= 3:
+        raise op.fault("range() takes one to three arguments.")
+    first, last = (np.int64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+    by: Number = bounds[2] if len(bounds) == 3 else np.int64(1)
+    stands_still = np.equal(by, 0)
+    if np.any(stands_still) and np.any(stands_still & mask.lanes):
+        raise op.fault("range() with a step of 0 never ends.")
+    if not any([isinstance(bound, np.ndarray) for bound in (first, last, by)]):
+        for value in range(int(first), int(last), int(by)):
+            yield np.int64(value), None
+        return
+    start, stop, step = (np.asarray(bound, dtype=np.int64) for bound in (first, last, by))
+    if loop.is_four_at_once:
+        counting.regrouping = Regrouping.of(loop, start, stop, step, mask)
+    current = np.broadcast_to(start, mask.lanes.shape).copy()
+    up = bool(np.all(step > 0))
+    while True:
+        still = (current < stop) if up else np.where(step > 0, current < stop, current > stop)
+        yield current, still
+        current = current + step

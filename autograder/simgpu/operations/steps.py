@@ -1,0 +1,75 @@
+"""The two kinds of operation that a machine carries out: expressions, which give a value, and statements."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from autograder.language.program import Function
+from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.values import Value
+
+STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
+
+
+class Expression(Operation, ABC):
+    """An operation that gives a value."""
+
+    __slots__ = ()
+    is_unpacked = False  # whether it is `*value`, which stands for the value's items
+
+    @abstractmethod
+    def value(self, machine: Machine, mask: Mask) -> Value:
+        """The value for the lanes of `mask`: a lane vector, or one value that all of them share."""
+
+
+class Statement(Operation, ABC):
+    """An operation that is carried out for what it does."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        """Does it for the lanes of `mask`; the lanes that go on to the next statement (None: nobody does)."""
+
+
+class Block(Operation):
+    """Statements, one after the other."""
+
+    __slots__ = ("statements",)
+
+    def __init__(self, node: ast.AST, function: Function, statements: Sequence[Statement]) -> None:
+        super().__init__(node, function)
+        self.statements = statements
+
+    def __bool__(self) -> bool:
+        return bool(self.statements)
+
+    def carry_out(self, machine: Machine, mask: Mask | None) -> Mask | None:
+        """Statement after statement, each for the lanes that the one before let go on."""
+        launch, batch = machine.launch, machine.batch
+        for statement in self.statements:
+            if mask is not None and batch.has_raised:
+                mask = batch.left_of(mask)
+            if mask is None:
+                break
+            launch.work += STATEMENT_COST
+            if launch.work > launch.work_limit:
+                raise launch.over_limit(statement)
+            machine.at = statement
+            mask = statement.carry_out(machine, mask)
+        return batch.left_of(mask) if mask is not None and batch.has_raised else mask
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function as operations; `defaults` are the parameters' own values, where they have one."""
+
+    function: Function
+    body: Block
+    defaults: dict[str, Expression]
+    first_return: Operation

@@ -1,0 +1,1 @@
+"""Which accesses are ordered, by barriers, counters and locks, and which race."""

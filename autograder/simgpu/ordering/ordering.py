@@ -1,0 +1,103 @@
+"""Races and uninitialised reads: each access is held against the shadow of earlier ones, and then recorded there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.simgpu import primitives as prim
+from autograder.simgpu.counting.place import Pattern, Place, Readers
+from autograder.simgpu.machine.launch_state import LaunchState
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.ordering import order_primitives as order_prim
+from autograder.simgpu.ordering.access_reports import AccessReports
+from autograder.simgpu.ordering.order import Order
+from autograder.simgpu.ordering.tickets import Tickets
+from autograder.simgpu.values.lanes import Batch
+from autograder.simgpu.values.memory import Shadow, View
+from autograder.simgpu.values.values import Number
+
+READ, WRITE = prim.READ, prim.WRITE
+NO_FENCES = np.zeros((2, 0), np.int32)
+NOTHING_SEEN = np.zeros((0, 0, order_prim.SEEN_COLUMNS), np.int64)
+NO_RELEASES, NO_NEWEST = np.zeros((0, order_prim.RELEASE_COLUMNS), np.int64), np.zeros((3, 0), np.int64)
+NO_TICKETS = -1, NO_FENCES, NOTHING_SEEN, NOTHING_SEEN, NO_RELEASES, NO_NEWEST, np.zeros((3, 0), np.int32)
+
+
+class Ordering:
+    """Holds the accesses of one batch against what came before them."""
+
+    def __init__(
+        self, launch: LaunchState, batch: Batch, order: Order, tickets: Tickets | None, reports: AccessReports
+    ) -> None:
+        self.launch = launch
+        self.batch = batch
+        self.order = order
+        self.tickets = tickets
+        self.reports = reports
+
+    def check(
+        self, view: View, place: Place, op: Operation, kind: int, value: Number | None = None, reads: bool = True
+    ) -> None:
+        """Looks for races and uninitialised reads by the shadow of earlier accesses, and records this one.
+
+        An atomic that does not build on what it finds says `reads=False`.
+        """
+        buffer = view.buffer
+        if buffer.owner.partial is not None and kind != WRITE and reads:
+            buffer.note_read(place.by_lane[place.mask.where])
+        if buffer.space in ("constant", "local") or not place.mask.active or not self.launch.checks_order:
+            return
+        if buffer.shadow is None:
+            if kind == READ and not self.launch.is_written(buffer):
+                return
+        order, site, shadow = self.order, self.launch.site(op.line), buffer.need_shadow()
+        if kind == READ and buffer.space == "shared" and place.pattern is not None and place.pattern.is_read_together:
+            if self._check_by_element(place, place.pattern, site, shadow):
+                return
+        tickets, seen = self.tickets, NO_TICKETS
+        is_told = op.is_told or order.told_calls > 0
+        if tickets is not None and is_told:
+            words = tickets.words
+            seen = (
+                words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_group, words.releases, words.newest,
+                words.earlier_fences,
+            )  # fmt: skip
+        findings = np.zeros(order_prim.FINDINGS, np.int64)
+        order_prim.check_order(
+            place.mask.lanes, place.by_lane, kind, self.batch.first_thread,
+            self.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
+            site, order.grid_sync, order.block_sync, order.warp_sync, shadow.writes, shadow.reads, shadow.plain_writes,
+            *seen, findings,
+        )  # fmt: skip
+        if tickets is not None and seen is not NO_TICKETS and kind == WRITE:
+            tickets.give_back(buffer, place.by_lane, place.mask.where)
+        if findings[order_prim.UNSET_COUNT]:
+            self.reports.report_unset(view, place, findings, op)
+        if findings[order_prim.RACE_COUNT]:
+            self.reports.report_race(view, place, findings, op, kind, value, is_told)
+
+    def _check_by_element(self, place: Place, pattern: Pattern, site: int, shadow: Shadow) -> bool:
+        """The same check over the elements instead of the lanes; False where it takes a closer look."""
+        if pattern.readers is None:
+            pattern.readers = _readers(pattern)
+        readers = pattern.readers
+        batch, order = self.batch, self.order
+        return order_prim.check_reads_by_element(
+            readers.elements, place.base, readers.lanes, readers.ends, readers.breadth, batch.first_thread,
+            batch.geometry.padded, order.now, site, order.block_sync, order.warp_sync, shadow.writes, shadow.reads,
+        )  # fmt: skip
+
+
+def _readers(pattern: Pattern) -> Readers:
+    where = pattern.mask.where
+    offsets = pattern.offsets[where]
+    by_element = np.lexsort((where, offsets))
+    sorted_offsets, sorted_lanes = offsets[by_element], where[by_element]
+    first = np.flatnonzero(np.r_[True, sorted_offsets[1:] != sorted_offsets[:-1]])
+    last = np.r_[first[1:], len(sorted_offsets)] - 1
+    lanes, last_lanes = sorted_lanes[first], sorted_lanes[last]
+    breadth = np.where(last == first, 0, np.where(lanes // prim.WARP == last_lanes // prim.WARP, 1, 2))
+    in_first_warp = sorted_lanes // prim.WARP == np.repeat(lanes // prim.WARP, last - first + 1)
+    second = first + np.add.reduceat(in_first_warp, first, dtype=np.int64)  # lanes are in order: its warp comes first
+    ends = np.where(breadth == 2, sorted_lanes[np.minimum(second, last)], last_lanes)
+    return Readers(sorted_offsets[first], lanes.astype(np.int64), ends.astype(np.int64), breadth.astype(np.int32))

@@ -1,0 +1,307 @@
+"""The memories of the simulated GPU: buffers with device addresses, views into them, and the shadow of past accesses."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from autograder.errors import KernelFault
+from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES
+from autograder.simgpu.values.values import Lanes
+
+Space = Literal["global", "shared", "local", "constant"]
+
+WRITTEN_BY_HOST = 1  # a shadow's stamp; 0 is never, and kernels' stamps are larger
+ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
+
+
+class AddressSpace:
+    """Hands out device addresses, so that sectors and lines fall where a real allocator would put them."""
+
+    def __init__(self) -> None:
+        self._next = ALIGNMENT_BYTES
+        self._buffers: weakref.WeakValueDictionary[int, Buffer] = weakref.WeakValueDictionary()
+
+    def reserve(self, size_bytes: int) -> int:
+        address = self._next
+        self._next += -(-max(size_bytes, 1) // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+        return address
+
+    def register(self, buffer: Buffer) -> Buffer:
+        """Remembers who lives at an address, for kernels that are given a bare pointer."""
+        self._buffers[buffer.address] = buffer
+        return buffer
+
+    def view_at(self, address: int, dtype: np.dtype) -> View:
+        """What a pointer points to: from there to the end of its allocation, as one dimension."""
+        for start, buffer in self._buffers.items():
+            if start <= address < start + max(1, buffer.data.nbytes):
+                if buffer.data.dtype != dtype:
+                    buffer = buffer.reinterpreted(dtype)
+                offset = (address - start) // dtype.itemsize
+                return View(buffer, offset, (len(buffer.data) - offset,), (1,), dtype, "")
+        raise KernelFault(
+            f"There is no device array at the address {address:#x}.",
+            remedy="Take pointers from a device array's __cuda_array_interface__, and keep the array alive.",
+        )
+
+
+class LeftOut(Protocol):
+    """What is known of an array of which sampled launches may have left out a part: `sampling.Partial`."""
+
+    is_followed: bool
+    read_by_host: list[np.ndarray | slice]  # since the last launch
+
+    def read(self, elements: np.ndarray | slice) -> None:
+        """Notes those of these elements that may be missing."""
+
+    def missing(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Which of these elements may be missing, a flag for each."""
+        ...
+
+
+class Shadow:
+    """What is known of past accesses to each element: three int32 arrays of rows as in `order_primitives.check_order`.
+
+    Each takes memory only for the pages that something was recorded in (the system hands them out on first use), so an
+    array that is only written costs 12 bytes an element, one that is read too 24, atomics after plain writes 36.
+    """
+
+    def __init__(self, elements: int) -> None:
+        self.writes, self.reads, self.plain_writes = (np.zeros((elements, 3), np.int32) for _ in range(3))
+
+    @property
+    def written_at(self) -> np.ndarray:
+        """The stamp of each element's last write: 0 for never, then `WRITTEN_BY_HOST`, then those of kernels."""
+        return self.writes[:, 0]
+
+
+class Buffer:
+    """One allocation: its elements, its device address, and what is known about past accesses.
+
+    `shadow` exists only where accesses need checking: shared memory always, global memory once a kernel writes it or
+    while parts of it are uninitialised.
+    """
+
+    def __init__(
+        self, data: np.ndarray, address: int, space: Space, name: str = "", *, initialised: bool = True
+    ) -> None:
+        assert data.ndim == 1
+        self.data = data
+        self.address = address
+        self.space: Space = space
+        self.name = name
+        self._owner: Buffer | None = None
+        self.shadow: Shadow | None = None
+        self.all_set = initialised
+        self._touched: np.ndarray | None = None
+        self._seen_as: dict[np.dtype, Buffer] = {}
+        self._stamps: np.ndarray | None = None
+        self._atomics: np.ndarray | None = None
+        self.partial: LeftOut | None = None  # where sampled launches may have left some of it out
+        if not initialised:
+            self.need_shadow()
+
+    @property
+    def itemsize(self) -> int:
+        return self.data.itemsize
+
+    @property
+    def owner(self) -> Buffer:
+        """The allocation, of which this may be another way to see it."""
+        return self if self._owner is None else self._owner
+
+    def seen_as(self, dtype: np.dtype) -> Buffer:
+        """This memory as elements of another dtype, the same buffer each time (so that its accesses are followed)."""
+        if dtype not in self._seen_as:
+            self._seen_as[dtype] = self.reinterpreted(dtype)
+        return self._seen_as[dtype]
+
+    def reinterpreted(self, dtype: np.dtype) -> Buffer:
+        """The same memory seen as elements of another dtype (its accesses are then checked on their own)."""
+        whole = self.data.nbytes // dtype.itemsize * dtype.itemsize
+        other = Buffer(self.data.view(np.uint8)[:whole].view(dtype), self.address, self.space, self.name)
+        other._owner = self.owner  # which also keeps the registered buffer alive
+        return other
+
+    @property
+    def touched(self) -> np.ndarray:
+        """A byte per sector: bit 0 read, bit 1 written, since `forget_touched`."""
+        if self._touched is None:
+            first = self.address // SECTOR_BYTES
+            last = (self.address + max(self.data.nbytes, 1) - 1) // SECTOR_BYTES
+            self._touched = np.zeros(last - first + 1, np.uint8)
+        return self._touched
+
+    @property
+    def stamps(self) -> np.ndarray:
+        """An int64 per sector: the last batch whose first block read it, since `forget_touched`."""
+        if self._stamps is None:
+            self._stamps = np.zeros(len(self.touched), np.int64)
+        return self._stamps
+
+    @property
+    def atomics(self) -> np.ndarray:
+        """An int64 per sector: the atomics that went there as the hardware counts them, since `forget_touched`."""
+        if self._atomics is None:
+            self._atomics = np.zeros(len(self.touched), np.int64)
+        return self._atomics
+
+    @property
+    def hottest_atomics(self) -> int:
+        """The atomics at the sector that has most of them."""
+        return 0 if self._atomics is None else int(self._atomics.max())
+
+    def forget_touched(self) -> None:
+        self._touched = self._stamps = self._atomics = None
+
+    def touched_sectors(self) -> tuple[int, int]:
+        """(distinct sectors read, distinct sectors written)."""
+        if self._touched is None:
+            return 0, 0
+        return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
+
+    def written_sectors(self) -> np.ndarray:
+        """Which sectors were written since `forget_touched`, from 0 for the first (an int64 each, ascending)."""
+        if self._touched is None:
+            return np.zeros(0, np.int64)
+        whole = len(self._touched) // 8 * 8
+        eights = np.flatnonzero(self._touched[:whole].view(np.int64))  # most of a large array is not touched
+        near: np.ndarray = np.concatenate(
+            [(8 * eights[:, None] + np.arange(8)).ravel(), np.arange(whole, len(self._touched))]
+        )
+        written: np.ndarray = near[self._touched[near] & 2 > 0]
+        return written
+
+    def note_read(self, elements: slice | np.ndarray, by_host: bool = False) -> None:
+        """The host or a kernel reads these elements, of which a sample of blocks may have left some out."""
+        partial = self.owner.partial
+        if partial is None or not partial.is_followed:
+            return
+        elements = elements if self._owner is None else slice(None)
+        if by_host:
+            partial.read_by_host.append(elements)
+        else:
+            partial.read(elements)
+
+    def need_shadow(self) -> Shadow:
+        if self.shadow is None:
+            self.shadow = Shadow(len(self.data))
+        return self.shadow
+
+    def set_by_host(self, elements: slice | np.ndarray) -> None:
+        """The host wrote these elements: they are initialised from here on."""
+        if isinstance(elements, slice) and elements == slice(None):
+            self.all_set = True
+        elif not self.all_set and self.shadow is not None:
+            stamps = self.shadow.written_at
+            stamps[elements] = np.maximum(stamps[elements], WRITTEN_BY_HOST)
+            self.all_set = bool(np.all(stamps > 0))
+
+
+Extent: TypeAlias = int | np.integer[Any] | Lanes
+Axis: TypeAlias = Extent | tuple[Extent, Extent]  # an index, or (start, step) of a part that goes along a dimension
+ALONG = (0, 1)  # the (start, step) of a part that goes along a whole dimension
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a part of an array was taken from: of each dimension of the whole its index, or (start, step) where the part
+    goes along it; all of them numbers or lane vectors, as the kernel gave them."""
+
+    whole: View
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, view: View) -> Origin:
+        """The origin of an array that was taken from itself."""
+        return view.origin or cls(view, (ALONG,) * view.ndim)
+
+    def part(self, indices: Sequence[Axis]) -> Origin:
+        """That of a part of the part, by an index or a (start, step) for each dimension of the part."""
+        given = iter(indices)
+        return replace(
+            self, axes=tuple(_within(axis, next(given)) if type(axis) is tuple else axis for axis in self.axes)
+        )
+
+    def index(self, indices: Sequence[Extent]) -> tuple[Extent, ...]:
+        """Indices into the part, one for each dimension, as indices into the whole."""
+        return tuple(each for each in self.part(indices).axes if not isinstance(each, tuple))
+
+
+def _within(axis: tuple[Extent, Extent], given: Axis) -> Axis:
+    """An index, or a (start, step), of a part that goes along a dimension, as one of the dimension itself."""
+    if axis is ALONG:
+        return given
+    start, step = axis
+    if isinstance(given, tuple):
+        return start + step * given[0], step * given[1]
+    return start + step * given
+
+
+@dataclass(frozen=True)
+class View:
+    """An array as a kernel sees it: a buffer, where it starts, its shape and its strides, both in elements.
+
+    `offset` may differ by lane (an int64 lane vector): the view of a row that each thread picked, or a block's own
+    shared array. `whole` is what the array is called in messages.
+    """
+
+    buffer: Buffer
+    offset: int | np.ndarray
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype
+    name: str
+    field: str | None = None  # of a structured element
+    lengths: tuple[np.ndarray | None, ...] | None = None  # by dimension, where lanes see parts of different length
+    read_only: bool = False
+    origin: Origin | None = None  # of a part that a kernel took
+    outside: np.ndarray | None = None  # bool by lane: whose part lies outside the array, and must not be touched
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def data(self) -> np.ndarray:
+        """The elements of the whole buffer, or their field that this is a view of."""
+        return self.buffer.data if self.field is None else self.buffer.data[self.field]
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def renamed(self, name: str) -> View:
+        return replace(self, name=name)
+
+    def called(self, name: str) -> View:
+        """The array under the name that it has in a kernel; its memory is called so too, if it has no name yet."""
+        if not self.buffer.name:
+            self.buffer.name = name
+        return self.renamed(name)
+
+
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def poison(data: np.ndarray) -> None:
+    """Fills memory that nobody has written with values that no correct result contains."""
+    if data.dtype.kind in "fc":
+        data[:] = np.nan
+    elif data.dtype.kind in "iu":
+        data[:] = np.array(0x5A5A5A5A5A5A5A5A, np.uint64).astype(data.dtype)
+    elif data.dtype.kind == "U":
+        data[:] = "?" * (data.itemsize // 4)  # not every pattern of bits is a character
+    else:
+        data.view(np.uint8)[:] = 0x5A
