@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from autograder.simgpu.values.variables import Named, packed
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
+KEPT_BYTES = 16 * 1024**2  # a few dozen lane vectors
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ class Launch(LaunchState):
         diverged, fault = 0, None
         lowered, lower = self.prepared.kernel, self.prepared.lowering.of
         slowest = 0  # instructions of the warp that executes most
+        keep_freed_memory()
         per_batch = self.blocks_per_batch(len(blocks))
         with np.errstate(all="ignore"):
             for position in range(begin, len(blocks), per_batch):
@@ -223,6 +226,17 @@ class Launch(LaunchState):
             if function.file == line.file:
                 return function.line_text(line.number)
         return ""
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Has the C library keep the memory of lane vectors when they are freed, for the next ones.
+
+    glibc gives it back to the system, and a new vector's pages are then handed out and cleared one by one, which can take
+    as long as all that is done with them. Once it has freed a block that it had from the system, up to 32 MiB large, it
+    keeps as much (mallopt(3), M_MMAP_THRESHOLD, "dynamic"). Other libraries do as they do.
+    """
+    np.empty(KEPT_BYTES, np.uint8)
 
 
 def _scaled_sectors(buffers: list[Buffer], touched: list[int], scale: float) -> int:
