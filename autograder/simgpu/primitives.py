@@ -152,10 +152,30 @@ def locate(
     `origin`: what else to add for each lane, or nothing. Negative indices wrap once, as Numba compiles them; what stays
     outside is reported through `totals`.
     """
+    size = lanes.shape[0]
+    by_lane = origin.shape[0] > 0
+    outside = False  # most accesses have no lane outside, and no index that counts from the end: told without a branch
+    for lane in range(size):
+        i = index0[lane]
+        outside |= lanes[lane] & ((i < 0) | (i >= size0))
+        linear[lane] = base + i * stride0
+        inside[lane] = lanes[lane]
+    if two:
+        for lane in range(size):
+            j = index1[lane]
+            outside |= lanes[lane] & ((j < 0) | (j >= size1))
+            linear[lane] += j * stride1
+    if not outside:
+        if by_lane:
+            for lane in range(size):
+                linear[lane] += origin[lane]
+        for lane in range(size):
+            linear[lane] = linear[lane] if lanes[lane] else 0
+        return
     by_lane = origin.shape[0] > 0
     bad = totals[BAD_COUNT]
     wrapped = totals[WRAPPED_COUNT]
-    for lane in range(lanes.shape[0]):
+    for lane in range(size):
         linear[lane] = 0
         if not lanes[lane]:
             inside[lane] = False

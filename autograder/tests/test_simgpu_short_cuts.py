@@ -9,8 +9,11 @@ import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault, SubmissionError
+from autograder.simgpu.counting import counting_primitives as count_prim
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.machine import access
+from autograder.simgpu.ordering import order_primitives as order_prim
+from autograder.simgpu.primitives import ATOMIC, READ, WARP, WRITE, locate
 
 cuda = cuda_module.build_module()
 N = 40
@@ -168,3 +171,102 @@ def test_elements_of_twelve_bytes_stay_within_their_warp():
     one_warp = profile(copied)[1, 32](texts, first).counters.global_load_wavefronts
     two_warps = profile(copied)[1, 64](texts, other).counters.global_load_wavefronts
     assert two_warps == 2 * one_warp
+
+
+# -- primitives: many lanes at once, and each warp or lane alone -----------------------------------------------------------
+
+WARPS = 12
+
+
+def masks(rng: np.random.Generator) -> list[np.ndarray]:
+    """All lanes, some at random, the first ones of each warp, half warps, and none of some warps."""
+    size = WARPS * WARP
+    first, halves, whole = (np.zeros(shape, np.bool_) for shape in ((WARPS, WARP), (2 * WARPS, WARP // 2), (WARPS, WARP)))
+    first[:, : rng.integers(1, WARP)] = True
+    halves[rng.random(2 * WARPS) < 0.7] = True
+    whole[rng.random(WARPS) < 0.7] = True
+    return [np.ones(size, np.bool_), rng.random(size) < 0.8, first.ravel(), halves.ravel(), whole.ravel()]
+
+
+def patterns(rng: np.random.Generator, elements: int) -> list[np.ndarray]:
+    """Elements by lane: in a row, tiles and their columns, strides, backwards, at random, each by several lanes."""
+    lane = np.arange(WARPS * WARP)
+    wanted = [
+        lane,
+        lane % 16 + lane // 16 * int(rng.integers(16, 40)),
+        lane % 16 * 17 + lane // 16,
+        lane % WARP * int(rng.integers(0, 9)) + lane // WARP * int(rng.integers(0, 70)),
+        lane[::-1],
+        rng.integers(0, elements, len(lane)),
+        np.repeat(rng.integers(0, elements, len(lane) // 8), 8),
+    ]
+    return [np.ascontiguousarray(each % elements, dtype=np.int64) for each in wanted]
+
+
+@pytest.mark.parametrize("itemsize", [1, 4, 8, 12, 16])
+def test_warps_that_do_what_the_last_one_did_move_what_each_of_them_moves_alone(itemsize):
+    rng, elements = np.random.default_rng(itemsize), 700
+    for lanes in masks(rng):
+        for linear in patterns(rng, elements):
+            for address in (256, 292):
+                results = []
+                for step in (WARPS * WARP, WARP):
+                    touched = np.zeros(elements * itemsize // count_prim.SECTOR_BYTES + 2, np.uint8)
+                    totals, banked = np.zeros(count_prim.TOTALS, np.int64), np.zeros(3, np.int64)
+                    for first in range(0, len(lanes), step):
+                        part = lanes[first : first + step], linear[first : first + step], address, itemsize
+                        count_prim.count_sectors(*part, touched, np.uint8(1), totals)
+                        banked += count_prim.count_wavefronts(*part)
+                    results.append([*touched, *totals, *banked])
+                assert results[0] == results[1]
+
+
+def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
+    rng, elements, padded = np.random.default_rng(7), 700, 4 * WARP
+    blocks = WARPS * WARP // padded
+    lanes_of, patterns_of = masks(rng), patterns(rng, elements)
+    nobody = np.zeros((2, WARPS * WARP), np.int32)
+    released = np.zeros((0, order_prim.RELEASE_COLUMNS), np.int64), np.zeros((3, 0), np.int64), np.zeros((3, 0), np.int32)
+    for _ in range(30):
+        one, other = ([np.zeros((3, elements), np.int32) for _ in range(3)] for _ in range(2))
+        now = grid_sync = 2
+        block_sync, warp_sync = np.full(blocks, now, np.int32), np.full(WARPS, now, np.int32)
+        for site in range(12):
+            here = rng.random(blocks) < 0.8
+            what = rng.integers(0, 5)
+            now += what > 1
+            if what > 2:
+                block_sync[here] = now
+            if what > 1:
+                warp_sync.reshape(blocks, -1)[here] = now
+            grid_sync = now if what == 4 and here.all() else grid_sync
+            lanes, linear = lanes_of[rng.integers(0, 5)], patterns_of[rng.integers(0, 7)]
+            kind, must_be_set = int(rng.choice([READ, WRITE, ATOMIC])), bool(rng.integers(0, 2))
+            found = []
+            for shadow, looked in ((one, 0), (other, 1)):  # where words may have been looked at, each lane goes alone
+                findings = np.zeros(order_prim.FINDINGS, np.int64)
+                seen = np.full((looked * WARPS * WARP, 1, order_prim.SEEN_COLUMNS), -1, np.int64)
+                of_groups = np.full((looked * (blocks + WARPS), 1, order_prim.SEEN_COLUMNS), -1, np.int64)
+                order_prim.check_order(
+                    lanes, linear, kind, 0, padded, now, must_be_set, site, grid_sync, block_sync, warp_sync, *shadow, -1,
+                    nobody, seen, of_groups, *released, findings,
+                )  # fmt: skip
+                found.append(findings)
+            assert found[0].tolist() == found[1].tolist()
+            for ours, theirs in zip(one, other, strict=True):
+                np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("lowest, highest", [(0, 9), (-3, 9), (0, 12), (-14, 14)])
+def test_lanes_are_found_together_as_they_are_one_by_one(lowest, highest):
+    rng, (rows, columns) = np.random.default_rng(3), (10, 11)
+    for lanes in masks(rng):
+        size = len(lanes)
+        row, column = (np.asarray(rng.integers(lowest, highest, size), dtype=np.int64) for _ in range(2))
+        origin = np.asarray(rng.integers(0, 9, size), dtype=np.int64)
+        linear, inside, totals = np.empty(size, np.int64), np.empty(size, np.bool_), np.zeros(4, np.int64)
+        locate(lanes, row, rows, columns, True, column, columns, 1, 5, origin, linear, inside, totals)
+        i, j = np.where(row < 0, row + rows, row), np.where(column < 0, column + columns, column)
+        fits = lanes & (i >= 0) & (i < rows) & (j >= 0) & (j < columns)
+        assert (inside == fits).all() and totals[2] == np.count_nonzero(lanes & ~fits)
+        assert (linear == np.where(fits, 5 + i * columns + j + origin, 0)).all()

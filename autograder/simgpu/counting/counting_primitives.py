@@ -13,6 +13,7 @@ SECTOR_BYTES = 32  # CUDA C++ Programming Guide: global memory is accessed in 32
 LINE_SECTORS = 4  # and cached in 128-byte lines
 BANKS = 32  # shared memory has 32 banks of 4-byte words
 SECTOR_SHIFT, LINE_SHIFT = 5, 2  # the first two as shifts: Numba's // checks signs and is several times slower
+LINE_MASK = SECTOR_BYTES * LINE_SECTORS - 1
 BANK_SHIFT = 5
 ROWS = 64  # of banks, a bit of a word each
 
@@ -37,6 +38,29 @@ def is_new(key: Integer, tag: Integer, keys: np.ndarray, tags: np.ndarray) -> bo
     return True
 
 
+@compiled("int64(boolean[::1], int64)", boundscheck=False)
+def first_active(lanes: np.ndarray, first: Integer) -> int:
+    """The first active lane of the warp that begins here; the end of the warp where there is none."""
+    for lane in range(first, first + WARP):
+        if lanes[lane]:
+            return lane
+    return first + WARP
+
+
+@compiled("boolean(boolean[::1], int64[::1], int64, int64, int64)", boundscheck=False)
+def is_moved(lanes: np.ndarray, linear: np.ndarray, first: Integer, other: Integer, shift: Integer) -> bool:
+    """Whether each lane of the warp that begins at `first` wants the element `shift` behind that of the other warp's.
+
+    Most warps of a launch do what the one before them does, at another place: what that costs is then known already.
+    """
+    ours, theirs = lanes[first : first + WARP], lanes[other : other + WARP]
+    at, there = linear[first : first + WARP], linear[other : other + WARP]
+    differs = False
+    for lane in range(WARP):
+        differs |= (ours[lane] != theirs[lane]) | (ours[lane] & (at[lane] - there[lane] != shift))
+    return not differs
+
+
 @compiled("void(boolean[::1], int64[::1], int64, int64, uint8[::1], uint8, int64[::1])")
 def count_sectors(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, touched: np.ndarray, mark: Integer,
@@ -51,7 +75,26 @@ def count_sectors(
     near_elements = near_sectors = near_lines = np.empty(0, np.int64)  # made when they are wanted: most never are
     requests = sectors = lines = elements = 0
     first_sector = address >> SECTOR_SHIFT
+    marked = np.empty(SET, np.int64)  # the sectors of that warp
+    new_elements = new_sectors = new_lines = 0
+    last: Integer = np.int64(-1)  # the warp that was looked at last
+    last_active: Integer = np.int64(0)
     for first in range(0, lanes.shape[0], WARP):
+        active = first_active(lanes, first)
+        if active == first + WARP:
+            continue
+        if last >= 0:
+            shift = linear[active] - linear[last_active]
+            if (shift * itemsize) & LINE_MASK == 0 and is_moved(lanes, linear, first, last, shift):
+                moved = (shift * itemsize) >> SECTOR_SHIFT
+                for i in range(new_sectors):
+                    touched[marked[i] + moved] |= mark
+                requests += 1
+                elements += new_elements
+                sectors += new_sectors
+                lines += new_lines
+                continue
+        last, last_active = first, active
         new_elements = new_sectors = new_lines = 0
         previous = np.int64(-1)
         sector = np.int64(-1)
@@ -75,6 +118,7 @@ def count_sectors(
                     new_lines += 1
                 sector = low
                 touched[low - first_sector] |= mark
+                marked[(new_sectors - 1) & SET_MASK] = low - first_sector
             high = (begin + itemsize - 1) >> SECTOR_SHIFT
             while sector < high:
                 sector += 1
@@ -82,6 +126,7 @@ def count_sectors(
                 if sector & ((1 << LINE_SHIFT) - 1) == 0:
                     new_lines += 1
                 touched[sector - first_sector] |= mark
+                marked[(new_sectors - 1) & SET_MASK] = sector - first_sector
         if not rising:
             new_elements = new_sectors = new_lines = 0
             tag = np.int64(first + 1)
@@ -112,6 +157,7 @@ def count_sectors(
                             near_sectors[at] = tag
                             new_sectors += 1
                             touched[s - first_sector] |= mark
+                            marked[(new_sectors - 1) & SET_MASK] = s - first_sector
                             line = np.uint64((s >> LINE_SHIFT) - low_line)
                             if near_lines[line] != tag:
                                 near_lines[line] = tag
@@ -130,12 +176,14 @@ def count_sectors(
                     if is_new(s, tag, sector_keys, sector_tags):
                         new_sectors += 1
                         touched[s - first_sector] |= mark
+                        marked[(new_sectors - 1) & SET_MASK] = s - first_sector
                         new_lines += is_new(s >> LINE_SHIFT, tag, line_keys, line_tags)
-        if new_elements:
-            requests += 1
-            elements += new_elements
-            sectors += new_sectors
-            lines += new_lines
+        requests += 1
+        elements += new_elements
+        sectors += new_sectors
+        lines += new_lines
+        if new_sectors > SET:  # more than were kept
+            last = np.int64(-1)
     totals[REQUESTS] += requests
     totals[SECTORS] += sectors
     totals[LINES] += lines
@@ -210,8 +258,22 @@ def count_wavefronts(
     depth = np.empty(BANKS, np.int64)
     rows = np.empty(BANKS, np.uint64)  # by bank, a bit for each row of banks whose word is wanted
     requests = wavefronts = conflicts = 0
+    last: Integer = np.int64(-1)  # the warp that was looked at last, and what it took
+    last_active: Integer = np.int64(0)
+    last_wavefronts = last_conflicts = 0
     for first in range(0, lanes.shape[0], WARP):
-        any_here = False
+        active = first_active(lanes, first)
+        if active == first + WARP:
+            continue
+        requests += 1
+        if last >= 0:
+            shift = linear[active] - linear[last_active]
+            if (shift * itemsize) & 3 == 0 and is_moved(lanes, linear, first, last, shift):
+                wavefronts += last_wavefronts
+                conflicts += last_conflicts
+                continue
+        last, last_active = first, active
+        wavefronts_before, conflicts_before = wavefronts, conflicts
         group = usual_group * 2 if itemsize >= 8 and lanes_go_in_pairs(lanes, linear, first) else usual_group
         for start in range(first, first + WARP, group):
             end = min(start + group, first + WARP)
@@ -224,7 +286,6 @@ def count_wavefronts(
                     highest = max(highest, w)
             if highest < 0:
                 continue
-            any_here = True
             if highest + words_each - 1 - lowest < BANKS:  # neighbours: every word has a bank of its own
                 wavefronts += 1
                 continue
@@ -290,8 +351,7 @@ def count_wavefronts(
                             worst = depth[bank]
             wavefronts += worst
             conflicts += worst - 1
-        if any_here:
-            requests += 1
+        last_wavefronts, last_conflicts = wavefronts - wavefronts_before, conflicts - conflicts_before
     return requests, wavefronts, conflicts
 
 

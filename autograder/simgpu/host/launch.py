@@ -29,7 +29,7 @@ from autograder.simgpu.values.variables import Named, packed
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
-KEPT_BYTES = 16 * 1024**2  # a few dozen lane vectors
+KEPT_BYTES = 8 * 1024**2  # a few dozen lane vectors
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def footprint_of(buffer: Buffer, since: int, geometry: Geometry, carried_out: np
         elements = elements[:0]
         return Footprint(geometry, carried_out, elements, elements, False)
     elements = elements[buffer.shadow.written_at[elements] >= since]
-    threads = buffer.shadow.writes[elements, 1].astype(np.int64)
+    threads = buffer.shadow.writes[1][elements].astype(np.int64)
     atomics = bool(np.any(threads < 0))
     writers = carried_out[np.where(threads < 0, 0, threads) // geometry.padded]
     return Footprint(geometry, carried_out, elements, writers, atomics)
@@ -176,7 +176,7 @@ class Partial:
         for reach, since in self._since.values():
             missing |= (stamps < since) & (True if reach is None else reach[elements])
         if shadow is not None:  # where blocks add to one element, each of them is missing
-            missing |= (shadow.writes[elements, 1] < 0) & (stamps >= self.producers[0].since)
+            missing |= (shadow.writes[1][elements] < 0) & (stamps >= self.producers[0].since)
         return missing
 
 

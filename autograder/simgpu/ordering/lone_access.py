@@ -7,7 +7,7 @@ needs a closer look (an index outside, a race, a value to be cast) is left to ac
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from autograder.simgpu.values.values import Indices
 SIMPLE = "iufb"  # kinds of dtype whose elements one instruction moves
 BREADTH = 3  # of a row of the shadow: the bits that tell of more threads than one, see order_primitives.py
 NAMES = {0: "load", 1: "store"}
+Rows: TypeAlias = tuple[memoryview, memoryview, memoryview]
+"""Of the shadow: stamps, threads and places."""
 
 
 class Memory(Protocol):
@@ -85,7 +87,7 @@ class LoneAccess:
         self.is_first = kind == READ and lane < self.batch.geometry.padded
         self.times = self.new = 0  # accesses, and sectors that the first block loaded first, not yet in the books
         self.shadow = buffer.shadow
-        self.rows: tuple[memoryview, memoryview] | None = None  # of the shadow: the writes, the reads
+        self.rows: tuple[Rows, Rows] | None = None  # of the shadow: the writes, the reads
         if self.shadow is not None and self.launch.checks_order:
             self.site = self.launch.site(op.line) << 2
             self.rows = _flat(self.shadow.writes), _flat(self.shadow.reads)
@@ -111,7 +113,7 @@ class LoneAccess:
                 linear += i * stride
         if self.buffer.shadow is not self.shadow or self.held or self.batch.has_raised:
             return -1
-        if self.rows is not None and not self.is_in_order(*self.rows, 3 * linear):
+        if self.rows is not None and not self.is_in_order(*self.rows, linear):
             return -1
         sector = (self.address + linear * self.itemsize) >> SECTOR_SHIFT
         if sector != self.sector:
@@ -120,21 +122,22 @@ class LoneAccess:
         self.launch.work += 1
         return linear
 
-    def is_in_order(self, writes: memoryview, reads: memoryview, row: int) -> bool:
+    def is_in_order(self, writes: Rows, reads: Rows, element: int) -> bool:
         """Records the access in the shadow where no other thread has been at the element; see `check_order`."""
         grid_sync = self.order.grid_sync
-        wrote_at, read_at = writes[row], reads[row]
-        if wrote_at >= grid_sync and wrote_at and (writes[row + 1] != self.me or writes[row + 2] & BREADTH):
+        (write_stamps, writers, write_places), (read_stamps, readers, read_places) = writes, reads
+        wrote_at, read_at = write_stamps[element], read_stamps[element]
+        if wrote_at >= grid_sync and wrote_at and (writers[element] != self.me or write_places[element] & BREADTH):
             return False
-        if read_at >= grid_sync and read_at and (reads[row + 1] != self.me or reads[row + 2] & BREADTH):
+        if read_at >= grid_sync and read_at and (readers[element] != self.me or read_places[element] & BREADTH):
             return False
         if self.kind == READ:
             if not wrote_at and not self.buffer.all_set:
                 return False
-            writes = reads
-        writes[row] = self.order.now
-        writes[row + 1] = self.me
-        writes[row + 2] = self.site
+            write_stamps, writers, write_places = reads
+        write_stamps[element] = self.order.now
+        writers[element] = self.me
+        write_places[element] = self.site
         return True
 
     def enter(self, sector: int) -> None:
@@ -165,5 +168,6 @@ class LoneAccess:
         self.times = self.new = 0
 
 
-def _flat(rows: np.ndarray) -> memoryview:
-    return rows.data.cast("B").cast("i")
+def _flat(rows: np.ndarray) -> Rows:
+    stamps, threads, places = (row.data for row in rows)
+    return stamps, threads, places

@@ -32,6 +32,7 @@ RELEASE_COLUMNS = 16
 MOST_RELEASES = 2**20  # the last ones that are kept: 128 bytes each
 WIDE, NARROW, BARRIER = 0, 1, 2  # rows of the stamps of fences
 SEEN_WORD, SEEN_TURN, SEEN_AT, SEEN_BY, SEEN_COLUMNS = range(5)  # what a lane, its warp or its block found a word in
+RUN = 16  # threads side by side whose accesses are looked at together: a row of the usual tiles
 UNTOLD, TOLD, FRESH = 0, 1, 2  # a later access is not ordered by what was seen; is; is, and no older copy can be met
 
 
@@ -239,6 +240,49 @@ def is_settled(
     return bool(at < in_block and breadth <= WITHIN_BLOCK and block_first <= who <= block_last)
 
 
+@compiled("boolean(boolean[::1], int64[::1], int64)", boundscheck=False)
+def is_run(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> bool:
+    """Whether so many lanes, from this one on, are all active and want elements that lie side by side."""
+    start = np.uint64(first)
+    begin = linear[start]
+    differs = False
+    for i in range(RUN):
+        lane = start + np.uint64(i)
+        differs |= not (lanes[lane] & (linear[lane] == begin + i))
+    return not differs
+
+
+@compiled(
+    "boolean(int32[::1], int32[::1], int32[::1], uint64, int32, int32, int32, int32, int32, boolean)",
+    boundscheck=False,
+)
+def are_settled(
+    stamps: np.ndarray, threads: np.ndarray, places: np.ndarray, begin: Integer, me: Integer, grid_sync: Integer,
+    in_block: Integer, block_first: Integer, block_last: Integer, must_be_set: Truth,
+) -> bool:  # fmt: skip
+    """`is_settled` for a run of elements and threads, all at once: without branches, that several are looked at together."""
+    is_open = False
+    for i in range(RUN):
+        e = begin + np.uint64(i)
+        at, who, breadth = stamps[e], threads[e], places[e] & 3
+        is_over = (at < in_block) & (breadth <= WITHIN_BLOCK) & (block_first <= who) & (who <= block_last)
+        is_open |= not ((at < grid_sync) | (at == 0) | ((who == me + i) & (breadth == ALONE)) | is_over)
+        is_open |= must_be_set & (at == 0)
+    return not is_open
+
+
+@compiled("void(int32[::1], int32[::1], int32[::1], uint64, int32, int32, int32)", boundscheck=False)
+def record_run(
+    stamps: np.ndarray, threads: np.ndarray, places: np.ndarray, begin: Integer, now: Integer, me: Integer, place: Integer
+) -> None:
+    """Records accesses of a run of threads at elements side by side, each alone at its own."""
+    for i in range(RUN):
+        e = begin + np.uint64(i)
+        stamps[e] = now
+        threads[e] = me + i
+        places[e] = place
+
+
 @compiled(
     "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, int32[::1], int32[::1],"
     " int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1],"
@@ -253,15 +297,18 @@ def check_order(
 ) -> None:  # fmt: skip
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
 
-    The shadow has three rows per element: stamp, thread (negative: atomic) and site * 4 + breadth of the last write;
-    stamp, thread and site * 4 + breadth of the reads; stamp, thread and site * 4 of the last ordinary write, which
-    atomics after it would hide. Several threads stand behind a row of reads or of atomics: those do not race among each
-    other. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads passed:
+    The shadow has three rows of each of these, by element: stamp, thread (negative: atomic) and site * 4 + breadth of the
+    last write; stamp, thread and site * 4 + breadth of the reads; stamp, thread and site * 4 of the last ordinary write,
+    which atomics after it would hide. Several threads stand behind a row of reads or of atomics: those do not race among
+    each other. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads passed:
     of the warp, of the block, or of the grid; or when the lane has `seen` in some word that the other thread had
     released it (tickets.py; none of those arrays has a row where nobody looked). `first_word`: the number of the
     buffer's element 0 as a word, or -1.
     """
     knows = seen.shape[0] > 0
+    write_stamps, writers, write_places = writes[0], writes[1], writes[2]
+    read_stamps, readers, read_places = reads[0], reads[1], reads[2]
+    plain_stamps, plain_writers, plain_places = plain_writes[0], plain_writes[1], plain_writes[2]
     for first_lane in range(0, lanes.shape[0], WARP):
         slot = first_lane // threads_padded
         block_first = first_thread + slot * threads_padded  # threads of this lane's block: [block_first, block_last]
@@ -270,26 +317,41 @@ def check_order(
         block_base = np.int64(block_sync[slot])
         my_warp = (first_thread + first_lane) >> WARP_SHIFT
         in_block = min(warp_base, block_base)  # what any thread of the block did before is over
-        for lane in range(first_lane, first_lane + WARP):
+        first_left = first_lane  # of the warp's lanes that are looked at one by one
+        while first_left < first_lane + WARP and kind != ATOMIC and not knows and is_run(lanes, linear, first_left):
+            begin, me = np.uint64(linear[first_left]), first_thread + first_left
+            is_fine = are_settled(
+                write_stamps, writers, write_places, begin, me, grid_sync, in_block, block_first, block_last, check_unset
+            ) and are_settled(
+                read_stamps, readers, read_places, begin, me, grid_sync, in_block, block_first, block_last, False
+            )  # fmt: skip
+            if not is_fine:
+                break
+            if kind == WRITE:
+                record_run(write_stamps, writers, write_places, begin, now, me, site << 2)
+            else:
+                record_run(read_stamps, readers, read_places, begin, now, me, site << 2)
+            first_left += RUN
+        for lane in range(first_left, first_lane + WARP):
             if not lanes[lane]:
                 continue
             e = linear[lane]
             me = first_thread + lane
             if kind != ATOMIC and not knows:  # most accesses: nothing before them that a barrier had not put in order
                 at = np.uint64(e)
-                last_write, last_read = np.int64(writes[at, 0]), np.int64(reads[at, 0])
-                if is_settled(last_write, writes[at, 1], writes[at, 2], me, grid_sync, in_block, block_first, block_last):
+                last_write, last_read = np.int64(write_stamps[at]), np.int64(read_stamps[at])
+                if is_settled(last_write, writers[at], write_places[at], me, grid_sync, in_block, block_first, block_last):
                     if kind == WRITE:
                         if is_settled(
-                            last_read, reads[at, 1], reads[at, 2], me, grid_sync, in_block, block_first, block_last
+                            last_read, readers[at], read_places[at], me, grid_sync, in_block, block_first, block_last
                         ):
-                            writes[at, 0] = now
-                            writes[at, 1] = me
-                            writes[at, 2] = site << 2
+                            write_stamps[at] = now
+                            writers[at] = me
+                            write_places[at] = site << 2
                             continue
                     elif last_write > 0 or not check_unset:
-                        reader = np.int64(reads[at, 1])
-                        breadth: Integer = np.int64(reads[at, 2] & 3)
+                        reader = np.int64(readers[at])
+                        breadth: Integer = np.int64(read_places[at] & 3)
                         if last_read == now and breadth >= WITHIN_BLOCK and block_first <= reader <= block_last:
                             continue  # as below
                         if last_read < grid_sync or last_read == 0:
@@ -298,52 +360,52 @@ def check_order(
                             breadth = joined(
                                 reader, breadth, last_read, me, my_warp, block_first, block_last, warp_base, block_base
                             )
-                        reads[at, 0] = now
-                        reads[at, 1] = me
-                        reads[at, 2] = site << 2 | breadth
+                        read_stamps[at] = now
+                        readers[at] = me
+                        read_places[at] = site << 2 | breadth
                         continue
             if (
                 kind == READ
-                and reads[e, 0] == now
-                and (reads[e, 2] & 3) >= WITHIN_BLOCK
-                and (block_first <= reads[e, 1] <= block_last)
+                and read_stamps[e] == now
+                and (read_places[e] & 3) >= WITHIN_BLOCK
+                and (block_first <= readers[e] <= block_last)
             ):
                 continue  # several threads of this block have read it since the last barrier: one more adds nothing
             atomics = ALONE  # how far apart the threads are whose atomics came last, this one among them
             held = (
                 UNTOLD  # FRESH: a plain store that ends what an atomic on the same word began is as good as an atomic
             )
-            read_at = np.int64(reads[e, 0])
+            read_at = np.int64(read_stamps[e])
             was_read: Truth = read_at >= grid_sync and read_at > 0
-            wrote_at = writes[e, 0]
+            wrote_at = write_stamps[e]
             if kind != WRITE and check_unset and wrote_at == 0:
                 if findings[UNSET_COUNT] == 0:
                     findings[UNSET_LANE] = lane
                 findings[UNSET_COUNT] += 1
-            if knows and first_word >= 0 and kind != ATOMIC and writes[e, 1] < 0:
+            if knows and first_word >= 0 and kind != ATOMIC and writers[e] < 0:
                 held = holds(
-                    lane, slot, first_word + e, first_thread, -1 - np.int64(writes[e, 1]), threads_padded, block_base,
+                    lane, slot, first_word + e, first_thread, -1 - np.int64(writers[e]), threads_padded, block_base,
                     warp_base, fenced, seen, seen_by_group,
                 )  # fmt: skip
             if wrote_at >= grid_sync and wrote_at > 0:
-                writer = np.int64(writes[e, 1])
+                writer = np.int64(writers[e])
                 was_atomic: Truth = writer < 0
-                place = writes[e, 2]
+                place = write_places[e]
                 if was_atomic:
                     writer = -1 - writer
                     if kind == ATOMIC:
                         atomics = joined(
                             writer, place & 3, wrote_at, me, my_warp, block_first, block_last, warp_base, block_base
                         )
-                        if plain_writes[e, 0] >= grid_sync and plain_writes[e, 0] > 0:
+                        if plain_stamps[e] >= grid_sync and plain_stamps[e] > 0:
                             was_atomic = False  # atomics are in order among each other, not with the write before them
-                            wrote_at = plain_writes[e, 0]
-                            writer = np.int64(plain_writes[e, 1])
-                            place = plain_writes[e, 2]
+                            wrote_at = plain_stamps[e]
+                            writer = np.int64(plain_writers[e])
+                            place = plain_places[e]
                 elif kind == ATOMIC:
-                    plain_writes[e, 0] = wrote_at
-                    plain_writes[e, 1] = writer
-                    plain_writes[e, 2] = place
+                    plain_stamps[e] = wrote_at
+                    plain_writers[e] = writer
+                    plain_places[e] = place
                 if (writer != me or place & 3 > ALONE) and not (was_atomic and kind == ATOMIC):
                     scope = scope_of(writer, place & 3, my_warp, block_first, block_last)
                     base = warp_base if scope == WITHIN_WARP else block_base if scope == WITHIN_BLOCK else grid_sync
@@ -364,8 +426,8 @@ def check_order(
                             findings[RACE_OTHER_SITE] = place >> 2
                             findings[RACE_OTHER_AT] = wrote_at
                         findings[RACE_COUNT] += 1
-            reader = np.int64(reads[e, 1])
-            breadth = np.int64(reads[e, 2] & 3)
+            reader = np.int64(readers[e])
+            breadth = np.int64(read_places[e] & 3)
             if kind != READ:
                 if was_read and (reader != me or breadth > ALONE):
                     scope = scope_of(reader, breadth, my_warp, block_first, block_last)
@@ -382,12 +444,12 @@ def check_order(
                             findings[RACE_LANE] = lane
                             findings[RACE_OTHER] = reader
                             findings[RACE_OTHER_WROTE] = 0
-                            findings[RACE_OTHER_SITE] = reads[e, 2] >> 2
+                            findings[RACE_OTHER_SITE] = read_places[e] >> 2
                             findings[RACE_OTHER_AT] = read_at
                         findings[RACE_COUNT] += 1
-                writes[e, 0] = now
-                writes[e, 1] = -1 - me if kind == ATOMIC or held == FRESH else me
-                writes[e, 2] = site << 2 | atomics
+                write_stamps[e] = now
+                writers[e] = -1 - me if kind == ATOMIC or held == FRESH else me
+                write_places[e] = site << 2 | atomics
             else:
                 if was_read and knows and (reader != me or breadth > ALONE):
                     scope = scope_of(reader, breadth, my_warp, block_first, block_last)
@@ -401,9 +463,9 @@ def check_order(
                     )
                 else:
                     breadth = ALONE
-                reads[e, 0] = now
-                reads[e, 1] = me
-                reads[e, 2] = site << 2 | breadth
+                read_stamps[e] = now
+                readers[e] = me
+                read_places[e] = site << 2 | breadth
 
 
 @compiled_when_called(
@@ -419,30 +481,32 @@ def check_reads_by_element(
 
     The rows are those that `check_order` leaves, so that a race is told the same either way.
     """
+    write_stamps, writers = writes[0], writes[1]
+    read_stamps, readers, read_places = reads[0], reads[1], reads[2]
     for i in range(elements.shape[0]):
         e = elements[i] + base
-        if reads[e, 0] == now and (reads[e, 2] & 3) >= WITHIN_BLOCK:
+        if read_stamps[e] == now and (read_places[e] & 3) >= WITHIN_BLOCK:
             continue
         lane = lanes[i]
         me = first_thread + lane
         breadth = np.int64(breadths[i])
         slot = lane // threads_padded
         block_base = np.int64(block_sync[slot])
-        wrote_at = writes[e, 0]
+        wrote_at = write_stamps[e]
         if wrote_at == 0:
             return False
-        if wrote_at >= block_base and (breadth > 0 or writes[e, 1] != me):
+        if wrote_at >= block_base and (breadth > 0 or writers[e] != me):
             return False
         before: Integer = ALONE  # the breadth once the first lane has joined those who read it earlier
-        if reads[e, 0] > 0:
+        if read_stamps[e] > 0:
             block_first = first_thread + slot * threads_padded
             before = joined(
-                np.int64(reads[e, 1]), np.int64(reads[e, 2] & 3), np.int64(reads[e, 0]), me, me >> WARP_SHIFT,
+                np.int64(readers[e]), np.int64(read_places[e] & 3), np.int64(read_stamps[e]), me, me >> WARP_SHIFT,
                 block_first, block_first + threads_padded - 1, np.int64(warp_sync[lane >> WARP_SHIFT]), block_base,
             )  # fmt: skip
         if before < WITHIN_BLOCK and breadth > ALONE:
             me, before = first_thread + ends[i], breadth
-        reads[e, 0] = now
-        reads[e, 1] = me
-        reads[e, 2] = site << 2 | before
+        read_stamps[e] = now
+        readers[e] = me
+        read_places[e] = site << 2 | before
     return True

@@ -65,19 +65,20 @@ class LeftOut(Protocol):
 
 
 class Shadow:
-    """What is known of past accesses to each element: three int32 arrays of rows as in `order_primitives.check_order`.
+    """What is known of past accesses to each element: int32 arrays of three rows, as in `order_primitives.check_order`.
 
     Each takes memory only for the pages that something was recorded in (the system hands them out on first use), so an
     array that is only written costs 12 bytes an element, one that is read too 24, atomics after plain writes 36.
     """
 
     def __init__(self, elements: int) -> None:
-        self.writes, self.reads, self.plain_writes = (np.zeros((elements, 3), np.int32) for _ in range(3))
+        self.writes, self.reads, self.plain_writes = (np.zeros((3, elements), np.int32) for _ in range(3))
 
     @property
     def written_at(self) -> np.ndarray:
         """The stamp of each element's last write: 0 for never, then `WRITTEN_BY_HOST`, then those of kernels."""
-        return self.writes[:, 0]
+        stamps: np.ndarray = self.writes[0]
+        return stamps
 
 
 class Buffer:
