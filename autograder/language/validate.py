@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
 
 from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
 from autograder.language.program import Function, Kind, Namespace, Reference
@@ -154,7 +155,7 @@ def _validate(function: Function) -> None:
             raise SubmissionError("A number in a kernel has at most 64 bits.", line=function.line(inner))
         if isinstance(inner, ast.Attribute) and inner.attr.startswith("_") and not _is_of_a_module(inner, function):
             raise SubmissionError(f"`.{inner.attr}` cannot be used in a kernel.", line=function.line(inner))
-        if isinstance(inner, ast.Name) and inner.id.startswith("__"):
+        if isinstance(inner, ast.Name) and inner.id.startswith("__") and not _is_ones_own(inner.id, local, function):
             advice = f"In Numba it is cuda.{inner.id.strip('_')}()." if inner.id in _OF_CUDA_C else ""
             raise SubmissionError(f"`{inner.id}` cannot be used in a kernel.", line=function.line(inner), remedy=advice)
         if isinstance(inner, ast.Name) and inner.id not in local:
@@ -167,12 +168,24 @@ def _validate(function: Function) -> None:
                 )  # fmt: skip
 
 
+def _is_ones_own(name: str, local: Set[str], function: Function) -> bool:
+    """Whether a name with two underscores is a variable or a function of somebody's own, as Numba takes them."""
+    return name in local or name in function.names and isinstance(function.names[name], Function)
+
+
 def _is_of_a_module(node: ast.Attribute, function: Function) -> bool:
     """Whether it is a name of a module of somebody's own, which only live code has: `core._helper`."""
-    value = node.value
-    if not isinstance(value, ast.Name) or value.id in function.local_names or value.id not in function.names:
-        return False
-    return isinstance(function.names[value.id], Namespace) and not node.attr.startswith("__")
+    return not node.attr.startswith("__") and isinstance(_module(node.value, function), Namespace)
+
+
+def _module(node: ast.expr, function: Function) -> object:
+    """What a name, or a name in a module of somebody's own, stands for; None for anything else."""
+    if isinstance(node, ast.Name) and node.id not in function.local_names and node.id in function.names:
+        return function.names[node.id]
+    if isinstance(node, ast.Attribute) and isinstance(around := _module(node.value, function), Namespace):
+        with suppress(AttributeError):  # told where it is used
+            return around.member(node.attr)
+    return None
 
 
 def _body_nodes(node: ast.FunctionDef) -> Iterator[ast.AST]:

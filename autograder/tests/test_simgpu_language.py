@@ -663,11 +663,13 @@ def test_signatures_choose_by_type_and_convert_scalars():
         out[cuda.grid(1)] = value / 2
 
     whole, fraction = zeros(1), np.zeros(1, np.float32)
-    fill[1, 1](whole, 7.9)
+    fill[1, 1](whole, 7)
     fill[1, 1](fraction, 3)
     assert whole[0] == 3 and fraction[0] == 1.5
     with pytest.raises(TypeError, match="No matching definition"):
         fill[1, 1](np.zeros(1, np.int8), 1)
+    with pytest.raises(TypeError, match="int64 is given 7.9: Numba takes no float for an integer"):
+        fill[1, 1](whole, 7.9)
 
 
 def test_pointers_find_their_array():

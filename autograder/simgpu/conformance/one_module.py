@@ -128,7 +128,7 @@ def simulate_in_children(folder: str) -> None:
         "if '-c' in sys.orig_argv:\n"
         "    code = sys.orig_argv[sys.orig_argv.index('-c') + 1]\n"
         "    linecache.cache['<string>'] = (len(code), None, code.splitlines(keepends=True), '<string>')\n"
-        "    from autograder.simgpu import cuda_module\n"
+        "    from autograder.simgpu.host import cuda_module\n"
         "    cuda_module.install()\n"
     )
     with open(os.path.join(folder, "sitecustomize.py"), "w", encoding="utf-8") as file:

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,7 @@ def main() -> None:
     parser.add_argument("--modules", default="", help="only modules whose name contains this; results.json is kept")
     parser.add_argument("--only", default="", help="only tests whose name contains this; results.json is kept")
     parser.add_argument("--seconds", type=int, default=SECONDS_PER_TEST, help="for one test")
+    parser.add_argument("--jobs", type=int, default=1, help="modules at a time, each in a process of its own")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--table", action="store_true", help="only write the table from results.json")
     given = parser.parse_args()
@@ -121,10 +123,10 @@ def main() -> None:
     if not given.table:
         key = f"{origin()} on {given.device}"
         found = known.get(key, {}) if given.modules else {}
-        for module in test_modules():
-            if given.modules not in module:
-                continue
-            rows = run_module(module, given.device, given.seconds, given.only)
+        chosen = [module for module in test_modules() if given.modules in module]
+        pool = ThreadPoolExecutor(given.jobs)
+        every = pool.map(lambda module: run_module(module, given.device, given.seconds, given.only), chosen)
+        for module, rows in zip(chosen, every, strict=True):
             outcomes = [row["outcome"] for row in rows]
             counts = " ".join(f"{outcomes.count(each)} {each}" for each in ("passed", "failed", "skipped"))
             print(f"{module.removeprefix('numba.cuda.tests.'):45} {counts}", flush=True)

@@ -42,7 +42,7 @@ from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Binary, Comparison, Junction, Selection, Unary
+from autograder.simgpu.operations.operators import MOST_ITEMS, Binary, Comparison, Junction, Selection, Unary
 from autograder.simgpu.operations.registry import VALUES
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -633,7 +633,8 @@ class Analysis:
 
     def binary(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> Known:
         if isinstance(left, Several) and isinstance(right, Several) and kind is ast.Add:
-            return Several(left.items + right.items)
+            too_many = len(left.items) + len(right.items) > MOST_ITEMS  # refused when it is reached
+            return ANYTHING if too_many else Several(left.items + right.items)
         if not isinstance(left, Number) or not isinstance(right, Number):
             return self.made((kind, op), [left, right], None)
         dtype = None

@@ -17,6 +17,7 @@ Form: TypeAlias = tuple[int, tuple[tuple[int, int], ...]]
 """(constant, ((number of an atom, its factor), ...)), atoms in ascending order."""
 
 ZERO: Form = (0, ())
+HALF = 2**63  # integers are taken to have 64 bits, and to wrap around
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,13 @@ class Atom:
 
     key: Hashable
     loops: frozenset[Operation]
-    inside: frozenset[int]  # atoms that it is made of, and theirs
+    inside: int  # atoms that it is made of, and theirs: a bit for each, by number
+    kinds: frozenset[str]  # what its key begins with, and the keys of those
+
+
+def wrapped(value: int) -> int:
+    """An integer as 64 bits with a sign hold it."""
+    return value if -HALF <= value < HALF else (value + HALF) % (2 * HALF) - HALF
 
 
 class Forms:
@@ -37,32 +44,33 @@ class Forms:
 
     @staticmethod
     def constant(value: int) -> Form:
-        return value, ()
+        return wrapped(value), ()
 
     def atom(self, key: Hashable, loops: frozenset[Operation] = frozenset(), made_of: Iterable[Form] = ()) -> Form:
         """The form of something that cannot be taken apart; the same one for the same key."""
         number = self._numbers.get(key)
         if number is None:
-            parts = [part for form in made_of for part, _ in form[1]]
-            inside = frozenset(parts).union(*(self._atoms[part].inside for part in parts))
-            loops = loops.union(*(self._atoms[part].loops for part in parts))
+            numbers = [part for form in made_of for part, _ in form[1]]
+            parts = [self._atoms[part] for part in numbers]
+            inside = 0
+            for part, atom in zip(numbers, parts, strict=True):
+                inside |= 1 << part | atom.inside
+            loops = loops.union(*(atom.loops for atom in parts))
+            kind = [key[0]] if isinstance(key, tuple) and isinstance(key[0], str) else []
             number = self._numbers[key] = len(self._atoms)
-            self._atoms.append(Atom(key, loops, inside))
+            self._atoms.append(Atom(key, loops, inside, frozenset(kind).union(*(atom.kinds for atom in parts))))
         return 0, ((number, 1),)
 
     def is_made_of(self, form: Form, what: str) -> bool:
         """Whether an atom whose key begins so is in the value, at any depth."""
-        numbers = {number for number, _ in form[1]}
-        for number, _ in form[1]:
-            numbers |= self._atoms[number].inside
-        return any(type(key := self._atoms[number].key) is tuple and key[0] == what for number in numbers)
+        return any(what in self._atoms[number].kinds for number, _ in form[1])
 
     def add(self, one: Form, other: Form, times: int = 1) -> Form:
         """`one + times * other`."""
         terms = dict(one[1])
         for atom, factor in other[1]:
-            terms[atom] = terms.get(atom, 0) + times * factor
-        return one[0] + times * other[0], tuple(sorted(item for item in terms.items() if item[1]))
+            terms[atom] = wrapped(terms.get(atom, 0) + times * factor)
+        return wrapped(one[0] + times * other[0]), tuple(sorted(item for item in terms.items() if item[1]))
 
     def multiply(self, one: Form, other: Form) -> Form:
         if not other[1]:
@@ -81,7 +89,7 @@ class Forms:
 
     def contains(self, form: Form, number: int) -> bool:
         """Whether an atom is in the value, at any depth."""
-        return any(number == each or number in self._atoms[each].inside for each, _ in form[1])
+        return any(number == each or self._atoms[each].inside >> number & 1 for each, _ in form[1])
 
     def atoms_of(self, form: Form) -> list[tuple[int, Atom]]:
         """The atoms of a sum, with their numbers."""

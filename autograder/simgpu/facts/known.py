@@ -27,7 +27,10 @@ class Number:
     @property
     def constant(self) -> int | None:
         """The integer that it is in every run."""
-        return None if self.form[1] else self.form[0]
+        if self.form[1]:
+            return None
+        is_unsigned = self.dtype is not None and self.dtype.kind == "u"
+        return self.form[0] % 2**64 if is_unsigned else self.form[0]
 
 
 @dataclass(frozen=True)

@@ -168,11 +168,6 @@ class Refusals:
             raise op.fault(f"`{op.text}` has no meaning in a kernel.")
 
     def _definition(self, op: Definition | Nameless) -> None:
-        if op.inner.star is not None:
-            raise op.fault(
-                f"`{op.inner.name}` takes any number of arguments: Numba has none of that in a function inside a kernel.",
-                "Name its parameters.",
-            )
         if isinstance(op, Definition) and op in self.found.early:
             name = self.found.early[op]
             what = "calls itself" if name == op.inner.name else f"reads `{name}`, which is assigned after it"
@@ -359,6 +354,9 @@ class Refusals:
         keywords = {name: self.known(each) for name, each in op.keywords.items()}
         function = callee.function if isinstance(callee, Inner) else callee.value if isinstance(callee, Named) else None
         if isinstance(function, Function):
+            if isinstance(callee, Inner) and function.star is not None and _is_defined_in(op.function, function):
+                what = f"`{function.name}` takes any number of arguments"
+                raise op.fault(f"{what}: Numba has none of that in a function inside a kernel.", "Name its parameters.")
             self._of_device(op, function, arguments, keywords)
         elif isinstance(function, Reference):
             for given in arguments:
@@ -449,6 +447,14 @@ class Refusals:
 
 
 _ATTRIBUTES = {"strides": None, "real": None, "imag": None, "flat": None}
+
+
+def _is_defined_in(around: Function, inner: Function) -> bool:
+    """Whether a function stands in another one's source, where Numba puts it in place of a call.
+
+    One that was handed on, and is called elsewhere, it compiles by itself.
+    """
+    return any(each is inner.node.args for each in ast.walk(around.node))
 
 
 def _is_number(known: Known) -> bool:

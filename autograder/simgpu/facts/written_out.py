@@ -66,7 +66,7 @@ class WrittenOut:
         if not isinstance(source, Counting):
             return NEVER
         bounds = [each.form for each in (source.start, source.stop, source.step)]
-        lengths = [len(range(*each)) if each[2] else NEVER for each in self._values_of(bounds)]
+        lengths = [_length(*each) if each[2] else NEVER for each in self._values_of(bounds)]
         return max(lengths, default=NEVER)
 
     def depends_on_others(self, loop: For) -> bool:
@@ -98,6 +98,11 @@ class WrittenOut:
     def _size(self, loop: For) -> float:
         """What one round takes of the budget."""
         return ROUND + _Sizes(self, loop).of(loop.body)
+
+
+def _length(start: int, stop: int, step: int) -> int:
+    """How many numbers a range has; Python's own len() ends at 63 bits."""
+    return max(0, -((start - stop) // step))
 
 
 class _Sizes:

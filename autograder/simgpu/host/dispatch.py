@@ -19,6 +19,7 @@ from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.hazards import Hazard, name_of
 from autograder.simgpu.host.device import Session, estimate_launch
 from autograder.simgpu.host.launch import LaunchRecord
+from autograder.simgpu.values.array_checks import OtherType
 from autograder.simgpu.values.arrays import DeviceArray, InOut, described_array
 from autograder.simgpu.values.geometry import normalise
 
@@ -105,6 +106,11 @@ class Parameter:
         if self.dtype is None:
             return value
         if self.kind == "scalar" and not isinstance(value, (DeviceArray, np.ndarray, tuple)):
+            if self.dtype.kind in "iu" and isinstance(value, (float, complex, np.inexact)):
+                raise OtherType(
+                    f"A parameter of type {self.dtype} is given {value!r:.40}: Numba takes no float for an integer.",
+                    remedy="Write int(...), or another signature.",
+                )
             if self.dtype.kind in "iu" and isinstance(value, int):
                 return np.array(value % 2**64, np.uint64).astype(self.dtype)[()]  # wraps around, as C does
             return self.dtype.type(value)
@@ -387,6 +393,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
     """Numba's decorator: bare, with options, or with one or several signatures."""
     if isinstance(func_or_sig, Kernel):
         return func_or_sig
+    func_or_sig = _without_numba(func_or_sig)
     if isinstance(func_or_sig, types.FunctionType):
         return Kernel(func_or_sig, is_device=device, options=options, signatures=None)
     signatures = _signatures(func_or_sig) if func_or_sig is not None and not device else None
@@ -394,11 +401,15 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
         options["casts"] = _casts(func_or_sig)
 
     def decorate(function: types.FunctionType | Kernel) -> Kernel:
-        if isinstance(function, Kernel):
-            function = function.py_func
-        return Kernel(function, is_device=device, options=options, signatures=signatures)
+        return Kernel(_without_numba(function), is_device=device, options=options, signatures=signatures)
 
     return decorate
+
+
+def _without_numba(function: Any) -> Any:
+    """The Python function of one that `numba.jit` or `cuda.jit` made something of."""
+    inner = getattr(function, "py_func", None)
+    return inner if isinstance(inner, types.FunctionType) else function
 
 
 def _signatures(given: Any) -> list[tuple[Parameter, ...]]:

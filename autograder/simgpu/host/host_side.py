@@ -188,6 +188,20 @@ class SimulatedContext:
     MAX_BLOCK_DIM_X, MAX_BLOCK_DIM_Y, MAX_BLOCK_DIM_Z = 1024, 1024, 64
     MAX_GRID_DIM_X, MAX_GRID_DIM_Y, MAX_GRID_DIM_Z = 2**31 - 1, 65535, 65535
     MAX_SHARED_MEMORY_PER_BLOCK = 48 * 1024
+    TOTAL_CONSTANT_MEMORY = 64 * 1024
+    uuid = "GPU-00000000-0000-0000-0000-000000000000"  # as Numba's simulator has it
+
+    @property
+    def MAX_THREADS_PER_MULTI_PROCESSOR(self) -> int:  # noqa: N802
+        from autograder.perfmodel import SPECIFICATIONS
+
+        return SPECIFICATIONS[MODEL].max_threads
+
+    @property
+    def CLOCK_RATE(self) -> int:  # noqa: N802 (the driver's name; kHz)
+        from autograder.perfmodel import SPECIFICATIONS
+
+        return round(SPECIFICATIONS[MODEL].clock_ghz * 1e6)
 
     @property
     def MULTIPROCESSOR_COUNT(self) -> int:  # noqa: N802 (the driver's name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Protocol
 
 import numpy as np
@@ -38,6 +39,7 @@ from autograder.simgpu.values.variables import Unmergeable, Variable, packed
 # What Python raises for values of a kind that an operation does not have; anything else is a mistake of ours.
 SURPRISES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, StopIteration, Unmergeable)
 MOST_CALLS = 64  # device functions calling each other, deepest
+MOST_LOCAL_BYTES = 512 * 1024  # of a thread (CUDA C++ Programming Guide, technical specifications)
 
 
 class Body(Protocol):
@@ -261,20 +263,26 @@ class Machine:
         """The array of each block that this operation makes: the same one each time it is reached."""
         if op.node in self.arrays:
             return self.arrays[op.node]
-        size = int(np.prod(extents, dtype=np.int64))
+        size = prod(extents)
         unit = max(1, 128 // int(np.gcd(128, dtype.itemsize)))  # blocks stay 128 bytes apart, so that banks line up
         room = max(unit, -(-size // unit) * unit)
         start = -(-self.shared_bytes // 16) * 16
-        buffer = Buffer(np.empty(room * len(self.batch.blocks), dtype), start, "shared", initialised=False)
         self.shared_bytes = start + (size * dtype.itemsize if dynamic_bytes is None else 0)
         self.launch.note_shared(self.shared_bytes, op)
+        buffer = Buffer(np.empty(room * len(self.batch.blocks), dtype), start, "shared", initialised=False)
         return self._made(op, buffer, self.batch.block_slot() * room, extents, dtype)
 
     def local_array(self, op: Operation, extents: tuple[int, ...], dtype: np.dtype) -> View:
         """The array of each thread that this operation makes."""
         if op.node in self.arrays:
             return self.arrays[op.node]
-        size = int(np.prod(extents, dtype=np.int64))
+        size = prod(extents)
+        if size * dtype.itemsize > MOST_LOCAL_BYTES:
+            raise op.fault(
+                f"This local array takes {size * dtype.itemsize:,} bytes for each thread; a GPU has "
+                f"{MOST_LOCAL_BYTES:,} (512 KiB).",
+                "Use an array in global memory, with a part for each thread.",
+            )
         buffer = Buffer(np.empty(max(1, size) * self.batch.size, dtype), 0, "local")
         if op.is_of_local_memory:
             self.local_bytes += size * dtype.itemsize

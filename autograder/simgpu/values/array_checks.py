@@ -21,7 +21,7 @@ class NotAlike(KernelFault, ValueError):
 
 
 class OtherType(KernelFault, TypeError):
-    """Two arrays of different dtype, of which one was to be copied onto the other."""
+    """Something of another dtype than is asked for: an array to be copied onto another one, an argument."""
 
 
 class NotAShape(KernelFault, TypeError):

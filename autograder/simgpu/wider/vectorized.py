@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from autograder.simgpu.values.arrays import DeviceArray
 from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256
+NUMBERS = "biufc"  # NumPy's kinds of numbers, each with all before it
 Casting = Literal["safe", "same_kind"]
 CASTINGS: tuple[Casting, ...] = (
     "safe",
@@ -97,6 +98,12 @@ class VectorizedFunction:
                     _takes(d, a, casting, among_arrays) for a, d in zip(given, wanted, strict=True)
                 ):
                     return wanted, result or self._result(wanted)
+        for wanted, result in self.signatures:  # as Numba: numbers among arrays become what the signature says
+            if len(wanted) == len(given) and all(
+                d == a.dtype or among_arrays and not a.ndim and a.dtype.kind in NUMBERS and d.kind in NUMBERS
+                for a, d in zip(given, wanted, strict=True)
+            ):
+                return wanted, result or self._result(wanted)
         if self.signatures:
             raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")
         wanted = tuple(a.dtype for a in given)
@@ -128,10 +135,9 @@ def _takes(dtype: np.dtype, given: np.ndarray, casting: Casting, among_arrays: b
     """Whether an argument fits a signature's dtype; a lone number among arrays takes any that can hold its kind."""
     if given.ndim or not among_arrays:
         return np.can_cast(given.dtype, dtype, casting)
-    order = "biufc"
-    if given.dtype.kind not in order or dtype.kind not in order:
+    if given.dtype.kind not in NUMBERS or dtype.kind not in NUMBERS:
         return True
-    return dtype.kind in "iu" and given.dtype.kind in "biu" or order.index(given.dtype.kind) <= order.index(dtype.kind)
+    return dtype.kind in "iu" and given.dtype.kind in "biu" or NUMBERS.index(given.dtype.kind) <= NUMBERS.index(dtype.kind)
 
 
 class GeneralizedFunction:
@@ -148,10 +154,10 @@ class GeneralizedFunction:
         self.core = Kernel(function, is_device=True, options={}, signatures=None)
         inputs, outputs = signature.replace(" ", "").split("->")
         self.inputs, self.outputs = (re.findall(r"\(([^)]*)\)", side) for side in (inputs, outputs))
-        self.dtypes: list[tuple[np.dtype, ...]] = []
+        self.types: list[tuple[Parameter, ...]] = []
 
     def add(self, signature: Any) -> None:
-        self.dtypes.append(_dtypes(signature)[0])
+        self.types.append(_parameters(signature))
 
     def disable_compile(self) -> None:
         """There is nothing to compile."""
@@ -166,15 +172,18 @@ class GeneralizedFunction:
         if len(arguments) < len(inputs):
             raise TypeError(f"{self.__name__} takes {len(inputs)} arrays, not {len(arguments)}")
         given = [np.asarray(a) for a in arguments[: len(inputs)]]
-        dtypes = self._chosen(given)
+        types_chosen = self._chosen(given)
+        dtypes = [each.dtype for each in types_chosen]
         sizes: dict[str, int] = {}
         outer = [self._match(a, core, sizes) for a, core in zip(given, inputs, strict=True)]
         shape = np.broadcast_shapes(*outer)
         count = int(np.prod(shape))
         cores = [_core_shape(core, sizes) for core in (*inputs, *outputs)]
+        # a number that the types call an array is one of one element, as all results are
+        seen = [core or ((1,) if each.is_array else ()) for core, each in zip(cores, types_chosen, strict=False)]
         flat = [
-            np.ascontiguousarray(np.broadcast_to(a, (*shape, *core)), d).reshape(count, *core)
-            for a, core, d in zip(given, cores, dtypes, strict=False)
+            np.ascontiguousarray(np.broadcast_to(a, (*shape, *core)), d).reshape(count, *inside)
+            for a, core, inside, d in zip(given, cores, seen, dtypes, strict=False)
         ]
         results = [
             device.session.device_array((count, *(core or (1,))), d)
@@ -202,11 +211,11 @@ class GeneralizedFunction:
         kernel = _kernel(text, {"core": self.core.__autograder_function__})
         device.launch(kernel, (-(-count // THREADS), THREADS), (*flat, *results))
 
-    def _chosen(self, given: Sequence[np.ndarray]) -> tuple[np.dtype, ...]:
+    def _chosen(self, given: Sequence[np.ndarray]) -> tuple[Parameter, ...]:
         for casting in CASTINGS:
-            for dtypes in self.dtypes:
-                if all(np.can_cast(a.dtype, d, casting) for a, d in zip(given, dtypes, strict=False)):
-                    return dtypes
+            for each in self.types:
+                if all(np.can_cast(a.dtype, wanted.dtype, casting) for a, wanted in zip(given, each, strict=False)):
+                    return each
         raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")
 
     def _match(self, array: np.ndarray, core: str, sizes: dict[str, int]) -> tuple[int, ...]:
@@ -228,11 +237,25 @@ def _on_device(array: Any) -> DeviceArray:
     return array if isinstance(array, DeviceArray) else device.session.to_device(np.asarray(array))
 
 
+class Parameter(NamedTuple):
+    """What a signature says of one argument."""
+
+    dtype: np.dtype
+    is_array: bool
+
+
+def _parameters(signature: Any) -> tuple[Parameter, ...]:
+    from numba.core import sigutils, types
+
+    arguments, _ = sigutils.normalize_signature(signature)
+    return tuple(Parameter(as_dtype(getattr(each, "dtype", each)), isinstance(each, types.Array)) for each in arguments)
+
+
 def _dtypes(signature: Any) -> tuple[tuple[np.dtype, ...], np.dtype | None]:
     from numba.core import sigutils
 
-    arguments, returned = sigutils.normalize_signature(signature)
-    dtypes = tuple(as_dtype(getattr(each, "dtype", each)) for each in arguments)
+    _, returned = sigutils.normalize_signature(signature)
+    dtypes = tuple(each.dtype for each in _parameters(signature))
     return dtypes, None if returned is None or str(returned) == "none" else as_dtype(returned)
 
 
