@@ -19,8 +19,8 @@ from autograder.errors import KitError, UsageError
 from autograder.fault_report import unexpected, write_fault_report
 
 if TYPE_CHECKING:
-    from autograder.grading.result import Result
     from autograder.grading.spec import Lab
+    from autograder.records.results import Result
     from autograder.reports.handing_back import Wanted
 
 PASSED, FAILED, USAGE, FAULT = 0, 1, 2, 3
@@ -77,7 +77,8 @@ def check(given: argparse.Namespace) -> int:
     from autograder.grading.grade import check_submission
     from autograder.grading.labs import load_lab
     from autograder.grading.worker import Worker
-    from autograder.reports import json_form, terminal
+    from autograder.records import json_form
+    from autograder.reports import terminal
 
     with Worker(given.device) as worker:
         worker.start()  # it comes up while the lab is loaded
@@ -114,7 +115,7 @@ def grade(given: argparse.Namespace) -> int:
 def export(given: argparse.Namespace) -> int:
     """Makes what a learning platform takes from a class that has been graded: nothing is graded again."""
     from autograder.grading.class_folder import read_class
-    from autograder.reports import json_form
+    from autograder.records import json_form
 
     results = read_class(given.out)
     wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
@@ -160,8 +161,9 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> int:
 
 
 def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Path, **options: Any) -> list[Result]:
-    from autograder.grading.batch import grade_class
-    from autograder.reports import json_form, terminal
+    from autograder.grading.class_grading import grade_class
+    from autograder.records import json_form
+    from autograder.reports import terminal
 
     progress = sys.stderr.isatty() or given.progress
     results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress, **options)

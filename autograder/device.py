@@ -2,112 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
-import numpy as np
-
-from autograder.errors import KitError, Line
 from autograder.language.program import Program
-from autograder.language.transfers import Transfer
-from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.counting.tracing import Access
-from autograder.simgpu.hazards import Hazard
-
-Source = Literal["measured", "simulated"]
-
-
-@dataclass(frozen=True)
-class Uninitialised:
-    """An array argument that the submission must fill: its memory is poisoned before the run."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """One call of a submission's function with named arguments, in order: NumPy arrays, `Uninitialised`, or scalars.
-
-    Arrays are copied to the device; the function sees device arrays. `grid` and `block` only where `function` is a kernel.
-    """
-
-    function: str
-    arguments: Mapping[str, Any]
-    grid: tuple[int, ...] | int | None = None
-    block: tuple[int, ...] | int | None = None
-    sample_blocks: int | None = None  # simulate at most this many blocks a launch (counting only: outputs are partial)
-    sample_seed: int | None = None  # where in the grid those blocks lie, so that nobody can know; None: evenly spread
-    # What a later launch, or host code that goes on, reads of sampled launches is there: blocks beside the sample are
-    # carried out for it. Without it launches read what memory holds: for counts alone, of work that no value changes.
-    follows_reads: bool = False
-    work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
-    scratch: tuple[str, ...] = ()  # arguments lent to work in: what they hold afterwards is nobody's business
-    wants_returned: bool = False  # whether `Run.returned` is to be what the function returned
-    # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.
-    baseline_estimated_ns: float | None = None
-    traced_line: Line | None = None  # the simulated GPU keeps the first accesses of this source line, for a picture
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One kernel launch as it happened."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared_bytes: int = 0
-    counters: Counters | None = None  # what the source says
-    compiled: Counters | None = None  # what the compiler leaves of it
-    estimated_ns: float | None = None
-    measured_ns: float | None = None
-    array_bytes: int | None = None  # all arrays that it was given, together
-    estimate: Any = None  # the `autograder.perfmodel.Estimate` behind `estimated_ns`
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a request did: every array argument afterwards, the work counted, and what went wrong (`fault` ended it)."""
-
-    outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
-    returned: Any = None  # where the request wants it: numbers, text, arrays of numbers, or a tuple of such; else None
-    # Bool mask per Uninitialised argument; where blocks were sampled, also of other arrays that kernels wrote: the
-    # elements that are as all blocks would have left them.
-    written: Mapping[str, np.ndarray] = field(default_factory=dict)
-    is_unverified: bool = False  # sampled, and too much is read of what the sample leaves out: no result can be judged
-    # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
-    covered: Mapping[str, float] = field(default_factory=dict)
-    launches: tuple[Launch, ...] = ()
-    counters: Counters | None = None  # summed over launches; None on a real GPU
-    lines: tuple[LineProfile, ...] = ()
-    hazards: tuple[Hazard, ...] = ()
-    accesses: tuple[Access, ...] = ()  # the first ones of the request's `traced_line`
-    transfers: tuple[Transfer, ...] = ()  # what host code asked of the device beside launches
-    fault: KitError | None = None  # the student's: KernelFault or SubmissionError
-    source: Source = "simulated"
-    estimated_ns: float | None = None  # summed over launches
-    measured_ns: float | None = None
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How much faster a submission is than the baseline: baseline time over submission time, with its interval."""
-
-    ratio: float
-    low: float
-    high: float
-    source: Source
-    baseline_ns: float
-    submission_ns: float
-    outputs: Sequence[Mapping[str, np.ndarray]] = ()  # every different one of the timed calls, for the grader to check
-    request_of_output: Sequence[int] = ()  # which of the requests each of `outputs` belongs to
-    sampled: Run | None = None  # the submission's run where only some of its blocks were carried out: partial outputs
-    fault: KitError | None = None
-    flags: tuple[str, ...] = ()  # "faster than the roofline floor", "ambiguous", "throttled", ...
-    notes: Mapping[str, Any] = field(default_factory=dict)  # clock, repeats, binding resource, ...
-    launches: int | None = None  # of the submission's run; None where nobody counted them
-    rounds: tuple[float, ...] = ()  # the ratio of each timed round; empty for an estimate
+from autograder.records.runs import Comparison, Run, RunRequest, Source
 
 
 class Device(Protocol):

@@ -120,8 +120,8 @@ def _tiny_kernel(device: str) -> None:
 
     import numpy as np
 
-    from autograder.device import RunRequest
     from autograder.grading.worker import Worker
+    from autograder.records.runs import RunRequest
 
     numbers = np.arange(100, dtype=np.float32)
     with tempfile.TemporaryDirectory() as folder, Worker(device) as worker:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.errors import KitError, UsageError
-from autograder.simgpu.hazards import Hazard, name_of
+from autograder.records.hazards import Hazard, name_of
 
 ENVIRONMENT = "AUTOGRADER_DEVICE"  # auto, gpu or simulated
 MODEL = "H200"

@@ -11,9 +11,10 @@ from autograder.cudagpu.registers import stand_in
 from autograder.errors import Line, UsageError
 from autograder.language.program import Function, reachable
 from autograder.language.validate import validate_kernel
-from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.counting.tracing import TRACE_LIMIT, Access, Branch, Trace
-from autograder.simgpu.hazards import Hazard, name_of
+from autograder.records.accesses import Access, Branch
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.hazards import Hazard, name_of
+from autograder.simgpu.counting.tracing import TRACE_LIMIT, Trace
 from autograder.simgpu.host.device import Session, estimate_launch
 from autograder.simgpu.host.dispatch import device
 from autograder.simgpu.host.launch import LaunchRecord

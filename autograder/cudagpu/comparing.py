@@ -11,20 +11,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from autograder.cudagpu import timing
+from autograder.cudagpu.compilation import Compiler
 from autograder.cudagpu.conditions import Clocks, Flush, dram_gb_per_s
 from autograder.cudagpu.memory import ALIGNMENT_BYTES
+from autograder.cudagpu.requests import carry_out, gather, place_arguments
 from autograder.cudagpu.session import Asked, GpuSession
-from autograder.device import Comparison, RunRequest
 from autograder.errors import GraderFault, SubmissionError
 from autograder.language.program import Program
-
-if TYPE_CHECKING:
-    from autograder.cudagpu.device import GpuDevice
+from autograder.records.runs import Comparison, RunRequest
 
 WARM_UP_CALLS = 2
 MOST_SECONDS = 20.0
@@ -33,7 +31,7 @@ SHIFTS = 16
 
 
 @dataclass
-class Call:
+class TimedCall:
     """One timed call: its time, what the host's clock said, and its outputs."""
 
     ns: float
@@ -48,22 +46,20 @@ class Call:
 class Contest:
     """One comparison under way."""
 
-    device: GpuDevice
+    gpu: str  # its name
+    compilers: tuple[Compiler, Compiler]  # of the baseline and of the submission
     baseline: Program
     submission: Program
     requests: Sequence[RunRequest]
     rng: np.random.Generator
     rounds: list[timing.Round] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[TimedCall] = field(default_factory=list)
     disagreements: int = 0
     asked: dict[int, list[Asked]] = field(default_factory=dict)  # by program: the new arrays of its last call
 
     def decide(self, threshold: float | None) -> Comparison:
         """Measures until it is settled; the submission's fault ends it, the baseline's is ours."""
-        self.compilers = {
-            id(self.baseline): self.device.baseline_compiler(self.baseline),
-            id(self.submission): self.device.compiler(self.submission),
-        }
+        self.compiler_of = dict(zip((id(self.baseline), id(self.submission)), self.compilers, strict=True))
         self.flush, self.clocks = Flush(), Clocks()
         self.lead_in_ns = {id(self.baseline): 0.0, id(self.submission): 0.0}
         try:
@@ -94,16 +90,14 @@ class Contest:
             self.calls.append(call)
         self.rounds.append(timing.Round((first.ns, last.ns), (second.ns, third.ns)))
 
-    def _call(self, program: Program) -> Call:
+    def _call(self, program: Program) -> TimedCall:
         """One call on fresh arrays with a cold L2, timed from the moment that the flush is through."""
         from numba import cuda
-
-        from autograder.cudagpu.device import carry_out, gather, place_arguments
 
         which = int(self.rng.integers(len(self.requests)))
         request = self.requests[which]
         shift = ALIGNMENT_BYTES * int(self.rng.integers(SHIFTS))
-        session = GpuSession(self.compilers[id(program)], self.rng, shift_bytes=shift, timed=False)
+        session = GpuSession(self.compiler_of[id(program)], self.rng, shift_bytes=shift, timed=False)
         handles = place_arguments(session, request)
         session.prepare(self.asked.get(id(program), ()))
         begin, start, end, settled = (cuda.event() for _ in range(4))
@@ -128,9 +122,9 @@ class Contest:
             ns += straggling_ns  # something ran on after the end event: it counts
         self.disagreements += timing.clocks_disagree(events_ns, wall_ns)
         if program is self.baseline:  # ours: nobody needs to look at what it wrote
-            return Call(ns, events_ns, wall_ns, {}, which, True)
+            return TimedCall(ns, events_ns, wall_ns, {}, which, True)
         outputs, _, hazards = gather(session, request, handles)
-        return Call(ns, events_ns, wall_ns, outputs, which, not hazards)
+        return TimedCall(ns, events_ns, wall_ns, outputs, which, not hazards)
 
     def _kept(self, outputs: dict[str, np.ndarray], request: int) -> dict[str, np.ndarray]:
         """These outputs, or those of an earlier call that left the same bytes: they need not be sent and checked again."""
@@ -158,7 +152,7 @@ class Contest:
             request_of_output=tuple(call.request for call in distinct),
             flags=found,
             rounds=tuple(each.ratio for each in self.rounds),
-            notes={"rounds": len(self.rounds), "floor_ns": floor_ns, "gpu": self.device.name} | self.clocks.notes(),
+            notes={"rounds": len(self.rounds), "floor_ns": floor_ns, "gpu": self.gpu} | self.clocks.notes(),
         )
 
     def _failed(self, program: Program, problem: SubmissionError) -> Comparison:

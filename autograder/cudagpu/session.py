@@ -11,11 +11,11 @@ import numpy as np
 from autograder.cudagpu.compilation import Compiler, compile_fault
 from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import GuardedArray, guarded, lent, poisoned
-from autograder.device import Launch
 from autograder.errors import GraderFault, KernelFault
 from autograder.language.program import Function
-from autograder.language.transfers import Transfer
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Launch
+from autograder.records.transfers import Transfer
 from autograder.simgpu.values.geometry import check_geometry
 
 # CUDA driver API, enum CUresult: a launch reports an error by its name, other calls by its number

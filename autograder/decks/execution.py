@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from autograder.decks.source import Block, Deck, Text
+from autograder.decks.source import CodeBlock, Deck, Text
 from autograder.errors import UsageError
 
 # Charts and figures become SVG with real text, so that it can be measured, searched and read aloud; a chart's is large
@@ -58,7 +58,7 @@ def execute(deck: Deck, folder: Path, seconds: int = 120) -> Executed:
     with client.setup_kernel(stderr=subprocess.DEVNULL):  # it warns of its own TCP port on every start
         _run(client, _PRELUDE)
         for part in (part for slide in deck.slides for part in (*slide.parts, slide.notes)):
-            if isinstance(part, Block) and part.is_executed:
+            if isinstance(part, CodeBlock) and part.is_executed:
                 outputs[part.line.number] = _run_part(client, part, part.code)
                 if part.mode == "steps":
                     outputs[part.line.number] = _run_part(client, part, _SHOW_EACH)
@@ -72,7 +72,7 @@ def _value(client: Any, text: Text, expression: str) -> str:
     return "".join(output.data for output in _run_part(client, text, f"print(f'''{{{expression}}}''', end='')"))
 
 
-def _run_part(client: Any, part: Block | Text, code: str) -> tuple[Output, ...]:
+def _run_part(client: Any, part: CodeBlock | Text, code: str) -> tuple[Output, ...]:
     from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
     try:

@@ -19,7 +19,7 @@ from pygments.util import ClassNotFound
 
 from autograder.decks.execution import Executed, Output
 from autograder.decks.fitting import LEAST_TEXT, Stack, code_sizes, room_of
-from autograder.decks.source import Block, Column, Deck, Pause, Slide, Text
+from autograder.decks.source import CodeBlock, Deck, Pause, Slide, SlideColumn, Text
 from autograder.errors import GraderFault, UsageError
 
 # reveal.js 6.0.1 as npm publishes it; the pinned wheel carries the same bytes, and nothing else goes into a deck.
@@ -52,10 +52,10 @@ def _slide(slide: Slide, executed: Executed) -> dict[str, object]:
     """What the template needs of one slide."""
     columns: list[list[str]] = [[]]
     waits = 0
-    room = room_of(1 + sum(isinstance(part, Column) for part in slide.parts))
+    room = room_of(1 + sum(isinstance(part, SlideColumn) for part in slide.parts))
     stacks = [Stack()]
     for part in slide.parts:
-        if isinstance(part, Column):
+        if isinstance(part, SlideColumn):
             columns.append([])
             stacks.append(Stack())
         elif isinstance(part, Pause):
@@ -74,7 +74,7 @@ def _slide(slide: Slide, executed: Executed) -> dict[str, object]:
     }
 
 
-def _measure(part: Text | Block, executed: Executed, stack: Stack) -> None:
+def _measure(part: Text | CodeBlock, executed: Executed, stack: Stack) -> None:
     """Adds what a part shows to what its column holds."""
     if isinstance(part, Text):
         stack.text.append([line for line in part.filled(_values(part, executed)).split("\n") if line.strip()])
@@ -92,7 +92,7 @@ def _values(text: Text, executed: Executed) -> list[str]:
     return list(executed.values.get(text.line.number, ()))
 
 
-def _part(part: Text | Block, executed: Executed, room: tuple[float, float]) -> Iterator[str]:
+def _part(part: Text | CodeBlock, executed: Executed, room: tuple[float, float]) -> Iterator[str]:
     if isinstance(part, Text):
         yield _MARKDOWN.render(part.filled(_values(part, executed)))
         return
@@ -106,7 +106,7 @@ def _part(part: Text | Block, executed: Executed, room: tuple[float, float]) -> 
         yield from (_output(each, part, f"o{at}", room) for at, each in enumerate(outputs))
 
 
-def _code(block: Block) -> str:
+def _code(block: CodeBlock) -> str:
     """Coloured code; with groups of lines, one copy for each, the other lines faded."""
     try:
         lexer = get_lexer_by_name(block.language, stripnl=False)
@@ -137,7 +137,7 @@ def _stacked(frames: list[str]) -> str:
     return f'<div class="frames">{"".join(shown)}</div>'
 
 
-def _output(output: Output, block: Block, name: str, room: tuple[float, float], is_last: bool = True) -> str:
+def _output(output: Output, block: CodeBlock, name: str, room: tuple[float, float], is_last: bool = True) -> str:
     alt = escape(_alt(output, block, is_last))
     if output.mime == "image/svg+xml":
         svg = _legible(_own_names(output.data, f"f{block.line.number}{name}"), room)
@@ -149,7 +149,7 @@ def _output(output: Output, block: Block, name: str, room: tuple[float, float], 
     return f'<pre class="output">{escape(output.data.rstrip())}</pre>'
 
 
-def _alt(output: Output, block: Block, is_last: bool) -> str:
+def _alt(output: Output, block: CodeBlock, is_last: bool) -> str:
     """What a screen reader says: the figure's own words; the author's tell the end of a build, so its last frame alone."""
     return ". ".join(each.rstrip(".") for each in (block.alt if is_last or not output.alt else "", output.alt) if each)
 

@@ -54,7 +54,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Block:
+class CodeBlock:
     """A fenced block: executed where the language is python."""
 
     code: str
@@ -73,11 +73,11 @@ class Pause:
     """What follows waits for the next key."""
 
 
-class Column:
+class SlideColumn:
     """What follows stands in the next column."""
 
 
-Part = Text | Block | Pause | Column
+Part = Text | CodeBlock | Pause | SlideColumn
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ class _Reading:
             self._take_kind(line, number)
         elif line.strip() in (". . .", "|||"):
             self._finish_text()
-            self.parts.append(Pause() if line.strip() == ". . ." else Column())
+            self.parts.append(Pause() if line.strip() == ". . ." else SlideColumn())
         else:
             self.began = self.began if self.pending else number
             self.pending.append(line)
@@ -217,7 +217,7 @@ class _Reading:
         self.fence, self.pending = "", []
 
 
-def _block(code: str, opening: str, line: Line) -> Block:
+def _block(code: str, opening: str, line: Line) -> CodeBlock:
     try:
         language, *words = shlex.split(opening) or ["text"]
     except ValueError as problem:
@@ -234,7 +234,7 @@ def _block(code: str, opening: str, line: Line) -> Block:
         raise UsageError(
             "This figure has no text for those who cannot see it.", line=line, remedy='Add alt="What it shows".'
         )
-    return Block(code, line, language, mode, options.get("alt", ""), _groups(options.get("lines", ""), line))
+    return CodeBlock(code, line, language, mode, options.get("alt", ""), _groups(options.get("lines", ""), line))
 
 
 def _groups(text: str, line: Line) -> tuple[tuple[int, ...], ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simgpu.hazards import HAZARDS
+from autograder.records.hazards import HAZARDS
 
 RULES = tuple(kind for kind, about in HAZARDS.items() if about.is_always_wrong)
 """Hazards that no answer may have, whatever it computes."""

@@ -14,7 +14,7 @@ POWERS = (-2, 2)  # of ten, on both axes; what lies beyond stands at the edge
 
 
 @dataclass(frozen=True)
-class Answer:
+class JudgedAnswer:
     """One answer to one check: its ratio to the baseline over the threshold, by the clock and by prediction."""
 
     name: str
@@ -28,7 +28,7 @@ class Answer:
         return not self.decides or (self.measured >= 1) == (self.predicted >= 1)
 
 
-def agreement(answers: Sequence[Answer], *, title: str) -> Figure:
+def agreement(answers: Sequence[JudgedAnswer], *, title: str) -> Figure:
     """Draws every answer: in a blue quarter both say the same; a numbered triangle where a verdict differs.
 
     Raises ValueError for no answers, or a measured ratio that is not positive.
@@ -94,7 +94,7 @@ def _draw_frame(canvas: Canvas) -> None:
     canvas.text(MARGIN + 8, TOP + SIDE / 2, f"predicted {words}", size=SMALL + 1, anchor="middle", turn=-90)
 
 
-def _draw_key(canvas: Canvas, answers: Sequence[Answer], differing: Sequence[Answer]) -> None:
+def _draw_key(canvas: Canvas, answers: Sequence[JudgedAnswer], differing: Sequence[JudgedAnswer]) -> None:
     deciding = sum(each.decides for each in answers)
     canvas.circle(MARGIN + 6, 54, 4.5, BLUE, INK)
     canvas.text(MARGIN + 18, 58, f"same verdict ({deciding - len(differing)})", size=SMALL)
@@ -104,7 +104,7 @@ def _draw_key(canvas: Canvas, answers: Sequence[Answer], differing: Sequence[Ans
     canvas.text(350, 58, f"fails an earlier check: no verdict on speed ({len(answers) - deciding})", size=SMALL)
 
 
-def _alt(title: str, answers: Sequence[Answer], differing: Sequence[Answer]) -> str:
+def _alt(title: str, answers: Sequence[JudgedAnswer], differing: Sequence[JudgedAnswer]) -> str:
     deciding = [each for each in answers if each.decides]
     passing = sum(each.agrees and each.measured >= 1 for each in deciding)
     failing = sum(each.agrees and each.measured < 1 for each in deciding)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from autograder.figures.palette import BLUE, IDLE, INK, LINE, PALE_BLUE, PALER_BLUE, PAPER, QUIET, VERMILLION, mix
-from autograder.figures.sector_map import Access
 from autograder.figures.steps import HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
+from autograder.records.accesses import Access
 
 BANKS, WORD_BYTES = 32, 4
 _LEFT, _TOP, _TALL = 110.0, 88.0, 300.0

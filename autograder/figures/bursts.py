@@ -15,7 +15,7 @@ _SHOWN_TICKS = 64
 
 
 @dataclass(frozen=True)
-class Answer:
+class Burst:
     """One request to DRAM, in ticks of the bus: its bank reads from `begin`, its burst goes out from `sent` to `end`."""
 
     bank: int
@@ -24,7 +24,7 @@ class Answer:
     end: int
 
 
-def answers(banks: int, ticks: int, core: int = CORE_TICKS, burst: int = BURST_TICKS) -> list[Answer]:
+def answers(banks: int, ticks: int, core: int = CORE_TICKS, burst: int = BURST_TICKS) -> list[Burst]:
     """All answers that begin within `ticks` when requests never run out and go to the banks in turn.
 
     A bank reads one row at a time, and one burst at a time is on the bus. Raises ValueError for less than one bank.
@@ -37,7 +37,7 @@ def answers(banks: int, ticks: int, core: int = CORE_TICKS, burst: int = BURST_T
         begin = free[bank]
         sent = max(begin + core, bus)
         bus = free[bank] = sent + burst
-        found.append(Answer(bank, begin, sent, bus))
+        found.append(Burst(bank, begin, sent, bus))
     return found
 
 

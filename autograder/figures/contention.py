@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from autograder.figures.palette import IDLE, INK, LINE, PALE_BLUE, PAPER, VERMILLION, ink_on, mix
-from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
+from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural, text_width
+from autograder.records.accesses import Access
 
 _WIDTH, _TALLEST = 728, 150  # pixels: all columns of a panel, and the longest queue
 _LEAST, _MOST = 13, 30  # pixels: a cell's sides

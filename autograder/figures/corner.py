@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from autograder.figures.banks import wavefronts
 from autograder.figures.palette import BLUE, GREEN, IDLE, INK, PALE_BLUE, PALER_BLUE, PAPER, QUIET, VERMILLION, mix
-from autograder.figures.sector_map import Access, sectors_of
+from autograder.figures.sector_map import sectors_of
 from autograder.figures.steps import HEIGHT, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
+from autograder.records.accesses import Access
 
 _CELL, _TOP, _LEFT, _STEP = 10.0, 76.0, 40.0, 384.0
 PALE_GREEN = mix(PAPER, GREEN, 0.35)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.figures.palette import BLUE, INK, ORANGE, PALER_BLUE, PAPER, QUIET
-from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
+from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
 from autograder.figures.steps import HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
+from autograder.records.accesses import Access
 
 _GAP = 80.0
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from autograder.figures.palette import BLUE, INK, PALER_BLUE, QUIET
-from autograder.figures.sector_map import Access, sectors_of
+from autograder.figures.sector_map import sectors_of
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, text_width
+from autograder.records.accesses import Access
 
 WIDTH, ROW = 700, 8  # pixels: the whole array, and one step
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.figures.palette import GREEN, INK, LINE, ORANGE, PAPER, PURPLE, SKY, VERMILLION, mix
-from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
+from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
 from autograder.figures.steps import HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
+from autograder.records.accesses import Access
 
 LINE_BYTES = 128
 _LEFT, _TALL = 60.0, 34.0

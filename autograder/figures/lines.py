@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.figures.palette import BLUE, GREEN, IDLE, INK, LINE, ORANGE, PALE_ORANGE, QUIET, VERMILLION, ink_on
-from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
+from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
 from autograder.figures.steps import HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
+from autograder.records.accesses import Access
 
 LINE_BYTES, LINES = 128, 8
 _LEFT, _TOP, _STEP, _TALL = 92.0, 70.0, 46.0, 34.0

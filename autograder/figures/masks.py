@@ -11,7 +11,7 @@ import numpy as np
 from autograder.figures.palette import BLUE, GREEN, IDLE, INK, LINE, PAPER, QUIET, SKY, VERMILLION
 from autograder.figures.steps import EDGE, LARGE, LEAST, WARP_LANES, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
-from autograder.figures.warps import Branch
+from autograder.records.accesses import Branch
 
 LEFT, LANE = 40, 18  # pixels: the margin, and the width of a lane
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from autograder.figures.heat import heat_colour
 from autograder.figures.palette import GREEN, INK, LINE, PALE_BLUE, PAPER, QUIET, ink_on, mix
-from autograder.figures.sector_map import Access
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural, text_width
+from autograder.records.accesses import Access
 
 _GAP, _BETWEEN = 16, 64  # pixels: from a to c, and from one panel to the next
 _NUMBERED = 16  # pixels: cells from this size on show how often they were asked for

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from autograder.figures.palette import INK, LINE, PAPER, QUIET, SERIES, ink_on, mix
-from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
+from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural, text_width
+from autograder.records.accesses import Access
 
 _WIDTH, _ROWS = 728, 2  # pixels; the items of a panel are drawn in this many rows
 _HIGH = 26

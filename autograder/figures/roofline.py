@@ -27,7 +27,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class _Axes:
+class _RooflineAxes:
     """Where a value lies on the logarithmic axes; all four bounds are powers of ten or two."""
 
     x_low: float
@@ -70,7 +70,7 @@ def roofline(
     return canvas.figure(LEFT + WIDTH + MARGIN + 10, axes.bottom + 64 + 22 * len(placed), _alt(title, roof, placed))
 
 
-def _fit(roof: Roofline, placed: list[tuple[Point, float]], height: float) -> _Axes:
+def _fit(roof: Roofline, placed: list[tuple[Point, float]], height: float) -> _RooflineAxes:
     """Bounds that hold the ridge and every point, with room around them."""
     intensities = [roof.ridge_flop_per_byte, 0.25, *(each.flop_per_byte for each, _ in placed)]
     x_low = 2.0 ** (math.floor(math.log2(min(intensities))) - 1)
@@ -78,10 +78,10 @@ def _fit(roof: Roofline, placed: list[tuple[Point, float]], height: float) -> _A
     rates = [roof.peak_gflop_per_s, roof.bandwidth_gb_per_s * x_low, *(rate for _, rate in placed)]
     y_low = 10.0 ** math.floor(math.log10(min(rates)))
     y_high = 10.0 ** math.ceil(math.log10(max(rates) * 1.3))
-    return _Axes(x_low, x_high, y_low, y_high, height)
+    return _RooflineAxes(x_low, x_high, y_low, y_high, height)
 
 
-def _draw_axes(canvas: Canvas, axes: _Axes) -> None:
+def _draw_axes(canvas: Canvas, axes: _RooflineAxes) -> None:
     for power in range(round(math.log2(axes.x_low)), round(math.log2(axes.x_high)) + 1):
         x = axes.x(2.0**power)
         canvas.line(x, TOP, x, axes.bottom, LINE, 0.6)
@@ -97,7 +97,7 @@ def _draw_axes(canvas: Canvas, axes: _Axes) -> None:
     canvas.text(MARGIN + 8, TOP + axes.height / 2, "GFLOP/s", size=SMALL, anchor="middle", turn=-90)
 
 
-def _draw_roof(canvas: Canvas, axes: _Axes, roof: Roofline) -> None:
+def _draw_roof(canvas: Canvas, axes: _RooflineAxes, roof: Roofline) -> None:
     ridge, peak = roof.ridge_flop_per_byte, roof.peak_gflop_per_s
     start = max(axes.x_low, axes.y_low / roof.bandwidth_gb_per_s)
     slope = [(axes.x(start), axes.y(roof.bandwidth_gb_per_s * start)), (axes.x(ridge), axes.y(peak))]
@@ -116,7 +116,7 @@ def _draw_roof(canvas: Canvas, axes: _Axes, roof: Roofline) -> None:
     canvas.text(slope[1][0] + 6, axes.bottom - 8, f"ridge {ridge:.3g} FLOP/byte", size=SMALL, fill=QUIET)
 
 
-def _draw_point(canvas: Canvas, axes: _Axes, point: Point, rate: float, at: int) -> None:
+def _draw_point(canvas: Canvas, axes: _RooflineAxes, point: Point, rate: float, at: int) -> None:
     x, y, colour = axes.x(point.flop_per_byte), axes.y(rate), SERIES[at % len(SERIES)]
     _draw_marker(canvas, x, y, at, colour)
     label = chr(ord("A") + at)
@@ -141,7 +141,7 @@ def _draw_marker(canvas: Canvas, x: float, y: float, at: int, colour: str) -> No
         canvas.polygon(corners, colour, INK)
 
 
-def _draw_legend(canvas: Canvas, axes: _Axes, placed: list[tuple[Point, float]], roof: Roofline) -> None:
+def _draw_legend(canvas: Canvas, axes: _RooflineAxes, placed: list[tuple[Point, float]], roof: Roofline) -> None:
     for at, (point, rate) in enumerate(placed):
         y = axes.bottom + 64 + 22 * at
         _draw_marker(canvas, MARGIN + 12, y, at, SERIES[at % len(SERIES)])

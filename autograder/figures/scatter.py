@@ -29,7 +29,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class _Axes:
+class _DiagonalAxes:
     """The same powers of ten on both axes, so that a right prediction lies on the diagonal."""
 
     low: int
@@ -50,7 +50,7 @@ def scatter(pairs: Sequence[Pair], *, title: str, plain: str = "roofline", band:
     times = [ns for each in pairs for ns in (each.measured_ns, each.predicted_ns, each.plain_ns)]
     if not times or min(times) <= 0:
         raise ValueError("a scatter plot needs pairs of positive times")
-    axes = _Axes(math.floor(math.log10(min(times))), math.ceil(math.log10(max(times))))
+    axes = _DiagonalAxes(math.floor(math.log10(min(times))), math.ceil(math.log10(max(times))))
     misses = sorted((each for each in pairs if abs(each.error) > band), key=lambda each: -abs(each.error))
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
@@ -66,7 +66,7 @@ def scatter(pairs: Sequence[Pair], *, title: str, plain: str = "roofline", band:
     return canvas.figure(LEFT + SIDE + 40, bottom + 16, _alt(title, pairs, misses, plain, band))
 
 
-def _draw_frame(canvas: Canvas, axes: _Axes, band: float) -> None:
+def _draw_frame(canvas: Canvas, axes: _DiagonalAxes, band: float) -> None:
     start, end = 10.0**axes.low, 10.0**axes.high
     right, bottom = LEFT + SIDE, TOP + SIDE
     above, below = 1 + band, 1 - band
@@ -99,7 +99,7 @@ def _draw_triangle(canvas: Canvas, x: float, y: float) -> None:
     canvas.polygon([(x, y - 7), (x + 6.5, y + 5), (x - 6.5, y + 5)], VERMILLION, INK)
 
 
-def _draw_misses(canvas: Canvas, axes: _Axes, misses: Sequence[Pair]) -> None:
+def _draw_misses(canvas: Canvas, axes: _DiagonalAxes, misses: Sequence[Pair]) -> None:
     """Triangles with their numbers, one label for those that lie upon each other."""
     groups: list[tuple[float, float, list[str]]] = []
     for at, each in enumerate(misses):

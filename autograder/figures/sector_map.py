@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from autograder.figures.palette import BLUE, IDLE, INK, LINE, PALE_ORANGE, PAPER, QUIET, VERMILLION, ink_on
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural, text_width
+from autograder.records.accesses import Access
 
 SECTOR_BYTES = 32
 CELL, STRIP = 27, 24  # pixels: width of one element of a strip of 8, and distance from one strip to the next
 STRIPS_A_COLUMN = 16
 MAP_SIDE = 104
-
-
-class Access(Protocol):
-    """One warp's access as `profile(...).trace(line)` records it: byte offsets, -1 for an inactive lane."""
-
-    kind: str
-    array: str
-    itemsize: int
-    shape: tuple[int, ...]
-    warp: int
-    block: tuple[int, ...]
-    addresses: Sequence[int]
 
 
 def sectors_of(access: Access) -> dict[int, dict[int, list[int]]]:

@@ -17,9 +17,9 @@ from autograder.figures.palette import (
     ink_on,
     mix,
 )
-from autograder.figures.sector_map import Access
 from autograder.figures.steps import EDGE, HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
+from autograder.records.accesses import Access
 
 PALE_GREEN, PALE_RED = mix(PAPER, GREEN, 0.45), mix(PAPER, VERMILLION, 0.45)
 

@@ -24,7 +24,7 @@ KINDS = ("read", "write", "add")
 
 
 @dataclass(frozen=True)
-class Step:
+class UpdateStep:
     """What happened in one step: who did what, the value that moved, and the counter afterwards."""
 
     thread: int
@@ -34,7 +34,7 @@ class Step:
     lost: bool  # a write that undid what another thread had added meanwhile
 
 
-def played(order: Sequence[tuple[int, str]]) -> list[Step]:
+def played(order: Sequence[tuple[int, str]]) -> list[UpdateStep]:
     """Plays an order of (thread, kind) on a counter that begins at 0; a thread writes what it last read, plus one.
 
     An "add" is atomic. Raises ValueError for an unknown kind, or a write without a read before it.
@@ -51,7 +51,7 @@ def played(order: Sequence[tuple[int, str]]) -> list[Step]:
             lost, counter = value != counter + 1, value
         else:
             value = counter = counter + 1
-        steps.append(Step(thread, kind, value, counter, lost))
+        steps.append(UpdateStep(thread, kind, value, counter, lost))
     return steps
 
 
@@ -79,7 +79,7 @@ def interleaving_steps(order: Sequence[tuple[int, str]], *, title: str) -> list[
     return [interleaving({"": order}, title=title, shown=shown) for shown in range(len(order) + 1)]
 
 
-def _panel(canvas: Canvas, left: float, name: str, steps: Sequence[Step], all_steps: int, longest: int) -> None:
+def _panel(canvas: Canvas, left: float, name: str, steps: Sequence[UpdateStep], all_steps: int, longest: int) -> None:
     columns = (left + 52, left + _PANEL / 2, left + _PANEL - 52)
     top = 112.0
     canvas.text(left, 58, name, bold=True)
@@ -121,7 +121,7 @@ def _arrow(canvas: Canvas, start: float, end: float, y: float, colour: str) -> N
     canvas.polygon([(end, y), (end + back, y - 5), (end + back, y + 5)], colour)
 
 
-def _words(name: str, steps: Sequence[Step]) -> str:
+def _words(name: str, steps: Sequence[UpdateStep]) -> str:
     told = "; ".join(f"thread {each.thread} {each.kind}s {each.value}" for each in steps)
     last = f", and the counter is {steps[-1].counter}" if steps else "nothing yet"
     return f"{f'{name}: ' if name else ''}{told}{last}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autograder.figures.agreement import Answer, agreement
+from autograder.figures.agreement import JudgedAnswer, agreement
 from autograder.figures.scatter import Pair, scatter
 from autograder.figures.svg import Figure
 from autograder.perfmodel.measurements import predicting, verdicts
@@ -35,7 +35,7 @@ def verdicts_of_labs() -> Figure:
     ]
     return agreement(
         [
-            Answer(
+            JudgedAnswer(
                 f"{lab}, {each.name}",
                 each.measured / each.threshold,
                 each.predicted / each.threshold,

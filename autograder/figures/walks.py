@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from autograder.figures.palette import BLUE, IDLE, INK, PALE_BLUE, PALE_ORANGE, PAPER, QUIET, VERMILLION
-from autograder.figures.sector_map import SECTOR_BYTES, Access, sectors_of
+from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
 from autograder.figures.steps import EDGE, HEIGHT, LARGE, LEAST, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
+from autograder.records.accesses import Access
 
 _LEFT, _PANEL, _CELL, _TOP = 40, 520, 38, 84
 

@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import numpy as np
 
 from autograder.figures.palette import INK, LINE, PALE_BLUE, PAPER, QUIET, SERIES, VERMILLION, mix
 from autograder.figures.steps import EDGE, HEIGHT, LARGE, LEAST, WARP_LANES, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural, text_width
+from autograder.records.accesses import Branch
 
 LEFT = 60
-
-
-class Branch(Protocol):
-    """One warp at one branch, as `Profile.divergence` records it; masks are bool[32]."""
-
-    @property
-    def block(self) -> tuple[int, int, int]: ...
-    @property
-    def warp(self) -> int: ...
-    @property
-    def active(self) -> Any: ...
-    @property
-    def taken(self) -> Any: ...
 
 
 def into_warps(warps: np.ndarray) -> list[Figure]:

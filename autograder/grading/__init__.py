@@ -3,9 +3,10 @@
 START HERE: spec.py (how a lab is written), attempt.py (what a check can do), grade.py (one submission to a `Result`).
 """
 
-from autograder.device import RunRequest, Uninitialised
 from autograder.grading.attempt import Attempt
-from autograder.grading.result import Picture
-from autograder.grading.spec import CheckFailed, Lab, Required, check, hint
+from autograder.grading.failures import CheckFailed
+from autograder.grading.spec import Lab, Required, check, hint
+from autograder.records.results import Picture
+from autograder.records.runs import RunRequest, Uninitialised
 
 __all__ = ["Attempt", "CheckFailed", "Lab", "Picture", "Required", "RunRequest", "Uninitialised", "check", "hint"]

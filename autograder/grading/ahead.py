@@ -23,7 +23,7 @@ class Ahead:
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self._thread: threading.Thread | None = None
-        self._round: Round | None = None
+        self._round: ClaimedChecks | None = None
 
     @property
     def is_idle(self) -> bool:
@@ -33,7 +33,7 @@ class Ahead:
         """Starts on the last of these checks; does nothing where an earlier submission still keeps the worker busy."""
         self.end()
         if self.is_idle:
-            self._round = Round()
+            self._round = ClaimedChecks()
             arguments = (self.worker, read, work, list(checks))
             self._thread = threading.Thread(target=self._round.run, args=arguments, name="ahead", daemon=True)
             self._thread.start()
@@ -54,7 +54,7 @@ class Ahead:
             self._round = None
 
 
-class Round:
+class ClaimedChecks:
     """The checks of one submission: each is claimed once, by one side or the other."""
 
     def __init__(self) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.device import Comparison, Run, RunRequest, Uninitialised
 from autograder.errors import GraderFault, KernelFault
 from autograder.language.host_limits import MOST_RETURNED_BYTES, NUMBERS
+from autograder.records.runs import Comparison, Run, RunRequest, Uninitialised
 
 OTHER_BYTES = 1 << 26  # of a reply, for all that is no output: counters of thousands of launches, lines, hazards
 MOST_TEXT = 1_000  # characters of a text that a function returned

@@ -12,15 +12,15 @@ from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
 
-from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut
 from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
+from autograder.grading.failures import CheckFailed, NothingCounted
 from autograder.grading.reproduction import reproduction
-from autograder.grading.result import Picture
-from autograder.grading.spec import CheckFailed, NothingCounted
-from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.hazards import Hazard
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.hazards import Hazard
+from autograder.records.results import Picture
+from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 
 Place = Literal["device", "simulated"]
 Verify = Callable[[RunRequest, Mapping[str, np.ndarray]], None]  # raises `CheckFailed` over wrong outputs

@@ -6,37 +6,33 @@ later run takes over every result whose key still holds.
 
 from __future__ import annotations
 
-import difflib
 import os
 import queue
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.device import Source
-from autograder.errors import KitError, MachineFault, UsageError
-from autograder.grading.class_folder import OUT_OF_DATE, prepared, result_on_disk, write_reports
-from autograder.grading.exports import opened_class
-from autograder.grading.fence import showable
+from autograder.errors import KitError, MachineFault
 from autograder.grading.grade import PUBLIC_SEED, check_submission, faulted, in_words, unreadable
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import Limits
-from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
-from autograder.reports.files import report_name, write_atomically
-from autograder.reports.json_form import from_text, to_text, write_result
+from autograder.records.files import report_name, write_atomically
+from autograder.records.json_form import from_text, to_text, write_result
+from autograder.records.results import Result
+from autograder.records.runs import Source
 
 SUBMISSIONS_A_WORKER = 250  # then a fresh one takes over: a leak must not grow with the class
 GPU_WORKERS = 3
 
 
-class Batch:
+class ClassBatch:
     """Grades a class's entries with `jobs` workers (default: one a core, or a few for a GPU).
 
     Use it as a context manager: leaving it ends the workers.
@@ -67,7 +63,7 @@ class Batch:
         self._stopped = threading.Event()
         self.fault_details: dict[str, str] = {}  # student -> the traceback of a fault of ours, or what is known of it
 
-    def __enter__(self) -> Batch:
+    def __enter__(self) -> ClassBatch:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -216,80 +212,3 @@ def shown(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iter
     from tqdm import tqdm
 
     return tqdm(futures, total=total, unit="submission", file=sys.stderr, dynamic_ncols=True, desc="Grading")
-
-
-def grade_class(
-    lab: Lab,
-    handed_in: Path,
-    out: Path,
-    *,
-    device: str = "auto",
-    jobs: int | None = None,
-    seed: str = PUBLIC_SEED,
-    limits: Limits | None = None,
-    progress: bool = False,
-    regrade: bool = False,
-    only: Sequence[str] = (),
-    dask: str = "",
-) -> list[Result]:
-    """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
-
-    `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
-    others the results that are there already stay and go into the reports, flagged where they are out of date.
-    """
-    with opened_class(handed_in, out) as entries:
-        chosen = chosen_entries(entries, only)
-        with prepared(out):
-            options = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
-            if dask:
-                from autograder.grading.dask_batch import DaskBatch
-
-                batch: Batch = DaskBatch(lab, out, address=dask, **options)
-            else:
-                batch = Batch(lab, out, jobs=jobs, **options)
-            with batch:
-                graded = {result.student: result for result in batch.grade(chosen, progress)}
-                details = batch.fault_details
-            found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
-            results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
-            write_reports(results, lab, out, (each.student for each in entries))
-            if details:
-                told = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
-                write_atomically(out / "grader_faults.txt", told)
-    return results
-
-
-def shown_or_faulted(result: Result, lab: Lab, out: Path, details: dict[str, str]) -> Result:
-    """The result, or the fault that stands in for one that some report could not show: on disk, and in `details`."""
-    shown, why = showable(result, lab)
-    if why:
-        shown = replace(shown, ids=result.ids, note=result.note)
-        details[result.student] = why
-        write_atomically(out / "results" / f"{report_name(result.student)}.json", to_text(shown))
-    return shown
-
-
-def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:
-    """An earlier run's result of a student who was not graded now, flagged where it would come out anew today."""
-    result = result_on_disk(out, entry)
-    if result is None or (entry.problem and result.error):
-        return result
-    try:
-        is_current = not entry.problem and result_key(lab, entry.path, seed, result.device) == result.key
-    except OSError:
-        is_current = False
-    return result if is_current else replace(result, flags=(*result.flags, OUT_OF_DATE))
-
-
-def chosen_entries(entries: list[Entry], only: Sequence[str]) -> list[Entry]:
-    """The entries of the students named, by name, file or ID; raises `UsageError` for one that fits none or several."""
-    chosen = []
-    for name in only:
-        fitting = [e for e in entries if name in (e.student, e.shown_as, *e.ids.values())]
-        if len(fitting) != 1:
-            near = difflib.get_close_matches(name, [each.student for each in fitting or entries], cutoff=0.4)
-            what = "fits more than one student" if fitting else "is no student's name, file or ID"
-            remedy = f"Perhaps one of: {', '.join(near)}." if near else ""
-            raise UsageError(f"--only {name}: {what}.", remedy=remedy)
-        chosen += fitting
-    return chosen if only else entries

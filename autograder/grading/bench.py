@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from autograder.errors import GraderFault, UsageError
-from autograder.grading.batch import Batch
+from autograder.grading.batch import ClassBatch
 from autograder.grading.labs import lab_names, labs_root, load_lab
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
@@ -31,7 +31,7 @@ def bench_grading(lab_name: str) -> Figures:
         *sorted((lab.folder / "example_class").glob("*.*")),
     ]
     entries = [Entry(f"student{n:03}", texts[n % len(texts)], texts[n % len(texts)].name) for n in range(CLASS_SIZE)]
-    with tempfile.TemporaryDirectory() as out, Batch(lab, Path(out)) as batch:
+    with tempfile.TemporaryDirectory() as out, ClassBatch(lab, Path(out)) as batch:
         started = time.perf_counter()
         results = batch.grade(entries, progress=sys.stderr.isatty())
         seconds = time.perf_counter() - started

@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from autograder.device import Comparison, RunRequest, Source
 from autograder.errors import GraderFault, UsageError
 from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge
-from autograder.grading.result import CheckResult, Result
 from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
+from autograder.records.results import CheckResult, Result
+from autograder.records.runs import Comparison, RunRequest, Source
 
 Kind = Literal["baseline", "solution", "right", "wrong"]
 SESSIONS = 3  # on a GPU
@@ -31,7 +31,7 @@ PROMISE = re.compile(r"# fails: (?P<checks>[\w, ]+); hint: \w+")
 
 
 @dataclass
-class Answer:
+class TimedAnswer:
     """One known answer: `rounds` holds the measured ratios of each session (one number each without a GPU)."""
 
     name: str
@@ -81,7 +81,7 @@ class Calibration:
     threshold: float
     recommended: float | None
     reason: str
-    answers: tuple[Answer, ...]
+    answers: tuple[TimedAnswer, ...]
     rounds: int
     most_rounds: int
 
@@ -125,11 +125,11 @@ def calibrate(
         measured = worker.source == "measured"
         sessions = (sessions or SESSIONS) if measured else 1
         names = _speed_checks(lab, solution / "lab.ipynb", worker)
-        found: dict[str, list[Answer]] = {name: [] for name in names}
+        found: dict[str, list[TimedAnswer]] = {name: [] for name in names}
         thresholds: dict[str, float] = {}
         for kind, path in known_answers(lab, solution):
             tell(f"{kind} {path.stem}")
-            answers = {name: Answer(path.stem, kind, _must_fail(kind, path, name)) for name in names}
+            answers = {name: TimedAnswer(path.stem, kind, _must_fail(kind, path, name)) for name in names}
             for _ in range(sessions):
                 worker.close()  # a fresh process for each session
                 _time(lab, path, kind, worker, answers, thresholds)
@@ -159,7 +159,7 @@ def known_answers(lab: Lab, solution: Path) -> Iterator[tuple[Kind, Path]]:
         yield "wrong", path
 
 
-def recommend(answers: Sequence[Answer], rounds: int) -> tuple[float | None, str]:
+def recommend(answers: Sequence[TimedAnswer], rounds: int) -> tuple[float | None, str]:
     """A threshold halfway, as ratios go, between what must fail and what must pass, and a sentence about it."""
     timed = [each for each in answers if each.rounds]
     slow = [(each.interval(rounds)[1], each.name) for each in timed if each.must_fail]
@@ -201,7 +201,7 @@ def _graded(lab: Lab, path: Path, worker: RecordingWorker) -> Result:
 
 
 def _time(
-    lab: Lab, path: Path, kind: Kind, worker: RecordingWorker, answers: dict[str, Answer], thresholds: dict[str, float]
+    lab: Lab, path: Path, kind: Kind, worker: RecordingWorker, answers: dict[str, TimedAnswer], thresholds: dict[str, float]
 ) -> None:
     """Grades one answer once and adds each speed check's rounds to its answer, or the reason why there are none."""
     result = _graded(lab, path, worker)

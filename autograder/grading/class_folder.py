@@ -15,11 +15,11 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from autograder.errors import GraderFault, KitError, UsageError
-from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
-from autograder.reports.files import former_report_name, report_name, write_atomically
-from autograder.reports.json_form import from_text
+from autograder.records.files import former_report_name, report_name, write_atomically
+from autograder.records.json_form import from_text
+from autograder.records.results import Result
 
 CLASS_LIST = "class.json"
 _FORMER = re.compile(r".*-[0-9a-f]{8}")  # how an older version called what was not plain

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.grading.result import Mismatch
+from autograder.records.results import Mismatch
 
 SHOWN_MISMATCHES = 5
 COMPARED_AT_ONCE = 1 << 18  # elements

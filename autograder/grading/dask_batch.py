@@ -15,23 +15,23 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault, KitError, MachineFault, UsageError
-from autograder.grading.batch import Batch, about, shown
+from autograder.grading.batch import ClassBatch, about, shown
 from autograder.grading.grade import PUBLIC_SEED, check_submission, unreadable
 from autograder.grading.identity import grader_version, result_key
 from autograder.grading.jobs import Greeting, Limits
 from autograder.grading.labs import lab_digest, load_lab, with_hidden_checks
-from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
-from autograder.reports.json_form import from_text, to_text, write_result
+from autograder.records.json_form import from_text, to_text, write_result
+from autograder.records.results import Result
 
 CONNECT_SECONDS = 15
 INSTALL = "Install it with: python -m pip install dask distributed"
 
 
-class DaskBatch(Batch):
-    """Like `Batch`, with the workers of the cluster at `address` in place of processes here."""
+class DaskBatch(ClassBatch):
+    """Like `ClassBatch`, with the workers of the cluster at `address` in place of processes here."""
 
     def __init__(
         self,

@@ -14,12 +14,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from autograder.device import Launch, Run, RunRequest
 from autograder.errors import KitError
 from autograder.grading.attempt import Attempt
 from autograder.grading.products import product
 from autograder.grading.spec import hint
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Launch, Run, RunRequest
 
 Matrix = np.ndarray
 Seen = TypeVar("Seen", bound="Evidence")

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from autograder.errors import MachineFault
 from autograder.grading.grade import FAULT_OF_OURS, faulted, in_words
-from autograder.grading.result import Result
 from autograder.grading.spec import Lab
+from autograder.records.results import Result
 
 
 def showable(result: Result, lab: Lab) -> tuple[Result, str]:
@@ -45,7 +45,8 @@ def page_of(result: Result) -> str:
 
 def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
     """What makes each form of one result."""
-    from autograder.reports import class_page, gradebook, html, json_form, junit, terminal
+    from autograder.records import json_form
+    from autograder.reports import class_page, gradebook, html, junit, terminal
     from autograder.reports.withheld import for_students
 
     return (

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.device import Source
 from autograder.errors import (
     BrokenDefinition,
     GraderFault,
@@ -28,11 +27,13 @@ from autograder.errors import (
 from autograder.grading.ahead import Ahead
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
+from autograder.grading.failures import MOST_OF_A_MESSAGE, CheckFailed, NothingCounted
 from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.pictures import failure_pictures
-from autograder.grading.result import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
-from autograder.grading.spec import MOST_OF_A_MESSAGE, Check, CheckFailed, Lab, NothingCounted
+from autograder.grading.spec import Check, Lab
 from autograder.grading.worker import Worker
+from autograder.records.results import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
+from autograder.records.runs import Source
 
 PUBLIC_SEED = "public"
 FAULT_OF_OURS = "The grader itself failed here, not this work. Its own report says why."

@@ -10,13 +10,13 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.device import Launch, Run, RunRequest
 from autograder.errors import Line
 from autograder.grading.attempt import Attempt
 from autograder.grading.evidence import Evidence
-from autograder.grading.spec import CheckFailed
-from autograder.simgpu.counters import Counters
-from autograder.simgpu.hazards import Hazard
+from autograder.grading.failures import CheckFailed
+from autograder.records.counters import Counters
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Launch, Run, RunRequest
 
 KINDS = ("uniform", "one value", "zipf")
 SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, bin 1 14 %, bin 2 7 %

@@ -12,11 +12,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from autograder.device import RunRequest, Source
 from autograder.errors import BrokenDefinition, Line, _rebuild, _rebuild_definition
 from autograder.grading.attempt import Place
 from autograder.language.program import Kind
 from autograder.language.requirements import Required
+from autograder.records.runs import RunRequest, Source
 
 GIB = 1 << 30
 NUMPY_PARTS = {
@@ -103,7 +103,7 @@ class CompareJob:
 
 
 @dataclass(frozen=True)
-class Reply:
+class WorkerReply:
     """The worker's answer: a value, or the error that took its place; `details` is a traceback where the kit failed."""
 
     value: Any = None
@@ -113,7 +113,7 @@ class Reply:
     is_last: bool = False  # the device is lost to this process: another one is to go on
 
 
-class TooLong(ValueError):
+class MessageTooLong(ValueError):
     """A message longer than what was asked for can be."""
 
 
@@ -160,7 +160,7 @@ def receive_records(stream: BinaryIO, limit_bytes: int) -> Any:
 
 
 def receive(stream: BinaryIO, limit_bytes: int) -> Any:
-    """Reads one message; raises `EOFError` where the other side has gone and `TooLong` where it is."""
+    """Reads one message; raises `EOFError` where the other side has gone and `MessageTooLong` where it is."""
     data, *buffers = _message(stream, limit_bytes)
     return pickle.loads(data, buffers=buffers)
 
@@ -169,7 +169,7 @@ def _message(stream: BinaryIO, limit_bytes: int) -> list[bytearray]:
     """The parts of one message; raises `UnpicklingError` where their lengths are not those of the whole."""
     length = _length(stream)
     if length > limit_bytes:
-        raise TooLong(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
+        raise MessageTooLong(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
     number = _length(stream)
     left = length - 8 * (number + 1)
     if number < 1 or left < 0:

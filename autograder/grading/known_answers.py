@@ -32,7 +32,6 @@ from typing import Any
 
 import numpy as np
 
-from autograder.device import Comparison, RunRequest
 from autograder.errors import KitError, SubmissionError
 from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge
 from autograder.grading.labs import load_lab
@@ -40,6 +39,7 @@ from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.language.source import Submission, submission_from_cells
+from autograder.records.runs import Comparison, RunRequest
 
 SECONDS_TO_RUN = 20  # for an answer that is timed although grading would have stopped before
 

@@ -19,10 +19,10 @@ from autograder.errors import UsageError
 from autograder.grading.ahead import Ahead
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import lab_names, load_lab
-from autograder.grading.result import Result
 from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
 from autograder.live import run_cells
+from autograder.records.results import Result
 
 _workers: dict[str, Worker] = {}
 _ahead: dict[str, Ahead] = {}
@@ -46,7 +46,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Cell:
+class RunCell:
     """One run cell: `label` as shown to its author ("lab.ipynb, code cell 3" or "In [7]")."""
 
     label: str
@@ -132,7 +132,7 @@ def _live_submission(lab: Lab, notebook: Path | None) -> Any:
     return submission_from_cells(name, [(cell.label, cell.text) for cell in _named(cells, notebook)])
 
 
-def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[list[Cell], set[str]]:
+def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[list[RunCell], set[str]]:
     """The run cells that still matter, in the notebook's likely order, and the names that they define.
 
     A cell matters where no later one defines all its names again. A cell run again keeps the place where its names
@@ -146,16 +146,16 @@ def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[
             first.setdefault(name, number)
     place = {number: min(first[name] for name in last if last[name] == number) for number in set(last.values())}
     kept = sorted(place, key=lambda number: (place[number], number))
-    return [Cell(*history[number]) for number in kept], set(last)
+    return [RunCell(*history[number]) for number in kept], set(last)
 
 
 def as_saved(
-    cells: Sequence[Cell],
+    cells: Sequence[RunCell],
     history: Sequence[tuple[str, str]],
     required: Collection[str],
     saved: Collection[str],
     transform: Any,
-) -> list[Cell]:
+) -> list[RunCell]:
     """The cells, where the saved notebook tells that one of them was edited into what Python cannot read: that one instead.
 
     The session still has the function as it was before; what is handed in has not. `saved`: texts of the notebook's cells.
@@ -167,13 +167,13 @@ def as_saved(
             continue
         old = [each for each in kept if each.text not in saved and any(f"def {name}(" in each.text for name in names)]
         if old:
-            kept = [*(each for each in kept if each not in old), Cell(label, text)]
+            kept = [*(each for each in kept if each not in old), RunCell(label, text)]
     return kept
 
 
-def begun(history: Sequence[tuple[str, str]], missing: set[str]) -> tuple[list[Cell], set[str]]:
+def begun(history: Sequence[tuple[str, str]], missing: set[str]) -> tuple[list[RunCell], set[str]]:
     """The latest run cells that set out to define missing functions and that Python could not read; and these functions."""
-    latest = {name: Cell(*each) for each in history for name in missing if f"def {name}(" in each[1]}
+    latest = {name: RunCell(*each) for each in history for name in missing if f"def {name}(" in each[1]}
     return list(dict.fromkeys(latest.values())), set(latest)
 
 
@@ -205,11 +205,11 @@ def _bindings(node: ast.AST) -> Iterator[str]:
             yield from _bindings(child)
 
 
-def _named(cells: Sequence[Cell], notebook: Path | None) -> list[Cell]:
+def _named(cells: Sequence[RunCell], notebook: Path | None) -> list[RunCell]:
     """The same cells, called by their number in the saved notebook where they still read the same there."""
     numbers = _saved_cells(notebook) if notebook else {}
     return [
-        Cell(f"{notebook.name}, code cell {numbers[cell.text]}", cell.text)
+        RunCell(f"{notebook.name}, code cell {numbers[cell.text]}", cell.text)
         if notebook and cell.text in numbers
         else cell
         for cell in cells

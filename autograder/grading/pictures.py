@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.device import RunRequest
 from autograder.figures.banks import WORD_BYTES, wavefronts
 from autograder.figures.requests import request_banks, request_sectors
 from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
 from autograder.figures.svg import Figure
 from autograder.figures.wrong_elements import wrong_elements
 from autograder.grading.attempt import Attempt
-from autograder.grading.result import Picture
-from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.counting.tracing import Access
+from autograder.records.accesses import Access
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.results import Picture
+from autograder.records.runs import RunRequest
 
 MOST_REQUESTS = 2  # drawn of one source line, of different arrays
 KINDS = ("load", "store", "atomic")

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from autograder.device import RunRequest, Uninitialised
 from autograder.grading.attempt import Attempt, Verify
-from autograder.grading.spec import CheckFailed
-from autograder.simgpu.hazards import Hazard
+from autograder.grading.failures import CheckFailed
+from autograder.records.hazards import Hazard
+from autograder.records.runs import RunRequest, Uninitialised
 
 
 def product(

@@ -62,7 +62,8 @@ ANSWERS = {
 
 def launch(lab_name: str, launched: Path) -> None:
     """Carries out a lab's answers, and writes down each one's kernels in order; what the profiler watches."""
-    from autograder.cudagpu.device import GpuDevice, carry_out, place_arguments
+    from autograder.cudagpu.device import GpuDevice
+    from autograder.cudagpu.requests import carry_out, place_arguments
     from autograder.cudagpu.session import GpuSession
 
     lab, kernels = load_lab(lab_name), {}

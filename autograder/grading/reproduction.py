@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.device import Launch, RunRequest, Uninitialised
 from autograder.grading.closeness import Difference
+from autograder.records.runs import Launch, RunRequest, Uninitialised
 
 MOST_PROFILES = 3  # launches that are shown, each once
 LITERAL_ELEMENTS = 36  # larger arrays are written as the recipe that made them

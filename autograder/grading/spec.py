@@ -14,50 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.errors import one_line
+from autograder.grading.attempt import Attempt
 from autograder.language.requirements import Required
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from autograder.device import RunRequest
-    from autograder.grading.attempt import Attempt
-    from autograder.grading.result import Mismatch
-    from autograder.simgpu.hazards import Hazard
+    from autograder.records.runs import RunRequest
 
-Judge = Callable[["Attempt"], "str | None"]
-
-MOST_OF_A_MESSAGE = 1_000  # characters of what a check says, whatever it quotes
-
-
-class CheckFailed(Exception):
-    """A check's verdict "failed": `message` is one line for the student; `earned` points may be given all the same.
-
-    `mismatches` and `hazards` are what the report shows beside the message. `launch`: name of the kernel whose counted
-    work is at fault, where a run has launches of several.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        earned: float | None = None,
-        mismatches: Sequence[Mismatch] = (),
-        hazards: Sequence[Hazard] = (),
-        launch: str = "",
-    ) -> None:
-        message = one_line(message, MOST_OF_A_MESSAGE)  # it may quote a line, or a name, as long as a submission may be
-        super().__init__(message)
-        self.message = message
-        self.earned = earned
-        self.mismatches = tuple(mismatches)
-        self.hazards = tuple(hazards)
-        self.launch = launch
-
-
-class NothingCounted(CheckFailed):
-    """What fails a check that asks what a run counted, or how long it took, where nothing was launched."""
-
+Judge = Callable[[Attempt], "str | None"]
 
 @dataclass(frozen=True)
 class Check:

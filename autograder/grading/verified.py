@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from autograder.device import Run, RunRequest
 from autograder.grading.attempt import Attempt
-from autograder.grading.spec import CheckFailed
+from autograder.grading.failures import CheckFailed
+from autograder.records.runs import Run, RunRequest
 
 MORE_THAN_SAMPLED = 1.1  # a right answer's sampled blocks tell its estimated time to a hundredth
 

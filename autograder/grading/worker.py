@@ -17,7 +17,6 @@ import psutil
 from filelock import FileLock
 
 import autograder
-from autograder.device import Comparison, Run, RunRequest, Source
 from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, one_line
 from autograder.grading.answers import OTHER_BYTES, comparison_taken, most_bytes, taken
 from autograder.grading.attempt import Place
@@ -26,15 +25,16 @@ from autograder.grading.jobs import (
     CompareJob,
     Greeting,
     Limits,
+    MessageTooLong,
     Read,
-    Reply,
     RunJob,
     Summary,
-    TooLong,
+    WorkerReply,
     receive_records,
     send,
 )
 from autograder.language.requirements import Required
+from autograder.records.runs import Comparison, Run, RunRequest, Source
 
 # Simulated work has its limit in processor time, so that a verdict does not depend on what else a machine does; by the clock
 # it may take this many times as long. Work on a GPU has its limit by the clock: a kernel that hangs takes no processor time.
@@ -235,7 +235,7 @@ class Worker:
         time_used: Callable[[], float] = time.monotonic,
         before: float | None = None,
         most_bytes: int = OTHER_BYTES,
-    ) -> Reply | None:
+    ) -> WorkerReply | None:
         """The next reply; None where `time_used` is `seconds` above `before` (the process is then ended).
 
         Raises `GraderFault` where the clock runs on and the process gets no processor time.
@@ -272,7 +272,7 @@ class Worker:
                 self.close()
                 return None
             raise WorkerDied("The grader's worker ended without an answer" + self._last_words()) from None
-        except TooLong as too_long:
+        except MessageTooLong as too_long:
             self.close()
             raise KernelFault(f"The submission's outputs are too large: {too_long}.") from None
         except Exception as problem:  # whatever a damaged message makes of itself

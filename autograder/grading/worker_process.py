@@ -27,9 +27,9 @@ from autograder.grading.jobs import (
     Greeting,
     Limits,
     Read,
-    Reply,
     RunJob,
     Summary,
+    WorkerReply,
     receive,
     send,
 )
@@ -51,7 +51,7 @@ def main() -> None:
     jobs, answers = _private_streams()
     if hasattr(signal, "SIGINT"):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which closes the pipe
-    session: Session | None = None
+    session: WorkerState | None = None
     while True:
         try:
             job = receive(jobs, MAXIMUM_JOB_BYTES)
@@ -59,21 +59,21 @@ def main() -> None:
             return
         try:
             if isinstance(job, Begin):
-                session = Session(job)
-                reply = Reply(session.greeting)
+                session = WorkerState(job)
+                reply = WorkerReply(session.greeting)
             else:
                 assert session is not None
                 reply = session.answer(job)
         except Exception as problem:  # the kit's own failure: reported, never a student's
-            reply = Reply(error=_as_fault(problem), details=traceback.format_exc())
+            reply = WorkerReply(error=_as_fault(problem), details=traceback.format_exc())
         if session is not None and _tells_of_a_fault(reply) and not session.is_usable():
             reply = replace(reply, is_last=True)
         try:
             send(answers, reply)
         except MemoryError:
-            send(answers, Reply(out_of_memory=True))
+            send(answers, WorkerReply(out_of_memory=True))
         except Exception as problem:  # an answer that cannot be written down
-            send(answers, Reply(error=_as_fault(problem), details=traceback.format_exc()))
+            send(answers, WorkerReply(error=_as_fault(problem), details=traceback.format_exc()))
         if isinstance(job, CompareJob):  # cycles of references keep its arrays, which would count against the next one
             del reply
             gc.collect()
@@ -92,7 +92,7 @@ def _private_streams() -> tuple[BinaryIO, BinaryIO]:
     return jobs, answers
 
 
-def _tells_of_a_fault(reply: Reply) -> bool:
+def _tells_of_a_fault(reply: WorkerReply) -> bool:
     return reply.error is not None or getattr(reply.value, "fault", None) is not None
 
 
@@ -102,7 +102,7 @@ def _as_fault(problem: Exception) -> KitError:
     return Unforeseen(f"The grader's worker failed: {one_line(f'{type(problem).__name__}: {problem}')}")
 
 
-class Session:
+class WorkerState:
     """The worker's state: its devices and the submission read last."""
 
     def __init__(self, begin: Begin) -> None:
@@ -118,29 +118,29 @@ class Session:
         self.baseline: Program | None = None
         self._baseline_text: Submission | None = None
 
-    def answer(self, job: Any) -> Reply:
+    def answer(self, job: Any) -> WorkerReply:
         """Carries out one job; memory and recursion that a submission exhausts are its own error."""
         try:
             if isinstance(job, Read):
-                return Reply(self.read(job))
+                return WorkerReply(self.read(job))
             if isinstance(job, RunJob):
-                return Reply(as_sent(self.on(job.on).run(self._program(), job.request), job.request))
+                return WorkerReply(as_sent(self.on(job.on).run(self._program(), job.request), job.request))
             if isinstance(job, CompareJob):
                 if self.baseline is None:
                     raise GraderFault("The lab compares speed but names no baseline.")
                 # Measuring stops once the interval is clear of the threshold; an estimate has no interval.
                 options = {"threshold": job.threshold} if self.device.source == "measured" else {}
                 compared = self.device.compare(self.baseline, self._program(), job.requests, **options)
-                return Reply(comparison_as_sent(compared, job.requests))
+                return WorkerReply(comparison_as_sent(compared, job.requests))
             raise GraderFault(f"The worker knows no job called {type(job).__name__}.")
         except MemoryError:
             self.program = None
-            return Reply(out_of_memory=True)
+            return WorkerReply(out_of_memory=True)
         except RecursionError:
             kind = SubmissionError if isinstance(job, Read) else KernelFault
-            return Reply(error=kind("The code is nested too deeply to be graded.", remedy="Split the expression up."))
+            return WorkerReply(error=kind("The code is nested too deeply to be graded.", remedy="Split the expression up."))
         except SubmissionError as problem:
-            return Reply(error=problem)
+            return WorkerReply(error=problem)
 
     def is_usable(self) -> bool:
         """Whether the device, asked after a fault, still works in this process; one that cannot be asked does."""

@@ -13,7 +13,7 @@ from autograder.errors import BrokenDefinition, KernelFault
 from autograder.language.host_limits import (
     ITEMS_A_STEP,
     MOST_ITEMS,
-    Method,
+    HostMethod,
     check_bits,
     check_key,
     check_magnitude,
@@ -74,7 +74,7 @@ INSTEAD: dict[type, str] = {  # of what host code does not have
 }
 
 
-class Configured:
+class ConfiguredFunction:
     """A kernel with its launch configuration: `kernel[grid, block]`."""
 
     in_words = "a kernel with its grid and block"
@@ -233,7 +233,7 @@ class HostExpressions(HostState):
             self.note(node, "an element", owner.dtype.itemsize)
         return found
 
-    def configure(self, node: ast.AST, kernel: Function, key: Any) -> Configured:
+    def configure(self, node: ast.AST, kernel: Function, key: Any) -> ConfiguredFunction:
         if kernel.kind != "kernel":
             raise self.refusal(
                 node, f"`{kernel.name}` is not a kernel, so it cannot be launched.",
@@ -248,7 +248,7 @@ class HostExpressions(HostState):
         shared_bytes = key[3] if len(key) == 4 else 0
         if not isinstance(shared_bytes, (int, np.integer)) or shared_bytes < 0:
             raise self.fault(node, "The dynamic shared memory of a launch is a whole number of bytes, 0 or more.")
-        return Configured(kernel, key[0], key[1], int(shared_bytes))
+        return ConfiguredFunction(kernel, key[0], key[1], int(shared_bytes))
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         owner, name = self.evaluate(node.value), node.attr
@@ -256,12 +256,12 @@ class HostExpressions(HostState):
             return self.guarded(node, library_value, f"{owner.path}.{name}")
         if isinstance(owner, Function):
             if name == "forall":
-                return Method(owner, name)
+                return HostMethod(owner, name)
             raise self.fault(node, f"Kernels have no `.{name}` in a submission.")
         if name in ARRAY_ATTRIBUTES and is_array(owner):
             return self.guarded(node, getattr, owner, name)
         if name in METHODS.get(kind_of(owner), ()):
-            return Method(owner, name)
+            return HostMethod(owner, name)
         remedy = ""
         if is_array(owner) and not name.startswith("_"):
             whose = "A device array" if is_on_device(owner) else "An array in host code"
@@ -280,13 +280,13 @@ class HostExpressions(HostState):
         if len(arguments) > MOST_ARGUMENTS:
             raise self.fault(node, f"A call may have at most {MOST_ARGUMENTS} arguments here.")
         self.weigh(node, *arguments, *keywords.values())
-        if isinstance(function, (Configured, ForAll)):
+        if isinstance(function, (ConfiguredFunction, ForAll)):
             if keywords:
                 raise self.fault(node, "A kernel takes no arguments by keyword.")
             return self.launch(node, function, arguments)
         if isinstance(function, Function):
             return self.call(function, arguments, keywords, node)
-        if isinstance(function, Method):
+        if isinstance(function, HostMethod):
             return self.method(node, function, arguments, keywords)
         if isinstance(function, Reference):
             arguments, keywords = self.fetched(node, function.path, arguments, keywords)
@@ -332,7 +332,7 @@ class HostExpressions(HostState):
             return type(value)(self.on_the_host(node, each) for each in value)
         return value
 
-    def launch(self, node: ast.AST, configured: Configured | ForAll, arguments: list[Any]) -> None:
+    def launch(self, node: ast.AST, configured: ConfiguredFunction | ForAll, arguments: list[Any]) -> None:
         if self.backend is None:
             raise self.fault(node, "Kernels cannot be launched at module level of a submission.")
         self.steps += LAUNCH_STEPS
@@ -382,7 +382,7 @@ class HostExpressions(HostState):
             for each in argument:
                 self.note_host_arrays(node, each)
 
-    def method(self, node: ast.AST, method: Method, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    def method(self, node: ast.AST, method: HostMethod, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         if isinstance(method.owner, Function):
             if len(arguments) != 1 or not isinstance(arguments[0], (int, np.integer)):
                 raise self.fault(node, "forall takes the number of threads.")

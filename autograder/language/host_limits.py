@@ -35,7 +35,7 @@ class FixedList(list[Any]):
     __delitem__ = __setitem__
 
 
-class Method:
+class HostMethod:
     """A method of a value, waiting to be called."""
 
     in_words = "a method that is not called"
@@ -47,7 +47,7 @@ class Method:
 def fixed(value: Any) -> Any:
     """A module-level value that no function can change: iterators become tuples, arrays and records read-only."""
     weigh(value)
-    if isinstance(value, Method):  # what it belongs to could be changed through it
+    if isinstance(value, HostMethod):  # what it belongs to could be changed through it
         raise KernelFault(f"`.{value.name}` cannot be kept at module level.", remedy="Call it where it is needed.")
     if isinstance(value, list):
         return FixedList(fixed(each) for each in value)

@@ -14,7 +14,7 @@ from autograder.errors import KernelFault, KitError, Line, NotCarriedOut, Submis
 from autograder.language.host_limits import ITEMS_A_STEP, weigh, without_insides
 from autograder.language.program import Function
 from autograder.language.quoting import shown
-from autograder.language.transfers import Transfer
+from autograder.records.transfers import Transfer
 
 MOST_STEPS = 50_000  # statements and expressions of host code: a thousand launches, but no product of matrices
 

@@ -14,7 +14,7 @@ Evaluate: TypeAlias = Callable[[ast.expr, str, Mapping[str, object]], Any]
 
 
 @dataclass(frozen=True)
-class Constant:
+class ModuleConstant:
     """A module-level assignment, evaluated only when somebody asks for the name."""
 
     node: ast.expr
@@ -46,7 +46,7 @@ class ModuleNames(Mapping[str, object]):
         found = self.definitions[name]
         if isinstance(found, SubmissionError):
             raise found.with_traceback(None)  # an error that is raised again keeps all frames, and their arrays
-        if isinstance(found, Constant):
+        if isinstance(found, ModuleConstant):
             if name in self._asked:
                 raise SubmissionError(f"`{name}` is defined by itself.", line=Line(found.file, found.node.lineno))
             self._asked.add(name)
@@ -66,7 +66,7 @@ class ModuleNames(Mapping[str, object]):
         self.definitions[name] = problem
         self._values.pop(name, None)
 
-    def _evaluate(self, constant: Constant) -> object:
+    def _evaluate(self, constant: ModuleConstant) -> object:
         value = self._evaluate_expression(constant.node, constant.file, self)
         if constant.position is None:
             return value

@@ -11,7 +11,7 @@ from itertools import islice
 
 from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
 from autograder.language.modules import ALLOWED_MODULES, imported
-from autograder.language.names import Constant, ModuleNames
+from autograder.language.names import ModuleConstant, ModuleNames
 from autograder.language.program import Function, Kind, Program
 from autograder.language.source import Cell, Submission
 from autograder.language.validate import decorated_kind
@@ -121,13 +121,13 @@ def _define(statement: ast.stmt, cell: Cell, names: ModuleNames, functions: dict
 
 def _bind(target: ast.expr, value: ast.expr, cell: Cell, names: ModuleNames, functions: dict[str, Function]) -> None:
     if isinstance(target, ast.Name):
-        names.definitions[target.id] = Constant(value, cell.file)
+        names.definitions[target.id] = ModuleConstant(value, cell.file)
         names._values.pop(target.id, None)
         functions.pop(target.id, None)
     elif isinstance(target, (ast.Tuple, ast.List)):
         for position, each in enumerate(target.elts):
             if isinstance(each, ast.Name):
-                names.definitions[each.id] = Constant(value, cell.file, position)
+                names.definitions[each.id] = ModuleConstant(value, cell.file, position)
                 names._values.pop(each.id, None)
 
 

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 COALESCED_CYCLES = 20.0  # slides, "PRAM model for global memory accesses", after the vendor's manual
 UNCOALESCED_CYCLES = 500.0  # the same: 400 to 600; their list ranking takes 1500 for three accesses

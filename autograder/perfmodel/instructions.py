@@ -8,7 +8,7 @@ four slots a cycle. The slope is the cost of an access, the intercept that of a 
 
 from __future__ import annotations
 
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 SLOTS_PER_ADDRESS = 3.75  # 1-D: 10.4 slots with the access itself, 2-D: 16.0 (mean of rows and columns)
 SLOTS_PER_INDEX = 5.65

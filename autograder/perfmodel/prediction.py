@@ -12,7 +12,7 @@ from math import ceil, log10
 from autograder.perfmodel.instructions import CYCLES_PER_SLOT_ALONE, global_requests, issue_slots
 from autograder.perfmodel.occupancy import Occupancy, occupancy
 from autograder.perfmodel.specification import Specification
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 SECTOR_BYTES = 32
 WARP = 32

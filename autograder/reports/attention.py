@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from autograder.grading.result import Result
+from autograder.records.results import Result
 from autograder.reports.wording import one_line
 
 KINDS = {

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from autograder.errors import UsageError
-from autograder.grading.result import Result
-from autograder.reports.filled_csv import Filling, Row, Sheet, fill, number_text, read_sheet
+from autograder.records.results import Result
+from autograder.reports.filled_csv import CsvRow, Filling, Sheet, fill, number_text, read_sheet
 
 ID_COLUMNS = {"ID": "canvas", "SIS User ID": "sid", "SIS Login ID": "email"}
 ASSIGNMENT = re.compile(r"(?P<title>.*) \((?P<id>\d+)\)", re.DOTALL)
@@ -65,7 +65,7 @@ def grade_column(sheet: Sheet, path: Path, lab_names: Iterable[str], wanted: str
 
 
 def _about_points_possible(sheet: Sheet, results: Sequence[Result], column: int) -> list[str]:
-    row: Row | None = next((row for row in sheet.rows if row.cell(0).strip() == "Points Possible"), None)
+    row: CsvRow | None = next((row for row in sheet.rows if row.cell(0).strip() == "Points Possible"), None)
     most = max((result.max_points for result in results), default=0.0)
     if row is None or not row.cell(column).strip() or not results:
         return []

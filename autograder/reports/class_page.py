@@ -7,17 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from autograder.grading.result import CheckResult, Result
+from autograder.records.files import report_name
+from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import KINDS, Reason, reasons
 from autograder.reports.charts import DotPlot, dot_plot, histogram, speed_summary
-from autograder.reports.files import report_name
 from autograder.reports.speed import Speed, speed_of
 from autograder.reports.templating import asset, policy, render_template
 from autograder.reports.wording import points_text
 
 
 @dataclass(frozen=True)
-class Entry:
+class ClassPageRow:
     """One student's row: the result, the way to its report, its speed and why it needs a look."""
 
     result: Result
@@ -79,13 +79,13 @@ def render(results: Iterable[Result], lab_title: str, unmatched: Mapping[str, Se
     )
 
 
-def _entry(result: Result) -> Entry:
+def _entry(result: Result) -> ClassPageRow:
     speeds = [speed for check in result.checks if (speed := speed_of(check))]
     link = f"reports/{quote(report_name(result.student))}.html"
-    return Entry(result, link, speeds[0] if speeds else None, reasons(result))
+    return ClassPageRow(result, link, speeds[0] if speeds else None, reasons(result))
 
 
-def _looks(entries: Sequence[Entry]) -> list[tuple[str, list[tuple[Entry, str]]]]:
+def _looks(entries: Sequence[ClassPageRow]) -> list[tuple[str, list[tuple[ClassPageRow, str]]]]:
     """Under each kind's heading the students it concerns, with what was seen; kinds that concern nobody left out."""
     groups = []
     for kind, heading in KINDS.items():

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograder.records.counters import LineProfile
 from autograder.reports.wording import count_text
-from autograder.simgpu.counters import LineProfile
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.errors import UsageError
-from autograder.grading.result import Result
+from autograder.records.results import Result
 from autograder.reports.wording import one_line
 
 _UNREADABLE = ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"), (b"PK\x03\x04", "a spreadsheet, not CSV"))
 
 
 @dataclass
-class Row:
+class CsvRow:
     """One record as it stands in the file: the text of each cell, quotes and all, and what ends the line."""
 
     raw: list[str]
@@ -44,7 +44,7 @@ class Sheet:
 
     bom: bytes
     separator: str
-    rows: list[Row]
+    rows: list[CsvRow]
 
     @property
     def header(self) -> list[str]:
@@ -87,11 +87,11 @@ def read_sheet(path: Path) -> Sheet:
     return Sheet(bom, separator, _rows(text, separator, path))
 
 
-def _rows(text: str, separator: str, path: Path) -> list[Row]:
+def _rows(text: str, separator: str, path: Path) -> list[CsvRow]:
     """Records of RFC 4180; a quote that does not open a cell is an ordinary character, as spreadsheets have it."""
     cell = rf'"(?:[^"]|"")*"(?=[{separator}\r\n]|\Z)|[^{separator}\r\n]*'
     token = re.compile(rf"({cell})({separator}|\r\n|\n|\r|\Z)")
-    rows: list[Row] = []
+    rows: list[CsvRow] = []
     cells: list[str] = []
     at = 0
     while at < len(text) or cells:
@@ -101,7 +101,7 @@ def _rows(text: str, separator: str, path: Path) -> list[Row]:
         cells.append(found[1])
         at = found.end()
         if found[2] != separator:
-            rows.append(Row(cells, found[2]))
+            rows.append(CsvRow(cells, found[2]))
             cells = []
     return rows
 
@@ -120,10 +120,10 @@ def fill(
     id_columns: Mapping[int, str],
     id_of_cell: Callable[[int, str], str],
     grade_column: int,
-    is_student: Callable[[Row], bool],
-    refuses: Callable[[Row], str],
-    is_another: Callable[[Row, Result], str] = lambda row, result: "",
-    allowed: Callable[[Row, float], tuple[float | None, str]] = lambda row, points: (points, ""),
+    is_student: Callable[[CsvRow], bool],
+    refuses: Callable[[CsvRow], str],
+    is_another: Callable[[CsvRow, Result], str] = lambda row, result: "",
+    allowed: Callable[[CsvRow, float], tuple[float | None, str]] = lambda row, points: (points, ""),
 ) -> Filling:
     """Puts every result's points into the one row with its ID.
 
@@ -153,11 +153,11 @@ def fill(
 
 
 def _fill_row(
-    row: Row,
+    row: CsvRow,
     results: list[Result],
     column: int,
-    refuses: Callable[[Row], str],
-    allowed: Callable[[Row, float], tuple[float | None, str]],
+    refuses: Callable[[CsvRow], str],
+    allowed: Callable[[CsvRow, float], tuple[float | None, str]],
     outcome: Filling,
 ) -> None:
     who = one_line(" ".join(row.cell(at) for at in range(min(2, len(row.raw)))), 80)
@@ -187,7 +187,7 @@ def _rows_by_id(
     sheet: Sheet,
     id_columns: Mapping[int, str],
     id_of_cell: Callable[[int, str], str],
-    is_student: Callable[[Row], bool],
+    is_student: Callable[[CsvRow], bool],
 ) -> dict[tuple[str, str], list[int]]:
     rows: dict[tuple[str, str], list[int]] = defaultdict(list)
     for at, row in enumerate(sheet.rows[1:], start=1):

@@ -9,9 +9,9 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from autograder.grading.result import CheckResult, Result
+from autograder.records.files import write_atomically
+from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
-from autograder.reports.files import write_atomically
 from autograder.reports.speed import speed_of
 from autograder.reports.wording import one_line
 

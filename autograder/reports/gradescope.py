@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from autograder.errors import UsageError
-from autograder.grading.result import CheckResult, Result
+from autograder.records.results import CheckResult, Result
 from autograder.reports.speed import message_of, next_step, speed_of
 from autograder.reports.withheld import for_students
 from autograder.reports.wording import earned_text, index_text, one_line, pair_text, points_text, visible

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.errors import UsageError
-from autograder.grading.result import Result
+from autograder.records.files import report_name, write_atomically, write_bytes_atomically
+from autograder.records.results import Result
 from autograder.reports import canvas, class_page, gradescope, junit, moodle
-from autograder.reports.files import report_name, write_atomically, write_bytes_atomically
 from autograder.reports.filled_csv import Filling, read_sheet
 from autograder.reports.moodle import AboveMaximum
 

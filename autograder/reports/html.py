@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from autograder.grading.result import CheckResult, Picture, Result
+from autograder.records.results import CheckResult, Picture, Result
 from autograder.reports.attention import GRADER_FAILED
 from autograder.reports.charts import SpeedBar, speed_bar
 from autograder.reports.source_heat import annotated
@@ -19,7 +19,7 @@ PAGE_BYTES = 300_000  # no student's page is larger, whatever was handed in
 
 
 @dataclass(frozen=True)
-class Limits:
+class PageLimits:
     """How much of each part a page shows: counts of items, characters of text, bytes of drawings."""
 
     mismatches: int = 10
@@ -31,7 +31,7 @@ class Limits:
 
 
 # A submission made to bloat its page gets the next, smaller form.
-_FORMS = (Limits(), Limits(5, 3, 600, 4_000, 80, 60_000), Limits(3, 1, 200, 0, 0, 0))
+_FORMS = (PageLimits(), PageLimits(5, 3, 600, 4_000, 80, 60_000), PageLimits(3, 1, 200, 0, 0, 0))
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def _fitting(result: Result, template: str, **values: str) -> str:
     return text
 
 
-def _views(result: Result, limits: Limits) -> list[CheckView]:
+def _views(result: Result, limits: PageLimits) -> list[CheckView]:
     views, room = [], limits.pictures
     for check in result.checks:
         speed = speed_of(check)

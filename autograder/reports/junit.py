@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from xml.etree import ElementTree
 
-from autograder.grading.result import Result
+from autograder.records.results import Result
 from autograder.reports.withheld import for_students
 from autograder.reports.wording import visible
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Literal
 
 from autograder.errors import UsageError
-from autograder.grading.result import Result
-from autograder.reports.filled_csv import Filling, Row, Sheet, fill, number_text, read_sheet
+from autograder.records.results import Result
+from autograder.reports.filled_csv import CsvRow, Filling, Sheet, fill, number_text, read_sheet
 from autograder.reports.wording import one_line
 
 PARTICIPANT = re.compile(r"(?P<word>\D*?)(?P<number>\d+)")
@@ -80,7 +80,7 @@ def _id_of_cell(column: int, value: str) -> str:
     return found["number"] if found else value
 
 
-def _refusal(row: Row, locked: int | None) -> str:
+def _refusal(row: CsvRow, locked: int | None) -> str:
     if locked is not None and row.cell(locked).strip().lower() == "no":
         return "Moodle says that this grade cannot be changed"
     return ""
@@ -99,7 +99,7 @@ class _Names:
             self._column = 1
         self._anywhere = {_comparable(cell) for row in rows for cell in map(row.cell, range(1, len(row.raw)))}
 
-    def is_another(self, row: Row, result: Result) -> str:
+    def is_another(self, row: CsvRow, result: Result) -> str:
         """Whose a row is that has a result's number from Moodle; empty where it is that student's."""
         if _number_of(row) != result.ids.get("moodle") or result.student == result.ids["moodle"]:
             return ""  # matched by another ID, or nothing but the number is known
@@ -115,12 +115,12 @@ class _Names:
         return f"{identifier} is {one_line(name, 80)}: a team's number, or another assignment's. Nothing was filled in."
 
 
-def _by_number(results: Sequence[Result], rows: Sequence[Row]) -> Iterator[tuple[Result, Row]]:
+def _by_number(results: Sequence[Result], rows: Sequence[CsvRow]) -> Iterator[tuple[Result, CsvRow]]:
     of_number = {_number_of(row): row for row in rows}
     return ((each, of_number[each.ids["moodle"]]) for each in results if each.ids.get("moodle") in of_number)
 
 
-def _number_of(row: Row) -> str:
+def _number_of(row: CsvRow) -> str:
     return _id_of_cell(0, row.cell(0).strip())
 
 
@@ -164,7 +164,7 @@ def _column_of_maxima(sheet: Sheet, grades: int) -> int | None:
     return grades + 1 if len(found) == 1 and None not in found else None
 
 
-def _number(row: Row, column: int | None) -> float | None:
+def _number(row: CsvRow, column: int | None) -> float | None:
     """A cell's number, with a point or a comma; None where there is none."""
     try:
         value = float(row.cell(column).strip().replace(",", ".")) if column is not None else math.nan

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograder.records.counters import Counters, LineProfile
 from autograder.reports.columns import IN_BRACKETS, Column, Count, columns_of, common_indent, count_of, footnotes
 from autograder.reports.templating import render_template
-from autograder.simgpu.counters import Counters, LineProfile
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatCell:
     """One count of the table: `share` of a full bar in percent; `hottest` is the column's largest."""
 
     count: Count
@@ -20,12 +20,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class HeatRow:
     """One source line: `file` only where it differs from the line above, `gap` where lines between are left out."""
 
     number: int
     text: str
-    cells: tuple[Cell, ...]
+    cells: tuple[HeatCell, ...]
     why: str  # the compiler's counts are others
     file: str = ""
     gap: bool = False
@@ -69,21 +69,21 @@ def _work(counters: Counters) -> int:
     return counters.warp_instructions + counters.global_load_sectors + counters.global_store_sectors
 
 
-def _rows(lines: Sequence[LineProfile], columns: Sequence[Column]) -> list[Row]:
+def _rows(lines: Sequence[LineProfile], columns: Sequence[Column]) -> list[HeatRow]:
     largest = [max((count_of(line, each).source for line in lines), default=0) for each in columns]
     indent = common_indent(lines)
-    rows: list[Row] = []
+    rows: list[HeatRow] = []
     before = None
     for line in lines:
         cells = []
         for column, most in zip(columns, largest, strict=True):
             count = count_of(line, column)
             share = 100 * count.source / (column.full or most) if most else 0.0
-            cells.append(Cell(count, round(min(share, 100.0), 1), bool(count.source) and count.source == most))
+            cells.append(HeatCell(count, round(min(share, 100.0), 1), bool(count.source) and count.source == most))
         new_file = before is None or before.file != line.line.file
         gap = not new_file and before is not None and line.line.number > before.number + 1
         why = "; ".join(line.why) or IN_BRACKETS
         file = line.line.file if new_file else ""
-        rows.append(Row(line.line.number, line.text[indent:], tuple(cells), why, file, gap))
+        rows.append(HeatRow(line.line.number, line.text[indent:], tuple(cells), why, file, gap))
         before = line.line
     return rows

@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from autograder.records.counters import LineProfile
 from autograder.reports.columns import Column, columns_of, common_indent, count_of, footnotes
 from autograder.reports.wording import clipped, one_line, visible
-from autograder.simgpu.counters import LineProfile
 
 NARROWEST, WIDEST = 80, 120  # terminal columns
 LEAST_SOURCE = 28  # of those the source has at least

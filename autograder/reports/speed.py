@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.grading.result import CheckResult, Result
+from autograder.records.results import CheckResult, Result
 from autograder.reports.wording import duration_text, one_line, points_text, ratio_text
 
 NAMES = ("ratio", "low", "high", "threshold", "full_points_at", "baseline_ns", "submission_ns", "ambiguous")

@@ -16,8 +16,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from autograder.records.hazards import name_of
 from autograder.reports import wording
-from autograder.simgpu.hazards import name_of
 
 
 def render_template(name: str, **values: Any) -> str:

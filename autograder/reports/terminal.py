@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from autograder.grading.result import CheckResult, Outcome, Result
+from autograder.records.hazards import Hazard
+from autograder.records.results import CheckResult, Outcome, Result
 from autograder.reports.attention import GRADER_FAILED, reasons_text
 from autograder.reports.speed import NAMES, message_of, next_step, speed_of
 from autograder.reports.wording import (
@@ -23,7 +24,6 @@ from autograder.reports.wording import (
     shortened,
     visible,
 )
-from autograder.simgpu.hazards import Hazard
 
 WIDTH = 100  # columns
 MISMATCHES = 5  # shown of each check

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from autograder.grading.result import BLOCKED_BY, CheckResult, Hint, Result
+from autograder.records.results import BLOCKED_BY, CheckResult, Hint, Result
 from autograder.reports.speed import NAMES, speed_of
 
 HIDDEN_TITLE = "Hidden check {}: a case of your instructor's own."

@@ -13,9 +13,9 @@ from collections.abc import Callable
 import numpy as np
 
 if __name__ == "__main__" and "--simulated-gpu" in sys.argv:
-    from autograder import simulate
+    from autograder.simgpu.host import cuda_module
 
-    simulate()
+    cuda_module.install()
 
 from numba import cuda  # noqa: E402 (after the device is chosen; Numba's simulator needs it to be a global name)
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from autograder.cudagpu.session import driver_fault
-from autograder.device import Comparison, Launch, Run, RunRequest, Uninitialised
 from autograder.errors import KernelFault, Line
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab
 from autograder.language.program import Program
+from autograder.records.runs import Comparison, Launch, Run, RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
 
 Function = Callable[..., None]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.cudagpu.availability import find_gpu
-from autograder.grading.result import Result
+from autograder.records.results import Result
 
 PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
 NO_GPU = pytest.mark.skipif(not find_gpu().usable, reason=f"no GPU: {find_gpu().reason}")

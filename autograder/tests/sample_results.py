@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.errors import Line
-from autograder.grading.result import CheckResult, Hint, Mismatch, Picture, Result
-from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.hazards import Hazard
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.hazards import Hazard
+from autograder.records.results import CheckResult, Hint, Mismatch, Picture, Result
 
 CELL = "lab.ipynb, code cell 3"
 SIMULATED = "simulated GPU (modelled on an NVIDIA H200)"

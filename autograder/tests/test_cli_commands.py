@@ -15,7 +15,7 @@ from autograder import cli
 from autograder.errors import GraderFault
 from autograder.grading import bench
 from autograder.grading.labs import lab_names, labs_root
-from autograder.grading.result import CheckResult, Result
+from autograder.records.results import CheckResult, Result
 
 ROOT = Path(autograder.__file__).resolve().parent.parent
 

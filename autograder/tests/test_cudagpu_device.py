@@ -12,11 +12,11 @@ import pytest
 
 from autograder.cudagpu import GpuFinding, find_gpu
 from autograder.cudagpu.memory import poisoned
-from autograder.device import RunRequest, Uninitialised
 from autograder.errors import KernelFault
 from autograder.grading.worker import Worker, gpu_lock
 from autograder.language import parse_program, read_submission
 from autograder.language.program import Program
+from autograder.records.runs import RunRequest, Uninitialised
 
 FOUND: GpuFinding = find_gpu()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not FOUND.usable, reason=f"no GPU: {FOUND.reason}")]
@@ -201,7 +201,7 @@ def test_an_index_far_outside_is_told_in_words_and_costs_this_process_only(
     script = (
         "import sys, numpy as np\n"
         "from autograder.cudagpu import GpuDevice\n"
-        "from autograder.device import RunRequest, Uninitialised\n"
+        "from autograder.records.runs import RunRequest, Uninitialised\n"
         "from autograder.language import parse_program, read_submission\n"
         "program = parse_program(read_submission(sys.argv[1]))\n"
         "arguments = {'a': np.ones(10, np.float32), 'b': Uninitialised((10,), np.float32)}\n"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from autograder.cudagpu.session import GpuSession
-from autograder.device import Launch
 from autograder.errors import GraderFault, KernelFault
+from autograder.records.runs import Launch
 
 
 class CUDAError(Exception):

@@ -6,14 +6,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autograder.figures.agreement import LEFT, SIDE, TOP, Answer, agreement
+from autograder.figures.agreement import LEFT, SIDE, TOP, JudgedAnswer, agreement
 
 ANSWERS = [
-    Answer("fast", 2.0, 3.0, True),
-    Answer("slow", 0.5, 0.2, True),
-    Answer("slower than predicted", 0.9, 1.3, True),
-    Answer("wrong, and fast", 0.3, 5.0, False),
-    Answer("stopped", 1e-5, 0.0, False),  # far below, and never predicted
+    JudgedAnswer("fast", 2.0, 3.0, True),
+    JudgedAnswer("slow", 0.5, 0.2, True),
+    JudgedAnswer("slower than predicted", 0.9, 1.3, True),
+    JudgedAnswer("wrong, and fast", 0.3, 5.0, False),
+    JudgedAnswer("stopped", 1e-5, 0.0, False),  # far below, and never predicted
 ]
 
 
@@ -40,7 +40,7 @@ def test_answers_stand_in_the_quarter_of_their_verdicts_and_inside_the_frame() -
     assert all(LEFT <= x <= LEFT + SIDE and TOP <= y <= TOP + SIDE for x, y in marks)
 
 
-@pytest.mark.parametrize("answers", [[], [Answer("none", 0.0, 1.0, True)]])
-def test_without_a_ratio_there_is_no_picture(answers: list[Answer]) -> None:
+@pytest.mark.parametrize("answers", [[], [JudgedAnswer("none", 0.0, 1.0, True)]])
+def test_without_a_ratio_there_is_no_picture(answers: list[JudgedAnswer]) -> None:
     with pytest.raises(ValueError, match="positive"):
         agreement(answers, title="Verdicts")

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.figures import Figure
 from autograder.figures.banks import bank_map, wavefronts
-from autograder.figures.bursts import Answer, answers, bus_timelines, busy_share, core_array
+from autograder.figures.bursts import Burst, answers, bus_timelines, busy_share, core_array
 from autograder.figures.corner import corner_turning
 from autograder.figures.layouts import layouts
 from autograder.figures.lines import memory_lines
@@ -127,7 +127,7 @@ def test_what_a_frame_says_is_right_by_hand(frame: Figure, words: str) -> None:
 def test_a_bank_that_answers_waits_for_the_bus_and_then_reads_on() -> None:
     """Two banks, core 3 ticks, burst 2: both read at once, the second waits for the bus, then they take turns."""
     found = answers(2, 6, core=3, burst=2)
-    assert found == [Answer(0, 0, 3, 5), Answer(1, 0, 5, 7), Answer(0, 5, 8, 10)]
+    assert found == [Burst(0, 0, 3, 5), Burst(1, 0, 5, 7), Burst(0, 5, 8, 10)]
 
 
 @pytest.mark.parametrize("banks, share", [(1, 0.25), (2, 0.5), (3, 0.75), (4, 1.0), (5, 1.0)])

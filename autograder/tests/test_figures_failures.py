@@ -10,7 +10,7 @@ import pytest
 from autograder.figures.palette import BLUE, INK, PALE_BLUE, VERMILLION
 from autograder.figures.requests import request_banks, request_sectors
 from autograder.figures.wrong_elements import COLOURS, SOME_WRONG, wrong_elements
-from autograder.simgpu.counting.tracing import Access
+from autograder.records.accesses import Access
 
 
 def cells(svg: str, colour: str) -> list[tuple[float, float]]:

@@ -22,7 +22,7 @@ from autograder.figures import (
     who_works,
 )
 from autograder.figures.steps import LEAST
-from autograder.figures.warps import Branch
+from autograder.records.accesses import Branch
 
 LANES = np.arange(32)
 OFFSETS = (16, 8, 4, 2, 1)

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.device import Uninitialised
 from autograder.errors import GraderFault
 from autograder.grading import check
 from autograder.grading.ahead import Ahead
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
 from autograder.grading.worker import Worker
+from autograder.records.runs import Uninitialised
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
 LAB = load_lab("lab02")

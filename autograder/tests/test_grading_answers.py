@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.device import Comparison, Run, RunRequest, Uninitialised
 from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.grading import answers
 from autograder.grading.answers import as_sent, comparison_as_sent, comparison_taken, most_bytes, taken
 from autograder.grading.closeness import compare_arrays, describe
-from autograder.grading.jobs import Reply, receive_records, send
-from autograder.grading.result import Mismatch
+from autograder.grading.jobs import WorkerReply, receive_records, send
 from autograder.grading.worker import Worker
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.reports.json_form import from_dict, to_dict
+from autograder.records.json_form import from_dict, to_dict
+from autograder.records.results import Mismatch
+from autograder.records.runs import Comparison, Run, RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.sample_results import all_passed
 
@@ -159,7 +159,7 @@ def of(body: str) -> object:
 def test_what_a_function_returns_stays_in_the_worker_where_nobody_asks_for_it(body: str) -> None:
     run = SimulatedDevice().run(of(body), replace(REQUEST, wants_returned=False))
     assert run.fault is None and run.returned is None
-    assert len(pickle.dumps(Reply(as_sent(run, REQUEST)))) < 10_000
+    assert len(pickle.dumps(WorkerReply(as_sent(run, REQUEST)))) < 10_000
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_ten_large_arrays_take_nothing_of_the_graders_memory(tmp_path: Path, mon
 def test_a_message_of_wrong_lengths_ends_in_an_error_that_the_grader_knows(number: int) -> None:
     """And takes no memory: no length is believed before all of them fit the whole."""
     stream = io.BytesIO()
-    send(stream, Reply(Run(outputs={"c": C, "f": np.asfortranarray(C), "s": C[:, ::2]})))
+    send(stream, WorkerReply(Run(outputs={"c": C, "f": np.asfortranarray(C), "s": C[:, ::2]})))
     whole = bytearray(stream.getvalue())
     back = receive_records(io.BytesIO(whole), 1 << 20).value.outputs
     assert all(np.array_equal(back[name], part) for name, part in (("c", C), ("f", C), ("s", C[:, ::2])))

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.grading.batch import grade_class
+from autograder.grading.class_grading import grade_class
 from autograder.grading.grade import check_submission
 from autograder.grading.jobs import Limits, receive_records
 from autograder.grading.labs import load_lab
-from autograder.grading.result import Result
 from autograder.grading.worker import Worker
+from autograder.records.results import Result
 from autograder.tests.attacks.made import HONEST, MADE
 
 FOLDER = Path(__file__).parent / "attacks"
@@ -159,10 +159,10 @@ def test_a_forged_answer_of_the_worker_calls_nothing(tmp_path: Path, monkeypatch
     import io
     import pickle
 
-    from autograder.grading.jobs import Reply, send
+    from autograder.grading.jobs import WorkerReply, send
 
     monkeypatch.chdir(tmp_path)
-    for answer in (Malicious(), Reply(Malicious())):
+    for answer in (Malicious(), WorkerReply(Malicious())):
         stream = io.BytesIO()
         send(stream, answer)
         stream.seek(0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import Launch, Run, RunRequest, Uninitialised
 from autograder.errors import BrokenDefinition, KernelFault, Line
 from autograder.grading import attempt as attempt_module
 from autograder.grading import closeness
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
-from autograder.grading.spec import CheckFailed
-from autograder.simgpu.hazards import Hazard
+from autograder.grading.failures import CheckFailed
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
 from autograder.tests.grading_fakes import FakeWorker, run_in_numpy
 
 HAZARD = Hazard("out_of_bounds", "a[9] is outside a, of shape (9,).", "Guard the access.", Line("lab.py", 4))

@@ -12,18 +12,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.device import Uninitialised
 from autograder.errors import GraderFault, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
-from autograder.grading.batch import Batch, grade_class
+from autograder.grading.batch import ClassBatch
 from autograder.grading.class_folder import prepared, read_class
+from autograder.grading.class_grading import grade_class
 from autograder.grading.identity import result_key
 from autograder.grading.submissions import find_submissions
 from autograder.language.source import MOST_BYTES
-from autograder.reports.files import former_report_name, report_name
+from autograder.records.files import former_report_name, report_name
+from autograder.records.json_form import from_text
+from autograder.records.runs import Uninitialised
 from autograder.reports.handing_back import Wanted, hand_back
-from autograder.reports.json_form import from_text
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
 
@@ -514,6 +515,6 @@ def test_workers_are_renewed_now_and_then(lab, folder, tmp_path, monkeypatch):
     closed = []
     monkeypatch.setattr(batch_module, "SUBMISSIONS_A_WORKER", 2)
     monkeypatch.setattr(ClassWorker, "close", lambda self: closed.append(self))
-    with Batch(lab, tmp_path / "out", jobs=1) as batch:
+    with ClassBatch(lab, tmp_path / "out", jobs=1) as batch:
         batch.grade(find_submissions(folder))
         assert len(closed) == 1

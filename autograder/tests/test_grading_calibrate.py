@@ -7,11 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from autograder.device import Comparison
 from autograder.errors import UsageError
 from autograder.grading import calibrate as module
 from autograder.grading import check
-from autograder.grading.calibrate import Answer, Calibration, calibrate, recommend, to_dict, told
+from autograder.grading.calibrate import Calibration, TimedAnswer, calibrate, recommend, to_dict, told
+from autograder.records.runs import Comparison
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
 RNG = np.random.default_rng(3)
@@ -19,7 +19,7 @@ RNG = np.random.default_rng(3)
 
 def answer(name, kind, ratio, spread=0.01, must_fail=False, sessions=3, rounds=12):
     found = [list(ratio * RNG.lognormal(0, spread, rounds)) for _ in range(sessions)]
-    return Answer(name, kind, must_fail, found)
+    return TimedAnswer(name, kind, must_fail, found)
 
 
 def calibration(*answers, threshold=2.0, source="measured"):
@@ -57,7 +57,7 @@ def test_a_threshold_within_the_noise_gives_the_benefit_of_the_doubt_and_still_f
 
 def test_a_session_that_differs_counts():
     """Two of three sessions are slow: about two in three gradings fail, however narrow each session's rounds are."""
-    torn = Answer("lab", "solution", False, [[1.9] * 10, [1.9] * 10, [2.5] * 10])
+    torn = TimedAnswer("lab", "solution", False, [[1.9] * 10, [1.9] * 10, [2.5] * 10])
     assert 1 - torn.share_passed(2.2, 8, 40) == pytest.approx(2 / 3, abs=0.05)
 
 
@@ -69,14 +69,14 @@ def test_answers_that_overlap_get_no_threshold():
 
 
 def test_a_simulated_calibration_is_labelled_and_has_no_shares_of_gradings():
-    answers = (Answer("baseline", "baseline", True, [[1.0]]), Answer("lab", "solution", False, [[2.5]]))
+    answers = (TimedAnswer("baseline", "baseline", True, [[1.0]]), TimedAnswer("lab", "solution", False, [[2.5]]))
     words = told(calibration(*answers, source="simulated"))
     assert "simulated on" in words and "every time (simulated)" in words and "gradings" not in words
 
 
 def test_its_json_has_no_nan():
     found = calibration(answer("baseline", "baseline", 1.0, must_fail=True), answer("lab", "solution", 3.0))
-    found = Calibration(**{**vars(found), "answers": (*found.answers, Answer("w", "wrong", False, note="not timed"))})
+    found = Calibration(**{**vars(found), "answers": (*found.answers, TimedAnswer("w", "wrong", False, note="not timed"))})
     assert json.loads(json.dumps(to_dict(found), allow_nan=False))["answers"][2]["ratio"] is None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from autograder import cli
 from autograder.errors import UsageError
-from autograder.grading.batch import grade_class
+from autograder.grading.class_grading import grade_class
 from autograder.grading.labs import load_lab
 from autograder.tests.test_grading_bad_input import GOOD
 

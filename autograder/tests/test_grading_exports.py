@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UsageError
-from autograder.grading.batch import chosen_entries
+from autograder.grading.class_grading import chosen_entries
 from autograder.grading.exports import archive, names, opened_class
 from autograder.grading.exports.collecting import PREFIX
 from autograder.grading.exports.gradescope_metadata import read_metadata
 from autograder.grading.submissions import Entry, is_called_lab
-from autograder.reports.files import report_name
+from autograder.records.files import report_name
 
 MUTANTS = int(os.environ.get("MUTATED_ZIPS", "60"))  # 3,000 were tried once
 SOURCE = "def double(values, out): ...\n"
@@ -544,7 +544,7 @@ def test_no_two_students_share_a_name_or_a_file(tmp_path, monkeypatch):
     strange = [f"Ann{sign}" for sign in "!#$%&'()+,;=@[]^`{}~ "]
     plain = members(*(f"{name}.py" for name in strange), "bob.py")
     assert set(rows(zipped(tmp_path / "p.zip", *plain))) == {*strange, "bob"}
-    monkeypatch.setattr("autograder.reports.files._HASH_DIGITS", 2)  # so that some of them share a hash
+    monkeypatch.setattr("autograder.records.files._HASH_DIGITS", 2)  # so that some of them share a hash
     doubled = {name for name in strange if sum(report_name(name) == report_name(each) for each in strange) > 1}
     assert doubled
     for source in (tmp_path / "p.zip", written(tmp_path / "p", *(f"{name}.py" for name in strange), "bob.py")):

@@ -17,25 +17,26 @@ import numpy as np
 import pytest
 
 from autograder import cli
-from autograder.device import Comparison, Run, RunRequest, Uninitialised
 from autograder.errors import GraderFault, MachineFault, Unforeseen
 from autograder.grading import CheckFailed, check, hint
 from autograder.grading import batch as batch_module
 from autograder.grading import grade as grade_module
 from autograder.grading.attempt import Attempt, SharedRuns
-from autograder.grading.batch import grade_class
 from autograder.grading.class_folder import read_class
+from autograder.grading.class_grading import grade_class
 from autograder.grading.dask_batch import DaskBatch
+from autograder.grading.failures import MOST_OF_A_MESSAGE
 from autograder.grading.grade import FAULT_OF_OURS, check_submission, generator
 from autograder.grading.labs import lab_names, load_lab
-from autograder.grading.result import Result
-from autograder.grading.spec import MOST_OF_A_MESSAGE, Lab
+from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
+from autograder.records.counters import Counters
+from autograder.records.json_form import from_text
+from autograder.records.results import Result
+from autograder.records.runs import Comparison, Run, RunRequest, Uninitialised
 from autograder.reports import class_page, gradebook, html, junit, terminal
-from autograder.reports.json_form import from_text
-from autograder.simgpu.counters import Counters
 from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 from autograder.tests.test_grading_bad_input import GOOD
@@ -249,7 +250,7 @@ def test_a_worker_that_never_starts_is_one_fault_and_not_one_a_student(
 def test_a_class_on_a_cluster_is_fenced_in_the_same_way(lab: Lab, folder: Path, tmp_path: Path) -> None:
     """Without a cluster: what comes back, and what is written of it."""
     batch = DaskBatch.__new__(DaskBatch)
-    batch_module.Batch.__init__(batch, lab, tmp_path / "out")
+    batch_module.ClassBatch.__init__(batch, lab, tmp_path / "out")
     entry = Entry("bob", folder / "bob.py", "bob.py")
 
     class Lost:

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCarriedOut, SubmissionError
 from autograder.grading import CheckFailed, Required, check, hint
 from autograder.grading.ahead import Ahead
@@ -16,6 +15,7 @@ from autograder.grading.identity import result_key
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, submission_from_cells
 from autograder.language.requirements import hold_to
+from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.reports.withheld import for_students
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 

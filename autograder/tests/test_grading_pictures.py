@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import Uninitialised
 from autograder.grading import check, grade
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
 from autograder.grading.worker import Worker
+from autograder.records.runs import Uninitialised
 from autograder.reports import html, terminal
 from autograder.reports.withheld import for_students
 from autograder.tests.grading_fakes import FakeWorker, lab_with

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.errors import Line
 from autograder.grading.attempt import Attempt
+from autograder.grading.failures import CheckFailed
 from autograder.grading.histograms import counting, expect_share
-from autograder.grading.spec import CheckFailed
 from autograder.grading.verified import (
     carried_out_whole,
     counting_for_nothing,
@@ -18,7 +17,8 @@ from autograder.grading.verified import (
 )
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.language.transfers import Transfer
+from autograder.records.runs import Run, RunRequest, Uninitialised
+from autograder.records.transfers import Transfer
 from autograder.simgpu.host.device import SimulatedDevice
 
 

@@ -10,10 +10,10 @@ import time
 import numpy as np
 import pytest
 
-from autograder.device import RunRequest
 from autograder.errors import GraderFault, SubmissionError
 from autograder.grading.jobs import Limits
 from autograder.grading.worker import Worker, WorkerDied
+from autograder.records.runs import RunRequest
 
 DEVICE = "autograder.tests.grading_fakes:MisbehavingDevice"
 LINUX = sys.platform.startswith("linux")

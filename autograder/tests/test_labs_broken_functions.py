@@ -10,10 +10,10 @@ import pytest
 
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab
-from autograder.grading.result import Result
 from autograder.grading.worker import Worker
 from autograder.language import read_submission, submission_from_cells
 from autograder.language.source import Submission
+from autograder.records.results import Result
 from autograder.tests.known_answers import report
 
 TRANSPOSE = {

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from autograder.cudagpu.handles import GpuArray
-from autograder.device import RunRequest
 from autograder.errors import NotCarriedOut, SubmissionError
 from autograder.language import host_names, parse_program
 from autograder.language.host_names import ARRAY_ATTRIBUTES, METHODS
 from autograder.language.quoting import MOST_OF_A_LINE, lines_of
 from autograder.language.source import submission_from_cells
+from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import Session, SimulatedDevice
 from autograder.simgpu.values.arrays import DeviceArray
 from autograder.tests.test_language_kinds import fault_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
+from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
 
 PROGRAM = """

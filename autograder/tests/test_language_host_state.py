@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import RunRequest
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
+from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import SimulatedDevice
 
 PROGRAM = """

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import RunRequest
 from autograder.errors import SubmissionError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
+from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.test_language_kinds import fault_of
 

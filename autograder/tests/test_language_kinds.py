@@ -10,10 +10,10 @@ import itertools
 import numpy as np
 import pytest
 
-from autograder.device import RunRequest
 from autograder.errors import KernelFault, SubmissionError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
+from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import SimulatedDevice
 
 PROGRAM = """

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from autograder.decks.execution import Executed, Output, execute
-from autograder.decks.source import Block, Deck, Slide, Text
+from autograder.decks.source import CodeBlock, Deck, Slide, Text
 from autograder.errors import Line
 from autograder.tests.test_layout_repository import README, ROOT
 
@@ -35,7 +35,7 @@ def executed() -> Executed:
     assert example is not None
     load, statements = example[1].split("\n", 1)
     cells = [load, READER, *(line for line in statements.splitlines() if line.strip())]
-    parts = tuple(Block(code, Line("README.md", number)) for number, code in enumerate(cells, start=1))
+    parts = tuple(CodeBlock(code, Line("README.md", number)) for number, code in enumerate(cells, start=1))
     notes = Text("", Line("README.md", 0))
     return execute(Deck("readme", "README", (Slide("README", "plain", parts, notes, 0, notes.line),)), ROOT)
 

@@ -17,19 +17,15 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 COURSE = ("notebooks", "labs", "solutions", "slides", "autograder")
 READMES = [ROOT / "README.md", *sorted(each for folder in COURSE for each in (ROOT / folder).rglob("README.md"))]
 
-# What each folder imports, even inside a function: the README's table. `errors` may be imported by all and imports nothing.
+# What each folder and module imports, even inside a function: the README's table, from the bottom up.
 IMPORTS = {
-    folder: set(names.split(", ")) - {"nothing"}
-    for folder, names in re.findall(r"^\| ([a-z]+) \| ([a-z, ]+) \|$", README, re.MULTILINE)
-    if folder != "folder"
+    row: set(names.split(", ")) - {"nothing"}
+    for row, names in re.findall(r"^\| ([a-z_]+) \| ([a-z_, ]+) \|$", README, re.MULTILINE)
 }
-# On these, only records: they hold data and import nothing heavy.
-RECORDS = {"autograder.simgpu.counters", "autograder.simgpu.hazards", "autograder.simgpu.counting.tracing"}
-TOP_LEVEL_NEVER = {
-    "perfmodel": {"simgpu"},
-    "grading": {"simgpu", "cudagpu"},
-    "reports": {"simgpu"},
-}
+ORDER = list(IMPORTS)
+FREE = {"errors"}  # which imports nothing, and which everybody may import
+# What is loaded only when it is asked for: the grader starts without a device.
+TOP_LEVEL_NEVER = {"grading": {"simgpu", "cudagpu"}}
 
 
 def layout() -> dict[str, str]:
@@ -116,9 +112,9 @@ def imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def modules(folder: str) -> list[Path]:
-    single = PACKAGE / f"{folder}.py"
-    return [single] if single.is_file() else sorted((PACKAGE / folder).rglob("*.py"))
+def modules(row: str, package: Path = PACKAGE) -> list[Path]:
+    single = package / f"{row}.py"
+    return [single] if single.is_file() else sorted((package / row).rglob("*.py"))
 
 
 def reached(name: str) -> str:
@@ -129,36 +125,59 @@ def reached(name: str) -> str:
     return autograder._HOME.get(parts[1], name).split(".")[1]  # `from autograder import profile` leads to profiling
 
 
-def targets(folder: str) -> dict[str, str]:
+def targets(row: str, package: Path = PACKAGE) -> dict[str, str]:
     """Folder or module that a folder imports -> one of the files that does."""
-    found = {reached(name): str(path.relative_to(ROOT)) for path in modules(folder) for name in imports(path)}
-    return {target: path for target, path in found.items() if target not in ("", folder)}
+    found = {reached(name): str(path.relative_to(package)) for path in modules(row, package) for name in imports(path)}
+    return {target: path for target, path in found.items() if target not in ("", row, *FREE)}
 
 
-def test_the_readme_says_of_every_folder_what_it_imports() -> None:
-    folders = {each.name for each in PACKAGE.iterdir() if (each / "__init__.py").is_file()} - {"tests"}
-    assert set(IMPORTS) == folders
+def broken_walls(row: str, package: Path = PACKAGE) -> list[str]:
+    """The imports of a folder that the README's table does not have."""
+    found = targets(row, package).items()
+    return [
+        f"{path} imports {target}, and README.md has no such arrow"
+        for target, path in found
+        if target not in IMPORTS[row]
+    ]
 
 
-@pytest.mark.parametrize("folder", IMPORTS)
-def test_a_folder_imports_what_the_readme_says(folder: str) -> None:
-    found = targets(folder)
-    for target in set(found) - {"errors"}:
-        assert target in IMPORTS[folder], f"{found[target]} imports {target}: README.md does not have that"
-    gone = IMPORTS[folder] - set(found)
-    assert not gone, f"README.md says that {folder} imports {', '.join(gone)}, and it does not any more: better so"
+def test_the_readme_has_a_row_for_each_folder_and_module() -> None:
+    folders = {each.parent.name for each in PACKAGE.glob("*/__init__.py")} - {"tests"}
+    singles = {each.stem for each in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+    assert set(IMPORTS) | FREE == folders | singles
+
+
+@pytest.mark.parametrize("row", ORDER)
+def test_each_row_imports_only_from_rows_above_it(row: str) -> None:
+    assert IMPORTS[row] <= set(ORDER[: ORDER.index(row)])
+
+
+@pytest.mark.parametrize("row", ORDER)
+def test_a_folder_imports_what_the_readme_says(row: str) -> None:
+    assert not broken_walls(row)
+    gone = IMPORTS[row] - set(targets(row))
+    assert not gone, f"README.md says that {row} imports {', '.join(gone)}, and it does not any more: better so"
+
+
+@pytest.mark.parametrize(
+    ("row", "target"), [(row, target) for row in ORDER for target in ORDER if target not in {row} | IMPORTS[row]]
+)
+def test_a_wall_that_is_broken_is_seen(row: str, target: str, tmp_path: Path) -> None:
+    (tmp_path / row).mkdir()
+    broken = tmp_path / row / "some_module.py"
+    broken.write_text(f"def f() -> None:\n    from autograder.{target} import anything\n", encoding="utf-8")
+    assert len(broken_walls(row, tmp_path)) == 1
 
 
 def test_errors_import_nothing_of_the_package() -> None:
     assert not targets("errors")
 
 
-@pytest.mark.parametrize("folder", TOP_LEVEL_NEVER)
-def test_data_from_below_and_nothing_else(folder: str) -> None:
-    for path in modules(folder):
+@pytest.mark.parametrize("row", TOP_LEVEL_NEVER)
+def test_what_is_loaded_only_when_it_is_asked_for(row: str) -> None:
+    for path in modules(row):
         for name in imports(path, top_level_only=True):
-            is_record = any(name.startswith(record) for record in RECORDS)
-            assert is_record or reached(name) not in TOP_LEVEL_NEVER[folder], f"{path.relative_to(ROOT)} imports {name}"
+            assert reached(name) not in TOP_LEVEL_NEVER[row], f"{path.relative_to(ROOT)} imports {name}"
 
 
 def test_nothing_imports_the_course() -> None:

@@ -15,7 +15,7 @@ from autograder.figures.estimates import PicturedEstimate
 from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate
 from autograder.perfmodel.prediction import duration
 from autograder.profiling import kernel_function
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 
 @pytest.fixture

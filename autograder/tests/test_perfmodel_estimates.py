@@ -11,7 +11,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 MEASURED = json.loads((Path(perfmodel.__file__).parent / "measurements" / "microbenchmarks.json").read_text())
 H200 = SPECIFICATIONS["H200"]

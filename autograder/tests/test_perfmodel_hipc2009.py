@@ -12,7 +12,7 @@ from autograder.perfmodel.hipc2009 import (
     local_ranking,
     program_milliseconds,
 )
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 
 def test_list_ranking_of_four_million_nodes_takes_about_21_ms_as_on_the_slide() -> None:

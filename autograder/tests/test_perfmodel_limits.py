@@ -13,7 +13,7 @@ from autograder import perfmodel
 from autograder.grading import profiled
 from autograder.perfmodel.instructions import issue_slots
 from autograder.perfmodel.measurements import verdicts
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 LIMITS = json.loads(profiled.RESULT.with_name("limits.json").read_text(encoding="utf-8"))
 PROFILED = json.loads(profiled.RESULT.read_text(encoding="utf-8"))

@@ -12,7 +12,9 @@ from autograder.grading.known_answers import Measuring, answers, counted_launche
 from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.perfmodel.measurements import verdicts
+from autograder.perfmodel.measurements.course_kernels import cases
 from autograder.perfmodel.measurements.predicting import HERE, headline, predictions, summary, table
+from autograder.simgpu.measurements import course_counts
 
 FOUND = predictions()
 README = (Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8")
@@ -60,13 +62,10 @@ def test_rows_that_do_not_start_in_one_bank_make_the_wrong_mapping_nearly_as_fas
     [("copy", 1 << 16), ("pointer jump", 1 << 16), ("transpose, 16x16", 1 << 16), ("matmul, tiles of 16", 256)],
 )
 def test_the_committed_counts_are_what_the_simulated_gpu_counts(case: str, size: int) -> None:
-    counting = pytest.importorskip("autograder.perfmodel.measurements.counting")
-    from autograder.perfmodel.measurements.course_kernels import cases
-
     committed = next(
         row for row in json.loads((HERE / "counted.json").read_text()) if (row["case"], row["size"]) == (case, size)
     )
-    fresh = counting.counted(next(each for each in cases() if (each.name, each.size) == (case, size)))
+    fresh = course_counts.counted(next(each for each in cases() if (each.name, each.size) == (case, size)))
     assert fresh == committed
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from autograder import cli, profile
 from autograder.errors import Line
+from autograder.records.counters import Counters, LineProfile
 from autograder.reports.columns import COLUMNS, IN_BRACKETS, columns_of, footnotes
 from autograder.reports.source_heat import annotated
 from autograder.reports.source_text import counted_source
-from autograder.simgpu.counters import Counters, LineProfile
 from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()

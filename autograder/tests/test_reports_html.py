@@ -11,13 +11,13 @@ from html.parser import HTMLParser
 import pytest
 
 from autograder.errors import Line
-from autograder.grading.result import CheckResult
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.files import report_name
+from autograder.records.results import CheckResult
 from autograder.reports import class_page, html, source_heat
 from autograder.reports.charts import dot_plot, histogram, speed_bar
-from autograder.reports.files import report_name
 from autograder.reports.speed import Speed
 from autograder.reports.templating import asset, prose
-from autograder.simgpu.counters import Counters, LineProfile
 from autograder.tests import sample_results as samples
 
 ALL = (*samples.KINDS, samples.hostile)

@@ -16,10 +16,10 @@ from autograder import cli
 from autograder.errors import KitError, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
-from autograder.grading.batch import grade_class
 from autograder.grading.class_folder import OUT_OF_DATE, read_class
+from autograder.grading.class_grading import grade_class
 from autograder.grading.labs import read_seed, with_hidden_checks
-from autograder.grading.result import CheckResult, Hint, Mismatch, Result
+from autograder.records.results import CheckResult, Hint, Mismatch, Result
 from autograder.reports import canvas, gradescope, html, junit, moodle
 from autograder.reports.filled_csv import number_text, read_sheet
 from autograder.reports.withheld import for_students

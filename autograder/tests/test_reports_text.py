@@ -17,12 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import GraderFault, UsageError
-from autograder.grading.result import CheckResult, Mismatch, Result
-from autograder.reports import class_page, gradebook, gradescope, html, json_form, junit, terminal, wording
+from autograder.records import json_form
+from autograder.records.counters import Counters
+from autograder.records.files import former_report_name, report_name, write_atomically
+from autograder.records.results import CheckResult, Mismatch, Result
+from autograder.reports import class_page, gradebook, gradescope, html, junit, terminal, wording
 from autograder.reports.attention import reasons
-from autograder.reports.files import former_report_name, report_name, write_atomically
 from autograder.reports.speed import next_step, speed_of
-from autograder.simgpu.counters import Counters
 from autograder.tests import sample_results as samples
 
 ALL = (*samples.KINDS, samples.hostile)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import RunRequest
 from autograder.errors import NotCarriedOut, SubmissionError
 from autograder.grading.worker_process import open_device
 from autograder.language import parse_program, submission_from_cells
+from autograder.records.runs import RunRequest
 from autograder.simgpu.functions.known_functions import CALLS
 
 SOURCE = """import math

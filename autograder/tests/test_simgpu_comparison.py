@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.device import RunRequest, Uninitialised
 from autograder.errors import GraderFault
 from autograder.language import parse_program, submission_from_cells
+from autograder.records.runs import RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
 
 KERNEL = """

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.single_launch import launch_once
 from autograder.simgpu.measurements import differences, registers, spellings, unseen_kernels

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 
 from autograder.exercises.kernels import RULES
-from autograder.simgpu.hazards import HAZARDS, HazardKind, name_of
+from autograder.records.hazards import HAZARDS, HazardKind, name_of
 
 
 def test_every_kind_has_its_row():

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.errors import NotCarriedOut
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
+from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.simgpu.host import sampling
 from autograder.simgpu.host.device import SimulatedDevice
 from autograder.simgpu.machine.launch_state import WorkLimit

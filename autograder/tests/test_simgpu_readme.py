@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import profile
+from autograder import profile, simgpu
 from autograder.errors import KernelFault
 from autograder.simgpu.facts import reasons
 from autograder.simgpu.facts.prepared import Prepared
@@ -22,7 +22,7 @@ from autograder.simgpu.operations import calls, kinds
 from autograder.simgpu.operations.loops import For, Loop, While
 from autograder.simgpu.operations.operation import Operation
 
-FOLDER = Path(cuda_module.__file__).parent
+FOLDER = Path(simgpu.__file__).parent
 PACKAGE = FOLDER.parent
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
 course = cuda_module.build_module()

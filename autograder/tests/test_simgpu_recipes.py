@@ -45,7 +45,7 @@ NANS = """
 import numpy as np
 from numba import cuda
 from autograder import profile
-from autograder.simgpu.hazards import HAZARDS
+from autograder.records.hazards import HAZARDS
 
 @cuda.jit
 def in_a_loop(a, out, n):

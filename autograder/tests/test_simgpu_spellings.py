@@ -13,7 +13,7 @@ import pytest
 
 from autograder import profile
 from autograder.profiling import Profile
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import estimate_launch
 from autograder.simgpu.measurements.differences import ATOMIC, GLOBAL, LOCAL, RATIO, SHARED

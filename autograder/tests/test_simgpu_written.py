@@ -9,7 +9,7 @@ import pytest
 
 from autograder import profile
 from autograder.simgpu.host import cuda_module
-from autograder.simgpu.host.launch import Launch
+from autograder.simgpu.host.launch import RunningLaunch
 
 cuda = cuda_module.build_module()
 WRITERS: list = []
@@ -169,7 +169,7 @@ def as_a_sum(a, b):
 @pytest.mark.parametrize("kernel", READERS, ids=lambda kernel: kernel.__name__)
 def test_an_array_that_is_only_read_is_not_followed(kernel, monkeypatch):
     written = []
-    record = Launch.record
-    monkeypatch.setattr(Launch, "record", lambda self, *rest: (written.append(self.written), record(self, *rest))[1])
+    record = RunningLaunch.record
+    monkeypatch.setattr(RunningLaunch, "record", lambda self, *rest: (written.append(self.written), record(self, *rest))[1])
     profile(kernel)[1, 64](np.zeros(64), np.zeros(64))
     assert [len(each) for each in written] == [1]

@@ -13,7 +13,7 @@ import pytest
 from autograder.decks.__main__ import ROOT, SLIDES, build
 from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
 from autograder.decks.fitting import LEAST_TEXT
-from autograder.decks.source import Block, Deck, Text, read_deck
+from autograder.decks.source import CodeBlock, Deck, Text, read_deck
 
 SOURCES = sorted(SLIDES.glob("[0-9][0-9]_*.md"))
 LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA
@@ -92,7 +92,7 @@ def test_double_braces_come_in_pairs(source: Path) -> None:
 @decks
 def test_most_of_a_deck_is_drawn_or_run(source: Path) -> None:
     deck: Deck = read_deck(source)
-    shown = [slide for slide in deck.slides if any(isinstance(part, Block) for part in slide.parts)]
+    shown = [slide for slide in deck.slides if any(isinstance(part, CodeBlock) for part in slide.parts)]
     assert len(shown) >= 0.6 * len(deck.slides)
 
 

@@ -10,7 +10,7 @@ import pytest
 from autograder.decks.execution import Executed, Output, execute
 from autograder.decks.fitting import LEAST_TEXT
 from autograder.decks.rendering import render
-from autograder.decks.source import Block, Column, Deck, Pause, Text, read_deck
+from autograder.decks.source import CodeBlock, Deck, Pause, SlideColumn, Text, read_deck
 from autograder.errors import UsageError
 
 TITLE = "# Lesson\n\nNote: 1 min. Welcome.\n"
@@ -36,9 +36,9 @@ def test_a_slide_holds_its_heading_kind_parts_and_notes(tmp_path: Path) -> None:
         "question",
         "2.5 min. Wait.\nThen go on.",
     )
-    assert [type(part) for part in second.parts] == [Text, Pause, Block, Column, Text]
+    assert [type(part) for part in second.parts] == [Text, Pause, CodeBlock, SlideColumn, Text]
     block, text = second.parts[2], second.parts[4]
-    assert isinstance(block, Block) and isinstance(text, Text)
+    assert isinstance(block, CodeBlock) and isinstance(text, Text)
     assert (block.code, block.mode, block.alt, block.line.number) == ("1 + 1", "figure", "A picture", 12)
     assert text.values == ("2 * 3",)
 

@@ -13,11 +13,11 @@ from autograder.figures.costs import bank_queues, clock_against, two_bounds, war
 from autograder.figures.fetches import fetches
 from autograder.figures.launches import dispatch, numbering
 from autograder.figures.scenes import guarded, host_and_device, intensity
-from autograder.figures.sector_map import Access
 from autograder.figures.steps import LEAST, covering, global_index, inner_product, row_major, warps_of
 from autograder.figures.tiling import fetched_once, overhanging, own_share, phases, places_written
 from autograder.figures.waiting import barriers, multiprocessor, schedule, too_early
 from autograder.perfmodel import SPECIFICATIONS
+from autograder.records.accesses import Access
 
 
 def tile_access(kind: str, array: str, shape: tuple[int, int], step: int, places: list[tuple[int, int]]) -> Access:

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
 from autograder.grading.attempt import Place, Trial
+from autograder.records.runs import Run, RunRequest, Uninitialised
 
 # A warp that reads 32 neighbouring float32 moves 128 bytes: 4 sectors a request. The right mapping needs 2 to 2.5 with
 # blocks 8 to 32 threads wide (one of A's sectors a row, the rest of B's); x mapped to rows needs 4.5, 8.5 or 16.5 with

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import RunRequest
 from autograder.grading import Attempt
 from autograder.grading.evidence import ProductEvidence, recogniser
 from autograder.grading.products import product
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import RunRequest
 
 TILES = (4, 8, 16, 32, 64)  # sides that students choose
 MULTIPROCESSORS = 132  # of an H200

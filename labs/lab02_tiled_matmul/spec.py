@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
 from autograder.grading.attempt import Place, Trial, errors_in
+from autograder.records.runs import Run, RunRequest, Uninitialised
 
 # One thread an element loads two numbers for each multiply-add. A block that computes side x side elements of C from
 # tiles needs 2 / side of them, so the loads shrink by `side`: 16 for tiles of 16 (an H200's counters at N = 256: 65,536

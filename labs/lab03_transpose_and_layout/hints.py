@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.device import RunRequest
 from autograder.grading import Attempt
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.labs import spec_of
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import RunRequest
 
 spec = spec_of(str(Path(__file__).resolve().parent))
 TILES = (4, 8, 16, 32, 64)  # sides that students choose

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.attempt import Place, Trial, Verify
 from autograder.grading.closeness import default_tolerance
 from autograder.grading.products import expect_none
-from autograder.simgpu.counters import Counters, LineProfile
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.runs import Run, RunRequest, Uninitialised
 
 # Bytes moved (32 a sector) over the bytes of the matrix: 1 where every sector that is fetched or stored is used whole, 8
 # where a warp goes down a column of float32, 2 where tiles are only four elements wide.

@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.device import RunRequest, Uninitialised
 from autograder.grading import Attempt
 from autograder.grading import evidence as observed
 from autograder.grading.evidence import recogniser
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import RunRequest, Uninitialised
 
 WARP = 32
 ENOUGH_BLOCKS = 132  # one for each multiprocessor of an H200

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
 from autograder.grading.verified import (
     carried_out_whole,
@@ -19,7 +18,8 @@ from autograder.grading.verified import (
     expect_like_its_sample,
     expect_no_transfers,
 )
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Run, RunRequest, Uninitialised
 
 # Divergent branches a warp, in one block of 256. A tree whose busy threads sit side by side diverges in the last five
 # steps of one warp alone: 0.75 on average; shuffles, where one lane of each warp stores, 1.1. A tree over every second,

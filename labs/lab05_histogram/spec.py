@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import Launch, Run, RunRequest
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.histograms import (
     KINDS,
@@ -25,6 +24,7 @@ from autograder.grading.histograms import (
     items_of,
 )
 from autograder.grading.verified import counting_for_nothing, expect_no_transfers
+from autograder.records.runs import Launch, Run, RunRequest
 
 BINS = 256  # of most cases
 COUNTER_BYTES = 4  # of an int32

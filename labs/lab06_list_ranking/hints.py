@@ -12,12 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.device import Launch, Run, RunRequest
 from autograder.grading import Attempt
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.labs import spec_of
 from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_along, ranks_of_sublists, walked
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Launch, Run, RunRequest
 
 WALKS = ("walks_its_sublists", "walks_any_lists")
 BARRIERS_SEEN = (

@@ -13,7 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.device import Launch, Run, RunRequest, Uninitialised
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.lists import (
     Array,
@@ -28,7 +27,8 @@ from autograder.grading.lists import (
     ranks_of_sublists,
     walked,
 )
-from autograder.simgpu.hazards import Hazard
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
 
 SCRATCH_ROWS = 8  # of n int32 each, lent to `rank_list`
 BLOCK = 32  # of the launches that grade a kernel alone: small, so that several blocks take part

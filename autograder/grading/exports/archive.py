@@ -26,7 +26,7 @@ NESTED = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
 
 
 @dataclass(frozen=True)
-class Item:
+class ArchivedFile:
     """One file that was handed in: where it lay, and where it can be read or the `problem` that it cannot.
 
     An empty folder is one as well, its last part empty: it is somebody's.
@@ -54,7 +54,7 @@ class Item:
         return any(map(left_by_a_system, self.parts))
 
 
-def unpacked(archive: Path, into: Path) -> list[Item]:
+def unpacked(archive: Path, into: Path) -> list[ArchivedFile]:
     """Every file and every empty folder of a zip, in its order, what could be a submission unpacked to `into`.
 
     Nothing is passed over here: whose a file is follows from all the names, also of those that nobody wants.
@@ -80,20 +80,20 @@ def unpacked(archive: Path, into: Path) -> list[Item]:
 
 def _unpacked(
     opened: zipfile.ZipFile, member: zipfile.ZipInfo, parts: tuple[str, ...], folder: Path, place: int, room: int
-) -> tuple[Item, int]:
+) -> tuple[ArchivedFile, int]:
     """One member, and the bytes that were unpacked for it, kept or not."""
     when = (*member.date_time, place)
     shown = "/".join(parts)
     kind = ending(PurePosixPath(parts[-1]))
     if _leads_out(member):
         problem = f"{shown} has a name that leads out of the zip: it was not unpacked."
-        return Item(parts, folder, problem, when, is_astray=True), 0
+        return ArchivedFile(parts, folder, problem, when, is_astray=True), 0
     if parts[-1] == "":
-        return Item(parts, folder, f"The folder {shown.rstrip('/')} is empty.", when), 0
+        return ArchivedFile(parts, folder, f"The folder {shown.rstrip('/')} is empty.", when), 0
     problem = _refusal(member, shown)
     is_wanted = (kind in ENDINGS or parts[-1] == GRADESCOPE_METADATA) and not any(map(left_by_a_system, parts))
     if problem or not is_wanted:
-        return Item(parts, folder, problem or _not_a_submission(shown), when), 0
+        return ArchivedFile(parts, folder, problem or _not_a_submission(shown), when), 0
     path = folder / f"lab{kind}"
     limit = MOST_BYTES_OF_METADATA if parts[-1] == GRADESCOPE_METADATA else MOST_BYTES_A_FILE
     too_large = f"{shown} unpacks to more than {_size(limit)}: no submission is that large."
@@ -101,10 +101,10 @@ def _unpacked(
         limit = room
         too_large = f"{shown} was not unpacked: the zip unpacks to more than {_size(MOST_BYTES)}."
     if limit <= 0 or member.file_size > limit:  # its own word is believed against it, and never for it
-        return Item(parts, path, too_large, when), 0
+        return ArchivedFile(parts, path, too_large, when), 0
     folder.mkdir(parents=True)
     problem, used = _write(opened, member, path, limit, shown, too_large)
-    return Item(parts, path, problem, when), used
+    return ArchivedFile(parts, path, problem, when), used
 
 
 def _write(
@@ -129,11 +129,11 @@ def _write(
     return "" if written else f"{shown} is empty.", written
 
 
-def _without_full_folders(items: list[Item]) -> list[Item]:
+def _without_full_folders(items: list[ArchivedFile]) -> list[ArchivedFile]:
     """The same items without the folders that hold something, and each empty folder once."""
     shown = sorted({each.shown for each in items})
     full = {one for one, other in zip(shown, shown[1:], strict=False) if one.endswith("/") and other.startswith(one)}
-    kept: dict[str, Item] = {}
+    kept: dict[str, ArchivedFile] = {}
     for place, item in enumerate(items):
         if item.parts[-1]:
             kept[f"{place}:{item.shown}"] = item

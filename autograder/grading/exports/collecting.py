@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout
 
 from autograder.errors import UsageError, one_line
 from autograder.grading.exports import names
-from autograder.grading.exports.archive import Item, unpacked
+from autograder.grading.exports.archive import ArchivedFile, unpacked
 from autograder.grading.exports.gradescope_metadata import Handed, read_metadata
 from autograder.grading.submissions import (
     BESIDE_A_FILE,
@@ -39,7 +39,7 @@ from autograder.grading.submissions import (
     only_left_behind,
     passed_over,
 )
-from autograder.reports.files import report_name
+from autograder.records.files import report_name
 
 PREFIX, LOCK = "autograder-class-", ".at-work"  # of the folder that a zip is unpacked in, and of the lock in it
 MIRROR = "__MACOSX"
@@ -134,7 +134,7 @@ def _is_export(tops: Iterable[str], is_one_folder: bool) -> bool:
     return names.platform_of(tops) is not None and not (is_one_folder and names.platform_of(tops) == "canvas")
 
 
-def entries_of(items: Iterable[Item]) -> list[Entry]:
+def entries_of(items: Iterable[ArchivedFile]) -> list[Entry]:
     """One entry a student, in the order of their names, no two of which share the name of a report."""
     by_student: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     for candidate in _candidates(list(items)):
@@ -174,12 +174,12 @@ def _with_id(entry: Entry, with_kind: bool) -> str:
 # ---- what was handed in ----------------------------------------------------------------------------
 
 
-def _candidates(items: list[Item]) -> Iterator[Candidate]:
+def _candidates(items: list[ArchivedFile]) -> Iterator[Candidate]:
     items = list(_somebodys(items))
     metadata_items = [each for each in items if each.parts == (names.GRADESCOPE_METADATA,)]
     metadata = _metadata(metadata_items)
     platform = names.platform_of(each.parts[0] for each in items if not each.is_astray)
-    folders: dict[str, list[Item]] = defaultdict(list)
+    folders: dict[str, list[ArchivedFile]] = defaultdict(list)
     for item in _last_of_each_name(each for each in items if each not in metadata_items):
         if item.is_astray:
             yield Candidate(names.Owner(item.shown), item.shown, item.path, item.problem)
@@ -194,7 +194,7 @@ def _candidates(items: list[Item]) -> Iterator[Candidate]:
         yield from (Candidate(each, name, Path(name), problem) for each in metadata[name].owners)
 
 
-def _somebodys(items: list[Item]) -> Iterator[Item]:
+def _somebodys(items: list[ArchivedFile]) -> Iterator[ArchivedFile]:
     """The items without those at the top that a system left beside what was handed in.
 
     What macOS keeps beside a file that is not there stays, under the name of that file: it is all that is left of it.
@@ -210,16 +210,16 @@ def _somebodys(items: list[Item]) -> Iterator[Item]:
             yield replace(item, parts=(missing, *item.parts[1:]), problem=problem)
 
 
-def _last_of_each_name(items: Iterable[Item]) -> Iterator[Item]:
+def _last_of_each_name(items: Iterable[ArchivedFile]) -> Iterator[ArchivedFile]:
     """Items without the earlier ones of the same name, which a zip may hold; each knows how many there were."""
-    by_name: dict[tuple[str, ...], list[Item]] = defaultdict(list)
+    by_name: dict[tuple[str, ...], list[ArchivedFile]] = defaultdict(list)
     for item in items:
         by_name[item.parts].append(item)
     for found in by_name.values():
         yield replace(found[-1], times=len(found))
 
 
-def _said_of_repeated(items: Iterable[Item]) -> tuple[str, ...]:
+def _said_of_repeated(items: Iterable[ArchivedFile]) -> tuple[str, ...]:
     return tuple(
         f"{each.shown} stands in the zip {each.times} times; the last counts."
         for each in items
@@ -227,7 +227,7 @@ def _said_of_repeated(items: Iterable[Item]) -> tuple[str, ...]:
     )
 
 
-def _metadata(items: list[Item]) -> dict[str, Handed]:
+def _metadata(items: list[ArchivedFile]) -> dict[str, Handed]:
     if not items:
         return {}
     if items[0].problem:
@@ -235,7 +235,7 @@ def _metadata(items: list[Item]) -> dict[str, Handed]:
     return read_metadata(items[0].path.read_text(encoding="utf-8", errors="replace"))
 
 
-def _from_file(item: Item, platform: names.Platform | None) -> Candidate:
+def _from_file(item: ArchivedFile, platform: names.Platform | None) -> Candidate:
     """One file at the top: a platform's name says whose it is, any other name is the student's."""
     name = item.parts[0]
     notes = _said_of_repeated([item])
@@ -250,7 +250,7 @@ def _from_file(item: Item, platform: names.Platform | None) -> Candidate:
 
 
 def _from_folder(
-    name: str, held: list[Item], metadata: dict[str, Handed], platform: names.Platform | None
+    name: str, held: list[ArchivedFile], metadata: dict[str, Handed], platform: names.Platform | None
 ) -> Iterator[Candidate]:
     """One folder at the top, as one candidate for each of its students."""
     named = names.named_by(platform, name)
@@ -278,7 +278,7 @@ def _from_folder(
         yield Candidate(owner, shown, path, problem, order, notes, typed)
 
 
-def _one_of(held: list[Item]) -> tuple[Item | None, tuple[str, ...]]:
+def _one_of(held: list[ArchivedFile]) -> tuple[ArchivedFile | None, tuple[str, ...]]:
     """The one file of a folder that counts, if it is clear which, and what to say about the others."""
     files = [each for each in held if ending(PurePosixPath(each.parts[-1])) in ENDINGS]
     if len(files) < 2:
@@ -292,7 +292,7 @@ def _one_of(held: list[Item]) -> tuple[Item | None, tuple[str, ...]]:
     return counts, (passed_over(each.parts[-1] for each in files if each is not counts),)
 
 
-def _none_of(name: str, held: list[Item]) -> str:
+def _none_of(name: str, held: list[ArchivedFile]) -> str:
     """Why nothing in a folder can be graded."""
     files = [each.parts[-1] for each in held if ending(PurePosixPath(each.parts[-1])) in ENDINGS]
     if files:
@@ -335,12 +335,12 @@ def _chosen(found: list[Candidate]) -> Candidate:
 # ---- where files come from -------------------------------------------------------------------------
 
 
-def _walked(root: Path, skipped: Path | None) -> list[Item]:
+def _walked(root: Path, skipped: Path | None) -> list[ArchivedFile]:
     """Every file and every empty folder under an export that somebody has unpacked already.
 
     Links are listed and never followed; a folder that cannot be read is listed with the reason.
     """
-    items: list[Item] = []
+    items: list[ArchivedFile] = []
 
     def unreadable(problem: OSError) -> None:
         here = Path(problem.filename)
@@ -348,27 +348,27 @@ def _walked(root: Path, skipped: Path | None) -> list[Item]:
             raise UsageError(f"{root} cannot be read: {problem.strerror}.")
         shown = here.relative_to(root)
         line = f"The folder {shown.as_posix()} cannot be read: {problem.strerror}."
-        items.append(Item((*shown.parts, ""), here, line))
+        items.append(ArchivedFile((*shown.parts, ""), here, line))
 
     for folder, folders, files in os.walk(root, onerror=unreadable):
         here = Path(folder)
         links = [each for each in folders if (here / each).is_symlink()]
         if not folders and not files and here != root:
             shown = here.relative_to(root)
-            items.append(Item((*shown.parts, ""), here, f"The folder {shown.as_posix()} is empty."))
+            items.append(ArchivedFile((*shown.parts, ""), here, f"The folder {shown.as_posix()} is empty."))
         folders[:] = sorted(each for each in folders if each not in links and here / each != skipped)
         items += (_walked_item(root, here / name) for name in sorted([*files, *links]))
     return _without_mirrors(items)
 
 
-def _walked_item(root: Path, path: Path) -> Item:
+def _walked_item(root: Path, path: Path) -> ArchivedFile:
     parts = path.relative_to(root).parts
     is_read = parts != (names.GRADESCOPE_METADATA,) and not any(map(left_by_a_system, parts))
     problem = file_problem(root, path) if is_read else ""
-    return Item(parts, path, problem, (int(path.lstat().st_mtime),))
+    return ArchivedFile(parts, path, problem, (int(path.lstat().st_mtime),))
 
 
-def _without_mirrors(items: list[Item]) -> list[Item]:
+def _without_mirrors(items: list[ArchivedFile]) -> list[ArchivedFile]:
     """The items with what macOS keeps in a folder of its own (`__MACOSX/ann/._lab.py`) beside the files it is about."""
     kept = []
     for each in items:
@@ -379,7 +379,7 @@ def _without_mirrors(items: list[Item]) -> list[Item]:
     return kept
 
 
-def _without_root(items: list[Item], stem: str) -> list[Item]:
+def _without_root(items: list[ArchivedFile], stem: str) -> list[ArchivedFile]:
     """The same items without a single folder around them all, unless that folder is one student's."""
     items = _without_mirrors(items)
     within = [each for each in items if not each.is_astray]

@@ -45,7 +45,7 @@ class Owner:
 
 
 @dataclass(frozen=True)
-class Named:
+class ExportedName:
     """What an exported file's or folder's name says. `order`: of two files of one student the larger came later."""
 
     owner: Owner
@@ -55,22 +55,22 @@ class Named:
     typed: str = ""  # where it was typed into the platform instead of handed in as a file: what that was
 
 
-def canvas(name: str) -> Named | None:
+def canvas(name: str) -> ExportedName | None:
     """What a file name of a Canvas export says; None where it is none."""
     if found := CANVAS.fullmatch(name):  # first: a student's file may be called text.html
-        return Named(_canvas_owner(found), found["file"], bool(found["late"]), int(found["attachment"]))
+        return ExportedName(_canvas_owner(found), found["file"], bool(found["late"]), int(found["attachment"]))
     typed = CANVAS_TEXT.fullmatch(name)
     if typed is None:
         return None
     kind = "a text typed into Canvas" if typed["kind"] == "text" else "a link given in Canvas"
-    return Named(_canvas_owner(typed), name, bool(typed["late"]), typed=kind)
+    return ExportedName(_canvas_owner(typed), name, bool(typed["late"]), typed=kind)
 
 
 def _canvas_owner(found: re.Match[str]) -> Owner:
     return Owner(found["name"] or found["id"], {"canvas": found["id"]})
 
 
-def moodle(name: str) -> Named | None:
+def moodle(name: str) -> ExportedName | None:
     """What a folder's or file's name of a Moodle export says; None where it is none."""
     found = MOODLE.fullmatch(name)
     if found is None or not (found["name"] or found["id"]):
@@ -78,19 +78,23 @@ def moodle(name: str) -> Named | None:
     typed = "" if found["plugin"] == "file" else "a text typed into Moodle"
     ids = {"moodle": found["id"]} if found["id"] else {}
     name = found["name"].strip() or f"Moodle {found['id'] or 'without a number'}"  # of a name nothing may be left
-    return Named(Owner(name, ids), found["file"] or "", typed=typed)
+    return ExportedName(Owner(name, ids), found["file"] or "", typed=typed)
 
 
-def gradescope(name: str) -> Named | None:
+def gradescope(name: str) -> ExportedName | None:
     """What a folder's name of a Gradescope export says: the submission's number; None where it is none."""
     found = GRADESCOPE.fullmatch(name)
-    return Named(Owner(name, {"gradescope": found["id"]}), order=int(found["id"])) if found else None
+    return ExportedName(Owner(name, {"gradescope": found["id"]}), order=int(found["id"])) if found else None
 
 
-_READERS: dict[Platform, Callable[[str], Named | None]] = {"gradescope": gradescope, "canvas": canvas, "moodle": moodle}
+_READERS: dict[Platform, Callable[[str], ExportedName | None]] = {
+    "gradescope": gradescope,
+    "canvas": canvas,
+    "moodle": moodle,
+}
 
 
-def named_by(platform: Platform | None, name: str) -> Named | None:
+def named_by(platform: Platform | None, name: str) -> ExportedName | None:
     """What a top-level name of that platform's export says; None where it is none of its, or where there is no platform."""
     return _READERS[platform](name) if platform else None
 

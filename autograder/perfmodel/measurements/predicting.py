@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate, roofline
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 HERE = Path(__file__).parent
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from autograder.perfmodel import SPECIFICATIONS, estimate
 from autograder.perfmodel.measurements.predicting import publish
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 
 SOLUTIONS = Path(__file__).resolve().parents[3] / "solutions"
 SAME_WORK = 0.005  # predicted ratios closer than this come from the same work: what the answers differ in is not timed

@@ -29,7 +29,7 @@ SAME_SIZE_EVERYWHERE = ("cudapy.test_laplace",)  # its small size for a simulato
 MOST_MESSAGE = 400  # characters kept of what a failed test says
 
 
-class TooLong(BaseException):
+class TestTooLong(BaseException):
     """A test used up its time (no `Exception`: a test that expects one must not swallow it)."""
 
 
@@ -209,12 +209,12 @@ class Results(unittest.TestResult):
 
 
 def _stop(signum: int, frame: Any) -> None:
-    raise TooLong
+    raise TestTooLong
 
 
 def _told(err: tuple) -> str:
     kind, value, trace = err
-    if kind is TooLong:
+    if kind is TestTooLong:
         return "stopped: took too long"
     text = f"{kind.__name__}: {value}"
     if os.environ.get("CONFORMANCE_TRACEBACK"):
@@ -245,7 +245,7 @@ class Guarded(unittest.TestSuite):
         for test in tests_in(self):
             try:
                 super_run(test, result)
-            except TooLong:
+            except TestTooLong:
                 result.write(test, "failed", "stopped: took too long")
         return result
 

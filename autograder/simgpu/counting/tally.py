@@ -7,8 +7,8 @@ from dataclasses import fields
 import numpy as np
 
 from autograder.errors import Line
+from autograder.records.counters import Counters
 from autograder.simgpu import primitives
-from autograder.simgpu.counters import Counters
 from autograder.simgpu.values.lanes import Mask
 
 NAMES = tuple(each.name for each in fields(Counters))

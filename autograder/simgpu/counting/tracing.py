@@ -8,42 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from autograder.errors import Line
+from autograder.records.accesses import Access, Branch
 
 if TYPE_CHECKING:
     from autograder.simgpu.values.lanes import Batch, Mask
 
 WARP = 32
 TRACE_LIMIT = 64  # accesses kept for each source line, array and kind
-
-
-@dataclass(frozen=True)
-class Access:
-    """One warp's memory instruction, kept for pictures: byte offsets from the array's start, -1 for an inactive lane."""
-
-    kind: str  # load, store or atomic
-    space: str
-    array: str
-    itemsize: int
-    shape: tuple[int, ...]
-    block: tuple[int, int, int]
-    warp: int  # within the block
-    addresses: np.ndarray  # int64[32]
-    step: int  # how many times this line had run before, for this warp
-
-
-@dataclass(frozen=True)
-class Branch:
-    """One warp at one branch: which lanes were active, and which of them took it."""
-
-    line: Line
-    block: tuple[int, int, int]
-    warp: int
-    active: np.ndarray  # bool[32]
-    taken: np.ndarray  # bool[32]
-
-    @property
-    def diverges(self) -> bool:
-        return bool(self.taken.any() and (self.active & ~self.taken).any())
 
 
 @dataclass

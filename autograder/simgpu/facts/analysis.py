@@ -24,25 +24,25 @@ from autograder.simgpu.facts import known as kn
 from autograder.simgpu.facts import library
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.known import (
-    Array,
     Conflicting,
-    Counting,
     Inner,
     Known,
-    Number,
-    Several,
+    KnownArray,
+    KnownNumber,
+    KnownRange,
+    KnownTuple,
     Unknown,
     arrays_in,
     conflict,
     varies,
 )
 from autograder.simgpu.facts.scope import InRegister, Placed, Scope
-from autograder.simgpu.operations.expressions import Captured, Constant, Impossible, Local, Named, TupleOf
+from autograder.simgpu.operations.expressions import Captured, Constant, Impossible, Local, NamedExpression, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import MOST_ITEMS, Binary, Comparison, Junction, Selection, Unary
+from autograder.simgpu.operations.operators import MOST_ITEMS, Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.registry import VALUES
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -57,10 +57,10 @@ from autograder.simgpu.operations.statements import (
     Raise,
     Return,
     Target,
+    TupleTarget,
     UpdateElement,
     UpdateName,
 )
-from autograder.simgpu.operations.statements import Several as SeveralTargets
 from autograder.simgpu.operations.steps import Block, Expression, Lowered, Statement
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.memory import View
@@ -81,7 +81,7 @@ SYNCHRONISES = ("numba.cuda.sync", "numba.cuda.cg.grid_group.sync", "numba.cuda.
 class Reached:
     """Where an access goes, as far as that is known: an array, and a form for each index; None for a slice or the like."""
 
-    array: Array
+    array: KnownArray
     indices: tuple[Form | None, ...]
     varies: bool
     made_by: tuple[Operation, ...] = ()
@@ -285,17 +285,17 @@ class Analysis:
 
     def _merge(self, key: Hashable, a: Known, b: Known, apart: bool) -> Known:
         """What is known of a value that is the one or the other."""
-        if isinstance(a, Number) and isinstance(b, Number):
+        if isinstance(a, KnownNumber) and isinstance(b, KnownNumber):
             dtype = None
             if a.dtype is not None and b.dtype is not None and a.dtype.kind in "biufc" and b.dtype.kind in "biufc":
                 dtype = nt.unify(a.dtype, b.dtype)
             form = a.form
             if a.form != b.form:
                 form = self.forms.atom(("either", key, self._rounds), self._around, (a.form, b.form))
-            return Number(dtype, form, a.varies or b.varies or apart)
-        if isinstance(a, Several) and isinstance(b, Several) and len(a.items) == len(b.items):
+            return KnownNumber(dtype, form, a.varies or b.varies or apart)
+        if isinstance(a, KnownTuple) and isinstance(b, KnownTuple) and len(a.items) == len(b.items):
             items = (self._merge((key, i), x, y, apart) for i, (x, y) in enumerate(zip(a.items, b.items, strict=True)))
-            return Several(tuple(items))
+            return KnownTuple(tuple(items))
         if a == b:
             return a
         return self._either(a, b)
@@ -340,11 +340,11 @@ class Analysis:
 
     def _of_a_round(self, op: Operation, name: Hashable, known: Known) -> Known:
         """The value of a variable that a loop changes, in some round."""
-        if isinstance(known, Number):
+        if isinstance(known, KnownNumber):
             form = self.forms.atom(("round", op, name, self._rounds), frozenset([op]) | self._around)
-            return Number(known.dtype, form, known.varies)
-        if isinstance(known, Several):
-            return Several(tuple(self._of_a_round(op, (name, i), each) for i, each in enumerate(known.items)))
+            return KnownNumber(known.dtype, form, known.varies)
+        if isinstance(known, KnownTuple):
+            return KnownTuple(tuple(self._of_a_round(op, (name, i), each) for i, each in enumerate(known.items)))
         return known
 
     def _round(
@@ -398,20 +398,20 @@ class Analysis:
             return
         for name in changed:
             known, then = header.variables.get(name), end.variables.get(name)
-            if isinstance(known, Number) and isinstance(then, Number) and len(known.form[1]) == 1:
+            if isinstance(known, KnownNumber) and isinstance(then, KnownNumber) and len(known.form[1]) == 1:
                 amount = self.forms.add(then.form, known.form, -1)
                 if op not in self.forms.loops_of(amount):
                     self.found.steps.add(known.form[1][0][0])
 
     def _wide(self, op: Operation, name: Hashable, known: Known, then: Known, is_apart: bool) -> Known:
-        if isinstance(known, Number) and isinstance(then, Number):
+        if isinstance(known, KnownNumber) and isinstance(then, KnownNumber):
             dtype = known.dtype
             if dtype is not None and then.dtype != dtype:
                 fits = then.dtype is not None and then.dtype.kind in "biufc" and dtype.kind in "biufc"
                 dtype = nt.unify(dtype, then.dtype) if fits and then.dtype is not None else None
-            return Number(dtype, known.form, known.varies or then.varies or is_apart)
-        if isinstance(known, Several) and isinstance(then, Several) and len(known.items) == len(then.items):
-            return Several(
+            return KnownNumber(dtype, known.form, known.varies or then.varies or is_apart)
+        if isinstance(known, KnownTuple) and isinstance(then, KnownTuple) and len(known.items) == len(then.items):
+            return KnownTuple(
                 tuple(
                     self._wide(op, (name, i), a, b, is_apart)
                     for i, (a, b) in enumerate(zip(known.items, then.items, strict=True))
@@ -430,14 +430,14 @@ class Analysis:
         key = ("counter", op, self._rounds) if self._rounds else ("counter", op)
         form = self.forms.atom(key, frozenset([op]) | (frozenset() if _is_fixed(source) else self._around))
         match source:
-            case Counting(start, stop, step):
-                return Number(nt.INT64, form, start.varies or stop.varies or step.varies)
-            case Several(items) if items and all(isinstance(each, Number) for each in items):
+            case KnownRange(start, stop, step):
+                return KnownNumber(nt.INT64, form, start.varies or stop.varies or step.varies)
+            case KnownTuple(items) if items and all(isinstance(each, KnownNumber) for each in items):
                 merged = items[0]
                 for each in items[1:]:
                     merged = self._merge(("item", op), merged, each, False)
-                return replace(merged, form=form) if isinstance(merged, Number) else merged
-            case Array():
+                return replace(merged, form=form) if isinstance(merged, KnownNumber) else merged
+            case KnownArray():
                 if source.ndim == 1:
                     return self._loaded(source, (*source.prefix, form), False)
                 return replace(source, ndim=source.ndim - 1, prefix=(*source.prefix, form))
@@ -465,18 +465,18 @@ class Analysis:
             case Element():
                 self.reach(target.reached, scope)
                 self.store(target.reached, known, scope)
-            case SeveralTargets():
+            case TupleTarget():
                 items: Sequence[Known] = [ANYTHING] * len(target.targets)
-                if isinstance(known, Several) and len(known.items) == len(target.targets):
+                if isinstance(known, KnownTuple) and len(known.items) == len(target.targets):
                     items = known.items
-                elif isinstance(known, Array) and known.ndim == 1:
+                elif isinstance(known, KnownArray) and known.ndim == 1:
                     places = [(*known.prefix, self.forms.constant(i)) for i in range(len(target.targets))]
                     items = [self._loaded(known, place, False) for place in places]
                 for each, item in zip(target.targets, items, strict=True):
                     self.assign(each, item, scope)
 
     def write(self, name: str, known: Known, scope: Scope) -> None:
-        if self._told and isinstance(known, Number):
+        if self._told and isinstance(known, KnownNumber):
             known = replace(known, form=self.forms.add(known.form, self._found_by_atomic("told")))
         scope.variables[name] = known
 
@@ -485,9 +485,9 @@ class Analysis:
 
     def _looks(self, known: Known | None) -> bool:
         """Whether a value depends on what an atomic found."""
-        if isinstance(known, Several):
+        if isinstance(known, KnownTuple):
             return any(map(self._looks, known.items))
-        if not isinstance(known, Number):
+        if not isinstance(known, KnownNumber):
             return False
         return self.forms.is_made_of(known.form, "atomic")
 
@@ -527,12 +527,12 @@ class Analysis:
                 return Inner(op.inner, scope.variables)
             case Unary():
                 return self.unary(op, self.value(op.operand, scope))
-            case Comparison():
+            case Compare():
                 sides = [self.value(each, scope) for each in (op.left, *op.others)]
                 return self._compared(op, sides)
             case Junction():
                 sides = self._junction(op, scope)
-                same = {each.dtype for each in sides if isinstance(each, Number)}
+                same = {each.dtype for each in sides if isinstance(each, KnownNumber)}
                 if len(sides) == 1:
                     return sides[0]
                 return self.made(("and" if op.is_and else "or",), sides, same.pop() if len(same) == 1 else None)
@@ -547,7 +547,7 @@ class Analysis:
                 known = self._merge((op, "selected"), yes, no, varies(condition))
                 self._undecided -= may_be_dropped
                 return known
-            case Named():
+            case NamedExpression():
                 known = self.value(op.operand, scope)
                 self.write(op.name, known, scope)
                 return known
@@ -567,22 +567,22 @@ class Analysis:
         is_whole = True
         for each in op.items:
             known = self.value(each, scope)
-            is_whole &= not isinstance(each, Unpacked) or isinstance(known, Several)
-            items.extend(known.items if isinstance(each, Unpacked) and isinstance(known, Several) else [known])
-        return Several(tuple(items)) if is_whole else Unknown(frozenset().union(*map(arrays_in, items)))
+            is_whole &= not isinstance(each, Unpacked) or isinstance(known, KnownTuple)
+            items.extend(known.items if isinstance(each, Unpacked) and isinstance(known, KnownTuple) else [known])
+        return KnownTuple(tuple(items)) if is_whole else Unknown(frozenset().union(*map(arrays_in, items)))
 
     def of_arm(self, op: Expression, scope: Scope) -> Known:
         """One side of a selection, or what stands further right in `and` and `or`."""
         return self.value(op, scope)
 
-    def _compared(self, op: Comparison, sides: Sequence[Known]) -> Known:
+    def _compared(self, op: Compare, sides: Sequence[Known]) -> Known:
         """A comparison; of constants its outcome is one."""
-        constants = [each.constant if isinstance(each, Number) else None for each in sides]
+        constants = [each.constant if isinstance(each, KnownNumber) else None for each in sides]
         known = [each for each in constants if each is not None]
         if len(known) == len(constants) and all(kind in COMPARED for kind in op.kinds):
             pairs = zip(op.kinds, known, known[1:], strict=False)
             holds = all(COMPARED[kind](left, right) for kind, left, right in pairs)
-            return Number(nt.BOOL, self.forms.constant(int(holds)), False)
+            return KnownNumber(nt.BOOL, self.forms.constant(int(holds)), False)
         return self.made(("compare", tuple(op.kinds)), sides, nt.BOOL)
 
     def _junction(self, op: Junction, scope: Scope) -> list[Known]:
@@ -599,29 +599,29 @@ class Analysis:
 
     def constant(self, value: object) -> Known:
         if isinstance(value, np.generic) and value.dtype.kind in "iub":
-            return Number(value.dtype, self.forms.constant(int(value)), False)
+            return KnownNumber(value.dtype, self.forms.constant(int(value)), False)
         if isinstance(value, np.generic):
-            return Number(value.dtype, self.forms.atom(("literal", value.dtype, value.tobytes())), False)
-        return kn.Named(value)
+            return KnownNumber(value.dtype, self.forms.atom(("literal", value.dtype, value.tobytes())), False)
+        return kn.KnownName(value)
 
     def captured(self, op: Captured, value: object) -> Known:
         """A module-level value: device arrays are themselves, others constants."""
         if isinstance(value, View):
-            return Array(value.dtype, value.ndim, value.buffer.space, ("buffer", id(value.buffer.owner)), value.shape)
+            return KnownArray(value.dtype, value.ndim, value.buffer.space, ("buffer", id(value.buffer.owner)), value.shape)
         if isinstance(value, np.ndarray):
-            return Array(value.dtype, value.ndim, "constant", ("constant", id(value)), value.shape)
+            return KnownArray(value.dtype, value.ndim, "constant", ("constant", id(value)), value.shape)
         if isinstance(value, (tuple, list)):
-            return Several(tuple(self.captured(op, each) for each in value))
+            return KnownTuple(tuple(self.captured(op, each) for each in value))
         try:
             return self.constant(nt.scalar(value))
         except (TypeError, OverflowError):
-            return kn.Named(value)
+            return kn.KnownName(value)
 
     def made(
         self, key: Hashable, operands: Sequence[Known], dtype: np.dtype | None, *, differs: bool = False
-    ) -> Number:
+    ) -> KnownNumber:
         """What an operation without side effects gives: the same for the same operands."""
-        numbers = [each for each in operands if isinstance(each, Number)]
+        numbers = [each for each in operands if isinstance(each, KnownNumber)]
         around = self._around
         if len(numbers) < len(operands):
             key = (key, object())
@@ -629,13 +629,13 @@ class Analysis:
             around = frozenset()
         forms = tuple(each.form for each in numbers)
         form = self.forms.atom((key, forms), around, forms)
-        return Number(dtype, form, differs or any(map(varies, operands)))
+        return KnownNumber(dtype, form, differs or any(map(varies, operands)))
 
     def binary(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> Known:
-        if isinstance(left, Several) and isinstance(right, Several) and kind is ast.Add:
+        if isinstance(left, KnownTuple) and isinstance(right, KnownTuple) and kind is ast.Add:
             too_many = len(left.items) + len(right.items) > MOST_ITEMS  # refused when it is reached
-            return ANYTHING if too_many else Several(left.items + right.items)
-        if not isinstance(left, Number) or not isinstance(right, Number):
+            return ANYTHING if too_many else KnownTuple(left.items + right.items)
+        if not isinstance(left, KnownNumber) or not isinstance(right, KnownNumber):
             return self.made((kind, op), [left, right], None)
         dtype = None
         if left.dtype is not None and right.dtype is not None:
@@ -650,7 +650,7 @@ class Analysis:
         if is_whole:
             made_by = (*left.made_by, *right.made_by, op)[-32:]
             form = self._whole(kind, left.form, right.form)
-            return Number(dtype, form, apart, made_by)
+            return KnownNumber(dtype, form, apart, made_by)
         op.multiplies = left.is_product or right.is_product
         operands = sorted([left, right], key=lambda n: n.form) if kind in (ast.Add, ast.Mult) else [left, right]
         made = self.made((kind, dtype), operands, dtype)
@@ -675,44 +675,44 @@ class Analysis:
         return self.forms.atom((kind, left, right), made_of=(left, right))
 
     def unary(self, op: Unary, operand: Known) -> Known:
-        if not isinstance(operand, Number):
+        if not isinstance(operand, KnownNumber):
             return self.made((op.kind, op), [operand], nt.BOOL if op.kind is ast.Not else None)
         if op.kind is ast.Not:
             if operand.constant is not None:
-                return Number(nt.BOOL, self.forms.constant(int(not operand.constant)), False)
+                return KnownNumber(nt.BOOL, self.forms.constant(int(not operand.constant)), False)
             return self.made((ast.Not,), [operand], nt.BOOL)
         dtype = operand.dtype
         if dtype is not None and dtype.kind in "iub" and op.kind in (ast.USub, ast.UAdd):
             form = self.forms.add(self.forms.constant(0), operand.form, -1 if op.kind is ast.USub else 1)
             wide = nt.UINT64 if dtype.kind == "u" else nt.INT64
-            return Number(wide, form, operand.varies, (*operand.made_by, op)[-32:])
+            return KnownNumber(wide, form, operand.varies, (*operand.made_by, op)[-32:])
         return self.made((op.kind,), [operand], dtype)
 
     # -- arrays ---------------------------------------------------------------------------------------------------
 
     def subscript(self, op: Subscript, scope: Scope) -> Known:
         owner = self.value(op.owner, scope)
-        if isinstance(owner, Several):
+        if isinstance(owner, KnownTuple):
             return self._tuple_item(op, owner, scope)
-        if not isinstance(owner, Array):
+        if not isinstance(owner, KnownArray):
             for each in op.indices:
                 self.value(each, scope)
             return Unknown(arrays_in(owner))
         self.reach(op, scope, owner)
         return self.load(op, scope, owner)
 
-    def _tuple_item(self, op: Subscript, owner: Several, scope: Scope) -> Known:
+    def _tuple_item(self, op: Subscript, owner: KnownTuple, scope: Scope) -> Known:
         part = op.indices[0]
         index = self.value(part, scope) if len(op.indices) == 1 else ANYTHING
         if isinstance(part, Slice) and len(op.indices) == 1:
             constants = [self._constant(each, scope) for each in part.bounds]
             if all(each is not None for each in constants):
                 start, stop, step = (each[0] for each in constants if each is not None)
-                return Several(owner.items[start:stop:step])
-        if isinstance(index, Number) and index.constant is not None and owner.items:
+                return KnownTuple(owner.items[start:stop:step])
+        if isinstance(index, KnownNumber) and index.constant is not None and owner.items:
             if -len(owner.items) <= index.constant < len(owner.items):
                 return owner.items[index.constant]
-        if isinstance(index, Number) and owner.items:
+        if isinstance(index, KnownNumber) and owner.items:
             merged = owner.items[0]
             for place, each in enumerate(owner.items[1:]):
                 merged = self._merge((op, "item", place), merged, each, index.varies)
@@ -722,16 +722,16 @@ class Analysis:
     def _constant(self, bound: Expression | None, scope: Scope) -> tuple[int | None] | None:
         """A slice's bound, which may be None; without the tuple where it is not known."""
         known = None if bound is None else self.value(bound, scope)
-        if known is None or known == kn.Named(None):
+        if known is None or known == kn.KnownName(None):
             return (None,)
-        return (known.constant,) if isinstance(known, Number) and known.constant is not None else None
+        return (known.constant,) if isinstance(known, KnownNumber) and known.constant is not None else None
 
     def reach(self, op: Subscript | Attribute, scope: Scope, owner: Known | None = None) -> None:
         """Notes which element or part of which array an access goes to."""
         self.found.reached.pop(op, None)
         if owner is None:
             owner = self.value(op.owner, scope)
-        if not isinstance(owner, Array) or isinstance(op, Attribute) or op.field is not None:
+        if not isinstance(owner, KnownArray) or isinstance(op, Attribute) or op.field is not None:
             self.found.values[op.owner] = owner
             return
         indices: list[Form | None] = list(owner.prefix)
@@ -739,12 +739,12 @@ class Analysis:
         apart = False
         for each in op.indices:
             known = self.value(each, scope)
-            parts: Sequence[Known] = known.items if isinstance(known, Several) else [known]
+            parts: Sequence[Known] = known.items if isinstance(known, KnownTuple) else [known]
             for part in parts:
-                is_number = isinstance(part, Number) and (part.dtype is None or part.dtype.kind in "iub")
-                indices.append(part.form if is_number and isinstance(part, Number) else None)
+                is_number = isinstance(part, KnownNumber) and (part.dtype is None or part.dtype.kind in "iub")
+                indices.append(part.form if is_number and isinstance(part, KnownNumber) else None)
                 apart |= varies(part)
-                made_by += part.made_by if isinstance(part, Number) else ()
+                made_by += part.made_by if isinstance(part, KnownNumber) else ()
         self.found.reached[op] = Reached(owner, tuple(indices), apart, made_by)
 
     def load(self, op: Subscript | Attribute, scope: Scope, owner: Known | None = None) -> Known:
@@ -756,7 +756,7 @@ class Analysis:
         given = [(each, self.found.values.get(each)) for each in op.indices] if isinstance(op, Subscript) else []
         if any(_may_be_unknown(value) and not isinstance(each, Slice) for each, value in given):
             return Unknown(frozenset([array.identity]))
-        new_axes = sum(value == kn.Named(None) for _, value in given)
+        new_axes = sum(value == kn.KnownName(None) for _, value in given)
         whole = len(array.prefix) + array.ndim
         known = tuple(each for each in indices if each is not None)
         if len(known) < len(indices) or array.dtype.fields:
@@ -768,7 +768,9 @@ class Analysis:
             return replace(array, ndim=rest, prefix=known)
         return self._element(op, array, known, reached.varies, scope)
 
-    def _element(self, op: Operation, array: Array, indices: tuple[Form, ...], apart: bool, scope: Scope) -> Number:
+    def _element(
+        self, op: Operation, array: KnownArray, indices: tuple[Form, ...], apart: bool, scope: Scope
+    ) -> KnownNumber:
         """An element that is loaded, or that is in a register since it was loaded or stored before."""
         key = (array.identity, array.part, indices)
         held = scope.elements.get(key)
@@ -782,22 +784,22 @@ class Analysis:
         scope.loaded.setdefault(key, (known, op))
         return known
 
-    def _read(self, array: Array, scope: Scope) -> None:
+    def _read(self, array: KnownArray, scope: Scope) -> None:
         """Memory is read, in which stores may be waiting to be overwritten."""
         for key in [*scope.unread]:
             if key[0] == array.identity or array.space not in ("shared", "local") and _is_of_others(key[0]):
                 del scope.unread[key]
 
-    def _loaded(self, array: Array, indices: tuple[Form, ...], apart: bool) -> Number:
+    def _loaded(self, array: KnownArray, indices: tuple[Form, ...], apart: bool) -> KnownNumber:
         kinds = kinds_of_memory(array)
         loops = frozenset(each for each in self._loops if kinds & self.found.kills.get(each, set()))
         epochs = tuple(self._epochs.get(each, 0) for each in sorted(kinds, key=repr))
         form = self.forms.atom(("load", array.identity, array.part, indices, epochs), loops, indices)
         if array.identity in self.looked_at:
             form = self.forms.add(form, self._found_by_atomic(array.identity))
-        return Number(array.dtype, form, apart or array.space != "constant")
+        return KnownNumber(array.dtype, form, apart or array.space != "constant")
 
-    def _part(self, op: Operation, array: Array, ndim: int) -> Known:
+    def _part(self, op: Operation, array: KnownArray, ndim: int) -> Known:
         if array.dtype.fields:
             return Unknown(frozenset([array.identity]))
         return replace(array, ndim=max(0, ndim), extents=(None,) * max(0, ndim), prefix=(), part=op)
@@ -829,11 +831,11 @@ class Analysis:
             self.found.overwritten.add(before)
         self.found.overwritten.discard(here)
         scope.unread[key] = here
-        if isinstance(known, Number) and known.dtype == array.dtype:
+        if isinstance(known, KnownNumber) and known.dtype == array.dtype:
             scope.elements[key] = InRegister(replace(known, made_by=(), is_product=False), array.space)
         else:
             form = self.forms.atom(("stored", op, self._rounds), self._around)
-            scope.elements[key] = InRegister(Number(array.dtype, form, True), array.space)
+            scope.elements[key] = InRegister(KnownNumber(array.dtype, form, True), array.space)
 
     def _write(self, known: Known, scope: Scope) -> None:
         """A value's arrays are written to, nobody knows where."""
@@ -845,12 +847,12 @@ class Analysis:
         identities = arrays_in(known)
         self.found.written |= identities
         self.found.may_write_anything |= not identities and isinstance(known, Unknown)
-        if isinstance(known, Array):
+        if isinstance(known, KnownArray):
             kinds = {known.identity} if known.space in ("shared", "local") else {GLOBAL}
         else:
             kinds = {*identities, GLOBAL}
         for kind in kinds:
-            self._kill(kind, scope, known.identity if isinstance(known, Array) else None, indices)
+            self._kill(kind, scope, known.identity if isinstance(known, KnownArray) else None, indices)
 
     def _kill(
         self, kind: Hashable, scope: Scope | None, identity: Hashable = None, indices: tuple[Form | None, ...] = ()
@@ -881,7 +883,7 @@ class Analysis:
 
     def attribute(self, op: Attribute, scope: Scope) -> Known:
         owner, name = self.value(op.owner, scope), op.name
-        if isinstance(owner, kn.Named) and isinstance(owner.value, Reference):
+        if isinstance(owner, kn.KnownName) and isinstance(owner.value, Reference):
             path = f"{owner.value.path}.{name}"
             self.found.paths.add(path)
             if path in MISSING_NAMES:
@@ -890,56 +892,56 @@ class Analysis:
                 return self.builtin(path)
             if isinstance(owner.value, TypeReference) and name == "type":
                 return owner
-            return kn.Named(type_of(path) or Reference(path))
-        if isinstance(owner, kn.Named) and hasattr(owner.value, "member"):
+            return kn.KnownName(type_of(path) or Reference(path))
+        if isinstance(owner, kn.KnownName) and hasattr(owner.value, "member"):
             try:
                 return self.captured_member(op, owner.value.member(name))
             except AttributeError:
                 return ANYTHING
-        if isinstance(owner, Array):
+        if isinstance(owner, KnownArray):
             return self._array_attribute(owner, name)
-        if isinstance(owner, Number) and name in ("real", "imag"):
+        if isinstance(owner, KnownNumber) and name in ("real", "imag"):
             return self.made((name,), [owner], None)
         return Unknown(arrays_in(owner))
 
     def captured_member(self, op: Operation, value: object) -> Known:
         if isinstance(value, (np.ndarray, View, tuple, list, int, float, complex, np.generic)):
             return self.captured(Captured(op.node, op.function, value), value)
-        return kn.Named(value)
+        return kn.KnownName(value)
 
-    def _array_attribute(self, owner: Array, name: str) -> Known:
+    def _array_attribute(self, owner: KnownArray, name: str) -> Known:
         if name == "shape":
-            return Several(tuple(self.extent(owner, axis) for axis in range(owner.ndim)))
+            return KnownTuple(tuple(self.extent(owner, axis) for axis in range(owner.ndim)))
         if name in ("size", "nbytes"):
             extents = [self.extent(owner, axis) for axis in range(owner.ndim)]
             form = self.forms.constant(1 if name == "size" else owner.dtype.itemsize)
             for each in extents:
                 form = self.forms.multiply(form, each.form)
-            return Number(nt.INT64, form, any(each.varies for each in extents))
+            return KnownNumber(nt.INT64, form, any(each.varies for each in extents))
         if name in ("ndim", "itemsize"):
-            return Number(nt.INT64, self.forms.constant(owner.ndim if name == "ndim" else owner.dtype.itemsize), False)
+            return KnownNumber(nt.INT64, self.forms.constant(owner.ndim if name == "ndim" else owner.dtype.itemsize), False)
         if name == "dtype":
-            return kn.Named(TypeReference(f"numpy.{owner.dtype.name}", owner.dtype))
+            return kn.KnownName(TypeReference(f"numpy.{owner.dtype.name}", owner.dtype))
         if name == "T":
             return replace(owner, extents=owner.extents[::-1], prefix=(), part=("T", owner.part, owner.prefix))
         if owner.dtype.fields or name in ("real", "imag"):
             return Unknown(frozenset([owner.identity]))
-        return kn.Named(library.OfArray(owner, name))
+        return kn.KnownName(library.OfArray(owner, name))
 
-    def extent(self, array: Array, axis: int) -> Number:
+    def extent(self, array: KnownArray, axis: int) -> KnownNumber:
         """The size of a dimension."""
         whole = len(array.prefix) + axis
         if whole < len(array.extents) and array.extents[whole] is not None and array.space != "global":
-            return Number(nt.INT64, self.forms.constant(array.extents[whole] or 0), False)
+            return KnownNumber(nt.INT64, self.forms.constant(array.extents[whole] or 0), False)
         form = self.forms.atom(("extent", array.identity, array.part, len(array.prefix) + axis))
-        return Number(nt.INT64, form, not array.is_whole)
+        return KnownNumber(nt.INT64, form, not array.is_whole)
 
     def builtin(self, path: str) -> Known:
         """A name of the library that stands for a value."""
         rule = library.BUILTIN_VALUES.get(path)
         if rule is None:
-            return Number(nt.FLOAT64, self.forms.atom(("name", path)), False)
-        return Number(rule.dtype, self.forms.atom(("name", path)), rule.varies)
+            return KnownNumber(nt.FLOAT64, self.forms.atom(("name", path)), False)
+        return KnownNumber(rule.dtype, self.forms.atom(("name", path)), rule.varies)
 
     # -- calls ----------------------------------------------------------------------------------------------------
 
@@ -948,7 +950,7 @@ class Analysis:
         arguments: list[Known] = []
         for each in op.arguments:
             known = self.value(each, scope)
-            if isinstance(each, Unpacked) and isinstance(known, Several):
+            if isinstance(each, Unpacked) and isinstance(known, KnownTuple):
                 arguments.extend(known.items)
             else:
                 arguments.append(known)
@@ -956,7 +958,7 @@ class Analysis:
         self.found.callees.pop(op, None)
         if isinstance(callee, Inner) and isinstance(callee.function, Function):
             return self.follow(op, callee.function, arguments, keywords, callee.variables, scope)
-        if isinstance(callee, kn.Named):
+        if isinstance(callee, kn.KnownName):
             if isinstance(callee.value, Function) and callee.value.kind != "host":
                 return self.follow(op, callee.value, arguments, keywords, None, scope)
             if isinstance(callee.value, TypeReference):
@@ -995,7 +997,7 @@ class Analysis:
             if name not in bound and name in body.defaults:
                 bound[name] = self.value(body.defaults[name], Scope(variables))
         if function.star is not None:
-            bound[function.star] = Several(tuple(arguments[len(names) :]))
+            bound[function.star] = KnownTuple(tuple(arguments[len(names) :]))
         if function.casts is not None:
             for name, dtype in zip(names, function.casts.arguments, strict=False):
                 bound[name] = self._cast(dtype, bound.get(name, ANYTHING))
@@ -1021,7 +1023,7 @@ class Analysis:
         self._functions.pop()
         self._stack.pop()
         if not results:
-            return kn.Named(None)
+            return kn.KnownName(None)
         result = results[0]
         for place, each in enumerate(results[1:]):
             result = self._merge((op, "result", place), result, each, leaving.is_divergent)
@@ -1029,11 +1031,11 @@ class Analysis:
 
     def _cast(self, dtype: np.dtype | None, known: Known) -> Known:
         """What a signature makes of an argument or a result."""
-        return self.converted(dtype, [known]) if dtype is not None and isinstance(known, Number) else known
+        return self.converted(dtype, [known]) if dtype is not None and isinstance(known, KnownNumber) else known
 
     def converted(self, dtype: np.dtype, arguments: Sequence[Known]) -> Known:
         """`np.int32(x)`: of integers it keeps which value it is."""
-        if len(arguments) != 1 or not isinstance(arguments[0], Number):
+        if len(arguments) != 1 or not isinstance(arguments[0], KnownNumber):
             return self.made(("convert", dtype), arguments, dtype)
         given = arguments[0]
         if given.dtype == dtype:
@@ -1046,7 +1048,7 @@ class Analysis:
         """An array's method: other shapes of the same memory, or a reduction."""
         if method.name in library.RESHAPING:
             return Unknown(frozenset([method.array.identity]))
-        return Number(None, self.forms.atom(("method", op, self._epoch, self._rounds), self._around), True)
+        return KnownNumber(None, self.forms.atom(("method", op, self._epoch, self._rounds), self._around), True)
 
     def of_library(
         self, op: FunctionCall, path: str, arguments: list[Known], keywords: Mapping[str, Known], scope: Scope
@@ -1067,29 +1069,29 @@ class Analysis:
         if path in ("numba.literal_unroll", "numba.cuda.literal_unroll", "builtins.tuple") and arguments:
             return arguments[0]
         if path == "builtins.len" and arguments:
-            if isinstance(arguments[0], Several):
+            if isinstance(arguments[0], KnownTuple):
                 return self.constant(np.int64(len(arguments[0].items)))
-            if isinstance(arguments[0], Array):
+            if isinstance(arguments[0], KnownArray):
                 return self.extent(arguments[0], 0)
         if path.startswith("numba.cuda.atomic."):
             self._reach_by_call(op, arguments)
             if arguments:
                 (self._change if op in self.found.reached else self._write)(arguments[0], scope)
-            return Number(None, self._found_by_atomic(op), True)
+            return KnownNumber(None, self._found_by_atomic(op), True)
         if path.startswith(SYNCHRONISES):
             self._kill(ALL, scope)
             if not path.startswith("numba.cuda.syncthreads_"):
-                return kn.Named(None)
-            return Number(nt.INT32, self.forms.atom(("vote", op, self._rounds), self._around), False)
+                return kn.KnownName(None)
+            return KnownNumber(nt.INT32, self.forms.atom(("vote", op, self._rounds), self._around), False)
         if path in library.STORES:
             for each in (*arguments, *keywords.values()):
                 self._write(each, scope)
-            return Number(None, self.forms.atom(("stored", op, self._epoch, self._rounds), self._around), True)
+            return KnownNumber(None, self.forms.atom(("stored", op, self._epoch, self._rounds), self._around), True)
         if path in ("builtins.int", "builtins.float", "builtins.bool") and len(arguments) == 1:
             return self._to_python(path, arguments[0])
         rule = library.PURE.get(path)
-        if rule is not None and arguments and not keywords and all(isinstance(each, Number) for each in arguments):
-            dtypes = [each.dtype for each in arguments if isinstance(each, Number)]
+        if rule is not None and arguments and not keywords and all(isinstance(each, KnownNumber) for each in arguments):
+            dtypes = [each.dtype for each in arguments if isinstance(each, KnownNumber)]
             return self.made(("call", path), arguments, rule(dtypes), differs=path in library.BY_LANE)
         key = ("call", path, op, self._epoch, self._rounds)
         known = self.made(key, [*arguments, *keywords.values()], None, differs=True)
@@ -1099,7 +1101,7 @@ class Analysis:
         return self.anything_done(op, [*arguments, *keywords.values()], scope)
 
     def _to_python(self, path: str, given: Known) -> Known:
-        if isinstance(given, Number) and given.dtype is not None:
+        if isinstance(given, KnownNumber) and given.dtype is not None:
             if path == "builtins.int":
                 return given if given.dtype.kind in "iu" else self.converted(nt.INT64, [given])
             if path == "builtins.float" and given.dtype.kind == "f":
@@ -1108,17 +1110,17 @@ class Analysis:
         return self.made(("call", path), [given], made.get(path, nt.BOOL))
 
     def _range(self, arguments: Sequence[Known]) -> Known:
-        numbers = [each for each in arguments if isinstance(each, Number)]
+        numbers = [each for each in arguments if isinstance(each, KnownNumber)]
         if len(numbers) != len(arguments) or not 1 <= len(numbers) <= 3:
             return ANYTHING
-        zero, one = (Number(nt.INT64, self.forms.constant(n), False) for n in (0, 1))
+        zero, one = (KnownNumber(nt.INT64, self.forms.constant(n), False) for n in (0, 1))
         if len(numbers) == 1:
-            return Counting(zero, numbers[0], one)
-        return Counting(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else one)
+            return KnownRange(zero, numbers[0], one)
+        return KnownRange(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else one)
 
     def _grid(self, arguments: Sequence[Known]) -> Known:
         """cuda.grid(n), as the sum that it is."""
-        wanted = arguments[0].constant if arguments and isinstance(arguments[0], Number) else None
+        wanted = arguments[0].constant if arguments and isinstance(arguments[0], KnownNumber) else None
         if wanted not in (1, 2, 3):
             return ANYTHING
         found: list[Known] = []
@@ -1127,27 +1129,27 @@ class Analysis:
                 self.forms.atom(("name", f"numba.cuda.{name}.{letter}")) for name in ("threadIdx", "blockIdx", "blockDim")
             )
             form = self.forms.add(thread, self.forms.multiply(block, size))
-            found.append(Number(nt.INT64, form, True))
-        return found[0] if wanted == 1 else Several(tuple(found))
+            found.append(KnownNumber(nt.INT64, form, True))
+        return found[0] if wanted == 1 else KnownTuple(tuple(found))
 
     def _grid_size(self, arguments: Sequence[Known]) -> Known:
         """cuda.gridsize(n): one number for all threads, or one for each axis."""
-        wanted = arguments[0].constant if arguments and isinstance(arguments[0], Number) else None
+        wanted = arguments[0].constant if arguments and isinstance(arguments[0], KnownNumber) else None
         if wanted not in (1, 2, 3):
             return ANYTHING
         sizes = [
-            Number(nt.INT64, self.forms.atom(("name", f"numba.cuda.gridsize.{letter}")), False)
+            KnownNumber(nt.INT64, self.forms.atom(("name", f"numba.cuda.gridsize.{letter}")), False)
             for letter in "xyz"[:wanted]
         ]
-        return sizes[0] if wanted == 1 else Several(tuple(sizes))
+        return sizes[0] if wanted == 1 else KnownTuple(tuple(sizes))
 
     def _reach_by_call(self, op: FunctionCall, arguments: Sequence[Known]) -> None:
         """Notes the element that an atomic goes to."""
         self.found.reached.pop(op, None)
-        if len(arguments) < 2 or not isinstance(arguments[0], Array):
+        if len(arguments) < 2 or not isinstance(arguments[0], KnownArray):
             return
-        parts = arguments[1].items if isinstance(arguments[1], Several) else (arguments[1],)
-        forms = tuple(part.form if isinstance(part, Number) else None for part in parts)
+        parts = arguments[1].items if isinstance(arguments[1], KnownTuple) else (arguments[1],)
+        forms = tuple(part.form if isinstance(part, KnownNumber) else None for part in parts)
         self.found.reached[op] = self.found.stores[op] = Reached(arguments[0], forms, any(map(varies, parts)))
 
 
@@ -1162,22 +1164,22 @@ def may_be_decided(op: Expression, found: Found) -> bool:
         return may_be_decided(op.operand, found)
     if isinstance(op, FunctionCall):
         return found.callees.get(op) in ("builtins.isinstance", "builtins.hasattr")
-    if isinstance(op, Comparison):
+    if isinstance(op, Compare):
         return all(_is_settled(found.values.get(each)) for each in (op.left, *op.others)) or any(
-            found.values.get(each) == kn.Named(None) for each in (op.left, *op.others)
+            found.values.get(each) == kn.KnownName(None) for each in (op.left, *op.others)
         )
     return isinstance(op, Constant) or _is_settled(found.values.get(op))
 
 
 def _may_be_unknown(known: Known | None) -> bool:
     """Whether nothing is known of a value, or of one of its items."""
-    return isinstance(known, Unknown) or isinstance(known, Several) and any(map(_may_be_unknown, known.items))
+    return isinstance(known, Unknown) or isinstance(known, KnownTuple) and any(map(_may_be_unknown, known.items))
 
 
 def _is_settled(known: Known | None) -> bool:
-    if isinstance(known, Number):
+    if isinstance(known, KnownNumber):
         return known.constant is not None
-    return known is None or isinstance(known, (kn.Named, Unknown))
+    return known is None or isinstance(known, (kn.KnownName, Unknown))
 
 
 def _seen_by(inner: Function) -> frozenset[str]:
@@ -1188,23 +1190,23 @@ def _seen_by(inner: Function) -> frozenset[str]:
 
 def _varying(known: Known) -> Known:
     """The same value, which some threads may not have."""
-    if isinstance(known, Number):
+    if isinstance(known, KnownNumber):
         return replace(known, varies=True)
-    return Several(tuple(map(_varying, known.items))) if isinstance(known, Several) else known
+    return KnownTuple(tuple(map(_varying, known.items))) if isinstance(known, KnownTuple) else known
 
 
 def _is_fixed(source: Known | None) -> bool:
     """Whether a loop over this is the same each time that it is begun."""
-    if isinstance(source, Counting):
+    if isinstance(source, KnownRange):
         return all(each.constant is not None for each in (source.start, source.stop, source.step))
     return False
 
 
 def _differs(source: Known) -> bool:
     """Whether threads may go round a loop over this a different number of times."""
-    if isinstance(source, Counting):
+    if isinstance(source, KnownRange):
         return source.start.varies or source.stop.varies or source.step.varies
-    return not isinstance(source, (Several, Array))
+    return not isinstance(source, (KnownTuple, KnownArray))
 
 
 def everything_in(op: Operation) -> list[Operation]:
@@ -1222,14 +1224,14 @@ def _assigned_in(op: For | While) -> frozenset[str]:
     """The variables that a loop changes."""
     names: set[str] = set()
     for each in everything_in(op):
-        if isinstance(each, (Name, UpdateName, Named)):
+        if isinstance(each, (Name, UpdateName, NamedExpression)):
             names.add(each.name)
         elif isinstance(each, Definition):
             names.add(each.inner.name)
     return frozenset(names)
 
 
-def kinds_of_memory(array: Array) -> set[Hashable]:
+def kinds_of_memory(array: KnownArray) -> set[Hashable]:
     """What has to stay as it is for an element of an array to stay what it is."""
     if array.space == "constant":
         return set()

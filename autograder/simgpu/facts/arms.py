@@ -20,7 +20,7 @@ from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Binary, Comparison, Selection, Unary
+from autograder.simgpu.operations.operators import Binary, Compare, Selection, Unary
 from autograder.simgpu.operations.statements import (
     Assign,
     Break,
@@ -86,7 +86,7 @@ class Arms:
                         return 0
                     stores += each in self.found.stores and reached.array.space == "global"
                     loads += each not in self.found.stores and reached.array.space == "global"
-            elif isinstance(each, (Comparison, Binary, Unary, UpdateName, UpdateElement)) and not each.is_folded:
+            elif isinstance(each, (Compare, Binary, Unary, UpdateName, UpdateElement)) and not each.is_folded:
                 size += 1
         return size if size <= MOST_INSTRUCTIONS and stores <= MOST_STORES and loads <= MOST_LOADS else 0
 

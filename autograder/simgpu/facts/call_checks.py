@@ -15,7 +15,7 @@ import numpy as np
 from autograder.errors import KernelFault
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Reference
-from autograder.simgpu.facts.known import Array, Counting, Known, Named, Number, Several
+from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.operations.callables import Range
 from autograder.simgpu.operations.calls import Call
@@ -108,21 +108,21 @@ def _is_unknown(value: Any) -> bool:
 def standing_for(known: Known, name: str, views: Mapping[Hashable, View]) -> Any:
     """A value of the kind that is known, `name` in messages; ANYTHING where it is not."""
     match known:
-        case Number(dtype=dtype) if dtype is not None and dtype.kind in "biufc":
+        case KnownNumber(dtype=dtype) if dtype is not None and dtype.kind in "biufc":
             constant = known.constant
             return np.array(1 if constant is None else constant).astype(dtype)[()]
-        case Array():
+        case KnownArray():
             return _array(known, name, views)
-        case Several(items):
+        case KnownTuple(items):
             return tuple(standing_for(each, name, views) for each in items)
-        case Counting():
+        case KnownRange():
             return Range((np.int64(1),))
-        case Named(value) if value is None or isinstance(value, (str, Reference)):
+        case KnownName(value) if value is None or isinstance(value, (str, Reference)):
             return value
     return ANYTHING
 
 
-def _array(known: Array, name: str, views: Mapping[Hashable, View]) -> Any:
+def _array(known: KnownArray, name: str, views: Mapping[Hashable, View]) -> Any:
     """An array that the kernel was given, or one like that which it makes."""
     given = views.get(known.identity)
     if known.dtype.fields or not known.ndim or known.prefix or not known.is_whole:

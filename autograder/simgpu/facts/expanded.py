@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from autograder.language.program import Function
 from autograder.simgpu.facts.analysis import SYNCHRONISES, Analysis, Found, Leaving
 from autograder.simgpu.facts.forms import Form, Forms
-from autograder.simgpu.facts.known import Array, Counting, Known, Number, Several
+from autograder.simgpu.facts.known import Known, KnownArray, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.scope import Placed, Scope
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -35,7 +35,7 @@ class Moved:
     """A load from a shared array or a store to one, in a round."""
 
     placed: Placed
-    array: Array
+    array: KnownArray
     indices: tuple[Form, ...]
 
 
@@ -118,14 +118,14 @@ class Expanded(Analysis):
         ):
             return None
         source = self.value(op.source, scope)
-        if isinstance(source, Several):
+        if isinstance(source, KnownTuple):
             return source.items
-        if not isinstance(source, Counting):
+        if not isinstance(source, KnownRange):
             return None
         start, stop, step = (each.constant for each in (source.start, source.stop, source.step))
         if start is None or stop is None or not step:
             return None
-        return [Number(nt.INT64, self.forms.constant(i), False) for i in range(start, stop, step)]
+        return [KnownNumber(nt.INT64, self.forms.constant(i), False) for i in range(start, stop, step)]
 
     def _counted_loop(self, op: For | While, scope: Scope) -> Scope | None:
         self._end_of_piece()
@@ -152,7 +152,7 @@ class Expanded(Analysis):
         tries[op, self._rounds] = known, len(self.pieces)
 
     def decided(self, condition: Known) -> bool | None:
-        return None if not isinstance(condition, Number) or condition.constant is None else bool(condition.constant)
+        return None if not isinstance(condition, KnownNumber) or condition.constant is None else bool(condition.constant)
 
     def arm(self, block: Block, scope: Scope) -> Scope | None:
         around, ends = self._piece, self._ends
@@ -184,7 +184,9 @@ class Expanded(Analysis):
 
     # -- accesses -------------------------------------------------------------------------------------------------
 
-    def _element(self, op: Operation, array: Array, indices: tuple[Form, ...], apart: bool, scope: Scope) -> Number:
+    def _element(
+        self, op: Operation, array: KnownArray, indices: tuple[Form, ...], apart: bool, scope: Scope
+    ) -> KnownNumber:
         known = super()._element(op, array, indices, apart, scope)
         self._note(op)
         placed = op, self._rounds

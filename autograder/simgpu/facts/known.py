@@ -15,7 +15,7 @@ from autograder.simgpu.values.memory import Space
 
 
 @dataclass(frozen=True)
-class Number:
+class KnownNumber:
     """A number: its dtype where that is known, which value it is, and whether it may differ from thread to thread."""
 
     dtype: np.dtype | None
@@ -34,7 +34,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Array:
+class KnownArray:
     """An array or a part of one: the memory that it lies in and what it was made or given as.
 
     `identity` tells it from other arrays: what is made in a kernel overlaps with nothing, two arguments may be one array.
@@ -56,26 +56,26 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Several:
+class KnownTuple:
     """A tuple."""
 
     items: tuple[Known, ...]
 
 
 @dataclass(frozen=True)
-class Named:
+class KnownName:
     """What a name of the library, a type or a function stands for."""
 
     value: object
 
 
 @dataclass(frozen=True)
-class Counting:
+class KnownRange:
     """A range(): what it begins with, ends before and adds each round."""
 
-    start: Number
-    stop: Number
-    step: Number
+    start: KnownNumber
+    stop: KnownNumber
+    step: KnownNumber
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,14 +98,14 @@ class Conflicting(Unknown):
     """Things of two kinds, the one on one path and the other on another, that no one type is for."""
 
 
-Known: TypeAlias = Number | Array | Several | Named | Counting | Inner | Unknown
+Known: TypeAlias = KnownNumber | KnownArray | KnownTuple | KnownName | KnownRange | Inner | Unknown
 
 
 def arrays_in(known: Known) -> frozenset[Hashable]:
     """The identities of the arrays that a value may lead to."""
-    if isinstance(known, Array):
+    if isinstance(known, KnownArray):
         return frozenset([known.identity])
-    if isinstance(known, Several):
+    if isinstance(known, KnownTuple):
         return frozenset().union(*map(arrays_in, known.items))
     return known.arrays if isinstance(known, Unknown) else frozenset()
 
@@ -115,9 +115,9 @@ def conflict(a: Known, b: Known) -> bool:
 
     None goes with anything: Numba makes an optional value of the two.
     """
-    if isinstance(a, Several) and isinstance(b, Several):
+    if isinstance(a, KnownTuple) and isinstance(b, KnownTuple):
         return len(a.items) != len(b.items) or any(map(conflict, a.items, b.items))
-    if isinstance(a, Array) and isinstance(b, Array):
+    if isinstance(a, KnownArray) and isinstance(b, KnownArray):
         return (a.dtype, a.ndim) != (b.dtype, b.ndim)
     one, other = _family(a), _family(b)
     return None not in (one, other) and one != other
@@ -125,11 +125,11 @@ def conflict(a: Known, b: Known) -> bool:
 
 def _family(known: Known) -> Hashable:
     """What a value has to have in common with another one, to be held by the same variable; None where anything goes."""
-    if isinstance(known, Number):
+    if isinstance(known, KnownNumber):
         return "number" if known.dtype is not None and known.dtype.kind in "biufc" else None
-    if isinstance(known, (Array, Several, Counting)):
+    if isinstance(known, (KnownArray, KnownTuple, KnownRange)):
         return type(known).__name__
-    if not isinstance(known, Named) or known.value is None:
+    if not isinstance(known, KnownName) or known.value is None:
         return None
     if isinstance(known.value, str):
         return "text"
@@ -138,8 +138,8 @@ def _family(known: Known) -> Hashable:
 
 def varies(known: Known) -> bool:
     """Whether a value may differ between the threads of a block."""
-    if isinstance(known, Number):
+    if isinstance(known, KnownNumber):
         return known.varies
-    if isinstance(known, Several):
+    if isinstance(known, KnownTuple):
         return any(map(varies, known.items))
     return isinstance(known, Unknown)

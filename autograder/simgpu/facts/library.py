@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from autograder.language.numeric_types import TypeReference
-from autograder.simgpu.facts.known import Array, Known, Named, Number, Several
+from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values import numba_types as nt
 
@@ -26,7 +26,7 @@ class Builtin:
 class OfArray:
     """A method of an array, before it is called."""
 
-    array: Array
+    array: KnownArray
     name: str
 
 
@@ -98,13 +98,13 @@ BY_LANE: frozenset[str] = frozenset()  # of these, those that give each lane som
 ARRAY_MAKERS = {"numba.cuda.shared.array": "shared", "numba.cuda.local.array": "local"}
 
 
-def array_made(op: Operation, path: str, arguments: Sequence[Known], keywords: Mapping[str, Known]) -> Array | None:
+def array_made(op: Operation, path: str, arguments: Sequence[Known], keywords: Mapping[str, Known]) -> KnownArray | None:
     """The array that a call of `cuda.shared.array` or `cuda.local.array` makes; None where its type is not known."""
     given = dict(zip(("shape", "dtype"), arguments, strict=False)) | dict(keywords)
     shape, dtype = given.get("shape"), given.get("dtype")
-    if not isinstance(dtype, Named) or not isinstance(dtype.value, TypeReference):
+    if not isinstance(dtype, KnownName) or not isinstance(dtype.value, TypeReference):
         return None
-    extents = shape.items if isinstance(shape, Several) else (shape,)
-    sizes = tuple(each.constant if isinstance(each, Number) else None for each in extents)
+    extents = shape.items if isinstance(shape, KnownTuple) else (shape,)
+    sizes = tuple(each.constant if isinstance(each, KnownNumber) else None for each in extents)
     space: Literal["shared", "local"] = "shared" if ARRAY_MAKERS[path] == "shared" else "local"
-    return Array(dtype.value.dtype, len(sizes), space, (space, op.node), sizes)
+    return KnownArray(dtype.value.dtype, len(sizes), space, (space, op.node), sizes)

@@ -13,7 +13,7 @@ from autograder.language.program import Function
 from autograder.simgpu.facts.analysis import Analysis, Found
 from autograder.simgpu.facts.expanded import expand
 from autograder.simgpu.facts.forms import Forms
-from autograder.simgpu.facts.known import Array, Known, Named, Number, Several
+from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple
 from autograder.simgpu.facts.reasons import reasons_of
 from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
@@ -98,12 +98,12 @@ def kind_of(value: Value) -> Hashable:
 
 def _argument(forms: Forms, value: Value, identity: Hashable) -> Known:
     if isinstance(value, View):
-        return Array(value.dtype, value.ndim, value.buffer.space, identity, (None,) * value.ndim)
+        return KnownArray(value.dtype, value.ndim, value.buffer.space, identity, (None,) * value.ndim)
     if isinstance(value, tuple):
-        return Several(tuple(_argument(forms, each, (identity, i)) for i, each in enumerate(value)))
+        return KnownTuple(tuple(_argument(forms, each, (identity, i)) for i, each in enumerate(value)))
     if isinstance(value, np.generic):
-        return Number(value.dtype, forms.atom(identity), False)
-    return Named(value)
+        return KnownNumber(value.dtype, forms.atom(identity), False)
+    return KnownName(value)
 
 
 def arrays_by_identity(arguments: Mapping[str, Value]) -> dict[Hashable, View]:

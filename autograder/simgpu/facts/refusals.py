@@ -17,13 +17,13 @@ from autograder.language.program import Function, Reference, wrong_number
 from autograder.simgpu.facts.analysis import Found, may_be_decided
 from autograder.simgpu.facts.call_checks import check_call, standing_for
 from autograder.simgpu.facts.known import (
-    Array,
     Conflicting,
     Inner,
     Known,
-    Named,
-    Number,
-    Several,
+    KnownArray,
+    KnownName,
+    KnownNumber,
+    KnownTuple,
     Unknown,
     conflict,
 )
@@ -34,7 +34,7 @@ from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript, n
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.number_values import number
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import SYMBOLS, Binary, Comparison, Junction, Selection, Unary
+from autograder.simgpu.operations.operators import SYMBOLS, Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.registry import METHODS
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -97,7 +97,7 @@ class Refusals:
             return [op.condition]
         if isinstance(op, Junction) and any(may_be_decided(each, self.found) for each in op.operands[:-1]):
             return [op.operands[0]]
-        if isinstance(op, Attribute) and isinstance(op.owner, Attribute) and isinstance(self.known(op.owner), Named):
+        if isinstance(op, Attribute) and isinstance(op.owner, Attribute) and isinstance(self.known(op.owner), KnownName):
             return []  # of `cuda.threadIdx.x` the whole is looked at
         if isinstance(op, Assign):
             return [op.operand, *op.targets]
@@ -115,7 +115,7 @@ class Refusals:
                 self._operands(op, op.kind, self.known(op.left), self.known(op.right))
             case Unary():
                 self._operand(op)
-            case Comparison():
+            case Compare():
                 self._order(op)
             case UpdateName():
                 self._update(op, op.kind, self.known(op.read), self.known(op.operand))
@@ -153,14 +153,14 @@ class Refusals:
 
     def _attribute(self, op: Attribute) -> None:
         owner = self.known(op.owner)
-        if isinstance(owner, Named) and isinstance(owner.value, TypeReference):
+        if isinstance(owner, KnownName) and isinstance(owner.value, TypeReference):
             if op.name != "type":
                 raise op.fault(f"A type in a kernel has no `.{op.name}`.", "Its name alone stands for it.")
-        elif isinstance(owner, Named) and isinstance(owner.value, Reference):
+        elif isinstance(owner, KnownName) and isinstance(owner.value, Reference):
             no_such_name(op, f"{owner.value.path}.{op.name}")
-        elif isinstance(self.known(op), Named) and isinstance(owner, Array):
+        elif isinstance(self.known(op), KnownName) and isinstance(owner, KnownArray):
             method = self.known(op)
-            if isinstance(method, Named) and isinstance(method.value, OfArray) and op.name not in METHODS | _ATTRIBUTES:
+            if isinstance(method, KnownName) and isinstance(method.value, OfArray) and op.name not in METHODS | _ATTRIBUTES:
                 raise op.fault(
                     f"Arrays in a kernel have no `.{op.name}`.", "Available: shape, size, ndim, dtype, strides, T."
                 )
@@ -190,9 +190,9 @@ class Refusals:
     def _operands(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
         if _is_number(left) and _is_number(right):
             self._types(op, kind, left, right)
-        elif isinstance(left, Array) and _is_sure(right) or isinstance(right, Array) and _is_sure(left):
-            array = left if isinstance(left, Array) else right
-            assert isinstance(array, Array)
+        elif isinstance(left, KnownArray) and _is_sure(right) or isinstance(right, KnownArray) and _is_sure(left):
+            array = left if isinstance(left, KnownArray) else right
+            assert isinstance(array, KnownArray)
             if not array.dtype.fields:
                 shown = standing_for(array, self._name_of(op, array), self.views)
                 if isinstance(shown, View):
@@ -201,10 +201,10 @@ class Refusals:
                     f"Numba has no `{SYMBOLS[kind]}` for a part of an array in a kernel; arithmetic needs one element.",
                     "Index it, for example with the thread's position.",
                 )
-        elif isinstance(left, Several) and _is_number(right) or isinstance(right, Several) and _is_number(left):
+        elif isinstance(left, KnownTuple) and _is_number(right) or isinstance(right, KnownTuple) and _is_number(left):
             raise op.fault("A tuple is not a number.")
 
-    def _name_of(self, op: Operation, array: Array) -> str:
+    def _name_of(self, op: Operation, array: KnownArray) -> str:
         """What an operand that is an array is called."""
         sides = (
             [op.left, op.right]
@@ -216,7 +216,7 @@ class Refusals:
         return next((each.text for each in sides if self.known(each) == array), "this")
 
     def _types(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
-        assert isinstance(left, Number) and isinstance(right, Number)
+        assert isinstance(left, KnownNumber) and isinstance(right, KnownNumber)
         assert left.dtype is not None and right.dtype is not None
         try:
             nt.operator_types(kind, left.dtype, right.dtype)
@@ -224,41 +224,41 @@ class Refusals:
             raise op.fault(f"Numba has no `{SYMBOLS[kind]}` for {left.dtype} and {right.dtype} in a kernel.") from None
 
     def _update(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
-        if isinstance(left, (Several, Array)) and not (isinstance(left, Array) and left.dtype.fields):
-            what = "a tuple" if isinstance(left, Several) else "a whole array or a part of one"
+        if isinstance(left, (KnownTuple, KnownArray)) and not (isinstance(left, KnownArray) and left.dtype.fields):
+            what = "a tuple" if isinstance(left, KnownTuple) else "a whole array or a part of one"
             raise op.fault(
                 f"Numba has no `{SYMBOLS[kind]}=` for {what} in a kernel.",
-                "Write v = v + w." if isinstance(left, Several) else "Index one element of it.",
+                "Write v = v + w." if isinstance(left, KnownTuple) else "Index one element of it.",
             )
         self._operands(op, kind, left, right)
 
     def _operand(self, op: Unary) -> None:
         operand = self.known(op.operand)
-        if isinstance(operand, Several):
+        if isinstance(operand, KnownTuple):
             sign = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[op.kind]
             raise op.fault(f"Numba has no `{sign}` for a tuple.", "Write len(t) == 0." if op.kind is ast.Not else "")
         if (
             op.kind is ast.Invert
-            and isinstance(operand, Number)
+            and isinstance(operand, KnownNumber)
             and operand.dtype is not None
             and operand.dtype.kind in "fc"
         ):
             raise op.fault(f"`~` needs an integer, not {operand.dtype}.")
 
-    def _order(self, op: Comparison) -> None:
+    def _order(self, op: Compare) -> None:
         sides = [self.known(each) for each in (op.left, *op.others)]
         for kind, left, right in zip(op.kinds, sides, sides[1:], strict=False):
-            if kind in (ast.In, ast.NotIn) and isinstance(right, Several) and not _are_alike(right.items):
+            if kind in (ast.In, ast.NotIn) and isinstance(right, KnownTuple) and not _are_alike(right.items):
                 raise op.fault(
                     "The items of this tuple are different kinds of thing.", "Compare with each of them instead."
                 )
             if kind not in _ORDERS or not (_is_sure(left) and _is_sure(right)):
                 continue
             if any(
-                isinstance(each, Number) and each.dtype is not None and each.dtype.kind == "c" for each in (left, right)
+                isinstance(each, KnownNumber) and each.dtype is not None and each.dtype.kind == "c" for each in (left, right)
             ):
                 raise op.fault("Complex numbers have no order.", "Compare their .real, their .imag, or abs() of them.")
-            if isinstance(left, Several) != isinstance(right, Several):
+            if isinstance(left, KnownTuple) != isinstance(right, KnownTuple):
                 raise op.fault("A tuple is not a number.")
 
     # -- arrays and tuples ----------------------------------------------------------------------------------------
@@ -285,33 +285,33 @@ class Refusals:
         if place is None or place.array.dtype.fields or place.array.dtype.kind not in _NUMBERS:
             return
         name = reached.owner.text
-        if isinstance(self._element(reached), Array):
-            if isinstance(value, Array):
+        if isinstance(self._element(reached), KnownArray):
+            if isinstance(value, KnownArray):
                 raise op.fault(
                     "Numba cannot copy one array, or a part of one, into another in a kernel.",
                     "Write a loop that copies element by element.",
                 )
         elif None not in place.indices and len(place.indices) == len(place.array.prefix) + place.array.ndim:
-            if isinstance(value, (Several, Array)) and not (isinstance(value, Array) and value.dtype.fields):
+            if isinstance(value, (KnownTuple, KnownArray)) and not (isinstance(value, KnownArray) and value.dtype.fields):
                 raise op.fault(f"Only one number can be stored in an element of `{name}`.")
-            if isinstance(value, Number) and value.dtype is not None and value.dtype.kind == "c":
+            if isinstance(value, KnownNumber) and value.dtype is not None and value.dtype.kind == "c":
                 if place.array.dtype.kind not in "cb":
                     raise op.fault(f"A complex value cannot be stored in `{name}` ({place.array.dtype}).")
 
     def _subscript(self, op: Subscript) -> None:
         owner = self.known(op.owner)
         indices = [self.known(each) for each in op.indices]
-        if isinstance(owner, Several) and len(indices) == 1:
+        if isinstance(owner, KnownTuple) and len(indices) == 1:
             self._item(op, owner, indices[0])
-        elif isinstance(owner, Array) and op.field is None and not owner.dtype.fields:
-            if indices == [Named(...)] and op not in self.found.stores:
+        elif isinstance(owner, KnownArray) and op.field is None and not owner.dtype.fields:
+            if indices == [KnownName(...)] and op not in self.found.stores:
                 raise op.fault("Numba has no `[...]` alone for an array in a kernel.", "Use the array itself.")
             self._index(op, owner, indices)
         elif _is_number(owner) and op.field is None:
             raise op.fault(f"`{op.owner.text}` is not an array, so it cannot be indexed.")
 
-    def _item(self, op: Subscript, owner: Several, index: Known) -> None:
-        if not isinstance(index, Number) or index.dtype is None:
+    def _item(self, op: Subscript, owner: KnownTuple, index: Known) -> None:
+        if not isinstance(index, KnownNumber) or index.dtype is None:
             return
         if index.dtype.kind == "b" and not _are_alike(owner.items) and index.constant is not None:
             return  # Numba takes it for 0 or 1 where it has to choose by a constant
@@ -326,17 +326,17 @@ class Refusals:
                 "Write t[0], t[1] and so on.",
             )
 
-    def _index(self, op: Subscript, owner: Array, indices: Sequence[Known]) -> None:
+    def _index(self, op: Subscript, owner: KnownArray, indices: Sequence[Known]) -> None:
         for part, known in zip(op.indices, indices, strict=True):
-            for each in known.items if isinstance(known, Several) else [known]:
+            for each in known.items if isinstance(known, KnownTuple) else [known]:
                 self._is_whole(part, each)
-        plain = [each for each in indices if isinstance(each, Number)]
+        plain = [each for each in indices if isinstance(each, KnownNumber)]
         if len(plain) == len(indices) and len(plain) > owner.ndim:
             dimensions = "1 dimension" if owner.ndim == 1 else f"{owner.ndim} dimensions"
             raise op.fault(f"`{op.owner.text}` has {dimensions}, but {len(plain)} indices are given.")
 
     def _is_whole(self, part: Expression, index: Known) -> None:
-        if not isinstance(index, Number) or index.dtype is None or index.dtype.kind in "iu":
+        if not isinstance(index, KnownNumber) or index.dtype is None or index.dtype.kind in "iu":
             return
         remedy = "Write int(...)." if index.dtype.kind == "b" else "Use // instead of /, or int()."
         raise part.fault(f"The index `{part.text}` is {index.dtype}; an index must be an integer.", remedy)
@@ -348,11 +348,11 @@ class Refusals:
         arguments: list[Known] = []
         for each in op.arguments:
             known = self.known(each)
-            if isinstance(each, Unpacked) and not isinstance(known, Several):
+            if isinstance(each, Unpacked) and not isinstance(known, KnownTuple):
                 return
-            arguments.extend(known.items if isinstance(each, Unpacked) and isinstance(known, Several) else [known])
+            arguments.extend(known.items if isinstance(each, Unpacked) and isinstance(known, KnownTuple) else [known])
         keywords = {name: self.known(each) for name, each in op.keywords.items()}
-        function = callee.function if isinstance(callee, Inner) else callee.value if isinstance(callee, Named) else None
+        function = callee.function if isinstance(callee, Inner) else callee.value if isinstance(callee, KnownName) else None
         if isinstance(function, Function):
             if isinstance(callee, Inner) and function.star is not None and _is_defined_in(op.function, function):
                 what = f"`{function.name}` takes any number of arguments"
@@ -360,10 +360,10 @@ class Refusals:
             self._of_device(op, function, arguments, keywords)
         elif isinstance(function, Reference):
             for given in arguments:
-                if function.path in ("builtins.zip", "builtins.enumerate") and isinstance(given, Several):
+                if function.path in ("builtins.zip", "builtins.enumerate") and isinstance(given, KnownTuple):
                     self._items_alike(op, given)
             check_call(op, function, arguments, keywords, self.views, is_kernel=op.function is self.kernel)
-        elif _is_number(callee) or isinstance(callee, (Array, Several)):
+        elif _is_number(callee) or isinstance(callee, (KnownArray, KnownTuple)):
             raise op.fault(f"`{op.callee.text}` is not a function.")
 
     def _of_device(
@@ -381,12 +381,12 @@ class Refusals:
         source = self.known(op.source)
         if isinstance(op.source, FunctionCall) and self.found.callees.get(op.source) in _UNROLLING:
             return
-        if isinstance(source, Several):
+        if isinstance(source, KnownTuple):
             self._items_alike(op.source, source)
         elif _is_number(source):
             raise op.fault(f"A kernel cannot loop over `{op.source.text}`.", "Loop over range(...).")
 
-    def _items_alike(self, op: Operation, source: Several) -> None:
+    def _items_alike(self, op: Operation, source: KnownTuple) -> None:
         if not source.items and isinstance(op, Local) and op.name == op.function.star:
             return  # other calls may give it items
         if not source.items:
@@ -403,7 +403,7 @@ class Refusals:
             op.function is self.kernel
             and op.result is not None
             and not isinstance(value, Unknown)
-            and value != Named(None)
+            and value != KnownName(None)
         ):
             raise op.fault("A kernel cannot return a value.", "Write results into an array argument.")
 
@@ -458,15 +458,15 @@ def _is_defined_in(around: Function, inner: Function) -> bool:
 
 
 def _is_number(known: Known) -> bool:
-    return isinstance(known, Number) and known.dtype is not None and known.dtype.kind in _NUMBERS
+    return isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in _NUMBERS
 
 
 def _is_sure(known: Known) -> bool:
-    return _is_number(known) or isinstance(known, (Several, Array))
+    return _is_number(known) or isinstance(known, (KnownTuple, KnownArray))
 
 
 def _is_true(known: Known) -> bool:
-    return isinstance(known, Number) and known.constant not in (None, 0)
+    return isinstance(known, KnownNumber) and known.constant not in (None, 0)
 
 
 def _are_alike(items: Sequence[Known]) -> bool:
@@ -478,11 +478,11 @@ def _are_alike(items: Sequence[Known]) -> bool:
 def _type_of(known: Known) -> Hashable:
     """What the items of a tuple must have in common; None where that is not known."""
     if _is_number(known):
-        assert isinstance(known, Number)
+        assert isinstance(known, KnownNumber)
         return known.dtype
-    if isinstance(known, Array):
+    if isinstance(known, KnownArray):
         return "array", known.dtype, known.ndim
-    if isinstance(known, Several):
+    if isinstance(known, KnownTuple):
         inner = tuple(map(_type_of, known.items))
         return None if any(each is None for each in inner) else inner
     return None

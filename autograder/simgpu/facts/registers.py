@@ -19,7 +19,7 @@ from collections.abc import Hashable, Iterator
 from autograder.simgpu.facts.analysis import ALL, GLOBAL, Found, Reached, everything_in, kinds_of_memory
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
-from autograder.simgpu.facts.known import Number
+from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For, While
@@ -120,7 +120,7 @@ class Registers:
     def _is_decided(self, op: If | Selection, loop: Operation) -> bool:
         """Whether a condition is the same in all rounds: the compiler then asks it before the loop."""
         known = self.found.values.get(op.condition)
-        return isinstance(known, Number) and loop not in self.forms.loops_of(known.form)
+        return isinstance(known, KnownNumber) and loop not in self.forms.loops_of(known.form)
 
     def _every_round(self, loop: For | While) -> Iterator[Operation]:
         """What is carried out in every round: nothing under a condition that changes, and no inner loops but those written

@@ -15,7 +15,7 @@ from autograder.simgpu.facts.analysis import SYNCHRONISES, Found, Reached, every
 from autograder.simgpu.facts.arms import Arms
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
-from autograder.simgpu.facts.known import Array, Number, Unknown
+from autograder.simgpu.facts.known import KnownArray, KnownNumber, Unknown
 from autograder.simgpu.facts.registers import Registers
 from autograder.simgpu.facts.wide_accesses import WideAccesses
 from autograder.simgpu.facts.written_out import WrittenOut
@@ -95,14 +95,14 @@ class Rules:
         number = self.forms.number_of(counter)
         for each in self._inside(loop):
             known = self.found.values.get(each)
-            if isinstance(known, Number) and self.forms.contains(known.form, number):
+            if isinstance(known, KnownNumber) and self.forms.contains(known.form, number):
                 return True
         return isinstance(self.found.values.get(loop.source, Unknown()), Unknown)
 
     def _is_hopeless(self, loop: While) -> bool:
         """Whether a loop never ends once begun: nothing in the body can change the condition or leave."""
         known = self.found.values.get(loop.condition)
-        if not isinstance(known, Number) or loop in self.forms.loops_of(known.form):
+        if not isinstance(known, KnownNumber) or loop in self.forms.loops_of(known.form):
             return False
         tested = everything_in(loop.condition)
         if any(isinstance(each, (Subscript, FunctionCall)) and not self._is_fixed(each) for each in tested):
@@ -128,7 +128,7 @@ class Rules:
 
     def _call(self, call: FunctionCall) -> None:
         known = self.found.values.get(call)
-        if isinstance(known, Array) and known.space == "local":
+        if isinstance(known, KnownArray) and known.space == "local":
             call.is_of_local_memory = known.identity in self.arrays_in_memory
         reached = self.found.reached.get(call)
         is_addition = self.found.callees.get(call) == "numba.cuda.atomic.add"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from autograder.simgpu.facts.forms import Form
-from autograder.simgpu.facts.known import Known, Number
+from autograder.simgpu.facts.known import Known, KnownNumber
 from autograder.simgpu.operations.operation import Operation
 
 Element: TypeAlias = tuple[Hashable, Hashable, tuple[Form, ...]]
@@ -21,7 +21,7 @@ Placed: TypeAlias = tuple[Operation, tuple[int, ...]]
 class InRegister:
     """An element that was loaded or stored before, and nothing can have changed since."""
 
-    known: Number
+    known: KnownNumber
     space: str
 
 

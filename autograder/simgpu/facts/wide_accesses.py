@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from autograder.simgpu.facts.expanded import Expanded, Moved
 from autograder.simgpu.facts.forms import ZERO, Form
-from autograder.simgpu.facts.known import Array
+from autograder.simgpu.facts.known import KnownArray
 from autograder.simgpu.facts.registers import watch
 from autograder.simgpu.facts.scope import Placed
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -30,11 +30,11 @@ Role = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Access:
+class PlacedAccess:
     """One load or store in a round: its place in its array, as a register and a constant."""
 
     placed: Placed
-    array: Array
+    array: KnownArray
     register: Form
     place: int
     is_alone: bool  # it is merged with accesses of its own expression only
@@ -66,7 +66,7 @@ class WideAccesses:
         end = 0
         for call in _calls_in(body):
             known = self.expanded.found.values.get(call)
-            if isinstance(known, Array) and known.space == "shared" and known.identity not in self.starts:
+            if isinstance(known, KnownArray) and known.space == "shared" and known.identity not in self.starts:
                 itemsize = known.dtype.itemsize
                 start = self.starts[known.identity] = -(-end // itemsize) * itemsize
                 end = start + math.prod(each or 0 for each in known.extents) * itemsize
@@ -74,7 +74,7 @@ class WideAccesses:
     # -- one straight piece of code -------------------------------------------------------------------------------
 
     def _merge_all(self, moved: Sequence[Moved], made: dict[Operation, dict[Rounds, Role]], roles_of: RolesOf) -> None:
-        groups: dict[Hashable, list[Access]] = defaultdict(list)
+        groups: dict[Hashable, list[PlacedAccess]] = defaultdict(list)
         for each in moved:
             access = self._taken_apart(each)
             if access is not None:
@@ -83,7 +83,7 @@ class WideAccesses:
         for group in groups.values():
             self._merge(group, made, roles_of)
 
-    def _taken_apart(self, moved: Moved) -> Access | None:
+    def _taken_apart(self, moved: Moved) -> PlacedAccess | None:
         array, indices = moved.array, moved.indices
         if array.dtype.itemsize not in (4, 8) or not array.is_whole or len(indices) != len(array.extents):
             return None
@@ -98,12 +98,12 @@ class WideAccesses:
             any(each[1] for each in indices[:-1]),
             len(indices) == 1,
         )
-        return Access(
+        return PlacedAccess(
             moved.placed, array, (0, whole[1]), whole[0], is_alone=column_varies,
             has_own_start=column_varies and rows_vary and not is_flat,
         )  # fmt: skip
 
-    def _merge(self, group: Sequence[Access], made: dict[Operation, dict[Rounds, Role]], roles_of: RolesOf) -> None:
+    def _merge(self, group: Sequence[PlacedAccess], made: dict[Operation, dict[Rounds, Role]], roles_of: RolesOf) -> None:
         """What the accesses of one register become."""
         array, size = group[0].array, group[0].array.dtype.itemsize
         start = self.starts.get(array.identity, 0)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.forms import Form, Forms
-from autograder.simgpu.facts.known import Array, Counting, Number, Several
+from autograder.simgpu.facts.known import KnownArray, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
@@ -61,9 +61,9 @@ class WrittenOut:
     def rounds(self, loop: For) -> float:
         """The most rounds of a loop over a range of constants; 0 over a tuple, NEVER where they are not known."""
         source = self.found.values.get(loop.source)
-        if isinstance(source, Several):
+        if isinstance(source, KnownTuple):
             return 0.0
-        if not isinstance(source, Counting):
+        if not isinstance(source, KnownRange):
             return NEVER
         bounds = [each.form for each in (source.start, source.stop, source.step)]
         lengths = [_length(*each) if each[2] else NEVER for each in self._values_of(bounds)]
@@ -72,7 +72,7 @@ class WrittenOut:
     def depends_on_others(self, loop: For) -> bool:
         """Whether its bounds are made of the counters of loops around it."""
         source = self.found.values.get(loop.source)
-        return isinstance(source, Counting) and bool(source.start.form[1] or source.stop.form[1])
+        return isinstance(source, KnownRange) and bool(source.start.form[1] or source.stop.form[1])
 
     def _values_of(self, bounds: Sequence[Form]) -> Iterator[tuple[int, ...]]:
         """What start, stop and step of a range are, in each round of the loops around whose counters they are made of."""
@@ -92,7 +92,7 @@ class WrittenOut:
         if not isinstance(loop, For) or not self.includes(loop) or self.depends_on_others(loop):
             return None
         source = self.found.values.get(loop.source)
-        assert isinstance(source, Counting)
+        assert isinstance(source, KnownRange)
         return range(source.start.form[0], source.stop.form[0], source.step.form[0])
 
     def _size(self, loop: For) -> float:
@@ -138,7 +138,7 @@ class _Sizes:
 
     def _is_seen(self, part: Binary) -> bool:
         known = self.found.values.get(part)
-        key = ("operation", known.form) if isinstance(known, Number) else part
+        key = ("operation", known.form) if isinstance(known, KnownNumber) else part
         if key in self.seen:
             return True
         self.seen.add(key)
@@ -167,7 +167,7 @@ class _Sizes:
     def _load(self, reached: Reached, across: bool) -> float:
         if not across:
             return LOAD_ALONG
-        array: Array = reached.array
+        array: KnownArray = reached.array
         row = (array.extents[-1] if array.extents and array.space == "shared" else None) or 1
         return LOAD_ACROSS_ODD if row & (row - 1) else LOAD_ACROSS
 

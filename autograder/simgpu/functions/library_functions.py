@@ -14,7 +14,7 @@ import numpy as np
 
 from autograder.simgpu.functions.math_functions import as_float, extreme_of, larger, smaller
 from autograder.simgpu.operations.calls import Call, intrinsic
-from autograder.simgpu.operations.kinds import Array, Elements, Integer, Items, Kind, Number, Place, Value
+from autograder.simgpu.operations.kinds import ArgumentPlace, Array, Elements, Integer, Items, Kind, Number, Value
 from autograder.simgpu.operations.registry import CALLS, Handler, Intrinsic, spoken
 from autograder.simgpu.operations.signatures import Parameter, Signature
 from autograder.simgpu.values import numba_types as nt
@@ -235,7 +235,7 @@ def getitem(call: Call, a: Items, b: Value, /) -> Value:
 
 def _item(call: Call, items: tuple[Value, ...], indices: tuple[Arithmetic, ...]) -> Value:
     types = {getattr(each, "dtype", type(each)) for each in items}
-    if len(types) > 1 and call.varying(Place("b", 1)):
+    if len(types) > 1 and call.varying(ArgumentPlace("b", 1)):
         raise call.fault("The items of this tuple are of several types: which one is meant must be a constant.")
     if len(indices) != 1 or isinstance(indices[0], np.ndarray):
         raise call.fault("An item of a tuple is chosen by one number that all threads share here.", "Write t[i].")

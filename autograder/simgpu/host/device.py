@@ -11,26 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from autograder.device import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.errors import GraderFault, KernelFault, KitError, NotCarriedOut, SubmissionError
 from autograder.language.live import member_value
 from autograder.language.program import Function, Program, reachable
-from autograder.language.transfers import Transfer
 from autograder.language.validate import validate_kernel
-from autograder.simgpu.counters import Counters, LineProfile
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.records.transfers import Transfer
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.facts.prepared import reach_of
-from autograder.simgpu.hazards import Hazard
-from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
-from autograder.simgpu.host.launch import Launch as RunningLaunch
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord, RunningLaunch
 from autograder.simgpu.host.sampling import ALL, MOST_ROUNDS, Footprint, Partial, Plan, Producer, footprint_of
 from autograder.simgpu.machine.launch_state import WorkLimit, silent
 from autograder.simgpu.values import arrays
 from autograder.simgpu.values.arrays import DeviceArray
 from autograder.simgpu.values.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View
 from autograder.simgpu.values.numba_types import scalar
-from autograder.simgpu.values.variables import Named
+from autograder.simgpu.values.variables import NamedItems
 
 MOST_OF_AN_ARRAY = 0.75  # written by all blocks of a launch, from which it counts as one that writes the whole array
 
@@ -63,7 +62,7 @@ class Session:
         self.passes: dict[
             str, list[np.ndarray]
         ] = {}  # what each launch wrote of a watched array that writes most of it
-        self.follows_reads = False  # where blocks are sampled: see `autograder.device.RunRequest`
+        self.follows_reads = False  # where blocks are sampled: see `autograder.records.runs.RunRequest`
         self.plan = Plan()  # what is carried out beside the sample
         self.partials: dict[int, Partial] = {}  # arrays that sampled launches may have written, by address
         self._footprints: dict[Any, Footprint] = {}  # the last one of each kernel and array
@@ -178,7 +177,7 @@ class Session:
             return value
         if isinstance(value, tuple):
             items = [self._argument(each, kernel, copied_back) for each in value]
-            return Named(items, value._fields) if hasattr(value, "_fields") else tuple(items)
+            return NamedItems(items, value._fields) if hasattr(value, "_fields") else tuple(items)
         if isinstance(value, (np.void, np.ndarray)) and value.dtype.fields and not value.shape:  # one record
             device = self.to_device(np.asarray(value))
             copied_back.append((value, device))

@@ -15,8 +15,8 @@ from autograder.errors import KernelFault
 from autograder.language.live import as_dtype, from_python
 from autograder.language.program import Casts, Function, Kind, reachable
 from autograder.language.validate import validate_kernel
+from autograder.records.hazards import Hazard, name_of
 from autograder.simgpu.exceptions import Debug
-from autograder.simgpu.hazards import Hazard, name_of
 from autograder.simgpu.host.device import Session, estimate_launch
 from autograder.simgpu.host.launch import LaunchRecord
 from autograder.simgpu.values.array_checks import OtherType
@@ -73,7 +73,7 @@ device = LiveDevice()
 
 
 @dataclass(frozen=True)
-class Parameter:
+class TypedParameter:
     """One argument of an explicit signature: a scalar's dtype, an array's dtype and dimensions, or a pointer's dtype."""
 
     kind: str  # scalar, array, pointer or other
@@ -140,7 +140,7 @@ class Kernel:
         *,
         is_device: bool,
         options: dict[str, Any],
-        signatures: list[tuple[Parameter, ...]] | None,
+        signatures: list[tuple[TypedParameter, ...]] | None,
     ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
@@ -164,7 +164,7 @@ class Kernel:
         known = next(iter(self._compiled.values()), None)
         return known or self.function_for()
 
-    def __getitem__(self, configuration: Any) -> Configured:
+    def __getitem__(self, configuration: Any) -> ConfiguredKernel:
         if self.is_device:
             raise NotAKernel(
                 f"Cannot compile a device function as a kernel: kernels call `{self.__name__}`, the host cannot launch it."
@@ -175,9 +175,9 @@ class Kernel:
             )
         normalise("grid", configuration[0])
         normalise("block", configuration[1])
-        return Configured(self, configuration)
+        return ConfiguredKernel(self, configuration)
 
-    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Configured:
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
         return self[griddim, blockdim, stream, sharedmem]
 
     def __call__(self, *arguments: Any) -> None:
@@ -188,12 +188,12 @@ class Kernel:
             remedy=f"Write {self.__name__}[grid, block](...).",
         )
 
-    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
         """A one-dimensional launch with at least `ntasks` threads (none at all for 0)."""
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
         threads = tpb or FORALL_THREADS
-        return Configured(self, (-(-int(ntasks) // threads), threads, stream, sharedmem), may_be_empty=True)
+        return ConfiguredKernel(self, (-(-int(ntasks) // threads), threads, stream, sharedmem), may_be_empty=True)
 
     def converted(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """Scalars in the types of the explicit signature that fits best."""
@@ -259,7 +259,7 @@ def _again(
     py_func: types.FunctionType,
     is_device: bool,
     options: dict[str, Any],
-    signatures: list[tuple[Parameter, ...]] | None,
+    signatures: list[tuple[TypedParameter, ...]] | None,
 ) -> Kernel:
     return Kernel(py_func, is_device=is_device, options=options, signatures=signatures)
 
@@ -311,7 +311,7 @@ class Overload:
         return getattr(self.kernel, name)
 
 
-class Configured:
+class ConfiguredKernel:
     """A kernel with its grid and block, ready to be called."""
 
     def __init__(self, kernel: Kernel, configuration: tuple[Any, ...], may_be_empty: bool = False) -> None:
@@ -412,12 +412,12 @@ def _without_numba(function: Any) -> Any:
     return inner if isinstance(inner, types.FunctionType) else function
 
 
-def _signatures(given: Any) -> list[tuple[Parameter, ...]]:
+def _signatures(given: Any) -> list[tuple[TypedParameter, ...]]:
     """The parameters of each explicit signature."""
     return [_parameters(each) for each in (given if isinstance(given, list) else [given])]
 
 
-def _parameters(signature: Any) -> tuple[Parameter, ...]:
+def _parameters(signature: Any) -> tuple[TypedParameter, ...]:
     from numba.core import sigutils
 
     try:
@@ -445,14 +445,14 @@ def _casts(signature: Any) -> Casts | None:
     )
 
 
-def _parameter(numba_type: Any) -> Parameter:
+def _parameter(numba_type: Any) -> TypedParameter:
     kind = type(numba_type).__name__
     try:
         if kind == "Array":
-            return Parameter("array", as_dtype(numba_type.dtype), numba_type.ndim)
+            return TypedParameter("array", as_dtype(numba_type.dtype), numba_type.ndim)
         if kind == "CPointer":
-            return Parameter("pointer", as_dtype(numba_type.dtype))
+            return TypedParameter("pointer", as_dtype(numba_type.dtype))
         dtype = as_dtype(numba_type)
     except Exception:  # a type without a dtype: a tuple, a record of Numba's own making
-        return Parameter("other")
-    return Parameter("scalar", dtype) if dtype.kind in "biufc" else Parameter("other", dtype)
+        return TypedParameter("other")
+    return TypedParameter("scalar", dtype) if dtype.kind in "biufc" else TypedParameter("other", dtype)

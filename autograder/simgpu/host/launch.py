@@ -11,13 +11,13 @@ import numpy as np
 
 from autograder.errors import KernelFault, Line
 from autograder.language.program import Function, reachable, wrong_number
-from autograder.simgpu.counters import Counters, LineProfile
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.hazards import Hazard
 from autograder.simgpu.counting.tally import Tally
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug, Raised, Stopped
 from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared
 from autograder.simgpu.functions import known_functions  # noqa: F401  (fills the tables of what a kernel may call)
-from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.ordering.tickets import Words
@@ -25,7 +25,7 @@ from autograder.simgpu.values.geometry import check_geometry
 from autograder.simgpu.values.lanes import Batch, Dim3
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
-from autograder.simgpu.values.variables import Named, packed
+from autograder.simgpu.values.variables import NamedItems, packed
 
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
@@ -50,7 +50,7 @@ class LaunchRecord:
     raised: Raised | None = None  # the first exception that a kernel raised
 
 
-class Launch(LaunchState):
+class RunningLaunch(LaunchState):
     """A launch while it runs; `run` carries it out and returns its record."""
 
     def __init__(
@@ -249,5 +249,5 @@ def _named(value: Value, name: str) -> Value:
         return value.called(name)
     if isinstance(value, tuple):
         items = [_named(each, f"{name}[{i}]") for i, each in enumerate(value)]
-        return Named(items, value.names) if isinstance(value, Named) else tuple(items)
+        return NamedItems(items, value.names) if isinstance(value, NamedItems) else tuple(items)
     return value

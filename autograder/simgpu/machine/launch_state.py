@@ -10,10 +10,10 @@ import numpy as np
 
 from autograder.errors import KernelFault, Line
 from autograder.language.program import Function
+from autograder.records.hazards import Hazard
 from autograder.simgpu.counting.tally import Tally
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug, Raised
-from autograder.simgpu.hazards import Hazard
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.ordering.tickets import Words
 from autograder.simgpu.values.lanes import Dim3, Geometry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.simgpu.hazards import Hazard, HazardKind
+from autograder.records.hazards import Hazard, HazardKind
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values.lanes import Batch

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
 from autograder.simgpu.measurements.cases import CASES, Case
 
 MEASURED = Path(__file__).with_name("h200_counters.json")

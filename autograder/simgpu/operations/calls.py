@@ -24,11 +24,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from autograder.errors import KernelFault
+from autograder.records.hazards import HazardKind
 from autograder.simgpu.counting.tally import SLOT
-from autograder.simgpu.hazards import HazardKind
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.operations.constant_shapes import varying_in
-from autograder.simgpu.operations.kinds import Place, Shape
+from autograder.simgpu.operations.kinds import ArgumentPlace, Shape
 from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import binary, compare
@@ -123,14 +123,14 @@ class Call:
     @property
     def is_of_a_literal(self) -> bool:
         """Whether the first argument is written out as a number, so that the compiler works out the result."""
-        return isinstance(self._written(Place("", 0)), ast.Constant)
+        return isinstance(self._written(ArgumentPlace("", 0)), ast.Constant)
 
-    def varying(self, place: Place) -> str:
+    def varying(self, place: ArgumentPlace) -> str:
         """What in an argument is no constant to the compiler; empty where all of it is."""
         written = self._written(place)
         return "" if written is None else varying_in(self.machine.current, written)
 
-    def _written(self, place: Place) -> ast.AST | None:
+    def _written(self, place: ArgumentPlace) -> ast.AST | None:
         """An argument as the kernel has it; None where it came out of a tuple."""
         if place.position is None:
             return next((each.value for each in getattr(self.op.node, "keywords", ()) if each.arg == place.parameter), None)

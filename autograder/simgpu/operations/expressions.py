@@ -125,7 +125,7 @@ class TupleOf(Expression):
         return tuple(items)
 
 
-class Named(Expression):
+class NamedExpression(Expression):
     """`name := value`."""
 
     __slots__ = ("name", "operand")

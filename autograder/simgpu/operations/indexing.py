@@ -27,7 +27,7 @@ from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.records import Record, as_record
 from autograder.simgpu.values.values import NUMBERS, AnyIndices, Cut, Number, Value
-from autograder.simgpu.values.variables import Named
+from autograder.simgpu.values.variables import NamedItems
 
 ELLIPSIS = EllipsisType
 SLICE = slice
@@ -202,7 +202,7 @@ class Attribute(Expression):
             return self._of_array(owner)
         if isinstance(owner, Record):
             return field_value(machine, owner, name, mask, self)
-        if isinstance(owner, Named) and name in owner.names:
+        if isinstance(owner, NamedItems) and name in owner.names:
             return owner[owner.names.index(name)]
         if isinstance(owner, EnumNames):
             if name not in owner.members:

@@ -35,7 +35,7 @@ class NotTaken(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class ArgumentPlace:
     """Where in a call an argument stands: its parameter, and its position or, where it is given by name, None."""
 
     parameter: str
@@ -50,7 +50,7 @@ class Caller(Protocol):
     def number(self, value: values.Value) -> Arithmetic:
         """The value as a number; raises a fault where it is none."""
 
-    def varying(self, place: Place) -> str:
+    def varying(self, place: ArgumentPlace) -> str:
         """What in an argument is no constant to the compiler; empty where all of it is."""
         ...
 
@@ -66,7 +66,7 @@ class Caller(Protocol):
         ...
 
 
-Convert = Callable[[Caller, values.Value, Place], object]
+Convert = Callable[[Caller, values.Value, ArgumentPlace], object]
 
 
 @dataclass(frozen=True)
@@ -77,17 +77,17 @@ class Kind:
     plain: str
     convert: Convert
 
-    def take(self, call: Caller, value: values.Value, place: Place) -> object:
+    def take(self, call: Caller, value: values.Value, place: ArgumentPlace) -> object:
         """The value as this kind; raises NotTaken, or a fault that says more."""
         if isinstance(value, NUMBERS) and value.dtype.kind in self.plain:
             return value
         return self.convert(call, value, place)
 
 
-def as_number(plain: str) -> Callable[[Caller, values.Value, Place], Arithmetic]:
+def as_number(plain: str) -> Callable[[Caller, values.Value, ArgumentPlace], Arithmetic]:
     """Refuses what is no number, or a number of another kind than `plain`."""
 
-    def convert(call: Caller, value: values.Value, place: Place) -> Arithmetic:
+    def convert(call: Caller, value: values.Value, place: ArgumentPlace) -> Arithmetic:
         number = call.number(value)
         if number.dtype.kind not in plain:
             raise NotTaken(number.dtype.name)
@@ -96,18 +96,18 @@ def as_number(plain: str) -> Callable[[Caller, values.Value, Place], Arithmetic]
     return convert
 
 
-def _cut(call: Caller, value: values.Value, place: Place) -> object:
+def _cut(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     """A float cut to an integer, as Numba casts it where a function is declared for integers."""
     number = as_number(_REAL)(call, value, place)
     return number if number.dtype.kind in _WHOLE else nt.to_dtype(number, nt.INT64)
 
 
-def _bound(call: Caller, value: values.Value, place: Place) -> object:
+def _bound(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     """Where a slice begins or ends: an integer, or nothing."""
     return None if value is None else _cut(call, value, place)
 
 
-def _counted(call: Caller, value: values.Value, place: Place) -> object:
+def _counted(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     """An integer that is no bool, which Numba does not take for one in a vote of the block."""
     if isinstance(value, NUMBERS) and value.dtype == nt.BOOL:
         raise call.fault(f"`{call.name}` takes an integer, and Numba takes no bool for one here.", "Write int(...).")
@@ -115,7 +115,7 @@ def _counted(call: Caller, value: values.Value, place: Place) -> object:
 
 
 def _of_types(*types: type) -> Convert:
-    def convert(call: Caller, value: values.Value, place: Place) -> object:
+    def convert(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
         if not isinstance(value, types):
             raise NotTaken
         return value
@@ -123,14 +123,14 @@ def _of_types(*types: type) -> Convert:
     return convert
 
 
-def _index(call: Caller, value: values.Value, place: Place) -> object:
+def _index(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     """One index, or a tuple of them."""
     if isinstance(value, tuple):
         return tuple(_cut(call, each, place) for each in value)
     return _cut(call, value, place)
 
 
-def _constant(call: Caller, value: values.Value, place: Place) -> object:
+def _constant(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     """An integer that the compiler knows."""
     number = as_number("iu")(call, value, place)
     if call.varying(place) or not isinstance(number, np.generic):
@@ -138,7 +138,7 @@ def _constant(call: Caller, value: values.Value, place: Place) -> object:
     return number
 
 
-def _shape(call: Caller, value: values.Value, place: Place) -> object:
+def _shape(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     """The extents of an array that a kernel declares: integers that the compiler knows."""
     extents = value if isinstance(value, tuple) else (value,)
     varying, integers = call.varying(place), [extent for extent in extents if isinstance(extent, np.integer)]
@@ -167,7 +167,7 @@ _BY_NAME = {name: np.dtype(each) for name, each in np.sctypeDict.items() if np.d
 }
 
 
-def _element_type(call: Caller, value: values.Value, place: Place) -> np.dtype:
+def _element_type(call: Caller, value: values.Value, place: ArgumentPlace) -> np.dtype:
     """The type of an array's elements that a kernel names, as the compiler takes it: no type of Python's."""
     if isinstance(value, TypeReference):
         return value.dtype
@@ -183,20 +183,20 @@ def _element_type(call: Caller, value: values.Value, place: Place) -> np.dtype:
     raise call.fault(f"{what} must be a type such as np.float32.")
 
 
-def _named_type(call: Caller, value: values.Value, place: Place) -> np.dtype:
+def _named_type(call: Caller, value: values.Value, place: ArgumentPlace) -> np.dtype:
     if isinstance(value, str):
         raise call.fault(f"`{call.name}` takes a type such as np.float32, and no string, in a kernel.")
     return _element_type(call, value, place)
 
 
-def _array_or_number(call: Caller, value: values.Value, place: Place) -> object:
+def _array_or_number(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     if not isinstance(value, View):
         return as_number(_ANY)(call, value, place)
     call.check_one_length(value)
     return value
 
 
-def _anything(call: Caller, value: values.Value, place: Place) -> object:
+def _anything(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     return value
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from autograder.errors import Line, UsageError
-from autograder.simgpu.counters import Counters, LineProfile
+from autograder.records.counters import Counters, LineProfile
 from autograder.simgpu.facts.prepared import Prepared
 from autograder.simgpu.facts.reasons import everything_of, inner_of
 from autograder.simgpu.host.single_launch import kernel_function, launch_once

@@ -122,14 +122,14 @@ class While(Loop):
 
 
 @dataclass(frozen=True)
-class Item:
+class UnreadItem:
     """An element or a row of an array that a loop goes over, before its round has come."""
 
     view: View
     index: int
 
 
-Coming: TypeAlias = "Value | Item | list[Coming]"
+Coming: TypeAlias = "Value | UnreadItem | list[Coming]"
 """What a loop variable is before its round has come; a list where zip or enumerate gives several."""
 
 
@@ -185,7 +185,7 @@ class For(Loop):
             yield from _counted(self, list(kept.bounds), mask, machine.counting)
         elif isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):
-                yield Item(kept, index), lanes_within(kept, (index,), mask).lanes
+                yield UnreadItem(kept, index), lanes_within(kept, (index,), mask).lanes
         else:
             yield from ((each, None) for each in self._items(kept))
 
@@ -193,7 +193,7 @@ class For(Loop):
         """A loop variable's value in its round: elements are loaded, by the lanes that are still in the loop."""
         if isinstance(value, list):  # of zip or enumerate
             return tuple(self._fetched(machine, each, running) for each in value)
-        if not isinstance(value, Item):
+        if not isinstance(value, UnreadItem):
             return value
         index = (np.int64(value.index),)
         if value.view.ndim == 1:
@@ -206,7 +206,7 @@ class For(Loop):
             return list(value)
         if isinstance(value, View):
             check_one_length(value, self)
-            return [Item(value, index) for index in range(value.shape[0])]
+            return [UnreadItem(value, index) for index in range(value.shape[0])]
         if isinstance(value, Zipped):
             several = [self._items(each) for each in value.sequences]
             return [list(items) for items in zip(*several, strict=False)]

@@ -14,12 +14,20 @@ from autograder.language.live import EnumNames
 from autograder.language.overloads import Overloaded
 from autograder.language.program import Function, Namespace, Reference
 from autograder.simgpu.exceptions import named_in
-from autograder.simgpu.operations.expressions import BUILTINS, Captured, Constant, Impossible, Local, Named, TupleOf
+from autograder.simgpu.operations.expressions import (
+    BUILTINS,
+    Captured,
+    Constant,
+    Impossible,
+    Local,
+    NamedExpression,
+    TupleOf,
+)
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Binary, Comparison, Junction, Selection, Unary
+from autograder.simgpu.operations.operators import Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.statements import (
     Assign,
     Break,
@@ -34,8 +42,8 @@ from autograder.simgpu.operations.statements import (
     Raise,
     Refused,
     Return,
-    Several,
     Target,
+    TupleTarget,
     Untargetable,
     UpdateElement,
     UpdateName,
@@ -171,7 +179,7 @@ class Reader:
             case ast.Attribute():
                 return Element(node, function, self.attribute(node))
             case ast.Tuple() | ast.List():
-                return Several(node, function, [self.target(each) for each in node.elts])
+                return TupleTarget(node, function, [self.target(each) for each in node.elts])
         return Untargetable(node, function)
 
     # -- expressions ----------------------------------------------------------------------------------------------
@@ -195,7 +203,7 @@ class Reader:
                 others = [self.sequence(each) for each in node.comparators]
                 are_plain = [isinstance(each, (ast.Constant, ast.Name)) for each in node.comparators]
                 kinds = [type(each) for each in node.ops]
-                return Comparison(node, function, self.expression(node.left), kinds, others, are_plain)
+                return Compare(node, function, self.expression(node.left), kinds, others, are_plain)
             case ast.BoolOp():
                 operands = [self.expression(each) for each in node.values]
                 return Junction(node, function, isinstance(node.op, ast.And), operands)
@@ -215,7 +223,7 @@ class Reader:
             case ast.Lambda():
                 return Nameless(node, function, self.inner(_as_definition(node)))
             case ast.NamedExpr():
-                return Named(node, function, node.target.id, self.expression(node.value))
+                return NamedExpression(node, function, node.target.id, self.expression(node.value))
             case ast.Slice():
                 bounds = [None if each is None else self.expression(each) for each in (node.lower, node.upper, node.step)]
                 return Slice(node, function, bounds)

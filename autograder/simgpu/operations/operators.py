@@ -103,7 +103,7 @@ class Unary(Expression):
         return value
 
 
-class Comparison(Expression):
+class Compare(Expression):
     """A comparison, chained ones included: `0 <= i < a[i]` evaluates `a[i]` only where `0 <= i`."""
 
     __slots__ = ("kinds", "left", "others", "are_plain")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from autograder.errors import KernelFault
-from autograder.simgpu.operations.kinds import Caller, Kind, NotTaken, Place
+from autograder.simgpu.operations.kinds import ArgumentPlace, Caller, Kind, NotTaken
 from autograder.simgpu.values.values import NUMBERS, Value
 
 MISSING = inspect.Parameter.empty
@@ -100,7 +100,7 @@ class Signature:
         if value is ANYTHING:
             return value
         try:
-            return parameter.kind.take(call, value, Place(parameter.name, position))
+            return parameter.kind.take(call, value, ArgumentPlace(parameter.name, position))
         except NotTaken as problem:
             instead = str(problem) or call.described(value)
         raise call.fault(f"`{self.name}` takes {parameter.kind.words} as {parameter.name}, not {instead}.", self.remedy)

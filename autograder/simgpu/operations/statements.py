@@ -238,7 +238,7 @@ class Element(Target):
         store_into(machine, view, indices, value, mask, self.reached)
 
 
-class Several(Target):
+class TupleTarget(Target):
     """`a, b = ...`: each gets a part."""
 
     __slots__ = ("targets",)

@@ -30,7 +30,7 @@ Rows: TypeAlias = tuple[memoryview, memoryview, memoryview]
 """Of the shadow: stamps, threads and places."""
 
 
-class Memory(Protocol):
+class AccessedMemory(Protocol):
     """What is asked of the memory that the thread accesses (access.Memory)."""
 
     batch: Batch
@@ -40,7 +40,7 @@ class Memory(Protocol):
     reports: AccessReports
 
 
-def may_be_alone(memory: Memory, view: View, mask: Mask, op: Operation, kind: int) -> bool:
+def may_be_alone(memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int) -> bool:
     """Whether the accesses of this operation to this array are so simple that `LoneAccess` can carry them out."""
     buffer, size = view.buffer, view.data.itemsize
     return (
@@ -72,7 +72,7 @@ class LoneAccess:
         "order", "batch", "launch", "held",
     )  # fmt: skip
 
-    def __init__(self, memory: Memory, view: View, mask: Mask, op: Operation, kind: int) -> None:
+    def __init__(self, memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int) -> None:
         self.memory, self.view, self.mask, self.op, self.kind = memory, view, mask, op, kind
         ordering, buffer = memory.ordering, view.buffer
         self.batch, self.order, self.launch = memory.batch, ordering.order, ordering.launch

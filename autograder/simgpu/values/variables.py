@@ -22,12 +22,12 @@ class Unmergeable(Exception):
     """Two paths left different kinds of thing in one variable."""
 
 
-class Named(tuple["Value", ...]):
+class NamedItems(tuple["Value", ...]):
     """A tuple whose items also have names: a named tuple, or a vector type's x, y, z and w."""
 
     names: tuple[str, ...]
 
-    def __new__(cls, items: Iterable[Value], names: tuple[str, ...]) -> Named:
+    def __new__(cls, items: Iterable[Value], names: tuple[str, ...]) -> NamedItems:
         made = super().__new__(cls, items)
         made.names = names
         return made
@@ -99,7 +99,7 @@ def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
         return old
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
         items = [merge(choose, n, o) for n, o in zip(new, old, strict=True)]
-        return Named(items, new.names) if isinstance(new, Named) else tuple(items)
+        return NamedItems(items, new.names) if isinstance(new, NamedItems) else tuple(items)
     if isinstance(new, View) and isinstance(old, View):
         alike = (
             new.lengths is old.lengths

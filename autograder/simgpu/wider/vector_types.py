@@ -9,7 +9,7 @@ from autograder.simgpu.operations.calls import Call, intrinsic
 from autograder.simgpu.operations.kinds import Value
 from autograder.simgpu.operations.registry import Handler
 from autograder.simgpu.values.numba_types import to_dtype
-from autograder.simgpu.values.variables import Named
+from autograder.simgpu.values.variables import NamedItems
 
 COMPONENTS = ("x", "y", "z", "w")
 # Source: CUDA C++ Programming Guide, "Built-in Vector Types"
@@ -23,7 +23,7 @@ ALIASES = {
 def _constructor(dtype: np.dtype, count: int) -> Handler:
     """Takes numbers and vectors whose components add up to `count`; or one vector, copied."""
 
-    def handler(call: Call, *components: Value) -> Named:
+    def handler(call: Call, *components: Value) -> NamedItems:
         parts: list[Value] = []
         for each in components:
             parts.extend(each if isinstance(each, tuple) else [each])
@@ -33,7 +33,7 @@ def _constructor(dtype: np.dtype, count: int) -> Handler:
         if any(each.dtype.kind not in "biuf" for each in numbers):
             raise call.fault(f"{call.name} is made of numbers that are not complex.")
         call.count()
-        return Named((to_dtype(each, dtype) for each in numbers), COMPONENTS[:count])
+        return NamedItems((to_dtype(each, dtype) for each in numbers), COMPONENTS[:count])
 
     return handler
 

@@ -154,7 +154,7 @@ class GeneralizedFunction:
         self.core = Kernel(function, is_device=True, options={}, signatures=None)
         inputs, outputs = signature.replace(" ", "").split("->")
         self.inputs, self.outputs = (re.findall(r"\(([^)]*)\)", side) for side in (inputs, outputs))
-        self.types: list[tuple[Parameter, ...]] = []
+        self.types: list[tuple[CoreParameter, ...]] = []
 
     def add(self, signature: Any) -> None:
         self.types.append(_parameters(signature))
@@ -211,7 +211,7 @@ class GeneralizedFunction:
         kernel = _kernel(text, {"core": self.core.__autograder_function__})
         device.launch(kernel, (-(-count // THREADS), THREADS), (*flat, *results))
 
-    def _chosen(self, given: Sequence[np.ndarray]) -> tuple[Parameter, ...]:
+    def _chosen(self, given: Sequence[np.ndarray]) -> tuple[CoreParameter, ...]:
         for casting in CASTINGS:
             for each in self.types:
                 if all(np.can_cast(a.dtype, wanted.dtype, casting) for a, wanted in zip(given, each, strict=False)):
@@ -237,18 +237,18 @@ def _on_device(array: Any) -> DeviceArray:
     return array if isinstance(array, DeviceArray) else device.session.to_device(np.asarray(array))
 
 
-class Parameter(NamedTuple):
+class CoreParameter(NamedTuple):
     """What a signature says of one argument."""
 
     dtype: np.dtype
     is_array: bool
 
 
-def _parameters(signature: Any) -> tuple[Parameter, ...]:
+def _parameters(signature: Any) -> tuple[CoreParameter, ...]:
     from numba.core import sigutils, types
 
     arguments, _ = sigutils.normalize_signature(signature)
-    return tuple(Parameter(as_dtype(getattr(each, "dtype", each)), isinstance(each, types.Array)) for each in arguments)
+    return tuple(CoreParameter(as_dtype(getattr(each, "dtype", each)), isinstance(each, types.Array)) for each in arguments)
 
 
 def _dtypes(signature: Any) -> tuple[tuple[np.dtype, ...], np.dtype | None]:

@@ -1,6 +1,6 @@
-"""Counts the work of `course_kernels.py` on the simulated GPU and writes counted.json, next to what was measured.
+"""Counts the work of the performance model's own cases and writes their counted.json, next to what was measured.
 
-    python -m autograder.perfmodel.measurements.counting [FILE [NAME...]]
+    python -m autograder.simgpu.measurements.course_counts [FILE [NAME...]]
 
 Large launches are sampled: their counts are scaled up from a few blocks. With names it counts the cases that these
 begin, and leaves what the file says of others as it is.
@@ -17,9 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from autograder import profile
+from autograder.perfmodel.measurements import course_kernels
 from autograder.perfmodel.measurements.course_kernels import Case, cases
+from autograder.simgpu.host.device import Session
+from autograder.simgpu.host.single_launch import kernel_function
 
+COUNTED = Path(course_kernels.__file__).with_name("counted.json")
 WHOLE = 1 << 20  # threads up to which a launch is simulated whole
 WHOLE_MATMUL = 256
 SAMPLE_BLOCKS = {"matmul": 8}
@@ -36,9 +39,9 @@ def counted(case: Case) -> dict[str, Any]:
     sample = None if whole else SAMPLE_BLOCKS["matmul"] if is_matmul else SAMPLE_ELSE
     if case.name.startswith(("histogram", "list ranking")):  # where atomics meet, and the longest walk, do not scale up
         sample = None
-    record = profile(case.kernel, sample_blocks=sample)[case.grid, case.block](
-        *case.arguments(np.random.default_rng(case.size))
-    ).record
+    session = Session(sample_blocks=sample, output=lambda line: None)
+    arguments = case.arguments(np.random.default_rng(case.size))
+    record = session.launch(kernel_function(case.kernel), case.grid, case.block, arguments)
     left, source = dataclasses.asdict(record.compiled), dataclasses.asdict(record.counters)
     return {
         "case": case.name,
@@ -67,5 +70,5 @@ def main(target: Path, names: tuple[str, ...] = ("",)) -> None:
 
 
 if __name__ == "__main__":
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "counted.json"
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else COUNTED
     main(file, tuple(sys.argv[2:]) or ("",))

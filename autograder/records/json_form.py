@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograder.errors import UsageError
-from autograder.grading.result import Result
-from autograder.reports.files import write_atomically
-from autograder.simgpu.counters import Counters
+from autograder.records.counters import Counters
+from autograder.records.files import write_atomically
+from autograder.records.results import Result
 
 VERSION = 2
 _DERIVED = ("points", "bonus_points", "max_points", "outcome")  # for scripts; computed again on reading

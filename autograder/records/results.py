@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from autograder.device import Source
-from autograder.simgpu.counters import Counters, LineProfile
-from autograder.simgpu.hazards import Hazard
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Source
 
 Outcome = Literal["passed", "failed", "not run"]
 BLOCKED_BY = "First to pass: {}"  # the message of a check that is not run, with the title of the one before

@@ -1,0 +1,40 @@
+"""How a check says that a submission failed it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autograder.errors import one_line
+from autograder.records.hazards import Hazard
+from autograder.records.results import Mismatch
+
+MOST_OF_A_MESSAGE = 1_000  # characters of what a check says, whatever it quotes
+
+
+class CheckFailed(Exception):
+    """A check's verdict "failed": `message` is one line for the student; `earned` points may be given all the same.
+
+    `mismatches` and `hazards` are what the report shows beside the message. `launch`: name of the kernel whose counted
+    work is at fault, where a run has launches of several.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        earned: float | None = None,
+        mismatches: Sequence[Mismatch] = (),
+        hazards: Sequence[Hazard] = (),
+        launch: str = "",
+    ) -> None:
+        message = one_line(message, MOST_OF_A_MESSAGE)  # it may quote a line, or a name, as long as a submission may be
+        super().__init__(message)
+        self.message = message
+        self.earned = earned
+        self.mismatches = tuple(mismatches)
+        self.hazards = tuple(hazards)
+        self.launch = launch
+
+
+class NothingCounted(CheckFailed):
+    """What fails a check that asks what a run counted, or how long it took, where nothing was launched."""
