@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 
-from autograder.device import Run, RunRequest, Uninitialised
 from autograder.grading.grade import check_submission
-from autograder.grading.known_answers import decided, table
 from autograder.grading.labs import load_lab, spec_of
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.language.source import Submission, submission_from_cells
+from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
-from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report, waiting_for_a_gpu
+from autograder.tests.known_answers import failed_checks, hints, promised, report
+from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab03_transpose_and_layout"
 CALIBRATION = SOLUTIONS / "calibration"
 WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
-RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
 LAB = load_lab("lab03_transpose_and_layout")
 SPEC = spec_of("lab03_transpose_and_layout")
 BASELINE = read_submission(LAB.folder / "baseline.py")
@@ -71,49 +65,9 @@ WRONG_IN_PLACE = {  # what is replaced by what; the hint, or none where the mess
 }
 
 
-@pytest.fixture(scope="module", params=DEVICES)
-def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
-    with Worker(request.param) as running:
-        yield running
-
-
-@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
-def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path: Path, worker: Worker) -> None:
-    checks, hint = promised(path)
-    result = check_submission(LAB, path, worker=worker)
-    assert not result.error and not result.flags, report(result)
-    assert failed_checks(result) == checks, report(result)
-    assert hints(result) == {hint}, report(result)
-
-
-@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
-def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
-    result = check_submission(LAB, path, worker=worker)
-    assert result.outcome == "passed" and not result.flags, report(result)
-    assert sum(each.points for each in result.checks if not each.bonus) == LAB.points, report(result)
-    assert not hints(result), report(result)
-
-
-def test_the_solution_earns_full_marks_and_the_whole_bonus(worker: Worker) -> None:
-    result = check_submission(LAB, SOLUTIONS / "lab.ipynb", worker=worker)
-    assert result.outcome == "passed" and not result.flags, report(result)
-    assert result.points == sum(each.points for each in LAB.checks), report(result)
-
-
-def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:
-    result = check_submission(LAB, LAB.notebook, worker=worker)
-    assert not result.error, report(result)
-    assert failed_checks(result) == {LAB.checks[0].name}, report(result)
-    assert {each.outcome for each in result.checks[1:]} == {"not run"}, report(result)
-    assert result.points == 0
-
-
-def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    notebook = nbformat.read(LAB.notebook, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LAB.folder)}}).execute()
-    shown = "".join(str(output) for output in notebook.cells[-1].outputs)
-    assert "are transposed" in shown
+class TestKnownAnswers(LabTests):
+    lab = LAB
+    hints_elsewhere = frozenset(hint for _, hint in WRONG_IN_PLACE.values() if hint)
 
 
 def in_place(*replaced: tuple[str, str]) -> Submission:
@@ -228,16 +182,6 @@ def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more
     assert check.outcome == "passed" and "all that have not returned" in check.title, report(result)
 
 
-def test_every_check_is_failed_by_some_wrong_answer() -> None:
-    required = {each.name for each in LAB.checks if not each.bonus}
-    assert set().union(*(promised(path)[0] for path in WRONG)) == required
-
-
-def test_every_hint_is_given_to_some_wrong_answer() -> None:
-    given = {promised(path)[1] for path in WRONG} | {hint for _, hint in WRONG_IN_PLACE.values() if hint}
-    assert given == {each.name for each in LAB.hints}
-
-
 def fall_request(points: np.ndarray, steps: int) -> RunRequest:
     scratch = Uninitialised(points.shape[::-1], np.float32)
     return RunRequest("fall", {"points": points, "scratch": scratch, "dt": 0.01, "steps": steps})
@@ -270,50 +214,14 @@ def test_the_expected_fall_is_that_of_its_steps_one_by_one() -> None:
     np.testing.assert_allclose(SPEC.fallen(fall_request(points, steps=7))[0], moved, rtol=1e-12)
 
 
-CALIBRATIONS = {
-    source: json.loads((CALIBRATION / f"{name}.json").read_text(encoding="utf-8"))
-    for source, name in (("measured", "h200"), ("simulated", "simulated"))
-}
 THRESHOLDS = {"faster_than_the_first_transpose": SPEC.SPEEDUP, "faster_over_many_steps": SPEC.FALL_SPEEDUP}
 
 
-KNOWN = {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
-
-
-@pytest.mark.parametrize("source", CALIBRATIONS)
-def test_every_known_answer_was_given_its_verdict(source: str) -> None:
-    found = CALIBRATIONS[source]
-    assert found["source"] == source
-    for name, verdict in found["verdicts"].items():
-        path = SOLUTIONS / f"{name}.py"
-        checks, hint = promised(path) if path in WRONG else (set(), None)
-        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * bool(hint), name
-
-
-def test_no_answer_waits_for_its_simulated_verdict_and_the_table_names_those_that_wait_for_a_gpu() -> None:
-    assert set(CALIBRATIONS["simulated"]["verdicts"]) == KNOWN
-    measured = set(CALIBRATIONS["measured"]["verdicts"])
-    assert "solution" in measured and measured == KNOWN - waiting_for_a_gpu(SOLUTIONS)
-
-
-def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
-    measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
-    for name in measured:
-        assert decided(measured[name]) == decided(simulated[name]), name
-    assert table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("source", CALIBRATIONS)
+@pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("check", THRESHOLDS)
 def test_the_threshold_lies_clear_of_every_answer(check: str, source: str) -> None:
-    ratios = {name: each["ratio"] for name, each in CALIBRATIONS[source]["ratios"][check].items()}
+    ratios = {name: each["ratio"] for name, each in verdicts_of(LAB.name, source)["ratios"][check].items()}
     right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
     too_slow = [ratios[f"wrong/{path.stem}"] for path in WRONG if check in promised(path)[0]]
     assert len(right) > 5 and too_slow
     assert max(too_slow) * 1.05 < THRESHOLDS[check] < min(right) / 1.05
-
-
-def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
-    notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
-    prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-    assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)

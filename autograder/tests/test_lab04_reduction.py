@@ -2,62 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import re
 import runpy
-from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 
-from autograder.device import RunRequest, Uninitialised
 from autograder.grading.grade import check_submission
-from autograder.grading.known_answers import decided, table
 from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
+from autograder.records.runs import RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
-from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report, waiting_for_a_gpu
+from autograder.tests.known_answers import failed_checks, promised, report
+from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab04_reduction"
 CALIBRATION = SOLUTIONS / "calibration"
 WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
-RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
 LAB = load_lab("lab04_reduction")
 SPEC = runpy.run_path(str(LAB.folder / "spec.py"))
 SPEED_CHECK = "faster_than_the_first_idea"
 
 
-@pytest.fixture(scope="module", params=DEVICES)
-def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
-    with Worker(request.param) as running:
-        yield running
-
-
-@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
-def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path: Path, worker: Worker) -> None:
-    checks, hint = promised(path)
-    result = check_submission(LAB, path, worker=worker)
-    assert not result.error and not result.flags, report(result)
-    assert failed_checks(result) == checks, report(result)
-    assert hints(result) == {hint}, report(result)
-
-
-@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
-def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
-    result = check_submission(LAB, path, worker=worker)
-    assert result.outcome == "passed" and not result.flags, report(result)
-    assert sum(each.points for each in result.checks if not each.bonus) == LAB.points, report(result)
-
-
-def test_the_solution_earns_full_marks_and_the_whole_bonus(worker: Worker) -> None:
-    result = check_submission(LAB, SOLUTIONS / "lab.ipynb", worker=worker)
-    assert result.outcome == "passed" and not result.flags, report(result)
-    assert result.points == sum(each.points for each in LAB.checks), report(result)
+class TestKnownAnswers(LabTests):
+    lab = LAB
+    flags_on_a_gpu = {"wrong/pretends_when_timed": ["faster than the roofline floor"]}
 
 
 def test_a_tree_earns_no_bonus_and_shuffles_in_the_last_warp_some_of_it(worker: Worker) -> None:
@@ -68,35 +40,10 @@ def test_a_tree_earns_no_bonus_and_shuffles_in_the_last_warp_some_of_it(worker: 
     assert bonus["halves_of_any_width"] == 0 < bonus["shuffles_in_the_last_warp"] < result.checks[-1].max_points
 
 
-def test_the_starter_fails_only_the_check_that_all_others_wait_for(worker: Worker) -> None:
-    result = check_submission(LAB, LAB.notebook, worker=worker)
-    assert not result.error, report(result)
-    assert failed_checks(result) == {LAB.checks[0].name}, report(result)
-    assert {each.outcome for each in result.checks[1:]} == {"not run"}, report(result)
-    assert result.points == 0 and not hints(result), report(result)
-
-
 def test_a_tree_that_races_earns_the_points_of_its_counted_work(worker: Worker) -> None:
     result = check_submission(LAB, SOLUTIONS / "wrong" / "no_barrier_before_the_tree.py", worker=worker)
     counted = [each for each in result.checks if each.title.startswith("Counted work:")]
     assert len(counted) == 4 and all(each.points == each.max_points for each in counted), report(result)
-
-
-def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    notebook = nbformat.read(LAB.notebook, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LAB.folder)}}).execute()
-    shown = "".join(str(output) for output in notebook.cells[-1].outputs)
-    assert LAB.checks[0].title.split(": ")[1][:30] in shown
-
-
-def test_every_check_is_failed_by_some_wrong_answer() -> None:
-    required = {each.name for each in LAB.checks if not each.bonus}
-    assert set().union(*(promised(path)[0] for path in WRONG)) == required
-
-
-def test_every_hint_is_given_to_some_wrong_answer() -> None:
-    assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
 
 
 def test_sizes_that_are_named_in_several_places_agree() -> None:
@@ -186,48 +133,11 @@ def test_nobody_is_told_that_work_is_left_out_who_shares_it_out_in_another_way(
     assert result.outcome == "passed", report(result)
 
 
-CALIBRATIONS = {
-    source: json.loads((CALIBRATION / f"{name}.json").read_text(encoding="utf-8"))
-    for source, name in (("measured", "h200"), ("simulated", "simulated"))
-}
-KNOWN = {"solution"} | {f"{path.parent.name}/{path.stem}" for path in (*RIGHT, *WRONG)}
-
-
-@pytest.mark.parametrize("source", CALIBRATIONS)
-def test_known_answers_were_given_their_verdicts(source: str) -> None:
-    found = CALIBRATIONS[source]
-    assert found["source"] == source
-    for name, verdict in found["verdicts"].items():
-        wrong = name.startswith("wrong/")
-        checks, hint = promised(SOLUTIONS / f"{name}.py") if wrong else (set(), "")
-        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * wrong, name
-
-
-def test_no_answer_waits_for_its_simulated_verdict_and_the_table_names_those_that_wait_for_a_gpu() -> None:
-    assert set(CALIBRATIONS["simulated"]["verdicts"]) == KNOWN
-    measured = set(CALIBRATIONS["measured"]["verdicts"])
-    assert {name for name in KNOWN if not name.startswith("wrong/")} <= measured <= KNOWN
-    assert measured == KNOWN - waiting_for_a_gpu(SOLUTIONS)
-
-
-def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
-    measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
-    assert {name: decided(each) for name, each in measured.items()} == {name: decided(simulated[name]) for name in measured}
-    assert measured["wrong/pretends_when_timed"]["flags"] == ["faster than the roofline floor"]
-    assert table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("source", CALIBRATIONS)
+@pytest.mark.parametrize("source", SOURCES)
 def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
-    ratios = {name: each["ratio"] for name, each in CALIBRATIONS[source]["ratios"][SPEED_CHECK].items()}
+    ratios = {name: each["ratio"] for name, each in verdicts_of(LAB.name, source)["ratios"][SPEED_CHECK].items()}
     right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
     slow = {f"wrong/{path.stem}" for path in WRONG if SPEED_CHECK in promised(path)[0]}
     too_slow = [ratios[name] for name in slow & set(ratios)]
     assert len(right) > 5 and len(too_slow) > 2
     assert max(too_slow) * 1.03 < SPEC["SPEEDUP"] < min(right) / 1.03
-
-
-def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
-    notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
-    prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-    assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)

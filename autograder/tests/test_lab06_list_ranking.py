@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pytest
-from nbclient import NotebookClient
 
-from autograder.grading import known_answers
 from autograder.grading.attempt import Attempt
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab, spec_of
@@ -30,45 +25,20 @@ from autograder.grading.lists import (
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.simgpu.host.device import SimulatedDevice
-from autograder.tests.known_answers import DEVICES, failed_checks, hints, promised, report, waiting_for_a_gpu
+from autograder.tests.known_answers import failed_checks, hints, report
+from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab06_list_ranking"
 CALIBRATION = SOLUTIONS / "calibration"
 WRONG = sorted((SOLUTIONS / "wrong").glob("*.py"))
-RIGHT = sorted((SOLUTIONS / "right").glob("*.py"))
 LAB = load_lab("lab06_list_ranking")
 SPEC = spec_of("lab06_list_ranking")
 SPEED_CHECK = "faster_than_pointer_jumping"
 
 
-@pytest.fixture(scope="module", params=DEVICES)
-def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
-    with Worker(request.param) as running:
-        yield running
-
-
-@pytest.mark.parametrize("path", WRONG, ids=lambda path: path.stem)
-def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(path: Path, worker: Worker) -> None:
-    checks, hint = promised(path)
-    result = check_submission(LAB, path, worker=worker)
-    assert not result.error and not result.flags, report(result)
-    assert failed_checks(result) == checks, report(result)
-    assert hints(result) == {hint}, report(result)
-
-
-@pytest.mark.parametrize("path", RIGHT, ids=lambda path: path.stem)
-def test_a_right_answer_earns_full_marks(path: Path, worker: Worker) -> None:
-    result = check_submission(LAB, path, worker=worker)
-    assert result.outcome == "passed" and not result.flags, report(result)
-    assert sum(each.points for each in result.checks if not each.bonus) == LAB.points, report(result)
-    assert not hints(result), report(result)
-
-
-def test_the_solution_earns_full_marks_and_the_whole_bonus(worker: Worker) -> None:
-    result = check_submission(LAB, SOLUTIONS / "lab.ipynb", worker=worker)
-    assert result.outcome == "passed" and not result.flags, report(result)
-    assert result.points == sum(each.points for each in LAB.checks), report(result)
+class TestKnownAnswers(LabTests):
+    lab = LAB
 
 
 def test_evenly_spaced_splitters_earn_no_bonus_and_those_at_random_places_do(worker: Worker) -> None:
@@ -109,32 +79,6 @@ def test_a_launch_that_is_too_small_gets_its_hint_also_where_the_gpu_ends_the_ru
     assert failed_checks(result) == {"ranks_any_lists"} and not result.flags, report(result)
     assert hints(result) == {"launch_too_small"}, report(result)
     assert "CUDA error 700" in next(each.message for each in result.checks if each.name == "ranks_any_lists")
-
-
-def test_the_starter_fails_the_first_check_of_each_stage_and_earns_nothing(worker: Worker) -> None:
-    result = check_submission(LAB, LAB.notebook, worker=worker)
-    assert not result.error, report(result)
-    first = {each.name for each in LAB.checks if not each.after}
-    assert failed_checks(result) == first == {"walks_its_sublists", "jumps_between_two_buffers", "adds_up"}
-    assert {each.outcome for each in result.checks if each.name not in first} == {"not run"}, report(result)
-    assert result.points == 0 and not hints(result), report(result)
-
-
-def test_the_starter_runs_from_top_to_bottom(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    notebook = nbformat.read(LAB.notebook, as_version=4)
-    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(LAB.folder)}}).execute()
-    shown = "".join(str(output) for output in notebook.cells[-1].outputs)
-    assert "each node learns its sublist" in shown
-
-
-def test_every_check_is_failed_by_some_wrong_answer() -> None:
-    required = {each.name for each in LAB.checks if not each.bonus}
-    assert set().union(*(promised(path)[0] for path in WRONG)) == required
-
-
-def test_every_hint_is_given_to_some_wrong_answer() -> None:
-    assert {promised(path)[1] for path in WRONG} == {each.name for each in LAB.hints}
 
 
 # ---- what right is ---------------------------------------------------------------------------------------------------
@@ -193,48 +137,10 @@ def test_the_known_time_of_the_baseline_is_what_simulating_it_gives() -> None:
     assert run.estimated_ns == pytest.approx(SPEC.BASELINE_ESTIMATED_NS, rel=0.005)
 
 
-CALIBRATIONS = {
-    source: json.loads((CALIBRATION / name).read_text(encoding="utf-8"))
-    for source, name in (("measured", "h200.json"), ("simulated", "simulated.json"))
-}
-
-
-ANSWERS = {f"{path.parent.name}/{path.stem}": path for path in (*RIGHT, *WRONG)}
-
-
-@pytest.mark.parametrize("source", CALIBRATIONS)
-def test_every_known_answer_was_given_its_verdict(source: str) -> None:
-    """All of them by the simulated GPU; by an H200 all but those that the table names as waiting for one."""
-    found = CALIBRATIONS[source]
-    graded = set(found["verdicts"])
-    waiting = waiting_for_a_gpu(SOLUTIONS) if source == "measured" else set()
-    assert found["source"] == source and graded == {"solution", *ANSWERS} - waiting
-    assert {name for name in ("solution", *ANSWERS) if not name.startswith("wrong/")} <= graded
-    for name in graded & set(ANSWERS):
-        checks, hint = promised(ANSWERS[name]) if name.startswith("wrong/") else (set(), None)
-        verdict = found["verdicts"][name]
-        assert set(verdict["failed"]) == checks and verdict["hints"] == [hint] * bool(hint), name
-        assert not verdict["flags"], name
-    assert not found["verdicts"]["solution"]["failed"]
-
-
-def test_both_devices_gave_the_same_verdicts_and_the_table_says_so() -> None:
-    measured, simulated = (CALIBRATIONS[source]["verdicts"] for source in ("measured", "simulated"))
-    for name in measured:
-        assert measured[name] == simulated[name], name
-    assert known_answers.table(LAB) == (CALIBRATION / "verdicts.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("source", CALIBRATIONS)
+@pytest.mark.parametrize("source", SOURCES)
 def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
-    ratios = {name: each["ratio"] for name, each in CALIBRATIONS[source]["ratios"][SPEED_CHECK].items()}
+    ratios = {name: each["ratio"] for name, each in verdicts_of(LAB.name, source)["ratios"][SPEED_CHECK].items()}
     right = [ratio for name, ratio in ratios.items() if name.startswith(("right/", "solution"))]
     too_slow = [ratios[name] for name in ("baseline", "wrong/every_100", "wrong/jumps_on_all_nodes") if name in ratios]
-    assert len(right) == len(RIGHT) + 1 and min(right) > 1.1 * SPEC.SPEEDUP
+    assert len(right) == len(TestKnownAnswers.right) + 1 and min(right) > 1.1 * SPEC.SPEEDUP
     assert len(too_slow) >= 2 and 1.5 * max(too_slow) < SPEC.SPEEDUP
-
-
-def test_no_points_or_thresholds_stand_in_the_handout_by_hand() -> None:
-    notebook = json.loads(LAB.notebook.read_text(encoding="utf-8"))
-    prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
-    assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)

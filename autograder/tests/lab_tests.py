@@ -1,0 +1,140 @@
+"""What every lab is held to: START HERE for the test of a lab. A lab's own test is a class of these, and what it adds.
+
+    class TestKnownAnswers(LabTests):
+        lab = load_lab("lab01_naive_matmul")
+
+Wrong answers fail as their first lines say, right ones earn full marks, and the verdicts that an H200 gave are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder.grading.grade import check_submission
+from autograder.grading.known_answers import decided, table
+from autograder.grading.spec import Lab
+from autograder.grading.worker import Worker
+from autograder.tests.known_answers import failed_checks, hints, promised, report, waiting_for_a_gpu
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = {"measured": "h200", "simulated": "simulated"}  # where ratios come from, and the file of verdicts
+
+
+@cache
+def verdicts_of(lab: str, source: str) -> dict[str, Any]:
+    """What a device gave a lab's known answers: solutions/LAB/calibration/*.json."""
+    path = ROOT / "solutions" / lab / "calibration" / f"{SOURCES[source]}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+class LabTests:
+    """The tests of one lab's files, by a subclass that names the lab."""
+
+    lab: ClassVar[Lab]
+    # Hints that tests of the lab's own ask for, beside those of the wrong answers: to the bonus, say.
+    hints_elsewhere: ClassVar[frozenset[str]] = frozenset()
+    # Flags that only a clock gives, by answer: they ask a person to look, and cost nothing.
+    flags_on_a_gpu: ClassVar[Mapping[str, list[str]]] = {}
+
+    solutions: ClassVar[Path]
+    wrong: ClassVar[list[Path]]
+    right: ClassVar[list[Path]]
+
+    def __init_subclass__(cls) -> None:
+        cls.solutions = ROOT / "solutions" / cls.lab.name
+        cls.wrong = sorted((cls.solutions / "wrong").glob("*.py"))
+        cls.right = sorted((cls.solutions / "right").glob("*.py"))
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "wrong_answer" in metafunc.fixturenames:
+            metafunc.parametrize("wrong_answer", self.wrong, ids=lambda path: path.stem)
+        if "right_answer" in metafunc.fixturenames:
+            metafunc.parametrize("right_answer", self.right, ids=lambda path: path.stem)
+
+    @property
+    def known(self) -> dict[str, Path]:
+        """Every known answer by its name in tables of verdicts."""
+        files = {f"{path.parent.name}/{path.stem}": path for path in (*self.right, *self.wrong)}
+        return {"solution": self.solutions / "lab.ipynb", **files}
+
+    def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(
+        self, wrong_answer: Path, worker: Worker
+    ) -> None:
+        checks, hint = promised(wrong_answer)
+        result = check_submission(self.lab, wrong_answer, worker=worker)
+        assert not result.error and not result.flags, report(result)
+        assert failed_checks(result) == checks, report(result)
+        assert hints(result) == {hint}, report(result)
+
+    def test_a_right_answer_earns_full_marks_and_no_hint(self, right_answer: Path, worker: Worker) -> None:
+        result = check_submission(self.lab, right_answer, worker=worker)
+        assert result.outcome == "passed" and not result.flags, report(result)
+        assert sum(each.points for each in result.checks if not each.bonus) == self.lab.points, report(result)
+        assert not hints(result), report(result)
+
+    def test_the_solution_earns_full_marks_and_the_whole_bonus(self, worker: Worker) -> None:
+        result = check_submission(self.lab, self.solutions / "lab.ipynb", worker=worker)
+        assert result.outcome == "passed" and not result.flags, report(result)
+        assert result.points == sum(each.points for each in self.lab.checks), report(result)
+
+    def test_the_starter_fails_only_the_checks_that_all_others_wait_for(self, worker: Worker) -> None:
+        result = check_submission(self.lab, self.lab.notebook, worker=worker)
+        first = {each.name for each in self.lab.checks if not each.after and not each.bonus}
+        assert not result.error, report(result)
+        assert failed_checks(result) == first, report(result)
+        assert {each.outcome for each in result.checks if each.name not in first} == {"not run"}, report(result)
+        assert result.points == 0, report(result)
+
+    def test_the_starter_runs_from_top_to_bottom(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PYTHONPATH", str(ROOT))
+        notebook = nbformat.read(self.lab.notebook, as_version=4)
+        NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(self.lab.folder)}}).execute()
+        shown = "".join(str(output) for output in notebook.cells[-1].outputs)
+        assert self.lab.checks[0].title.split(": ")[-1][:30] in shown
+
+    def test_every_check_is_failed_by_some_wrong_answer(self) -> None:
+        required = {each.name for each in self.lab.checks if not each.bonus}
+        assert set().union(*(promised(path)[0] for path in self.wrong)) == required
+
+    def test_every_hint_is_given_to_some_answer(self) -> None:
+        assert {promised(path)[1] for path in self.wrong} | self.hints_elsewhere == {
+            each.name for each in self.lab.hints
+        }
+
+    def test_no_points_or_thresholds_stand_in_the_handout_by_hand(self) -> None:
+        notebook = json.loads(self.lab.notebook.read_text(encoding="utf-8"))
+        prose = " ".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+        assert not re.search(r"\d[\d.]*\s*(points?|times|x faster|%)", prose)
+
+    @pytest.mark.parametrize("source", SOURCES)
+    def test_every_known_answer_was_given_the_verdict_that_it_promises(self, source: str) -> None:
+        found = verdicts_of(self.lab.name, source)
+        assert found["source"] == source and set(found["verdicts"]) <= set(self.known)
+        for name, verdict in found["verdicts"].items():
+            checks, hint = promised(self.known[name]) if name.startswith("wrong/") else (set(), None)
+            assert set(verdict["failed"]) == checks and set(verdict["hints"]) == ({hint} if hint else set()), name
+
+    def test_no_answer_waits_for_its_simulated_verdict_and_the_table_names_those_that_wait_for_a_gpu(self) -> None:
+        assert set(verdicts_of(self.lab.name, "simulated")["verdicts"]) == set(self.known)
+        measured = set(verdicts_of(self.lab.name, "measured")["verdicts"])
+        assert {name for name in self.known if not name.startswith("wrong/")} <= measured
+        assert measured == set(self.known) - waiting_for_a_gpu(self.solutions)
+
+    def test_both_devices_gave_the_same_verdicts_and_the_table_says_so(self) -> None:
+        measured, simulated = (verdicts_of(self.lab.name, source)["verdicts"] for source in SOURCES)
+        assert {name: decided(each) for name, each in measured.items()} == {
+            name: decided(simulated[name]) for name in measured
+        }
+        assert {name: each["flags"] for name, each in measured.items() if each["flags"]} == self.flags_on_a_gpu
+        assert not any(each["flags"] for each in simulated.values())
+        assert table(self.lab) == (self.solutions / "calibration" / "verdicts.md").read_text(encoding="utf-8")
