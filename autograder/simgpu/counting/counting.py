@@ -128,16 +128,16 @@ class Counting:
         """Counts an access as the compiler has it, not the source: of one array, or of several in one instruction."""
         row = self.books.made_instead(op)
         requests = (_GLOBAL if parts[0].view.buffer.space == "global" else _SHARED)[kind][0]
-        before, warps = row[requests], set[int]()
+        before = row[requests]
         for part in parts:
             place = Place(part.linear, Mask(part.lanes, None))
-            warps.update((place.mask.where // WARP).tolist())
             if part.view.buffer.space == "global":
                 self._count_global(row, part.view, place, kind, of_block=[0] * len(row))
             else:
                 self._count_shared(row, part.view, place, kind)
         if len(parts) > 1:
-            row[requests] = before + len(warps)
+            lanes = np.logical_or.reduce([part.lanes for part in parts])
+            row[requests] = before + int(np.count_nonzero(lanes.reshape(-1, WARP).any(axis=1)))
 
     def _round_of(self, by_round: ByRound) -> Rounds:
         return tuple(self.rounds.get(loop, 0) for loop in by_round.loops)

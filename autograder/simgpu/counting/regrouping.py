@@ -70,6 +70,10 @@ class Regrouping:
     is_remainder_first: bool
     round: int = 0  # of the source, now
     meeting: Meeting = field(default_factory=Meeting)
+    left_over: np.ndarray = field(init=False)  # rounds of each lane that are not among four at once
+
+    def __post_init__(self) -> None:
+        self.left_over = self.rounds % AT_ONCE
 
     @classmethod
     def of(
@@ -86,14 +90,13 @@ class Regrouping:
 
     def take(self, op: Operation, view: View, place: Place, kind: int) -> None:
         """Notes an access of this round, to be counted when every lane has come to it."""
-        left_over = self.rounds % AT_ONCE
-        for step, lanes in self._steps(left_over):
+        for step, lanes in self._steps():
             ours = place.mask.lanes & lanes
             if ours.any():
                 self.meeting.add(op, view, place.by_lane, ours, kind, step)
 
-    def _steps(self, left_over: np.ndarray) -> Iterator[tuple[Step, np.ndarray]]:
-        now = self.round
+    def _steps(self) -> Iterator[tuple[Step, np.ndarray]]:
+        now, left_over = self.round, self.left_over
         if self.is_remainder_first:
             yield (False, now), left_over > now
             for behind in range(min(AT_ONCE, now + 1)):
