@@ -12,13 +12,12 @@ from autograder import profile
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.simgpu import measurements
-from autograder.simgpu.facts.analysis import everything_in
 from autograder.simgpu.facts.prepared import Prepared, prepared
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.measurements import unrolling
 from autograder.simgpu.operations.loops import For
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operation import Operation, everything_in
 
 cuda = cuda_module.build_module()
 HEAD = "import math\nimport numpy as np\nfrom numba import cuda, float32\n\n@cuda.jit"

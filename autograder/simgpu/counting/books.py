@@ -28,6 +28,7 @@ class Books:
         self.launch = launch
         self.tally = launch.tally
         self.warp_work = WarpWork(batch.warps)
+        self.hoisted: set[Operation] = set()  # what loops around this place have worked out before
         self.in_short_arms = 0  # branches around this place that the compiler has all lanes go through
         self._rows: dict[Operation, list[int]] = {}
 
@@ -38,7 +39,7 @@ class Books:
             row = self._rows[op] = self.tally.row(op.line)
         return row
 
-    def instruction(self, op: Operation, mask: Mask) -> list[int]:
+    def instruction(self, op: Operation, mask: Mask, is_issued: bool = True) -> list[int]:
         """Adds one instruction for the active warps to the operation's source line; returns the line's row."""
         row = self._rows.get(op)
         if row is None:
@@ -46,9 +47,12 @@ class Books:
         warps = mask.warps
         row[WARP_INSTRUCTIONS] += warps
         row[THREAD_INSTRUCTIONS] += mask.active
-        if not self.in_short_arms:
-            row[ISSUED_WARPS] += warps
-            row[ISSUED_THREADS] += mask.active
+        if is_issued and not self.in_short_arms:
+            slots = op.slots
+            if op.once and op not in self.hoisted:
+                slots += op.once
+            row[ISSUED_WARPS] += warps * slots
+            row[ISSUED_THREADS] += mask.active * slots
         work = self.warp_work
         if work.mask is mask:
             work.pending += 1
@@ -56,6 +60,12 @@ class Books:
             work.step(mask)
         self.launch.work += warps
         return row
+
+    def slots(self, op: Operation) -> int:
+        """The machine instructions that an operation takes here and now."""
+        if self.in_short_arms:
+            return 0
+        return op.slots if not op.once or op in self.hoisted else op.slots + op.once
 
     def left_out(self, op: Operation, mask: Mask) -> list[int]:
         """The same for an operation of which the compiler leaves nothing: only the source has it."""
@@ -76,22 +86,18 @@ class Books:
         """The row for what the compiler makes in place of what the source says."""
         return self.tally.compiled_row(op.line)
 
-    def instructions(self, row: list[int], mask: Mask, times: int) -> None:
-        """Adds so many instructions, whose work the launch has been told of."""
+    def instructions(self, row: list[int], mask: Mask, times: int, issued: int) -> None:
+        """Adds so many instructions, whose work the launch has been told of, and so many of machine code."""
         row[WARP_INSTRUCTIONS] += times * mask.warps
         row[THREAD_INSTRUCTIONS] += times * mask.active
-        if not self.in_short_arms:
-            row[ISSUED_WARPS] += times * mask.warps
-            row[ISSUED_THREADS] += times * mask.active
+        row[ISSUED_WARPS] += issued * mask.warps
+        row[ISSUED_THREADS] += issued * mask.active
         self.warp_work.step(mask, times)
 
     def fused(self, row: list[int], mask: Mask) -> None:
         """Takes an addition back that is one instruction with the multiplication before it."""
         row[WARP_INSTRUCTIONS] -= mask.warps
         row[THREAD_INSTRUCTIONS] -= mask.active
-        if not self.in_short_arms:
-            row[ISSUED_WARPS] -= mask.warps
-            row[ISSUED_THREADS] -= mask.active
 
     def loop_round(self, op: Operation, mask: Mask) -> None:
         """One more round of a loop that the compiler does not write out."""

@@ -61,7 +61,8 @@ class Counting:
         """Adds what the access moves to the row of its source line."""
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
-        row = self.books.left_out(op, place.mask) if is_left_out else self.books.instruction(op, place.mask)
+        is_met = op.joined is not None and self.regrouping is None and kind != ATOMIC  # issued with the other arm's
+        row = self.books.left_out(op, place.mask) if is_left_out else self.books.instruction(op, place.mask, not is_met)
         if not place.mask.active:
             return
         if self.trace is not None:
@@ -122,7 +123,13 @@ class Counting:
 
     def end_arms(self, joined: frozenset[Operation]) -> None:
         """Counts what the arms of a branch have in common, once both are carried out."""
-        self.meeting.count(self._count_instead, lambda key: key[0] in joined)
+        self.meeting.count(self._count_met, lambda key: key[0] in joined)
+
+    def _count_met(self, op: Operation, parts: Sequence[Part], kind: int) -> None:
+        """Counts one access of both arms of a branch, and the instructions that it takes."""
+        self._count_instead(op, parts, kind)
+        lanes = np.logical_or.reduce([part.lanes for part in parts])
+        self.books.issued(op, Mask(lanes, None), self.books.slots(op))
 
     def _count_instead(self, op: Operation, parts: Sequence[Part], kind: int) -> None:
         """Counts an access as the compiler has it, not the source: of one array, or of several in one instruction."""

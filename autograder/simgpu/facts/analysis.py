@@ -37,11 +37,12 @@ from autograder.simgpu.facts.known import (
     varies,
 )
 from autograder.simgpu.facts.scope import InRegister, Placed, Scope
+from autograder.simgpu.facts.unused import unused_in
 from autograder.simgpu.operations.expressions import Captured, Constant, Impossible, Local, NamedExpression, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import MOST_ITEMS, Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.registry import VALUES
 from autograder.simgpu.operations.statements import (
@@ -102,6 +103,8 @@ class Found:
     again: set[Placed] = field(default_factory=set)  # loads of elements that are in a register already
     overwritten: set[Placed] = field(default_factory=set)  # stores of elements that are stored anew before any load
     kills: dict[Operation, set[Hashable]] = field(default_factory=dict)  # of each loop, memory that it may change
+    begins: dict[Operation, dict[Hashable, Known]] = field(default_factory=dict)  # of each loop: variables before it
+    ends: dict[Operation, dict[int, Form]] = field(default_factory=dict)  # by its atom, what a round makes of a variable
     at_entry: dict[Operation, set[Hashable]] = field(default_factory=dict)  # of each loop, elements in registers before it
     untracked: set[Hashable] = field(default_factory=set)  # arrays that are written where it is not known
     dropped: set[Block] = field(default_factory=set)  # what the compiler may drop before it looks at types
@@ -138,12 +141,14 @@ class Analysis:
         self._epoch = 0
         self._apart = 0  # conditions around this place that may differ from thread to thread
         self._undecided = 0  # conditions around this place that the compiler may decide, so that it drops one side
+        self.unused: set[Operation] = set()  # what goes into assignments that nobody reads
         self._told = 0  # conditions around this place on what an atomic found
         self.in_both_arms: dict[Operation, list[tuple[Operation, Operation]]] = {}  # of branches: loads of one element
         self._rounds: tuple[int, ...] = ()  # of loops that are gone through round by round: see expanded.py
 
     def of_kernel(self, kernel: Lowered, arguments: Mapping[str, Known]) -> Found:
         """What is known of the kernel's operations."""
+        self.unused = unused_in(kernel.body)
         for _ in range(3):  # until no more arrays turn out to hold what depends on what an atomic found
             before = len(self.looked_at)
             self.begin()
@@ -185,7 +190,8 @@ class Analysis:
                     self.assign(target, known, scope)
             case UpdateName():
                 left, right = self.value(op.read, scope), self.value(op.operand, scope)
-                self.write(op.name, self.binary(op, op.kind, left, right), scope)
+                self.found.values[op] = self.binary(op, op.kind, left, right)
+                self.write(op.name, self.found.values[op], scope)
             case UpdateElement():
                 self.reach(op.reached, scope)
                 old = self.load(op.reached, scope)
@@ -230,6 +236,7 @@ class Analysis:
         self._apart += apart
         self._told += looks
         scope.unread.clear()
+        scope.ahead.clear()
         one, other = self._arms(op, scope)
         self._apart -= apart
         self._told -= looks
@@ -281,7 +288,15 @@ class Analysis:
             else:
                 joined[name] = a if a == b else self._merge((op, name), a, b, apart)
         both = {key: held for key, held in one.elements.items() if other.elements.get(key) == held}
-        return Scope(joined, both)
+        made = Scope(joined, both)
+        if isinstance(op, If):
+            for ours, theirs in ((one, other), (other, one)):
+                made.ahead |= {
+                    key: place
+                    for key, place in ours.first.items()
+                    if key in ours.elements and key not in both and key not in theirs.elements
+                }
+        return made
 
     def _merge(self, key: Hashable, a: Known, b: Known, apart: bool) -> Known:
         """What is known of a value that is the one or the other."""
@@ -312,6 +327,7 @@ class Analysis:
         changed = _assigned_in(op)
         kills = self.found.kills.setdefault(op, set())
         self.found.at_entry[op] = set(scope.elements)
+        self.found.begins[op] = {name: known for name, known in scope.variables.items()}
         variables = self._at_a_round(op, scope, changed)
         after: Scope | None = None
         for _ in range(MOST_ROUNDS):
@@ -393,15 +409,23 @@ class Analysis:
         return made if is_wider else None
 
     def _note_steps(self, op: Operation, header: Scope, end: Scope | None, changed: frozenset[str]) -> None:
-        """Notes the variables that go on by an amount that the loop leaves as it is."""
+        """Notes what a round makes of variables; and those that go on by an amount that the loop leaves as it is."""
         if end is None:
             return
         for name in changed:
             known, then = header.variables.get(name), end.variables.get(name)
             if isinstance(known, KnownNumber) and isinstance(then, KnownNumber) and len(known.form[1]) == 1:
                 amount = self.forms.add(then.form, known.form, -1)
+                ((number, _),) = known.form[1]
                 if op not in self.forms.loops_of(amount):
-                    self.found.steps.add(known.form[1][0][0])
+                    self.found.steps.add(number)
+                if self._is_of_a_round(op, number):
+                    self.found.ends.setdefault(op, {})[number] = then.form
+
+    def _is_of_a_round(self, op: Operation, number: int) -> bool:
+        """Whether an atom stands for a variable that this loop changes."""
+        key = self.forms.key_of(number)
+        return isinstance(key, tuple) and key[:2] == ("round", op)
 
     def _wide(self, op: Operation, name: Hashable, known: Known, then: Known, is_apart: bool) -> Known:
         if isinstance(known, KnownNumber) and isinstance(then, KnownNumber):
@@ -774,12 +798,18 @@ class Analysis:
         """An element that is loaded, or that is in a register since it was loaded or stored before."""
         key = (array.identity, array.part, indices)
         held = scope.elements.get(key)
+        if op in self.unused:
+            self.found.again.add((op, self._rounds))
+            return held.known if held is not None else self._loaded(array, indices, apart)
         if held is not None:
             self.found.again.add((op, self._rounds))
             return held.known
         self.found.again.discard((op, self._rounds))
         self._read(array, scope)
         known = self._loaded(array, indices, apart)
+        if key in scope.ahead:  # it is loaded before the branch, for both
+            self.found.again.add(scope.ahead.pop(key))
+        scope.first.setdefault(key, (op, self._rounds))
         scope.elements[key] = InRegister(known, array.space)
         scope.loaded.setdefault(key, (known, op))
         return known
@@ -878,6 +908,7 @@ class Analysis:
                 is_hit = key[0] == kind
             if is_hit and not (key[0] == identity and _are_different(key[2], indices)):
                 del scope.elements[key]
+        scope.ahead.clear()
         if kind == ALL:
             scope.unread.clear()
 
@@ -990,6 +1021,7 @@ class Analysis:
         body = op.bodies.get(function)
         if body is None:
             body = op.bodies[function] = self.lower(function)
+        self.unused |= unused_in(body.body)
         variables = dict(around or {})
         names = function.parameters
         bound = dict(zip(names, arguments, strict=False)) | {k: v for k, v in keywords.items() if k in names}
@@ -1207,17 +1239,6 @@ def _differs(source: Known) -> bool:
     if isinstance(source, KnownRange):
         return source.start.varies or source.stop.varies or source.step.varies
     return not isinstance(source, (KnownTuple, KnownArray))
-
-
-def everything_in(op: Operation) -> list[Operation]:
-    """An operation and all that it is made of."""
-    found: list[Operation] = []
-    waiting: list[Operation] = [op]
-    while waiting:
-        each = waiting.pop()
-        found.append(each)
-        waiting.extend(each.parts())
-    return found
 
 
 def _assigned_in(op: For | While) -> frozenset[str]:

@@ -2,8 +2,8 @@
 
 Seen in machine code of some 40 small kernels (numba-cuda 0.30.4, compute capability 9.0):
 
-- both arms load the same element: one load before the branch, unless an arm loads other elements of global memory, or
-  the arms store to different arrays, so that the branch stays one;
+- both arms begin with a load of the same element: one load before the branch, unless the arms store to different arrays,
+  or the kernel ends behind the branch and one of the arms loads more;
 - both arms do nothing but give one variable, or one element, what they load: one load from a selected address;
 - both arms end with a store to the same element, of values that were there before, or of what both of them load, and the
   kernel does not end there: one store of a selected value. In a loop that leaves the place alone also of any values.
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograder.simgpu.facts.analysis import Found, Reached, everything_in
+from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Compare, Selection, Unary
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -53,7 +54,9 @@ class Arms:
 
     def note(self, branch: If | Selection, loops: Sequence[Operation], is_last: bool) -> None:
         """Notes what becomes one; `is_last`: the kernel ends behind the branch."""
-        groups = [*self._same_loads(branch), *self._selected(branch)]
+        groups = list(self._same_loads(branch, is_last))
+        if not is_last or isinstance(branch, Selection):
+            groups += self._selected(branch)
         if isinstance(branch, If) and not is_last:
             groups += self._stores(branch, loops)
         for group in groups:
@@ -105,20 +108,59 @@ class Arms:
 
     # -- loads of the same element --------------------------------------------------------------------------------
 
-    def _same_loads(self, branch: If | Selection) -> Iterator[Sequence[Operation]]:
+    def _same_loads(self, branch: If | Selection, is_last: bool) -> Iterator[Sequence[Operation]]:
+        """Loads of the same element: the first things that both arms do; of shared memory wherever they are."""
         pairs = self.expanded.in_both_arms.get(branch, ())
         arms = (branch.body, branch.orelse) if isinstance(branch, If) else (branch.yes, branch.no)
-        loaded = [{self._element_of(each) for each in self._loads_in(arm)} for arm in arms]
+        begins = self._common_begin(arms)
+        counts = [len({self._element_of(each) for each in self._loads_in(arm)}) for arm in arms]
         stored = [
             {self.found.stores[each].array.identity for each in everything_in(arm) if each in self.found.stores}
             for arm in arms
         ]
         for one, other in pairs:
             ours = self._element_of(one)
-            is_global = self.found.reached[one].array.space == "global"
-            if is_global and (any(each - {ours} for each in loaded) or all(stored) and stored[0] != stored[1]):
-                continue
+            if self.found.reached[one].array.space == "global":
+                if ours not in begins or all(stored) and stored[0] != stored[1] or is_last and counts[0] != counts[1]:
+                    continue
             yield one, other
+
+    def _common_begin(self, arms: Sequence[Operation]) -> set[object]:
+        """The elements that both arms load before they do anything else that is not the same."""
+        found: set[object] = set()
+        for one, other in zip(*map(self._steps_of, arms), strict=False):
+            if one != other:
+                break
+            found.add(one)
+        return found
+
+    def _steps_of(self, op: Operation) -> Iterator[object]:
+        """What an arm does, in this order: the elements that it loads, and what it computes."""
+        if isinstance(op, Block):
+            for each in op.statements:
+                yield from self._steps_of(each)
+            return
+        if isinstance(op, Assign):
+            yield from self._steps_of(op.operand)
+            for target in op.targets:
+                if not isinstance(target, Name):
+                    yield target
+            return
+        if isinstance(op, (If, For, While, Selection)):
+            yield op
+            return
+        for part in op.parts():
+            yield from self._steps_of(part)
+        if op in self.found.reached:
+            if not op.leaves_no_load or op in self.found.stores:
+                yield self._element_of(op)
+        elif isinstance(op, (Binary, Compare, Unary, FunctionCall)):
+            known = self.found.values.get(op)
+            is_index = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in "iu"
+            if not is_index:
+                yield known.form if isinstance(known, KnownNumber) else op
+        elif isinstance(op, (UpdateName, UpdateElement)):
+            yield op
 
     def _loads_in(self, arm: Operation) -> Iterator[Operation]:
         for each in everything_in(arm):

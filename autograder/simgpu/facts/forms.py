@@ -91,6 +91,11 @@ class Forms:
         """Whether an atom is in the value, at any depth."""
         return any(number == each or self._atoms[each].inside >> number & 1 for each, _ in form[1])
 
+    def inside(self, number: int) -> list[int]:
+        """The atoms that an atom is made of, and theirs."""
+        bits = self._atoms[number].inside
+        return [each for each in range(bits.bit_length()) if bits >> each & 1]
+
     def atoms_of(self, form: Form) -> list[tuple[int, Atom]]:
         """The atoms of a sum, with their numbers."""
         return [(number, self._atoms[number]) for number, _ in form[1]]

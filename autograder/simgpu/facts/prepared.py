@@ -14,6 +14,7 @@ from autograder.simgpu.facts.analysis import Analysis, Found
 from autograder.simgpu.facts.expanded import expand
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple
+from autograder.simgpu.facts.machine_code import MachineCode
 from autograder.simgpu.facts.reasons import reasons_of
 from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
@@ -80,7 +81,9 @@ def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
     Refusals(found, kernel, arrays_by_identity(arguments)).check(lowered.body)
     written_out = WrittenOut(found, analysis.forms)
     expanded = expand(lowering.anew, lowered, given, analysis.forms, written_out)
-    Rules(found, analysis.forms, written_out, expanded).of_kernel(lowered.body)
+    rules = Rules(found, analysis.forms, written_out, expanded)
+    rules.of_kernel(lowered.body)
+    MachineCode(found, analysis.forms, rules, written_out).of_kernel(lowered.body)
     return Prepared(lowered, lowering, found)
 
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from autograder.simgpu.facts.analysis import ALL, GLOBAL, Found, Reached, everything_in, kinds_of_memory
+from autograder.simgpu.facts.analysis import ALL, GLOBAL, Found, Reached, kinds_of_memory
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import ByRound, Operation
+from autograder.simgpu.operations.operation import ByRound, Operation, everything_in
 from autograder.simgpu.operations.operators import Junction, Selection
 from autograder.simgpu.operations.statements import Break, Continue, If, Return
 from autograder.simgpu.operations.steps import Block

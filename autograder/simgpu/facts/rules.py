@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-from autograder.simgpu.facts.analysis import SYNCHRONISES, Found, Reached, everything_in
+from autograder.simgpu.facts.analysis import SYNCHRONISES, Found, Reached
 from autograder.simgpu.facts.arms import Arms
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
@@ -22,7 +22,7 @@ from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Selection
 from autograder.simgpu.operations.statements import Break, If, Return
 from autograder.simgpu.operations.steps import Block
@@ -66,8 +66,6 @@ class Rules:
         if isinstance(part, (If, Selection)):
             counted = [each for each in loops if not self.written_out.includes(each)]
             self.arms.note(part, counted, part in self.last)
-        if isinstance(part, If):
-            part.short_arms = self.arms.short(part, counted)
 
     # -- loops ----------------------------------------------------------------------------------------------------
 
@@ -82,7 +80,9 @@ class Rules:
     def _is_four_at_once(self, loop: For) -> bool:
         """Whether the compiler does several rounds of this loop of unknown length at once: innermost, without barriers."""
         for each in self._inside(loop):
-            if isinstance(each, (For, While, Break, Return)):
+            if isinstance(each, (For, While, Break)):
+                return False
+            if isinstance(each, Return) and each.function is loop.function:
                 return False
             path = self.found.callees.get(each, "") if isinstance(each, FunctionCall) else ""
             if path.startswith((*SYNCHRONISES, "numba.cuda.shfl")):

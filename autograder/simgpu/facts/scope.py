@@ -32,6 +32,8 @@ class Scope:
         self.variables = variables
         self.elements = {} if elements is None else elements
         self.unread: dict[Element, Placed] = {}  # stores that nobody has had a chance to read, along a straight way
+        self.first: dict[Element, Placed] = {}  # along this way: loads that found nothing in a register
+        self.ahead: dict[Element, Placed] = {}  # loads of one arm of the branch just behind, not of the other
         self.loaded: dict[Element, tuple[Known, Operation]] = {}  # along this way: first loads, whatever happened since
 
     def copy(self) -> Scope:

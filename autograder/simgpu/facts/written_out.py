@@ -7,6 +7,7 @@ that budget. They were found by compiling loops of 2 to 256 rounds around some f
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
@@ -19,11 +20,13 @@ from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Binary, Selection
-from autograder.simgpu.operations.statements import If, UpdateElement, UpdateName
+from autograder.simgpu.operations.statements import Break, If, Return, UpdateElement, UpdateName
+from autograder.simgpu.operations.steps import Block
 
 BUDGET = 1000.0
 ROUND = 2.0  # the counter
 OPERATION = 2.0
+QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by what is no constant
 LOAD_ALONG = 9.3  # the loop's variable in the last index: neighbouring elements
 LOAD_ACROSS = 13.8  # in an earlier one
 LOAD_ACROSS_ODD = 18.5  # likewise, where a row is no power of two long: a multiplication in place of a shift
@@ -55,7 +58,9 @@ class WrittenOut:
         if loop not in self._known:
             self._known[loop] = False  # while its bounds are looked at
             rounds = self.rounds(loop)
-            self._known[loop] = rounds == 0 or rounds < NEVER and rounds * self._size(loop) <= BUDGET
+            self._known[loop] = rounds == 0 or (
+                rounds < NEVER and rounds * self._size(loop) <= BUDGET and not _may_leave_at_the_end(loop.body)
+            )
         return self._known[loop]
 
     def rounds(self, loop: For) -> float:
@@ -105,6 +110,17 @@ def _length(start: int, stop: int, step: int) -> int:
     return max(0, -((start - stop) // step))
 
 
+def _may_leave_at_the_end(block: Block) -> bool:
+    """Whether the last thing that a round does is to ask whether to leave the loop: the compiler then counts.
+
+    `for i in range(8): ...; if found: break` stays a loop of however few rounds; with a statement behind it is written out.
+    """
+    last = block.statements[-1] if block.statements else None
+    if isinstance(last, (Break, Return)):
+        return True
+    return isinstance(last, If) and (_may_leave_at_the_end(last.body) or _may_leave_at_the_end(last.orelse))
+
+
 class _Sizes:
     """Adds up the sizes of what stands in one loop; what the compiler has worked out once costs nothing again."""
 
@@ -130,7 +146,9 @@ class _Sizes:
             size += self._access(part)
         elif isinstance(part, (If, Selection)):
             size += BRANCH
-        elif isinstance(part, Binary) and not self._is_seen(part) or isinstance(part, UpdateName):
+        elif isinstance(part, Binary) and not self._is_seen(part):
+            size += self._division(part) or OPERATION
+        elif isinstance(part, UpdateName):
             size += OPERATION
         elif isinstance(part, FunctionCall):
             size += self._call(part)
@@ -143,6 +161,15 @@ class _Sizes:
             return True
         self.seen.add(key)
         return False
+
+    def _division(self, part: Binary) -> float:
+        """The size of // and % of integers by what is no constant; 0 of anything else."""
+        known, divisor = self.found.values.get(part), self.found.values.get(part.right)
+        if not isinstance(known, KnownNumber) or known.dtype is None or known.dtype.kind not in "iu":
+            return 0.0
+        if isinstance(divisor, KnownNumber) and divisor.constant is not None:
+            return 0.0
+        return {ast.FloorDiv: QUOTIENT, ast.Mod: REMAINDER}.get(part.kind, 0.0)
 
     def _access(self, part: Subscript) -> float:
         """An element's size: by where in its index the loop's variable stands."""

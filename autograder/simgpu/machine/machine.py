@@ -38,6 +38,7 @@ from autograder.simgpu.values.variables import Unmergeable, Variable, packed
 
 # What Python raises for values of a kind that an operation does not have; anything else is a mistake of ours.
 SURPRISES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, StopIteration, Unmergeable)
+START = 4  # machine instructions before the first statement and behind the last
 MOST_CALLS = 64  # device functions calling each other, deepest
 MOST_LOCAL_BYTES = 512 * 1024  # of a thread (CUDA C++ Programming Guide, technical specifications)
 
@@ -142,6 +143,7 @@ class Machine:
         everyone = self.batch.everyone
         for name, value in arguments.items():
             self.frame.write(name, value, everyone)
+        self.books.issued(kernel.first_return, everyone, START)
         try:
             kernel.body.carry_out(self, everyone)
         except SURPRISES as problem:

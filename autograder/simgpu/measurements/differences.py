@@ -30,8 +30,6 @@ CAUSES = {
     "scattered atomic": "the card splits some sectors of an atomic in two, not the same ones in each run",
     "compare and swap": "a float32 atomic in shared memory is a loop of load, add, compare and swap",
     "predicates": "short branches become predicates or selections, which every lane of the warp goes through",
-    "start-up": "the instructions before and around a loop weigh more in machine code than in the source",
-    "guarded body": "the loop is unrolled whole: less around the branch, and more in it, than the source shows",
     "recognised": "the whole loop is recognised as counting bits and becomes one instruction",
 }
 
@@ -51,10 +49,8 @@ def _all(case: str, counters: str, cause: str) -> list[Difference]:
 
 DIFFERENCES: tuple[Difference, ...] = (
     *_all("histogram_global uniform", "global_atomic_sectors", "scattered atomic"),
-    *_all("reduce_strided", RATIO, "guarded body"),
     *_all("scan_exclusive_tree", "shared_load_wavefronts shared_load_bank_conflicts", "kept in a register"),
     *_all("scan_exclusive_tree", RATIO, "predicates"),
-    *_all("rounds_by_lane", RATIO, "start-up"),
     *_all("bits_set", RATIO, "recognised"),
     *_all("local_array_by_index", "local_load_requests local_store_requests", "registers"),
     *_all("atomic_add_unused to 1024", "global_atomic_sectors", "scattered atomic"),

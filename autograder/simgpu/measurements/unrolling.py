@@ -77,6 +77,11 @@ BODIES = {
     "local array": ("own[i] = v\ntotal += own[i]", "64", "x"),
     "a barrier": ("cuda.syncthreads()\ntotal += tile[i]", "64", "x"),
     "a loop": ("j = 0\nwhile j < n:\n    total += g[j]\n    j += 1", "64", "x"),
+    "a break at the end": ("total += v\nif total > g[i]:\n    break", "64", "x"),
+    "a break before more": ("if v > g[i]:\n    break\ntotal += v", "64", "x"),
+    "a return at the end": ("total += v\nif total > g[i]:\n    return", "64", "x"),
+    "a remainder": ("total += n % (i + 2)", "64", "x"),
+    "a quotient": ("total += n // (i + 2)", "64", "x"),
     "a shuffle": ("total += cuda.shfl_down_sync(0xffffffff, total, i)", "64", "x"),
 }
 

@@ -17,7 +17,7 @@ from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.steps import Block, Statement
 
 WIDTH = 110  # characters
-NO_FACTS = {"node", "function", "line"}
+NO_FACTS = {"node", "function", "line", "slots", "once"}  # the last two: see the issued instructions
 FACTS_OF_LOOPS = {Loop: ("held_loads", "held_stores"), For: ("is_cheap", "is_watched"), While: ("is_hopeless",)}
 
 
@@ -46,7 +46,7 @@ def _counted(ready: Prepared, function: Any, grid: Any, block: Any, arguments: A
     for number, op in enumerate(operations):
         op.line = Line("operation", number)
     record = launch_once(function, grid, block, *arguments)
-    return {operations[each.line.number]: each for each in record.lines}
+    return {operations[each.line.number]: each for each in record.lines if each.line.file == "operation"}
 
 
 def _told(op: Operation, counted: dict[Operation, LineProfile], depth: int) -> Iterator[str]:

@@ -29,21 +29,26 @@ STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing sti
 class Loop(Statement):
     """What `while` and `for` have in common."""
 
-    __slots__ = ("body", "orelse", "held_loads", "held_stores")
+    __slots__ = ("body", "orelse", "held_loads", "held_stores", "hoisted")
 
     def __init__(self, node: ast.AST, function: Function, body: Block, orelse: Block) -> None:
         super().__init__(node, function)
         self.body, self.orelse = body, orelse
         self.held_loads: frozenset[Operation] = frozenset()  # accesses whose element is loaded once, before the loop
+        self.hoisted: set[Operation] = set()  # what is worked out before it, where that is told apart: see `once`
         self.held_stores: frozenset[Operation] = frozenset()  # those whose element is stored once, behind it
 
-    def keep_in_registers(self, counting: Counting) -> None:
-        """From the second round on nothing is left of accesses to what is kept in registers."""
+    def keep_in_registers(self, machine: Machine) -> None:
+        """From the second round on nothing is left of accesses to what is kept in registers, and of what was worked out."""
+        counting = machine.counting
+        machine.books.hoisted |= self.hoisted
         if self.held_loads or self.held_stores:
             counting.held_loads |= self.held_loads
             counting.held_stores |= self.held_stores
 
-    def let_go_of_registers(self, counting: Counting) -> None:
+    def let_go_of_registers(self, machine: Machine) -> None:
+        counting = machine.counting
+        machine.books.hoisted -= self.hoisted
         counting.held_loads -= self.held_loads
         counting.held_stores -= self.held_stores
 
@@ -110,13 +115,13 @@ class While(Loop):
             if running is None:
                 break
             running = self.one_round(machine, running, broken)
-            self.keep_in_registers(machine.counting)
+            self.keep_in_registers(machine)
             rounds += 1
             if self.is_hopeless and running is not None:
                 raise machine.never_ends(self, running, "nothing in the loop changes its condition")
             if rounds % STUCK_AFTER == 0 and running is not None:
                 before = machine.standstill(self, running, before)
-        self.let_go_of_registers(machine.counting)
+        self.let_go_of_registers(machine)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
 
@@ -136,7 +141,7 @@ Coming: TypeAlias = "Value | UnreadItem | list[Coming]"
 class For(Loop):
     """`for target in source: ...`."""
 
-    __slots__ = ("target", "source", "is_written_out", "is_cheap", "is_watched", "is_four_at_once")
+    __slots__ = ("target", "source", "is_written_out", "is_cheap", "is_watched", "is_four_at_once", "before")
 
     def __init__(
         self, node: ast.AST, function: Function, target: Target, source: Expression, body: Block, orelse: Block
@@ -144,6 +149,7 @@ class For(Loop):
         super().__init__(node, function, body, orelse)
         self.target, self.source = target, source
         self.is_written_out = False  # the compiler repeats the body instead of counting
+        self.before = 0  # machine instructions before the first round
         self.is_cheap = False  # its rounds cost next to nothing beside their bodies: written out, or counting unseen
         self.is_watched = False  # what is left of accesses in it depends on the number of the round: see `ByRound`
         self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
@@ -156,12 +162,12 @@ class For(Loop):
         running: Mask | None = mask
         for number_of_round, (value, still) in enumerate(self.rounds(machine, mask)):
             if still is not None and running is not None:  # lanes that have rounds left
-                running, _ = split(machine, self, still, running)
+                running, _ = split(machine, self, still, running, is_issued=False)
             if running is None:
                 break
             books.instruction(self, running)
-            if self.is_written_out:
-                books.issued(self, running, -1)
+            if number_of_round == 0 and self.before:
+                books.issued(self, running, self.before)
             if self.is_watched:
                 counting.rounds[self] = number_of_round
             if self.is_four_at_once:
@@ -170,10 +176,10 @@ class For(Loop):
                 books.loop_round(self, running)
             self.target.assign(machine, self._fetched(machine, value, running), running)
             running = self.one_round(machine, running, broken)
-            self.keep_in_registers(counting)
+            self.keep_in_registers(machine)
             if running is None:
                 break
-        self.let_go_of_registers(counting)
+        self.let_go_of_registers(machine)
         counting.end_regrouping(self)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)

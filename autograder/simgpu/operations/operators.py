@@ -135,26 +135,38 @@ class Compare(Expression):
 class Junction(Expression):
     """`and` / `or`: what stands further right is evaluated only by the lanes that still need it."""
 
-    __slots__ = ("is_and", "operands")
+    __slots__ = ("is_and", "operands", "plain", "plain_slots")
 
     def __init__(self, node: ast.AST, function: Function, is_and: bool, operands: Sequence[Expression]) -> None:
         super().__init__(node, function)
         self.is_and, self.operands = is_and, operands
+        self.plain = 0  # operands behind the first that all lanes work out, since that is no more than arithmetic
+        self.plain_slots = 0  # and the machine instructions that they take
 
     def value(self, machine: Machine, mask: Mask) -> Value:
         value = self.operands[0].value(machine, mask)
         asking = mask
-        for each in self.operands[1:]:
+        if self.plain_slots:
+            machine.books.issued(self, mask, self.plain_slots)
+        for place, each in enumerate(self.operands[1:]):
             holds = truth(value, self)
             if not isinstance(holds, np.ndarray):
                 if bool(holds) != self.is_and:
                     return value
-                value = each.value(machine, asking)
+                value = self._next(machine, asking, each, place)
                 continue
             asking = asking.only(holds if self.is_and else ~holds)
             if not asking.active:
                 return value
-            value = merged(self, asking.lanes, each.value(machine, asking), value)
+            value = merged(self, asking.lanes, self._next(machine, asking, each, place), value)
+        return value
+
+    def _next(self, machine: Machine, asking: Mask, operand: Expression, place: int) -> Value:
+        if place >= self.plain:
+            return operand.value(machine, asking)
+        machine.books.in_short_arms += 1
+        value = operand.value(machine, asking)
+        machine.books.in_short_arms -= 1
         return value
 
 

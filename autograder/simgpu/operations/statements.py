@@ -38,12 +38,15 @@ BRANCHES, DIVERGENT_BRANCHES = SLOT["branches"], SLOT["divergent_branches"]
 class If(Statement):
     """One side for the lanes whose condition holds, then the other for the rest; then all go on together."""
 
-    __slots__ = ("condition", "body", "orelse", "joins", "short_arms")
+    __slots__ = ("condition", "body", "orelse", "joins", "short_arms", "is_short_for_else", "is_met_behind", "jumps_over")
 
     def __init__(self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block) -> None:
         super().__init__(node, function)
         self.condition, self.body, self.orelse = condition, body, orelse
         self.joins: frozenset[Operation] = frozenset()  # accesses that the compiler has once for both arms
+        self.is_short_for_else = False  # all lanes go through what is behind `else`, and those of the body go on to that
+        self.is_met_behind = False  # the lanes of both sides wait for each other behind it
+        self.jumps_over = False  # the lanes of the body jump over the other side
         self.short_arms = 0  # instructions in arms so short that all lanes go through both; 0 where there is a branch
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
@@ -51,9 +54,13 @@ class If(Statement):
         taken, other = split(machine, self, condition, mask)
         if self.short_arms:
             machine.books.issued(self, mask, self.short_arms)
-            machine.books.in_short_arms += 1
+            machine.books.in_short_arms += not self.is_short_for_else
         after_taken = self.body.carry_out(machine, taken) if taken is not None else None
+        if self.short_arms:
+            machine.books.in_short_arms += self.is_short_for_else
         after_other = self.orelse.carry_out(machine, other) if other is not None else None
+        if self.is_met_behind or self.jumps_over:
+            self._issue_ends(machine, taken, other)
         if self.short_arms:
             machine.books.in_short_arms -= 1
         if self.joins:
@@ -62,10 +69,19 @@ class If(Statement):
             return mask
         return _join(mask, after_taken, after_other)
 
+    def _issue_ends(self, machine: Machine, taken: Mask | None, other: Mask | None) -> None:
+        """The instructions that end each side: those who took the other way do not take part in them."""
+        if taken is not None:
+            machine.books.issued(self, taken, self.is_met_behind + self.jumps_over)
+        if other is not None:
+            machine.books.issued(self, other, int(self.is_met_behind))
 
-def split(machine: Machine, op: Operation, condition: Number, mask: Mask) -> tuple[Mask | None, Mask | None]:
+
+def split(
+    machine: Machine, op: Operation, condition: Number, mask: Mask, is_issued: bool = True
+) -> tuple[Mask | None, Mask | None]:
     """Divides the active lanes by a condition, and counts the branch and the warps that it divides."""
-    row = machine.books.instruction(op, mask)
+    row = machine.books.instruction(op, mask, is_issued)
     row[BRANCHES] += mask.warps
     if not isinstance(condition, np.ndarray):
         return (mask, None) if condition else (None, mask)

@@ -69,13 +69,14 @@ class LoneAccess:
     __slots__ = (
         "memory", "view", "mask", "op", "kind", "data", "type", "buffer", "shadow", "rows", "me", "site",
         "shape", "strides", "offset", "address", "itemsize", "origin", "sector", "stamp", "is_first", "times", "new",
-        "order", "batch", "launch", "held",
+        "order", "batch", "launch", "held", "books", "issued",
     )  # fmt: skip
 
     def __init__(self, memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int) -> None:
         self.memory, self.view, self.mask, self.op, self.kind = memory, view, mask, op, kind
         ordering, buffer = memory.ordering, view.buffer
         self.batch, self.order, self.launch = memory.batch, ordering.order, ordering.launch
+        self.books = memory.counting.books
         self.held = memory.counting.held_loads if kind == READ else memory.counting.held_stores
         self.data, self.type, self.buffer = view.data, view.data.dtype.type, buffer
         self.shape, self.strides, self.offset = view.shape, view.strides, int(view.offset)
@@ -86,6 +87,7 @@ class LoneAccess:
         self.me, self.stamp = self.batch.first_thread + lane, self.batch.first_thread + 1
         self.is_first = kind == READ and lane < self.batch.geometry.padded
         self.times = self.new = 0  # accesses, and sectors that the first block loaded first, not yet in the books
+        self.issued = 0  # and the machine instructions of those accesses
         self.shadow = buffer.shadow
         self.rows: tuple[Rows, Rows] | None = None  # of the shadow: the writes, the reads
         if self.shadow is not None and self.launch.checks_order:
@@ -119,6 +121,7 @@ class LoneAccess:
         if sector != self.sector:
             self.enter(sector)
         self.times += 1
+        self.issued += self.books.slots(self.op)
         self.launch.work += 1
         return linear
 
@@ -151,11 +154,11 @@ class LoneAccess:
 
     def settle(self) -> None:
         """Puts into the books what has been counted since the last time: one request of one lane each."""
-        times, books = self.times, self.memory.counting.books
+        times, books = self.times, self.books
         if not times:
             return
         name, row = NAMES[self.kind], books.row(self.op)
-        books.instructions(row, self.mask, times)
+        books.instructions(row, self.mask, times, self.issued)
         if not self.op.has_cheap_address:
             row[SLOT["global_addresses"]] += times
             row[SLOT["global_index_terms"]] += times * self.view.ndim
@@ -165,7 +168,7 @@ class LoneAccess:
         if self.kind == READ:
             row[SLOT["global_load_wavefronts"]] += times
             row[SLOT["block_load_sectors"]] += self.new * len(self.batch.blocks)
-        self.times = self.new = 0
+        self.times = self.new = self.issued = 0
 
 
 def _flat(rows: np.ndarray) -> Rows:

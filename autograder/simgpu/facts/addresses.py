@@ -1,0 +1,86 @@
+"""The machine instructions of an access: itself, the address that it takes, and the signs of its indices.
+
+Seen in machine code (numba-cuda 0.30.4, compute capability 9.0), and counted by measurements/instruction_costs.py: an index
+whose sign is not known takes a comparison and a selected length; each dimension but the first a product of 64 bits, in
+shared memory one of 32 bits. Of an element that is updated, load and store have one address.
+"""
+
+from __future__ import annotations
+
+from autograder.simgpu.facts.analysis import Found, Reached
+from autograder.simgpu.facts.forms import Form
+from autograder.simgpu.facts.integers import Integers, Way
+from autograder.simgpu.facts.placing import Placing
+from autograder.simgpu.operations.operation import Operation
+
+WIDE = 2  # a sum of 64 bits
+WRAP = 4  # an index that may be negative: a selected length is added
+SIGN = 2  # its sign, once for all arrays that it is used for
+ADDRESS = 3  # of an element of global memory: the array's place, and a sum of two halves
+ROW = 5  # each dimension more: a product of 64 bits
+SHARED_WRAP, SHARED_ADDRESS, SHARED_ROW = 3, 1, 1  # addresses of shared memory have 32 bits
+
+
+class Addresses:
+    """Of the accesses of one kernel."""
+
+    def __init__(self, found: Found, integers: Integers, placing: Placing) -> None:
+        self.found = found
+        self.integers = integers
+        self.placing = placing
+        self.updates: dict[Operation, Operation] = {}  # by the access, the update that loads and stores the element
+
+    def of_access(self, op: Operation, reached: Reached, way: Way) -> None:
+        """An access, and its address; an update, which accesses the element twice, has the address itself."""
+        op.slots, op.once = 1, 0
+        space = reached.array.space
+        if op.leaves_no_load and op not in self.found.stores or space == "local" and not op.is_of_local_memory:
+            op.slots = 0
+            return
+        at = self.updates.get(op, op)
+        is_small = space in ("shared", "local")
+        if op.has_cheap_address and self.placing.is_counted_on(reached):
+            key = ("address", reached.array.identity, reached.array.part, reached.indices)
+            if key not in way.done:
+                at.slots += 1 if is_small else WIDE
+            way.done.add(key)
+            return
+        signed = [each is not None and self.integers.is_positive(each, way) for each in reached.indices]
+        for place, (index, is_known) in enumerate(zip(reached.indices, signed, strict=True)):
+            if is_known or index is not None and not self.integers.without_counters(index)[1]:
+                continue
+            if not is_small:
+                self.placing.needed(at, SIGN, ("sign", index), [index], way)
+            wrapped = ("wrap", reached.array.identity, place, index)
+            self.placing.needed(at, SHARED_WRAP if is_small else WRAP, wrapped, [index], way)
+        own = SHARED_ADDRESS if is_small else ADDRESS
+        row = SHARED_ROW if is_small else ROW
+        if all(signed):
+            self._simple_address(at, reached, own, row, is_small, way)
+            return
+        kept: list[Form | None] = []
+        for place, (index, is_known) in enumerate(zip(reached.indices, signed, strict=True)):
+            is_last = place == len(reached.indices) - 1
+            is_bare = index is not None and is_known and (is_last or is_small)
+            kept.append(self.integers.without_constant(index) if index is not None and is_bare else index)
+        known = ("address", reached.array.identity, reached.array.part, tuple(kept))
+        if all(each is not None and not self.integers.without_counters(each)[1] for each in kept):
+            own = 0 if is_small else own
+        whole = own + row * (len(reached.indices) - 1)
+        self.placing.needed(at, whole, known, kept, way)
+
+    def _simple_address(
+        self, op: Operation, reached: Reached, own: int, row: int, is_small: bool, way: Way
+    ) -> None:
+        """Of indices that are known not to be negative: neighbours share an address, rows are a sum apart."""
+        bare = [self.integers.without_constant(each) for each in reached.indices if each is not None]
+        if is_small and not any(each[1] for each in bare):
+            return
+        place = reached.array.identity, reached.array.part
+        self.placing.needed(op, own + row * (len(bare) - 1), ("address", *place, tuple(bare)), bare, way)
+        rows = [each for each in reached.indices[:-1] if each is not None]
+        if rows and not is_small:
+            first = ("row", *place, tuple(map(self.integers.bare, rows)), bare[-1])
+            if first in way.done or any(self.integers.without_counters(each) != each for each in rows):
+                self.placing.needed(op, WIDE, ("row", *place, tuple(rows), bare[-1]), rows, way)
+            way.done |= {first, ("row", *place, tuple(rows), bare[-1])}

@@ -1,0 +1,92 @@
+"""The machine instructions of arithmetic, by what is known of its operands: their types, and which are constants.
+
+The numbers are those of instruction_costs.json. Numba's integers have 64 bits, so that a sum takes two
+instructions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
+from autograder.simgpu.facts.integers import Integers, Way
+from autograder.simgpu.facts.known import Known, KnownNumber
+from autograder.simgpu.operations.operation import Operation
+
+NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
+    ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "quotient", ast.FloorDiv: "quotient", ast.Mod: "remainder",
+    ast.Pow: "power", ast.LShift: "shift", ast.RShift: "shift", ast.BitAnd: "and", ast.BitOr: "and", ast.BitXor: "and",
+}  # fmt: skip
+
+
+class Arithmetic:
+    """Of the operators of one kernel."""
+
+    def __init__(self, found: Found, integers: Integers) -> None:
+        self.found = found
+        self.integers = integers
+
+    def of(
+        self, op: Operation, kind: type[ast.operator], left: Operation, right: Operation, way: Way
+    ) -> int:
+        """The instructions of `left kind right`, which is what `op` computes."""
+        sides = [self.found.values.get(each) for each in (left, right)]
+        known = self.found.values.get(op)
+        dtypes = [each.dtype for each in sides if isinstance(each, KnownNumber) and each.dtype is not None]
+        dtype = known.dtype if isinstance(known, KnownNumber) else None
+        if dtype is None and dtypes:
+            dtype = max(dtypes, key=lambda each: (each.kind in "fc", each.itemsize))
+        if dtype is None:
+            return 1
+        if dtype.kind in "fc":
+            return self._of_floats(op, kind, dtype, dtypes)
+        if kind in (ast.FloorDiv, ast.Mod):
+            return self._of_division(kind, sides, way)
+        if kind is ast.Mult:
+            return self._of_product(sides)
+        return of_integers(NAMES.get(kind, "sum"))
+
+    def _of_product(self, sides: Sequence[Known | None]) -> int:
+        constants = [each for each in map(self.integers.constant, sides) if each is not None]
+        if not constants:
+            return of_integers("product")
+        return of_integers("product with a power of two" if _is_power(constants[0]) else "product with a constant")
+
+    def _of_floats(
+        self, op: Operation, kind: type[ast.operator], dtype: np.dtype, sides: Sequence[np.dtype]
+    ) -> int:
+        converted = of_floats("from an integer", dtype) * sum(each != dtype and each.kind in "iuf" for each in sides)
+        if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
+            return converted
+        if dtype.kind == "c":
+            return converted + (4 if kind is ast.Mult else 2)  # on their parts
+        return of_floats("floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum"), dtype) + converted
+
+    def _of_division(self, kind: type[ast.operator], sides: Sequence[Known | None], way: Way) -> int:
+        """// or %: whichever comes second has most of its work done already."""
+        left, right = sides
+        divisor = self.integers.constant(right)
+        is_power = divisor is not None and _is_power(divisor)
+        if is_power and isinstance(left, KnownNumber) and self.integers.is_positive(left.form, way):
+            return of_integers("and")
+        if isinstance(left, KnownNumber) and isinstance(right, KnownNumber):
+            key = ("divided", left.form, right.form)
+            if key in way.done:
+                return of_integers("quotient beside the remainder")
+            way.done.add(key)
+        by = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
+        return of_integers(NAMES[kind] + by)
+
+    def width(self, known: object) -> int:
+        """The instructions that a value of its type takes."""
+        if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
+            return 2 if known.dtype.itemsize == 8 and known.dtype.kind in "iu" else 1
+        return 1
+
+
+def _is_power(number: int) -> bool:
+    return number > 0 and not number & (number - 1)

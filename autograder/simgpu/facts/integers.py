@@ -1,0 +1,190 @@
+"""What the compiler knows of integers: which are constants in each round of a loop written out, and which are not negative.
+
+An index that may be negative is wrapped round (Numba adds the length), unless a condition on the way here says that it is
+not. Seen in machine code (numba-cuda 0.30.4, compute capability 9.0) behind `if i > 0`, `if 0 <= i < n`, and in loops.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+
+from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownTuple
+from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of
+from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Compare, Junction, Unary
+
+ARITHMETIC = ("*", ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Pow)
+
+
+@dataclass
+class Way:
+    """What is known along one way through a kernel."""
+
+    done: set[Hashable] = field(default_factory=set)  # values and addresses that are in registers
+    least: dict[Hashable, int] = field(default_factory=dict)  # of sums without their constants: a lower bound
+
+    def copy(self) -> Way:
+        return Way(set(self.done), dict(self.least))
+
+
+class Integers:
+    """Of one kernel; what holds on a way through it is in its `Way`."""
+
+    def __init__(self, found: Found, forms: Forms, written_out: WrittenOut) -> None:
+        self.found = found
+        self.forms = forms
+        self.written_out = written_out
+        self.rounds: dict[int, Sequence[int]] = {}  # by atom, what variables of while loops written out go through
+        self.lengths: dict[Operation, int] = {}  # of such loops: how many rounds
+        self.states: Sequence[State] = [{}]  # by atom, variables in each round of the loops around that are written out
+
+    def enter(self, op: For | While) -> None:
+        """Goes into a loop: notes what its variables are round by round, where it is written out."""
+        if isinstance(op, While):
+            known = rounds_of(op, self.states, self.found, self.forms)
+            if known:
+                self.lengths[op] = len(known) // len(self.states)
+                in_all = frozenset.intersection(*map(frozenset, known))
+                self.rounds |= {number: [state[number] for state in known] for number in in_all}
+                self.states = known
+            return
+        values = self.values_of(op) if self.written_out.includes(op) else None
+        if values is not None and len(values) * len(self.states) <= MOST_STATES:
+            number = self.forms.number_of(self.forms.atom(("counter", op)))
+            self.states = [{**state, number: value} for state in self.states for value in values]
+
+    def constant(self, known: object) -> int | None:
+        """A number that is known when the code is made; of a loop written out that of one of its rounds."""
+        if not isinstance(known, KnownNumber):
+            return None
+        value = known.form[0]
+        for number, factor in known.form[1]:
+            values = self.constants_of(number)
+            if not values:
+                return None
+            value += factor * values[0]
+        return value
+
+    def is_written_out(self, loop: Operation) -> bool:
+        """Whether no loop is left of it in machine code."""
+        return loop in self.lengths or self.written_out.includes(loop)
+
+    def without_counters(self, form: Form) -> Form:
+        """A sum without the counters of loops written out, which are constants."""
+        return form[0], tuple(
+            (number, factor) for number, factor in form[1] if self.constants_of(number) is None
+        )
+
+    def without_constant(self, form: Form) -> Form:
+        """What is left of a sum but for constants."""
+        return 0, self.without_counters(form)[1]
+
+    def bare(self, form: Form | None) -> Hashable:
+        """The same for a form that may not be known."""
+        return None if form is None else self.without_constant(form)
+
+    def constants_of(self, number: int) -> Sequence[int] | None:
+        """What the counter of a loop written out goes through, if an atom is one."""
+        key = self.forms.key_of(number)
+        if not isinstance(key, tuple) or len(key) < 2:
+            return None
+        if number in self.rounds:
+            return self.rounds[number]
+        if key[0] == "counter" and isinstance(key[1], For) and self.written_out.includes(key[1]):
+            return self.values_of(key[1]) or range(1)
+        is_made = isinstance(key[0], tuple) and key[0][0] in CONDITIONS
+        if key[0] in ARITHMETIC or is_made:
+            inner = [form for form in (key[1] if is_made else key[1:]) if isinstance(form, tuple)]
+            if inner and not any(self.without_counters(form)[1] for form in inner):
+                return range(1)
+        return None
+
+    def values_of(self, loop: For) -> Sequence[int] | None:
+        """What a loop goes through, where that is known before it begins."""
+        source = self.found.values.get(loop.source)
+        if isinstance(source, KnownTuple):
+            constants = [each.constant if isinstance(each, KnownNumber) else None for each in source.items]
+            return [each for each in constants if each is not None] if None not in constants else None
+        return self._range_of(loop)
+
+    def _range_of(self, loop: For) -> range | None:
+        source = self.found.values.get(loop.source)
+        if not isinstance(source, KnownRange):
+            return None
+        bounds = [each.constant for each in (source.start, source.stop, source.step)]
+        if bounds[0] is None or bounds[1] is None or not bounds[2]:
+            return None
+        return range(bounds[0], bounds[1], bounds[2])
+
+    def is_positive(self, form: Form, way: Way) -> bool:
+        """Whether it is known not to be negative."""
+        lowest, rest = form[0], []
+        for number, factor in form[1]:
+            values = self.constants_of(number)
+            if values is None:
+                rest.append((number, factor))
+            elif values:
+                lowest += min(factor * each for each in values)
+        if not rest:
+            return lowest >= 0
+        bound = way.least.get(tuple(rest))
+        if bound is not None and lowest + bound >= 0:
+            return True
+        return lowest >= 0 and all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest)
+
+    def _atom_is_positive(self, number: int, way: Way) -> bool:
+        if way.least.get(((number, 1),), -1) >= 0:
+            return True
+        key = self.forms.key_of(number)
+        if not isinstance(key, tuple):
+            return False
+        if key[0] == "counter" and isinstance(key[1], For):
+            values = self._range_of(key[1])
+            return values is not None and (not values or min(values[0], values[-1]) >= 0)
+        if key[0] is ast.BitAnd:
+            return any(not form[1] and form[0] >= 0 for form in key[1:])
+        if key[0] == "load":
+            return False
+        return key[0] == "name" and key[1] in ("numba.cuda.laneid", "numba.cuda.warpsize")
+
+    def note_bounds(self, condition: Operation, holds: bool, way: Way) -> None:
+        """Lower bounds that hold where a condition does, or does not."""
+        if isinstance(condition, Junction):
+            if condition.is_and == holds:
+                for each in condition.operands:
+                    self.note_bounds(each, holds, way)
+            return
+        if isinstance(condition, Unary) and condition.kind is ast.Not:
+            self.note_bounds(condition.operand, not holds, way)
+            return
+        if not isinstance(condition, Compare) or not holds and len(condition.kinds) > 1:
+            return
+        sides = [self.found.values.get(each) for each in (condition.left, *condition.others)]
+        for kind, left, right in zip(condition.kinds, sides, sides[1:], strict=False):
+            if not isinstance(left, KnownNumber) or not isinstance(right, KnownNumber):
+                continue
+            if kind in (ast.Lt, ast.LtE):
+                kind, left, right = (ast.Gt if kind is ast.Lt else ast.GtE), right, left
+            if kind not in (ast.Gt, ast.GtE, ast.Eq) or kind is ast.Eq and not holds:
+                continue
+            if not holds:
+                kind, left, right = (ast.GtE if kind is ast.Gt else ast.Gt), right, left
+            if left.dtype is None or left.dtype.kind not in "iu":
+                continue
+            if not right.form[1]:
+                bound = right.form[0] - left.form[0] + (kind is ast.Gt)
+                way.least[left.form[1]] = max(bound, way.least.get(left.form[1], bound))
+            elif self.is_positive(right.form, way):
+                bound = -left.form[0] + (kind is ast.Gt)
+                way.least[left.form[1]] = max(bound, way.least.get(left.form[1], bound))
+
+    def is_settled(self, condition: Operation) -> bool:
+        """Whether a condition is known when the code is made, in each round of loops written out."""
+        known = self.found.values.get(condition)
+        return isinstance(known, KnownNumber) and not self.without_counters(known.form)[1]

@@ -1,0 +1,115 @@
+"""Which values the variables of a `while` loop go through, where that is known before it begins.
+
+The compiler then writes the loop out, and conditions and indices made of them are constants. Seen in machine code
+(numba-cuda 0.30.4, compute capability 9.0) of `half = 128; while half > 0: ...; half //= 2`, however the step is spelled.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TypeAlias
+
+from autograder.simgpu.facts.analysis import COMPARED, Found
+from autograder.simgpu.facts.forms import Form, Forms, wrapped
+from autograder.simgpu.facts.known import KnownNumber
+from autograder.simgpu.operations.loops import While
+
+MOST_ROUNDS = 64
+MOST_STATES = 512  # of loops within each other
+
+State: TypeAlias = Mapping[int, int]
+"""By atom, what it is."""
+
+COMPUTED: Mapping[Hashable, Callable[[int, int], int]] = {
+    "*": operator.mul, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift, ast.RShift: operator.rshift,
+}  # fmt: skip
+
+CONDITIONS = ("compare", "and", "or", ast.Not)
+
+
+def rounds_of(loop: While, around: Sequence[State], found: Found, forms: Forms) -> list[State]:
+    """The variables of each round, by atom, with those of the loops around; nothing where the compiler cannot know them.
+
+    `around`: the rounds of the loops around that are written out; one state without variables where there are none.
+    """
+    condition = found.values.get(loop.condition)
+    if not isinstance(condition, KnownNumber):
+        return []
+    rounds: list[State] = []
+    for outer in around:
+        own = _rounds_in(loop, condition.form, outer, found, forms)
+        if own is None or len(rounds) + len(own) > MOST_STATES:
+            return []
+        rounds += own
+    return rounds
+
+
+def _rounds_in(loop: While, condition: Form, outer: State, found: Found, forms: Forms) -> list[State] | None:
+    """The rounds of a loop in one round of those around it."""
+    begins, ends = found.begins.get(loop, {}), found.ends.get(loop, {})
+    state = dict(outer)
+    for number in ends:
+        key = forms.key_of(number)
+        known = begins.get(key[2]) if isinstance(key, tuple) else None
+        first = value_of(known.form, outer, forms) if isinstance(known, KnownNumber) else None
+        if first is not None:
+            state[number] = first
+    rounds: list[State] = []
+    while len(rounds) <= MOST_ROUNDS:
+        holds = value_of(condition, state, forms)
+        if holds is None:
+            return None
+        if not holds:
+            return rounds
+        rounds.append(state)
+        after = {number: value_of(ends[number], state, forms) for number in ends if number in state}
+        state = dict(outer) | {number: value for number, value in after.items() if value is not None}
+    return None
+
+
+def value_of(form: Form, state: State, forms: Forms) -> int | None:
+    """What a value is where these atoms are known; None where it is made of others too."""
+    total = form[0]
+    for number, factor in form[1]:
+        value = state[number] if number in state else _of_atom(forms.key_of(number), state, forms)
+        if value is None:
+            return None
+        total += factor * value
+    return wrapped(total)
+
+
+def _of_atom(key: Hashable, state: State, forms: Forms) -> int | None:
+    if not isinstance(key, tuple):
+        return None
+    if isinstance(key[0], tuple) and key[0][0] in CONDITIONS:
+        return _of_condition(key[0], key[1], state, forms)
+    compute = COMPUTED.get(key[0])
+    if compute is None:
+        return None
+    left, right = (value_of(each, state, forms) for each in key[1:])
+    if left is None or right is None:
+        return None
+    if key[0] in (ast.FloorDiv, ast.Mod) and not right or key[0] in (ast.LShift, ast.RShift) and not 0 <= right < 64:
+        return None
+    return compute(left, right)
+
+
+def _of_condition(kind: tuple[object, ...], operands: Sequence[Form], state: State, forms: Forms) -> int | None:
+    """A comparison, `not`, `and` or `or`."""
+    values = [value_of(each, state, forms) for each in operands]
+    known = [each for each in values if each is not None]
+    if len(known) < len(values):
+        return None
+    match kind:
+        case ("compare", tuple() as compared) if all(each in COMPARED for each in compared):
+            return int(all(COMPARED[each](*pair) for each, *pair in zip(compared, known, known[1:], strict=False)))
+        case ("and",):
+            return int(all(known))
+        case ("or",):
+            return int(any(known))
+        case (ast.Not,):
+            return int(not known[0])
+    return None
