@@ -83,6 +83,7 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         (("script",), {"type": Path}),
         (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
     ),
+    "course": ((("folder",), {"type": Path, "help": "a new folder, or an empty one"}),),
     "lab": ((("options",), {"nargs": "*", "help": "JupyterLab's own, after --: -- --no-browser --port 9000"}),),
     "starters": (_switch("--check", "change nothing; fail where a starter has drifted"),),
     "calibrate": (

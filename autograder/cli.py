@@ -126,10 +126,11 @@ def export(given: argparse.Namespace) -> int:
 
 def demo(given: argparse.Namespace) -> int:
     """Grades the shipped example class into build/demo; only a fault of the grader makes it fail."""
+    from autograder.course_folder import folder
     from autograder.grading.labs import load_lab
 
     lab = load_lab("lab01")
-    results = graded_class(given, lab, lab.folder / "example_class", Path("build/demo"))
+    results = graded_class(given, lab, folder("labs") / lab.name / "example_class", Path("build/demo"))
     return FAULT if any(check.fault for result in results for check in result.checks) else PASSED
 
 
@@ -215,7 +216,17 @@ def run(given: argparse.Namespace) -> int:
     return PASSED
 
 
-# ---- commands: lab, doctor, starters, bench --------------------------------------------------------
+# ---- commands: course, lab, doctor, starters, bench ------------------------------------------------
+
+
+def course(given: argparse.Namespace) -> int:
+    """Lays down a folder for students: lessons and labs, without solutions."""
+    from autograder.course_folder import lay_course
+
+    written = lay_course(given.folder)
+    print(f"{len(written)} files in {given.folder}; README.md there says how to begin.")
+    write_json(given, {"written": [path.as_posix() for path in written]})
+    return PASSED
 
 
 def lab(given: argparse.Namespace) -> int:
@@ -260,14 +271,14 @@ def starters(given: argparse.Namespace) -> int:
 
 def calibrate(given: argparse.Namespace) -> int:
     """Times a lab's known answers here and recommends thresholds, with how often they would be wrong."""
-    from autograder.grading import calibrate as calibrating
+    from autograder.grading.known_answers import thresholds
     from autograder.grading.labs import load_lab
 
     shown = given.progress or sys.stderr.isatty()
     tell = (lambda line: print(f"  {line}", file=sys.stderr)) if shown else (lambda line: None)
-    found = calibrating.calibrate(load_lab(given.lab), device=given.device, sessions=given.sessions, tell=tell)
-    print("\n\n".join(calibrating.told(each) for each in found))
-    write_json(given, [calibrating.to_dict(each) for each in found])
+    found = thresholds.calibrate(load_lab(given.lab), device=given.device, sessions=given.sessions, tell=tell)
+    print("\n\n".join(thresholds.told(each) for each in found))
+    write_json(given, [thresholds.to_dict(each) for each in found])
     return PASSED
 
 
@@ -325,7 +336,7 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
 
 
-COMMANDS = (doctor, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, bench)
+COMMANDS = (doctor, course, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -27,7 +27,10 @@ def course_root() -> Path:
     for folder in (Path(autograder.__file__).resolve().parents[1], here, *here.parents):
         if (folder / FIRST_LESSON).is_file():
             return folder
-    raise UsageError(f"The course's folder was not found: it holds {FIRST_LESSON}.", remedy="Run this in it.")
+    raise UsageError(
+        f"The course's folder was not found: it holds {FIRST_LESSON}.",
+        remedy="Run this in it; `autograder course DIR` makes one.",
+    )
 
 
 class CourseContents(AsyncLargeFileManager):

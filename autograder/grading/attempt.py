@@ -13,7 +13,6 @@ from typing import Any, Literal, NoReturn, Protocol
 import numpy as np
 
 from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut
-from autograder.figures.estimates import kernel_on_roofline, resource_bars
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, NothingCounted
 from autograder.grading.reproduction import reproduction
@@ -36,6 +35,15 @@ class Runner(Protocol):
     def run(self, request: RunRequest, on: Place) -> Run: ...
 
     def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One comparison of speed, with what it was asked for."""
+
+    requests: Sequence[RunRequest]
+    threshold: float
+    comparison: Comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +147,7 @@ class Attempt:
         self.broken: BrokenDefinition | None = None  # what the check came to and could not use
         self.trials: list[Trial] = []
         self.differences: list[Difference] = []  # of every `expect_close`, right or wrong
-        self.comparison: Comparison | None = None  # of the last `speedup`
+        self.compared: Compared | None = None  # by the last `speedup`
         self.measured: dict[str, Any] = {}  # numbers behind the verdict, for the report
         self.failure: CheckFailed | None = None  # set once the check has failed
         self.fraction: float | None = None  # of the points, set by `award`
@@ -151,6 +159,11 @@ class Attempt:
         self._shared = shared or SharedRuns(lambda name: rng)
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
         self._recipes: dict[int, tuple[np.ndarray, str]] = {}
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """What the last `speedup` found."""
+        return None if self.compared is None else self.compared.comparison
 
     @property
     def source(self) -> Source:
@@ -384,7 +397,8 @@ class Attempt:
             self.need(request.function)
         if element_by_element:
             requests = [replace(each, follows_reads=True) for each in requests]
-        comparison = self.comparison = self._runner.compare(list(requests), threshold)
+        comparison = self._runner.compare(list(requests), threshold)
+        self.compared = Compared(requests, threshold, comparison)
         self.flags += comparison.flags
         self._expect_usable(comparison.fault)
         if isinstance(comparison.fault, NotCarriedOut):  # its author's failure, or ours: somebody has to look
@@ -424,6 +438,8 @@ class Attempt:
 
     def _show_estimate(self, run: Run) -> None:
         """Draws what the longest launch needs of each resource, and where it lies under the GPU's roof."""
+        from autograder.figures.estimates import kernel_on_roofline, resource_bars
+
         launch = max(run.launches, key=lambda each: each.estimated_ns or 0, default=None)
         if launch is None or launch.estimate is None:
             return

@@ -6,7 +6,7 @@ import hashlib
 import math
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
@@ -29,7 +29,6 @@ from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
 from autograder.grading.failures import MOST_OF_A_MESSAGE, CheckFailed, NothingCounted
 from autograder.grading.jobs import Greeting, Summary
-from autograder.grading.pictures import failure_pictures
 from autograder.grading.spec import Check, Lab
 from autograder.grading.worker import Worker
 from autograder.records.results import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
@@ -56,6 +55,7 @@ class Grading:
     ahead: Ahead | None = None
     broken: dict[str, BrokenDefinition] = field(default_factory=dict)  # by check: what it needs and cannot use
     told: dict[str, str] = field(default_factory=dict)  # what is wrong with it, and the title of the check that says so
+    watch: Callable[[Attempt], None] | None = None  # is given each attempt once its check has ended, however it did
 
     def __post_init__(self) -> None:
         self.shared = SharedRuns(lambda name: generator(self.lab, name, self.seed))
@@ -71,10 +71,12 @@ def check_submission(
     seed: str = PUBLIC_SEED,
     key: str = "",
     ahead: Ahead | None = None,
+    watch: Callable[[Attempt], None] | None = None,
 ) -> Result:
     """Grades one submission: a path, or a `Submission` taken from a notebook's live cells.
 
-    `ahead`: a second worker, where somebody waits for the result and there is a core to spare.
+    `ahead`: a second worker, where somebody waits for the result and there is a core to spare. `watch`: is given each
+    attempt once its check has ended.
     A submission that cannot be read comes back as `Result.error`; a failure of the grader itself shows in the checks
     that it kept from running, and only a worker that cannot start at all is raised, as `GraderFault`.
     """
@@ -93,7 +95,7 @@ def check_submission(
         checks = [not_run(each, told(fault), fault=True) for each in lab.checks]
         flags = [str(fault)]
     else:
-        grading = Grading(lab, worker, seed, summary, submission=submission, ahead=ahead)
+        grading = Grading(lab, worker, seed, summary, submission=submission, ahead=ahead, watch=watch)
         checks = judge_all(grading)
         flags = grading.flags
         if error := nothing_to_grade(grading):
@@ -205,6 +207,9 @@ def attempted(grading: Grading, worker: Worker, check: Check) -> tuple[Attempt, 
         attempt.failure = failure
     except SubmissionError as fault:
         attempt.failure = CheckFailed(str(fault))
+    finally:
+        if grading.watch is not None:
+            grading.watch(attempt)
     return attempt, ""
 
 
@@ -283,6 +288,8 @@ def nothing_to_grade(grading: Grading) -> str:
 def drawn(grading: Grading, check: Check, attempt: Attempt) -> tuple[Picture, ...]:
     """The pictures of a failed attempt; like hints they are an extra, whose failure must not touch the verdict."""
     try:
+        from autograder.grading.pictures import failure_pictures
+
         return failure_pictures(attempt)
     except Exception as problem:
         grading.flags.append(f"pictures of {check.name}: {in_words(problem)}")

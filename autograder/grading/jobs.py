@@ -99,7 +99,7 @@ class CompareJob:
     """Compares baseline and submission; answer: `Comparison`."""
 
     requests: Sequence[RunRequest]
-    threshold: float
+    threshold: float | None  # None: until the interval is narrow
 
 
 @dataclass(frozen=True)

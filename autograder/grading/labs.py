@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-import autograder
+from autograder import course_folder
 from autograder.errors import GraderFault, KitError, UsageError, one_line
 from autograder.grading.spec import Lab, marked
 
@@ -23,7 +23,7 @@ SHORTEST_SEED = 8  # characters
 
 
 def labs_root() -> Path:
-    """The folder that holds the labs: $AUTOGRADER_LABS, else beside the package, else in or above the current one."""
+    """The folder that holds the labs: $AUTOGRADER_LABS, else the clone's, else in or above this folder, else the wheel's."""
     named = os.environ.get("AUTOGRADER_LABS")
     if named:
         if not Path(named).is_dir():
@@ -32,9 +32,9 @@ def labs_root() -> Path:
             )
         return Path(named).resolve()
     here = Path.cwd()
-    package = Path(autograder.__file__).resolve().parent.parent
-    candidates = [package / "labs", *(folder / "labs" for folder in (here, *here.parents))]
-    for candidate in candidates:
+    own = course_folder.folder("labs")
+    candidates = [folder / "labs" for folder in (here, *here.parents)]
+    for candidate in [*candidates, own] if course_folder.is_packed() else [own, *candidates]:
         if any(_lab_folders(candidate)):
             return candidate.resolve()
     raise UsageError(
@@ -68,6 +68,7 @@ def find_lab(name: str) -> Path:
 def load_lab(name: str) -> Lab:
     """Loads a lab by name; raises `UsageError` where there is none and `GraderFault` where its spec is broken."""
     folder = find_lab(name)
+    _forget(folder)
     module = _import_spec(folder / "spec.py")
     hints = _import_spec(folder / "hints.py") if (folder / "hints.py").is_file() else module
     lab = getattr(module, "LAB", None)
@@ -122,7 +123,7 @@ def read_seed(path: Path) -> str:
 
 def _import_spec(path: Path, shown: str = "", error: type[KitError] = GraderFault) -> ModuleType:
     """Runs a spec, the instructor's own code and never a submission; raises `error` where that goes wrong."""
-    spec = importlib.util.spec_from_file_location(f"autograder_{path.parent.name}_{path.stem}", path)
+    spec = importlib.util.spec_from_file_location(f"{_package_of(path.parent)}.{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # where a dataclass in it looks its annotations up
@@ -138,6 +139,25 @@ def _import_spec(path: Path, shown: str = "", error: type[KitError] = GraderFaul
         shown = shown or f"{path.parent.name}/{path.name}"
         raise error(f"{shown}{where} cannot be loaded: {one_line(what)}") from problem
     return module
+
+
+def _package_of(folder: Path) -> str:
+    """The folder as a package, so that a lab's files reach each other: `from .lists import laid_out`."""
+    name = f"autograder_{folder.name}"
+    package = sys.modules.get(name)
+    if package is None or list(package.__path__) != [str(folder)]:
+        _forget(folder)
+        package = ModuleType(name)
+        package.__path__ = [str(folder)]
+        sys.modules[name] = package
+    return name
+
+
+def _forget(folder: Path) -> None:
+    """What was loaded of a folder of this name: it may have changed since, or be another one."""
+    name = f"autograder_{folder.name}"
+    for each in [each for each in sys.modules if each == name or each.startswith(f"{name}.")]:
+        del sys.modules[each]
 
 
 def _validate(lab: Lab, spec: str, error: type[KitError] = GraderFault) -> None:

@@ -54,10 +54,12 @@ class Worker:
     """A process that reads and runs submissions, restarted whenever it had to be ended. Implements `attempt.Runner`.
 
     One thread uses a worker at a time. `device`: "auto", "gpu", "simulated", or "module:callable" for tests.
+    `until_narrow`: a GPU compares until the interval is narrow, and does not stop where it is clear of the threshold.
     """
 
-    def __init__(self, device: str = "auto", limits: Limits | None = None) -> None:
+    def __init__(self, device: str = "auto", limits: Limits | None = None, *, until_narrow: bool = False) -> None:
         self.device = device
+        self.until_narrow = until_narrow
         self.limits = limits or Limits()
         self.last_details = ""  # traceback of the worker's last failure, for the fault report
         self._process: subprocess.Popen[bytes] | None = None
@@ -175,7 +177,8 @@ class Worker:
             needed = list(requests)
             if self.source == "simulated":
                 needed = needed[:1]  # an estimate is that of the first
-            return comparison_taken(self._about_submission(CompareJob(needed, threshold)), needed)
+            job = CompareJob(needed, None if self.until_narrow else threshold)
+            return comparison_taken(self._about_submission(job), needed)
         except SubmissionError as fault:
             return Comparison(0.0, 0.0, 0.0, self.source, 0.0, 0.0, fault=fault)
 

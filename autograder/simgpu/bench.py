@@ -49,45 +49,19 @@ def _times(arguments: list[str], environment: dict[str, str]) -> dict[str, float
 
 def _throughput() -> dict[str, str]:
     """Large runs on the simulated GPU alone: inner-loop rounds a second, a histogram and a list-ranking step of 2^20."""
-    from autograder.simgpu.host import cuda_module
+    from autograder import kernels
     from autograder.simgpu.host.single_launch import launch_once
 
-    cuda = cuda_module.build_module()
     rng = np.random.default_rng(0)
-
-    @cuda.jit
-    def naive(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
-        column, row = cuda.grid(2)
-        if row < c.shape[0] and column < c.shape[1]:
-            total = np.float32(0)
-            for k in range(a.shape[1]):
-                total += a[row, k] * b[k, column]
-            c[row, column] = total
-
-    @cuda.jit
-    def histogram(items: np.ndarray, bins: np.ndarray) -> None:
-        i = cuda.grid(1)
-        if i < items.size:
-            cuda.atomic.add(bins, items[i], 1)
-
-    @cuda.jit
-    def jump(successor: np.ndarray, rank: np.ndarray, next_successor: np.ndarray, next_rank: np.ndarray) -> None:
-        i = cuda.grid(1)
-        if i < successor.size:
-            s = successor[i]
-            next_rank[i] = rank[i] + rank[s]
-            next_successor[i] = successor[s]
-
     a = rng.random((512, 512), dtype=np.float32)
     n = 2**20
     items = rng.integers(0, 256, n).astype(np.int32)
     successor = rng.permutation(n).astype(np.int32)
     rank = np.ones(n, np.int32)
-    matmul = _seconds(lambda: launch_once(naive, (32, 32), (16, 16), a, a, np.zeros_like(a)))
-    counted = _seconds(lambda: launch_once(histogram, n // 256, 256, items, np.zeros(256, np.int32)))
-    jumped = _seconds(
-        lambda: launch_once(jump, n // 256, 256, successor, rank, np.empty_like(successor), np.empty_like(rank))
-    )
+    matmul = _seconds(lambda: launch_once(kernels.matmul_columns, (32, 32), (16, 16), a, a, np.zeros_like(a)))
+    counted = _seconds(lambda: launch_once(kernels.histogram_global, n // 256, 256, items, np.zeros(256, np.int32)))
+    jump_arguments = (successor, rank, np.empty_like(successor), np.empty_like(rank))
+    jumped = _seconds(lambda: launch_once(kernels.pointer_jump, n // 256, 256, *jump_arguments))
     lines = {
         "naive matmul 512": f"{512**3 / matmul / 1e6:.0f} million inner-loop rounds a second "
         f"(target {TARGET_ROUNDS_PER_SECOND / 1e6:.0f})",

@@ -8,19 +8,16 @@ from pathlib import Path
 import pytest
 
 from autograder.cudagpu.availability import find_gpu
+from autograder.grading.known_answers.answers import KnownAnswer
 from autograder.records.results import Result
 
-PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
 NO_GPU = pytest.mark.skipif(not find_gpu().usable, reason=f"no GPU: {find_gpu().reason}")
 DEVICES = ["simulated", pytest.param("gpu", marks=[pytest.mark.gpu, NO_GPU])]
 
 
-def promised(path: Path) -> tuple[set[str], str]:
+def promised(path: Path) -> tuple[frozenset[str], str]:
     """What a wrong answer's first line says: the checks that must fail, and the hint that its author must get."""
-    first_line = path.read_text(encoding="utf-8").splitlines()[0]
-    promise = PROMISE.fullmatch(first_line)
-    assert promise, f"{path.name} must begin with '# fails: check[, check]; hint: name', not {first_line!r}"
-    return set(promise["checks"].split(", ")), promise["hint"]
+    return KnownAnswer(f"wrong/{path.stem}", "wrong", path).promise
 
 
 def failed_checks(result: Result) -> set[str]:

@@ -20,7 +20,7 @@ import pytest
 from nbclient import NotebookClient
 
 from autograder.grading.grade import check_submission
-from autograder.grading.known_answers import decided, table
+from autograder.grading.known_answers.table import decided, table
 from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
 from autograder.tests.known_answers import failed_checks, hints, promised, report, waiting_for_a_gpu

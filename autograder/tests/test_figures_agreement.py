@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autograder.figures.agreement import LEFT, SIDE, TOP, JudgedAnswer, agreement
+from autograder.course.lesson07.agreement import LEFT, SIDE, TOP, JudgedAnswer, agreement
 
 ANSWERS = [
     JudgedAnswer("fast", 2.0, 3.0, True),

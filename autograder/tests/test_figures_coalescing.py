@@ -9,16 +9,16 @@ from dataclasses import dataclass
 
 import pytest
 
+from autograder.course.lesson03.bursts import Burst, answers, bus_timelines, busy_share, core_array
+from autograder.course.lesson03.corner import corner_turning
+from autograder.course.lesson03.layouts import layouts
+from autograder.course.lesson03.lines import memory_lines
+from autograder.course.lesson03.sweep import sweep
+from autograder.course.lesson03.toy_memory import toy_memory
+from autograder.course.lesson03.walks import walks
 from autograder.figures import Figure
 from autograder.figures.banks import bank_map, wavefronts
-from autograder.figures.bursts import Burst, answers, bus_timelines, busy_share, core_array
-from autograder.figures.corner import corner_turning
-from autograder.figures.layouts import layouts
-from autograder.figures.lines import memory_lines
 from autograder.figures.steps import LEAST
-from autograder.figures.sweep import sweep
-from autograder.figures.toy_memory import toy_memory
-from autograder.figures.walks import walks
 
 
 @dataclass(frozen=True)

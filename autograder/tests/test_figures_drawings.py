@@ -9,22 +9,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from autograder.figures import (
-    Figure,
-    Point,
-    Slot,
-    Step,
-    bars,
-    heat_colour,
-    heat_map,
-    journey,
-    memories,
-    operands,
-    roofline,
-    schedule,
-    sector_map,
-    thread_map,
-)
+from autograder.course.lesson00.journey import Step, journey
+from autograder.course.lesson00.schedule import Slot, schedule
+from autograder.course.lesson02.heat import heat_colour, heat_map
+from autograder.course.lesson02.memories import memories
+from autograder.course.lesson02.operands import operands
+from autograder.figures import Figure, Point, bars, roofline, sector_map, thread_map
 from autograder.figures.palette import (
     BLACK,
     BLUE,

@@ -8,13 +8,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from autograder.course.lesson06.footprints import footprints
+from autograder.course.lesson06.jump_race import READINGS, jump_race, jump_race_frames
+from autograder.course.lesson06.lane_walks import lane_walks
+from autograder.course.lesson06.links import linked_list, order_of, pointer_jumping, three_phases
+from autograder.course.lesson06.list_builds import (
+    following,
+    jumping,
+    one_chain_or_many,
+    phases_of_sublists,
+    sublist_walks,
+)
 from autograder.figures import Figure
 from autograder.figures.curves import Curve, curves
-from autograder.figures.footprints import footprints
-from autograder.figures.jump_race import READINGS, jump_race, jump_race_frames
-from autograder.figures.lane_walks import lane_walks
-from autograder.figures.links import linked_list, order_of, pointer_jumping, three_phases
-from autograder.figures.list_builds import following, jumping, one_chain_or_many, phases_of_sublists, sublist_walks
 from autograder.figures.steps import LEAST
 from autograder.figures.svg import SMALL
 

@@ -8,11 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.figures import Figure, interleaving, partition, private_copies, queues, runs
-from autograder.figures.contention import atomic_sectors
+from autograder.course.lesson05.contention import atomic_sectors, queues
+from autograder.course.lesson05.partition import partition
+from autograder.course.lesson05.privatization import private_copies, runs
+from autograder.course.lesson05.updates import interleaving, interleaving_steps, played
+from autograder.figures import Figure
 from autograder.figures.palette import PAPER, VERMILLION, mix
 from autograder.figures.svg import SMALL
-from autograder.figures.updates import interleaving_steps, played
 
 MIXED = [(0, "read"), (1, "read"), (0, "write"), (1, "write")]
 ATOMIC = [(0, "add"), (1, "add")]

@@ -10,17 +10,11 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
-from autograder.figures import (
-    Figure,
-    arrivals,
-    into_warps,
-    lockstep,
-    picture_warps,
-    shuffle_tree,
-    tree_steps,
-    warp_walk,
-    who_works,
-)
+from autograder.course.costs import warp_walk
+from autograder.course.lesson04.lanes import arrivals, shuffle_tree
+from autograder.course.lesson04.masks import lockstep, tree_steps, who_works
+from autograder.course.lesson04.warps import into_warps, picture_warps
+from autograder.figures import Figure
 from autograder.figures.steps import LEAST
 from autograder.records.accesses import Branch
 

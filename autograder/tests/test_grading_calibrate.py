@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from autograder.errors import UsageError
-from autograder.grading import calibrate as module
 from autograder.grading import check
-from autograder.grading.calibrate import Calibration, TimedAnswer, calibrate, recommend, to_dict, told
+from autograder.grading.known_answers import thresholds as module
+from autograder.grading.known_answers.thresholds import Calibration, TimedAnswer, calibrate, recommend, to_dict, told
 from autograder.records.runs import Comparison
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
@@ -101,7 +101,7 @@ class Timed(FakeWorker):
 
     asked: list = []
 
-    def __init__(self, *_):
+    def __init__(self, *_, **__):
         super().__init__(lambda a, out: np.multiply(a, 2, out=out))
 
     def __enter__(self):
@@ -122,14 +122,12 @@ class Timed(FakeWorker):
 
     def compare(self, requests, threshold):
         Timed.asked.append(threshold)
-        comparison = Comparison(self.speed, self.speed, self.speed, "simulated", 1.0, 1.0)
-        self.comparisons.append(comparison)
-        return comparison
+        return Comparison(self.speed, self.speed, self.speed, "simulated", 1.0, 1.0)
 
 
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "RecordingWorker", Timed)
+    monkeypatch.setattr(module, "Worker", Timed)
     folder, solution = tmp_path / "labs" / "lab99_doubling", tmp_path / "solutions" / "lab99_doubling"
     (solution / "wrong").mkdir(parents=True)
     folder.mkdir(parents=True)

@@ -18,7 +18,7 @@ import pytest
 
 from autograder import cli
 from autograder.errors import GraderFault, MachineFault, Unforeseen
-from autograder.grading import CheckFailed, check, hint
+from autograder.grading import CheckFailed, check, hint, pictures
 from autograder.grading import batch as batch_module
 from autograder.grading import grade as grade_module
 from autograder.grading.attempt import Attempt, SharedRuns
@@ -197,7 +197,7 @@ def test_a_check_a_hint_and_a_picture_that_fail_for_one_student_touch_nobody_els
         raise ZeroDivisionError(SECRET)
 
     (folder / "dan.py").write_text("wrong")
-    monkeypatch.setattr(grade_module, "failure_pictures", lambda attempt: 1 / 0)
+    monkeypatch.setattr(pictures, "failure_pictures", lambda attempt: 1 / 0)
     whole = replace(lab, checks=(doubles.as_check, fails_for_bob.as_check), hints=(breaks.as_hint,))
     results = {each.student: each for each in grade_class(whole, folder, tmp_path / "out", jobs=1)}
     assert [results[name].outcome for name in ("ann", "bob", "cem", "dan")] == ["passed", "not run", "passed", "failed"]

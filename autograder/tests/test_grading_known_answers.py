@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from autograder.grading import known_answers
 from autograder.grading.grade import check_submission
+from autograder.grading.known_answers import measuring
+from autograder.grading.known_answers.answers import Kind, KnownAnswer, solution_of
+from autograder.grading.known_answers.recording import Recorder
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.worker import Worker
 
@@ -30,6 +33,11 @@ COUNTED = {
 }
 
 
+def answer_called(name: str) -> KnownAnswer:
+    kinds: dict[str, Kind] = {"baseline": "baseline", "solution": "solution", "wrong": "wrong"}
+    return KnownAnswer(name, kinds.get(name.partition("/")[0], "variant"), Path(f"{name}.py"))
+
+
 @pytest.mark.parametrize(
     ("name", "missing"),
     [
@@ -43,18 +51,18 @@ COUNTED = {
     ],
 )
 def test_an_answer_is_missing_that_has_no_verdict_or_was_counted_and_never_timed(name: str, missing: bool) -> None:
-    assert known_answers.is_missing(name, KNOWN, COUNTED) is missing
+    assert measuring.is_missing(answer_called(name), KNOWN, COUNTED) is missing
 
 
 def test_one_that_takes_too_much_work_is_not_missing_once_graded() -> None:
     known = KNOWN | {"verdicts": {"wrong/too_much": {}}}
-    assert not known_answers.is_missing("wrong/too_much", known, COUNTED)
+    assert not measuring.is_missing(answer_called("wrong/too_much"), known, COUNTED)
 
 
 def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(known_answers, "calibration_file", lambda lab, device: tmp_path / f"{device}.json")
+    monkeypatch.setattr(measuring, "calibration_file", lambda lab, device: tmp_path / f"{device}.json")
     lab = load_lab("lab01")
-    out = known_answers.measure(lab, "simulated", ["solution"])
+    out = measuring.measure(lab, "simulated", ["solution"])
     first = json.loads(out.read_text(encoding="utf-8"))
     bonus = ["loads_a_number_for_several_sums"]
     assert first["verdicts"] == {"solution": {"failed": [], "hints": [], "bonus": bonus, "flags": []}}
@@ -63,13 +71,11 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
 
     names = ["solution", "wrong/missing_guard"]
     found: list[str] = []
-    graded = known_answers.Measuring.graded
-    monkeypatch.setattr(
-        known_answers.Measuring, "graded", lambda self, answer: found.append(answer.stem) or graded(self, answer)
-    )
-    known_answers.measure(lab, "simulated", names, missing=True)
+    graded = Recorder.graded
+    monkeypatch.setattr(Recorder, "graded", lambda self, answer: found.append(answer.stem) or graded(self, answer))
+    measuring.measure(lab, "simulated", names, missing=True)
     second = json.loads(out.read_text(encoding="utf-8"))
-    assert found == ["missing_guard"]
+    assert found == ["lab", "missing_guard"]  # the solution shows which checks compare speed
     assert second["verdicts"]["solution"] == first["verdicts"]["solution"]
     assert second["verdicts"]["wrong/missing_guard"]["failed"]
 
@@ -78,7 +84,7 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
 def test_hints_and_pictures_bear_a_gpu_that_gives_back_nothing_but_a_fault(name: str) -> None:
     """What such a run lacks is no bug of a hint's, and no misconception of an answer that is right."""
     with Worker("autograder.tests.grading_fakes:GpuThatEndsEveryRun") as worker:
-        result = check_submission(load_lab(name), known_answers.solution_of(load_lab(name)) / "lab.ipynb", worker=worker)
+        result = check_submission(load_lab(name), solution_of(load_lab(name)) / "lab.ipynb", worker=worker)
     failed = [each for each in result.checks if each.outcome == "failed"]
     assert failed and all("CUDA error 700" in each.message for each in failed)
     assert not result.flags and not [each.name for check in failed for each in check.hints]

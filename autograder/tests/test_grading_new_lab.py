@@ -7,8 +7,8 @@ import json
 import pytest
 
 from autograder import cli
-from autograder.grading.calibrate import calibrate, told
 from autograder.grading.grade import check_submission
+from autograder.grading.known_answers.thresholds import calibrate, told
 from autograder.grading.labs import load_lab
 from autograder.grading.new_lab import notebook_text
 from autograder.grading.starters import drifted_starters

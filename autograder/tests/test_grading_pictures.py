@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.grading import check, grade
+from autograder.grading import check, pictures
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
 from autograder.grading.worker import Worker
@@ -86,7 +86,7 @@ def test_what_goes_wrong_with_a_picture_is_flagged_and_touches_no_verdict(monkey
     def broken(attempt):
         raise ZeroDivisionError("no ink")
 
-    monkeypatch.setattr(grade, "failure_pictures", broken)
+    monkeypatch.setattr(pictures, "failure_pictures", broken)
     result = check_submission(lab_with(doubles), "ann.py", worker=FakeWorker(leaves_the_last_rows))
     assert result.checks[0].outcome == "failed" and result.checks[0].mismatches
     assert "pictures of doubles: ZeroDivisionError: no ink" in result.flags[0]

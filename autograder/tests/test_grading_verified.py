@@ -8,7 +8,7 @@ import pytest
 from autograder.errors import Line
 from autograder.grading.attempt import Attempt
 from autograder.grading.failures import CheckFailed
-from autograder.grading.histograms import counting, expect_share
+from autograder.grading.labs import spec_of
 from autograder.grading.verified import (
     carried_out_whole,
     counting_for_nothing,
@@ -20,6 +20,8 @@ from autograder.language.source import submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.records.transfers import Transfer
 from autograder.simgpu.host.device import SimulatedDevice
+
+LAB05 = spec_of("lab05_histogram")
 
 
 class HereRunner:
@@ -107,18 +109,18 @@ def histogram(items, bins):
 )
 def test_sampled_blocks_have_to_count_something_like_their_share(only: str, to: str, right: bool) -> None:
     attempt = attempt_at(HISTOGRAM.format(only=only, to=to))
-    request = counting(np.arange(2**18, dtype=np.int32) % 4096, 4096)
+    request = LAB05.counting(np.arange(2**18, dtype=np.int32) % 4096, 4096)
     request = RunRequest(request.function, request.arguments, sample_blocks=64)
     run = attempt.simulate(request)
     if right:
-        expect_share(request, run)
+        LAB05.expect_share(request, run)
     else:
         with pytest.raises(CheckFailed, match="64 of 1,024 blocks"):
-            expect_share(request, run)
+            LAB05.expect_share(request, run)
 
 
 def test_where_nothing_is_launched_nothing_is_counted() -> None:
     attempt = attempt_at(HISTOGRAM.format(only="", to="").replace("    count[", "    return\n    count["))
-    request = counting(np.zeros(100, np.int32), 10)
+    request = LAB05.counting(np.zeros(100, np.int32), 10)
     with pytest.raises(CheckFailed, match="launches no kernel"):
-        expect_share(request, attempt.simulate(request))
+        LAB05.expect_share(request, attempt.simulate(request))

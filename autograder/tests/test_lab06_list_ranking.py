@@ -12,16 +12,6 @@ import pytest
 from autograder.grading.attempt import Attempt
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab, spec_of
-from autograder.grading.lists import (
-    in_bit_reversed_order,
-    laid_out,
-    list_from_zero,
-    lists_along,
-    random_lists,
-    random_reduced_lists,
-    ranks_of_sublists,
-    walked,
-)
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.simgpu.host.device import SimulatedDevice
@@ -93,7 +83,7 @@ def by_following_links(successor: np.ndarray, start: int) -> int:
 
 @pytest.mark.parametrize("lengths", [(1,), (9,), (4, 1, 1, 6)])
 def test_lists_have_the_ranks_that_following_their_links_gives(lengths: tuple[int, ...]) -> None:
-    successor, rank = laid_out(np.random.default_rng(3).permutation(sum(lengths)), lengths)
+    successor, rank = SPEC.laid_out(np.random.default_rng(3).permutation(sum(lengths)), lengths)
     assert [by_following_links(successor, node) for node in range(len(successor))] == rank.tolist()
     assert sorted(np.bincount(successor, minlength=len(successor))[rank == 0]) == [1 + (k > 1) for k in sorted(lengths)]
 
@@ -101,25 +91,25 @@ def test_lists_have_the_ranks_that_following_their_links_gives(lengths: tuple[in
 def test_walks_and_ranks_of_a_list_that_fits_on_paper() -> None:
     """The list is 4, 0, 3, 1, 5, 2: splitters 3 and 5, with two nodes ahead of the first."""
     successor = np.array([3, 5, 2, 1, 0, 2], np.int32)
-    sublist, steps, following, links = walked(successor, np.array([3, 5], np.int32))
+    sublist, steps, following, links = SPEC.walked(successor, np.array([3, 5], np.int32))
     assert sublist.tolist() == [-1, 0, 1, 0, -1, 1] and steps.tolist() == [-1, 1, 1, 0, -1, 0]
     assert following.tolist() == [1, -1] and links.tolist() == [2, 1]
-    assert ranks_of_sublists(following, links).tolist() == [3, 1]
+    assert SPEC.ranks_of_sublists(following, links).tolist() == [3, 1]
 
 
 def test_reversed_bits_put_multiples_of_powers_of_two_first() -> None:
-    order = in_bit_reversed_order(4)
+    order = SPEC.in_bit_reversed_order(4)
     assert order.tolist() == [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15]
-    assert set(in_bit_reversed_order(10)[:64]) == set(range(0, 1024, 16))
+    assert set(SPEC.in_bit_reversed_order(10)[:64]) == set(range(0, 1024, 16))
 
 
 def test_the_report_can_make_every_list_again() -> None:
     attempt = Attempt("any", None, np.random.default_rng(5))  # type: ignore[arg-type]  nothing runs
     order = np.arange(6)[::-1]
-    made = [random_lists(attempt, (5, 1, 7)), random_reduced_lists(attempt, (4, 9))]
-    made.append(list_from_zero(attempt, 9))
+    made = [SPEC.random_lists(attempt, (5, 1, 7)), SPEC.random_reduced_lists(attempt, (4, 9))]
+    made.append(SPEC.list_from_zero(attempt, 9))
     assert made[-1][1][0] == 8
-    made.append(lists_along(attempt, order, (2, 4), "np.arange(6)[::-1]"))
+    made.append(SPEC.lists_along(attempt, order, (2, 4), "np.arange(6)[::-1]"))
     for array, _ in made:
         recipe = attempt._recipes[id(array)][1]
         assert np.array_equal(eval(recipe, {"np": np}), array)
@@ -130,7 +120,7 @@ def test_the_report_can_make_every_list_again() -> None:
 
 def test_the_known_time_of_the_baseline_is_what_simulating_it_gives() -> None:
     """Whatever list of that size it ranks; it takes some seconds, which is why grading does not do it."""
-    successor, rank = laid_out(np.random.default_rng(11).permutation(SPEC.SPEED_NODES["simulated"]))
+    successor, rank = SPEC.laid_out(np.random.default_rng(11).permutation(SPEC.SPEED_NODES["simulated"]))
     program = parse_program(read_submission(LAB.folder / "baseline.py"))
     run = SimulatedDevice().run(program, replace(SPEC.ranking_request(successor), work_limit=10**9))
     assert (run.outputs["rank"] == rank).all()

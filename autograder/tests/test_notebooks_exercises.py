@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.exercises import lesson00, lesson01, lesson02, lesson03
-from autograder.exercises.replies import Reply, judge_array, judge_number, judge_tuple
+from autograder.course import lesson00, lesson01, lesson02, lesson03
+from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple
 
 RIGHT = [
     (lesson00.which_element, 775),

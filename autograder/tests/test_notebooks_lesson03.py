@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from autograder import perfmodel, profile, simulate
-from autograder.exercises import lesson03
-from autograder.exercises.replies import Reply
+from autograder.course import lesson03
+from autograder.course.replies import Reply
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "03_coalescing.ipynb"
 

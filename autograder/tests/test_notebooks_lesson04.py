@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
-from autograder.exercises import lesson04
+from autograder.course import lesson04
 from autograder.perfmodel import SPECIFICATIONS
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"

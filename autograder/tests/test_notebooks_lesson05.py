@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder import simulate
-from autograder.exercises import lesson05
+from autograder.course import lesson05
 from autograder.perfmodel import SPECIFICATIONS
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
-from autograder.exercises import lesson06
+from autograder.course import lesson06
 from autograder.perfmodel import SPECIFICATIONS
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"

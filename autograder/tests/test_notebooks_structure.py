@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,13 @@ def test_links_to_files_lead_somewhere(path: Path) -> None:
     assert not missing
 
 
+def test_its_code_reads_nothing_beyond_its_folder(path: Path) -> None:
+    """So that it runs in the folder that `autograder course` lays down."""
+    assert not [cell["source"] for cell in cells(path, "code") if "../" in "".join(cell["source"])]
+
+
 def test_three_to_six_exercises_wait_for_an_answer_and_each_hidden_answer_is_right(path: Path) -> None:
-    lesson = __import__(f"autograder.exercises.lesson{path.stem[:2]}", fromlist=["lesson"])
+    lesson = import_module(f"autograder.course.lesson{path.stem[:2]}")
     everything = json.loads(path.read_text(encoding="utf-8"))["cells"]
     asked = [at for at, cell in enumerate(everything) if re.search(r"^lesson\d\d\.", "".join(cell["source"]), re.M)]
     assert 3 <= len(asked) <= 6

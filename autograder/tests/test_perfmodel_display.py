@@ -20,7 +20,7 @@ from autograder.records.counters import Counters
 
 @pytest.fixture
 def small_product():
-    from autograder.perfmodel.measurements.course_kernels import matmul_columns
+    from autograder.kernels import matmul_columns
 
     a = np.ones((32, 32), np.float32)
     return profile(matmul_columns)[(2, 2), (16, 16)](a, a, np.zeros_like(a))
@@ -42,7 +42,7 @@ def test_a_profile_s_estimate_shows_the_roofline_and_the_bars(small_product) -> 
 
 def test_a_profile_shows_its_source_and_folds_the_estimate_away(small_product) -> None:
     page = small_product._repr_html_()
-    assert "total += a[row, i]" in page and page.count("<img alt=") == 2
+    assert "total += a[row, k]" in page and page.count("<img alt=") == 2
     assert "<details><summary>NVIDIA H200: about" in page
 
 
@@ -103,7 +103,7 @@ COMPILERS = pytest.mark.skipif(not registers.assemblers(), reason="no ptxas: NVI
 @COMPILERS
 @pytest.mark.parametrize(("capability", "used"), [((9, 0), 28), ((1, 3), None)])
 def test_the_compiler_s_registers_are_those_that_an_h200_s_driver_told(capability, used) -> None:
-    from autograder.perfmodel.measurements.course_kernels import matmul_columns
+    from autograder.kernels import matmul_columns
 
     function, a = kernel_function(matmul_columns), np.ones((2, 2), np.float32)
     with simulate() as cuda:

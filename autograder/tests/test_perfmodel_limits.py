@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from autograder import perfmodel
-from autograder.grading import profiled
+from autograder.grading.known_answers import profiled
 from autograder.perfmodel.instructions import issue_slots
 from autograder.perfmodel.measurements import verdicts
 from autograder.records.counters import Counters
 
-LIMITS = json.loads(profiled.RESULT.with_name("limits.json").read_text(encoding="utf-8"))
-PROFILED = json.loads(profiled.RESULT.read_text(encoding="utf-8"))
+LIMITS = json.loads(Path(verdicts.__file__).with_name("limits.json").read_text(encoding="utf-8"))
 README = " ".join((Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8").split())
 ATOMICS, PLACES = LIMITS["atomics"], LIMITS["G sectors/s at random places"]
 UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of launches in a row"]
@@ -59,7 +58,8 @@ def counted(lab: str, name: str) -> dict[str, int]:
 
 
 def profile_of(lab: str, name: str) -> dict[str, float]:
-    return max(PROFILED[lab][name], key=lambda each: each["warp instructions"])
+    path = verdicts.SOLUTIONS / lab / "calibration" / "profiled.json"
+    return max(json.loads(path.read_text(encoding="utf-8"))[name], key=lambda each: each["warp instructions"])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograder import perfmodel
-from autograder.grading.known_answers import Measuring, answers, counted_launches
+from autograder.grading.known_answers.answers import known_answers
+from autograder.grading.known_answers.counting import compared_by_the_solution, counted_launches
 from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.perfmodel.measurements import verdicts
@@ -75,12 +76,12 @@ def test_the_readme_shows_these_tables() -> None:
 
 
 def test_the_readme_s_pictures_are_drawn_from_these_cases() -> None:
-    from autograder.figures import validation
+    from autograder.course.lesson07.validation import VALIDATION, VERDICTS, validation, verdicts_of_labs
 
-    assert validation.VALIDATION.name in README
-    assert validation.VALIDATION.read_text(encoding="utf-8") == validation.validation().svg + "\n"
-    assert validation.VERDICTS.name in README
-    assert validation.VERDICTS.read_text(encoding="utf-8") == validation.verdicts_of_labs().svg + "\n"
+    assert VALIDATION.name in README
+    assert VALIDATION.read_text(encoding="utf-8") == validation().svg + "\n"
+    assert VERDICTS.name in README
+    assert VERDICTS.read_text(encoding="utf-8") == verdicts_of_labs().svg + "\n"
 
 
 # The only verdict that a prediction gives and the clock does not; no other may join it unseen.
@@ -105,7 +106,7 @@ def test_a_lab_s_variants_rank_as_measured_and_no_other_verdict_differs(lab: str
 def test_what_of_a_lab_s_answers_was_not_timed_yet_is_said(lab: str, check: str) -> None:
     calibration = verdicts.SOLUTIONS / lab / "calibration"
     counted = json.loads((calibration / "counted.json").read_text(encoding="utf-8"))[check]["launches"]
-    assert set(counted) <= set(answers(load_lab(lab))) and {"baseline", "solution"} <= set(counted)
+    assert set(counted) <= set(known_answers(load_lab(lab))) and {"baseline", "solution"} <= set(counted)
     timed, of = verdicts.coverage(lab, check)
     assert timed == of or f"{lab}, {check}: {timed} of {of}" in README.split("## What falls short")[1]
 
@@ -113,14 +114,17 @@ def test_what_of_a_lab_s_answers_was_not_timed_yet_is_said(lab: str, check: str)
 @pytest.mark.parametrize("lab", verdicts.labs())
 def test_a_lab_s_thresholds_are_those_its_counts_were_taken_for_and_its_counts_are_fresh(lab: str) -> None:
     counted = json.loads((verdicts.SOLUTIONS / lab / "calibration" / "counted.json").read_text(encoding="utf-8"))
-    known = answers(load_lab(lab))
+    solution = known_answers(load_lab(lab))["solution"]
     with Worker("simulated") as worker:
-        measuring = Measuring(load_lab(lab), worker)
-        for check in measuring.speed_checks(known["solution"]):
-            found = measuring.compared(known["solution"], check)
-            assert found is not None and found[2] == counted[check]["threshold"]
-            fresh = verdicts.predicted_ns(counted_launches(known["solution"], found[0][0]))
-            assert fresh == pytest.approx(verdicts.predicted_ns(counted[check]["launches"]["solution"]), rel=0.03)
+        compared = compared_by_the_solution(load_lab(lab), worker)
+    assert {check: each.threshold for check, each in compared.items()} == {
+        check: counted[check]["threshold"] for check in counted
+    }
+    for check, each in compared.items():
+        launches = counted_launches(solution, each.requests[0])
+        assert launches is not None
+        fresh = verdicts.predicted_ns(launches)
+        assert fresh == pytest.approx(verdicts.predicted_ns(counted[check]["launches"]["solution"]), rel=0.03)
 
 
 @pytest.mark.parametrize(

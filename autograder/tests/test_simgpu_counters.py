@@ -6,30 +6,11 @@ import numpy as np
 import pytest
 
 from autograder import profile
+from autograder.kernels import matmul_columns, matmul_rows
 from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 TILE = 16
-
-
-@cuda.jit
-def naive_x_to_columns(a, b, c):
-    column, row = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[row, k] * b[k, column]
-        c[row, column] = total
-
-
-@cuda.jit
-def naive_x_to_rows(a, b, c):
-    row, column = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = np.float32(0)
-        for k in range(a.shape[1]):
-            total += a[row, k] * b[k, column]
-        c[row, column] = total
 
 
 @cuda.jit
@@ -51,8 +32,8 @@ def tiled(a, b, c):
 
 # Nsight Compute on an H200, N = 256, 16 x 16 blocks: load requests, load sectors, store requests, store sectors
 MATMULS = {
-    "naive_x_to_rows": (naive_x_to_rows, (1_048_576, 8_912_896, 2_048, 32_768)),
-    "naive_x_to_columns": (naive_x_to_columns, (1_048_576, 2_097_152, 2_048, 8_192)),
+    "naive_x_to_rows": (matmul_rows, (1_048_576, 8_912_896, 2_048, 32_768)),
+    "naive_x_to_columns": (matmul_columns, (1_048_576, 2_097_152, 2_048, 8_192)),
     "tiled": (tiled, (65_536, 262_144, 2_048, 8_192)),
 }
 
@@ -214,8 +195,8 @@ def test_the_62_by_76_picture_under_16_by_16_blocks():
 
 def test_a_sample_of_blocks_is_labelled_and_scaled():
     a = np.ones((256, 256), np.float32)
-    whole = profile(naive_x_to_columns)[(16, 16), (16, 16)](a, a, np.zeros_like(a)).counters
-    part = profile(naive_x_to_columns, sample_blocks=16)[(16, 16), (16, 16)](a, a, np.zeros_like(a))
+    whole = profile(matmul_columns)[(16, 16), (16, 16)](a, a, np.zeros_like(a)).counters
+    part = profile(matmul_columns, sample_blocks=16)[(16, 16), (16, 16)](a, a, np.zeros_like(a))
     assert part.counters.is_sampled and part.counters.simulated_blocks == 16
     assert "sampled" in str(part)
     assert part.counters.global_load_sectors == whole.global_load_sectors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 
-from autograder.exercises.kernels import RULES
+from autograder.course.answers import RULES
 from autograder.records.hazards import HAZARDS, HazardKind, name_of
 
 

@@ -8,14 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.figures import Figure, Pair, Slot
-from autograder.figures.costs import bank_queues, clock_against, two_bounds, warp_walk
-from autograder.figures.fetches import fetches
-from autograder.figures.launches import dispatch, numbering
-from autograder.figures.scenes import guarded, host_and_device, intensity
+from autograder.course.costs import bank_queues, clock_against, two_bounds, warp_walk
+from autograder.course.lesson00.launches import dispatch, numbering
+from autograder.course.lesson00.schedule import Slot
+from autograder.course.lesson01.fetches import fetches
+from autograder.course.lesson02.tiling import fetched_once, overhanging, own_share, phases, places_written
+from autograder.course.lesson02.waiting import barriers, multiprocessor, schedule, too_early
+from autograder.course.scenes import guarded, host_and_device, intensity
+from autograder.figures import Figure, Pair
 from autograder.figures.steps import LEAST, covering, global_index, inner_product, row_major, warps_of
-from autograder.figures.tiling import fetched_once, overhanging, own_share, phases, places_written
-from autograder.figures.waiting import barriers, multiprocessor, schedule, too_early
 from autograder.perfmodel import SPECIFICATIONS
 from autograder.records.accesses import Access
 

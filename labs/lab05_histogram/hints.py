@@ -13,9 +13,10 @@ import numpy as np
 
 from autograder.grading import Attempt
 from autograder.grading.evidence import recogniser
-from autograder.grading.histograms import BINS_A_SECTOR, counting
-from autograder.grading.histograms import HistogramEvidence as Evidence
 from autograder.records.runs import RunRequest
+
+from .histograms import BINS_A_SECTOR, counting
+from .histograms import HistogramEvidence as Evidence
 
 MULTIPROCESSORS = 132  # of an H200
 ITEMS_AT_SPEED = 2**20

@@ -14,10 +14,11 @@ import numpy as np
 
 from autograder.grading import Attempt
 from autograder.grading.evidence import Evidence, recogniser
-from autograder.grading.labs import spec_of
-from autograder.grading.lists import Array, laid_out, list_from_zero, ranks_along, ranks_of_sublists, walked
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest
+
+from . import spec
+from .lists import Array, laid_out, list_from_zero, ranks_along, ranks_of_sublists, walked
 
 WALKS = ("walks_its_sublists", "walks_any_lists")
 BARRIERS_SEEN = (
@@ -146,7 +147,7 @@ class Seen(Evidence):
         """An experiment: what comes of a list of so many nodes, and its ranks."""
         attempt, trials = self.attempt, list(self.trials)
         successor, rank = laid_out(np.random.default_rng(0).permutation(nodes))
-        run = attempt.simulate(SPEC.ranking_request(successor), may_fault=True)
+        run = attempt.simulate(spec.ranking_request(successor), may_fault=True)
         attempt.trials[:] = trials  # the attempt is still about what failed
         return run, rank
 
@@ -225,12 +226,12 @@ class Seen(Evidence):
     @property
     def slowest(self) -> Launch:
         """The launch whose warps make most loads, on average."""
-        return max(self.launches, key=SPEC.loads_of_a_warp)
+        return max(self.launches, key=spec.loads_of_a_warp)
 
     @property
     def idlest(self) -> Launch:
         """Of the launches that make many loads, the one with the fewest lanes at work."""
-        return min(SPEC.busy_launches(self.simulated), key=SPEC.lanes_at_work)
+        return min(spec.busy_launches(self.simulated), key=spec.lanes_at_work)
 
     @property
     def idlest_block(self) -> int:
@@ -240,7 +241,7 @@ class Seen(Evidence):
     @property
     def walks_alone(self) -> bool:
         """Whether one lane of one warp makes most of the loads."""
-        return SPEC.lanes_at_work(self.slowest) < 1.3 and SPEC.loads_of_a_warp(self.slowest) > SPEC.LOADS_OF_A_WARP
+        return spec.lanes_at_work(self.slowest) < 1.3 and spec.loads_of_a_warp(self.slowest) > spec.LOADS_OF_A_WARP
 
     def rounds_of(self, threads: float) -> int:
         """Launches of the kernel that is launched most, with at least this many threads."""
@@ -258,10 +259,9 @@ def threads_of(kernel: str, launches: Sequence[Launch]) -> int:
 
 def counted_list(attempt: Attempt) -> RunRequest:
     """A list as long as that whose work is counted: it shows how the kernels were launched."""
-    return SPEC.ranking_request(list_from_zero(attempt, SPEC.COUNTED_NODES)[0])
+    return spec.ranking_request(list_from_zero(attempt, spec.COUNTED_NODES)[0])
 
 
-SPEC = spec_of("lab06_list_ranking")
 misconception = recogniser(Seen, counted_list)
 
 
@@ -731,7 +731,7 @@ def too_few_splitters(seen: Seen) -> bool:
 def few_lanes_walk(seen: Seen) -> bool:
     """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since threads with a splitter are far
     apart. Let consecutive threads have consecutive splitters."""
-    few = seen.attempt.wrong is None and SPEC.lanes_at_work(seen.idlest) < SPEC.LANES_AT_WORK
+    few = seen.attempt.wrong is None and spec.lanes_at_work(seen.idlest) < spec.LANES_AT_WORK
     return few and seen.idlest_block >= WARP and seen.idlest.counters.threads >= seen.n
 
 
@@ -776,5 +776,5 @@ def waits_for_the_device(seen: Seen) -> bool:
 def long_walks(seen: Seen) -> bool:
     """The launch waits for its longest walk, and with splitters this far apart walks are long while most of the GPU has
     nothing left to do. Put splitters nearer to each other."""
-    slow = seen.attempt.wrong is None and SPEC.loads_of_a_warp(seen.slowest) > 200
+    slow = seen.attempt.wrong is None and spec.loads_of_a_warp(seen.slowest) > 200
     return slow

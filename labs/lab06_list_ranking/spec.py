@@ -14,7 +14,10 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
-from autograder.grading.lists import (
+from autograder.records.hazards import Hazard
+from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
+
+from .lists import (
     Array,
     by_remainders,
     in_bit_reversed_order,
@@ -27,8 +30,6 @@ from autograder.grading.lists import (
     ranks_of_sublists,
     walked,
 )
-from autograder.records.hazards import Hazard
-from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
 
 SCRATCH_ROWS = 8  # of n int32 each, lent to `rank_list`
 BLOCK = 32  # of the launches that grade a kernel alone: small, so that several blocks take part

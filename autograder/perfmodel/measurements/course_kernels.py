@@ -13,25 +13,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, float64, int32
 
-
-@cuda.jit
-def matmul_columns(a, b, c):
-    column, row = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = float32(0)
-        for i in range(a.shape[1]):
-            total += a[row, i] * b[i, column]
-        c[row, column] = total
-
-
-@cuda.jit
-def matmul_rows(a, b, c):
-    row, column = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = float32(0)
-        for i in range(a.shape[1]):
-            total += a[row, i] * b[i, column]
-        c[row, column] = total
+from autograder import kernels
 
 
 @cuda.jit
@@ -53,16 +35,6 @@ def matmul_rows_while(a, b, c):
         while i < a.shape[1]:
             total += a[row, i] * b[i, column]
             i += 1
-        c[row, column] = total
-
-
-@cuda.jit
-def matmul_float64_total(a, b, c):
-    column, row = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = 0.0
-        for i in range(a.shape[1]):
-            total += a[row, i] * b[i, column]
         c[row, column] = total
 
 
@@ -109,20 +81,6 @@ def matmul_tiled(a, b, c):
 
 
 @cuda.jit
-def copy(source, target):
-    i = cuda.grid(1)
-    if i < source.size:
-        target[i] = source[i]
-
-
-@cuda.jit
-def transpose(source, target):
-    x, y = cuda.grid(2)
-    if y < source.shape[0] and x < source.shape[1]:
-        target[x, y] = source[y, x]
-
-
-@cuda.jit
 def square_roots(source, target):
     i = cuda.grid(1)
     if i < source.size:
@@ -140,13 +98,6 @@ def axpy64(x, y):
 
 
 @cuda.jit
-def histogram_global(items, bins):
-    i = cuda.grid(1)
-    if i < items.size:
-        cuda.atomic.add(bins, items[i], 1)
-
-
-@cuda.jit
 def histogram_private(items, bins):
     own = cuda.shared.array(256, int32)
     own[cuda.threadIdx.x] = 0
@@ -155,15 +106,6 @@ def histogram_private(items, bins):
         cuda.atomic.add(own, items[i], 1)
     cuda.syncthreads()
     cuda.atomic.add(bins, cuda.threadIdx.x, own[cuda.threadIdx.x])
-
-
-@cuda.jit
-def pointer_jump(following, rank, new_following, new_rank):
-    i = cuda.grid(1)
-    if i < following.size:
-        other = following[i]
-        new_rank[i] = rank[i] + rank[other]
-        new_following[i] = following[other]
 
 
 @cuda.jit
@@ -200,15 +142,15 @@ def _matrices(n: int) -> Callable[[np.random.Generator], tuple[np.ndarray, ...]]
 
 
 MATMULS = {
-    "matmul, x along columns, 16x16": (matmul_columns, (16, 16)),
-    "matmul, x along columns, 32x32": (matmul_columns, (32, 32)),
-    "matmul, x along columns, 256x1": (matmul_columns, (256, 1)),
-    "matmul, x along rows, 16x16": (matmul_rows, (16, 16)),
-    "matmul, x along rows, 32x32": (matmul_rows, (32, 32)),
+    "matmul, x along columns, 16x16": (kernels.matmul_columns, (16, 16)),
+    "matmul, x along columns, 32x32": (kernels.matmul_columns, (32, 32)),
+    "matmul, x along columns, 256x1": (kernels.matmul_columns, (256, 1)),
+    "matmul, x along rows, 16x16": (kernels.matmul_rows, (16, 16)),
+    "matmul, x along rows, 32x32": (kernels.matmul_rows, (32, 32)),
     "matmul, x along columns, while, 16x16": (matmul_columns_while, (16, 16)),
     "matmul, x along columns, while, 32x32": (matmul_columns_while, (32, 32)),
     "matmul, x along rows, while, 32x32": (matmul_rows_while, (32, 32)),
-    "matmul, float64 total, 16x16": (matmul_float64_total, (16, 16)),
+    "matmul, float64 total, 16x16": (kernels.matmul_float64_total, (16, 16)),
     "matmul, total in global memory, 16x16": (matmul_global_total, (16, 16)),
     "matmul, tiles of 16": (matmul_tiled, (16, 16)),
 }
@@ -241,25 +183,25 @@ def _vectors(n: int) -> Iterator[Case]:
         following[order] = np.roll(order, -1)
         return following, np.ones(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
 
-    yield Case("copy", n, copy, blocks, (256,), floats)
+    yield Case("copy", n, kernels.copy, blocks, (256,), floats)
     yield Case("square roots", n, square_roots, blocks, (256,), floats)
     yield Case("axpy, float64", n, axpy64, blocks, (256,), lambda rng: (rng.random(n), rng.random(n)))
     yield Case(
         "transpose, 16x16",
         n,
-        transpose,
+        kernels.transpose_naive,
         over_shape,
         (16, 16),
         lambda rng: (rng.random(shape, dtype=np.float32), np.zeros(shape[::-1], np.float32)),
     )
-    yield Case("histogram, global, uniform", n, histogram_global, blocks, (256,), items)
-    yield Case("histogram, global, one value", n, histogram_global, blocks, (256,), one_value)
+    yield Case("histogram, global, uniform", n, kernels.histogram_global, blocks, (256,), items)
+    yield Case("histogram, global, one value", n, kernels.histogram_global, blocks, (256,), one_value)
     private = (min(blocks[0], 1056),)
     yield Case("histogram, privatized, uniform", n, histogram_private, private, (256,), items)
-    yield Case("histogram, global, zipf", n, histogram_global, blocks, (256,), zipf)
+    yield Case("histogram, global, zipf", n, kernels.histogram_global, blocks, (256,), zipf)
     yield Case("histogram, privatized, zipf", n, histogram_private, private, (256,), zipf)
     yield Case("histogram, privatized, one value", n, histogram_private, private, (256,), one_value)
-    yield Case("pointer jump", n, pointer_jump, blocks, (256,), chain)
+    yield Case("pointer jump", n, kernels.pointer_jump, blocks, (256,), chain)
 
 
 def _sublists(n: int, even: bool) -> Case:

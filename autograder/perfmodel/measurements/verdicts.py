@@ -11,16 +11,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from autograder import course_folder
 from autograder.perfmodel import SPECIFICATIONS, estimate
 from autograder.perfmodel.measurements.predicting import publish
 from autograder.records.counters import Counters
 
-SOLUTIONS = Path(__file__).resolve().parents[3] / "solutions"
+SOLUTIONS = course_folder.folder("solutions")
 SAME_WORK = 0.005  # predicted ratios closer than this come from the same work: what the answers differ in is not timed
 APART = 1.1
 SAME = 0.03  # times closer than this are one rank: turns of the same kernel differ by as much

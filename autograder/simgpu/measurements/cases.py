@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import complex64, complex128, float32, float64, int8, int16, int32
 
+from autograder import kernels
 from autograder.simgpu.measurements import cooperation_kernels as together
 from autograder.simgpu.measurements import divergence_kernels as warps
 from autograder.simgpu.measurements import lesson_kernels as lesson
@@ -47,7 +48,7 @@ class Case:
 
 def _lesson_cases() -> list[Case]:
     cases = []
-    for kernel in (lesson.matmul_columns, lesson.matmul_rows):
+    for kernel in (kernels.matmul_columns, kernels.matmul_rows):
         name = kernel.__name__
         cases += [
             Case(f"{name} 16x16", kernel, (4, 4), (16, 16), matrices(64, 64, 64)),
@@ -56,9 +57,9 @@ def _lesson_cases() -> list[Case]:
         ]
     square, items = matrices(64, 64, 64), 65_536
     return cases + [
-        Case("matmul_columns 16x16 of 256", lesson.matmul_columns, (16, 16), (16, 16), matrices(256, 256, 256)),
-        Case("matmul_columns 16x16, 37 deep", lesson.matmul_columns, (4, 4), (16, 16), matrices(64, 37, 64)),
-        Case("matmul_float64_total 16x16", lesson.matmul_float64_total, (4, 4), (16, 16), square),
+        Case("matmul_columns 16x16 of 256", kernels.matmul_columns, (16, 16), (16, 16), matrices(256, 256, 256)),
+        Case("matmul_columns 16x16, 37 deep", kernels.matmul_columns, (4, 4), (16, 16), matrices(64, 37, 64)),
+        Case("matmul_float64_total 16x16", kernels.matmul_float64_total, (4, 4), (16, 16), square),
         Case("matmul_total_in_global 16x16", lesson.matmul_total_in_global, (4, 4), (16, 16), square),
         Case("matmul_tiles_16", lesson.matmul_tiles_16, (4, 4), (16, 16), square),
         Case("matmul_tiles_32", lesson.matmul_tiles_32, (2, 2), (32, 32), square),
@@ -66,9 +67,9 @@ def _lesson_cases() -> list[Case]:
         Case("matmul_tiles_16_guarded ragged", lesson.matmul_tiles_16_guarded, (5, 5), (16, 16), matrices(70, 50, 67)),
         Case("matmul_register_tile", lesson.matmul_register_tile, (4, 1), 64, transposed_matrices(64, 64, 64)),
         Case("copy_rows 32x8", lesson.copy_rows, (4, 16), (32, 8), picture_and_room(128, 128)),
-        Case("transpose_naive 32x8", lesson.transpose_naive, (4, 16), (32, 8), picture_and_room(128, 128)),
-        Case("transpose_naive 16x16", lesson.transpose_naive, (8, 8), (16, 16), picture_and_room(128, 128)),
-        Case("transpose_naive ragged", lesson.transpose_naive, (4, 13), (32, 8), picture_and_room(100, 117, True)),
+        Case("transpose_naive 32x8", kernels.transpose_naive, (4, 16), (32, 8), picture_and_room(128, 128)),
+        Case("transpose_naive 16x16", kernels.transpose_naive, (8, 8), (16, 16), picture_and_room(128, 128)),
+        Case("transpose_naive ragged", kernels.transpose_naive, (4, 13), (32, 8), picture_and_room(100, 117, True)),
         Case("transpose_32_columns", lesson.transpose_32_columns, (4, 4), (32, 8), picture_and_room(128, 128)),
         Case("transpose_33_columns", lesson.transpose_33_columns, (4, 4), (32, 8), picture_and_room(128, 128)),
         Case("stencil_1d", lesson.stencil_1d, 8, 128, vector_and_room(1000)),
@@ -79,13 +80,13 @@ def _lesson_cases() -> list[Case]:
         Case("histogram_global one value", lesson.histogram_global, 64, 256, items_and_bins(items, True)),
         Case("histogram_private uniform", lesson.histogram_private, 64, 256, items_and_bins(items)),
         Case("histogram_private one value", lesson.histogram_private, 64, 256, items_and_bins(items, True)),
-        Case("reduce_divergent", together.reduce_divergent, 8, 256, vector_and_room(2048, room=8)),
-        Case("reduce_strided", together.reduce_strided, 8, 256, vector_and_room(2048, room=8)),
-        Case("reduce_convergent", together.reduce_convergent, 8, 256, vector_and_room(2048, room=8)),
+        Case("reduce_divergent", kernels.reduce_divergent, 8, 256, vector_and_room(2048, room=8)),
+        Case("reduce_strided", kernels.reduce_strided, 8, 256, vector_and_room(2048, room=8)),
+        Case("reduce_convergent", kernels.reduce_convergent, 8, 256, vector_and_room(2048, room=8)),
         Case("reduce_shuffle", together.reduce_shuffle, 8, 256, vector_and_room(2048, room=8)),
         Case("scan_doubling", together.scan_doubling, 8, 256, vector_and_room(2048, np.int32)),
         Case("scan_exclusive_tree", together.scan_exclusive_tree, 4, 256, vector_and_room(2048, np.int32)),
-        Case("pointer_jump", together.pointer_jump, 16, 256, list_to_jump(4096)),
+        Case("pointer_jump", kernels.pointer_jump, 16, 256, list_to_jump(4096)),
         Case("walk_sublists", together.walk_sublists, 4, 64, list_to_walk(4096, 256)),
         Case("finish_ranks", together.finish_ranks, 16, 256, ranks_to_finish(4096, 64)),
     ]
@@ -113,13 +114,13 @@ def _access_cases() -> list[Case]:
     )  # fmt: skip
     for block in ((8, 4), (32, 4), (4, 8), (16, 16), (64, 2)):
         grid = (64 // block[0], 64 // block[1])
-        for kernel, shape in ((probe.copy_2d, grid), (probe.copy_2d_swapped, (64 // block[0], 64 // block[1]))):
+        for kernel, shape in ((kernels.copy_2d, grid), (probe.copy_2d_swapped, (64 // block[0], 64 // block[1]))):
             name = f"{kernel.__name__} {block[0]}x{block[1]}"
             cases.append(Case(name, kernel, shape, block, picture_and_room(64, 64)))
     rows = lambda rng: (rng.random((n, 4), np.float32), np.zeros(n, np.float32))  # noqa: E731
     columns = lambda rng: (rng.random((4, n), np.float32), np.zeros(n, np.float32))  # noqa: E731
     return cases + [
-        Case("copy_guarded ragged", probe.copy_guarded, 8, 128, vector_and_room(1000)),
+        Case("copy_guarded ragged", kernels.copy, 8, 128, vector_and_room(1000)),
         Case("copy_grid_stride", probe.copy_grid_stride, 4, 128, vector_and_room(4000)),
         Case("axpy", probe.axpy, 8, 128, lambda rng: (np.float32(2), *vector_and_room(n)(rng))),
         Case("kinetic_energy_structures packed", probe.kinetic_energy_structures, 8, 128, particles(probe.PACKED)),

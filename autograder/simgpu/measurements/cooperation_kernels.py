@@ -6,58 +6,6 @@ from numba import cuda, float32, int32
 
 
 @cuda.jit
-def reduce_divergent(values, sums):
-    """Every second, then every fourth thread adds: active lanes lie ever further apart."""
-    part = cuda.shared.array(256, float32)
-    t = cuda.threadIdx.x
-    part[t] = values[cuda.grid(1)]
-    cuda.syncthreads()
-    step = 1
-    while step < 256:
-        if t % (2 * step) == 0:
-            part[t] += part[t + step]
-        cuda.syncthreads()
-        step *= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = part[0]
-
-
-@cuda.jit
-def reduce_strided(values, sums):
-    """The first threads add, but elements ever further apart: bank conflicts instead of divergence."""
-    part = cuda.shared.array(256, float32)
-    t = cuda.threadIdx.x
-    part[t] = values[cuda.grid(1)]
-    cuda.syncthreads()
-    step = 1
-    while step < 256:
-        first = 2 * step * t
-        if first < 256:
-            part[first] += part[first + step]
-        cuda.syncthreads()
-        step *= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = part[0]
-
-
-@cuda.jit
-def reduce_convergent(values, sums):
-    """The first half of the threads adds neighbouring elements: neither divergence (to the last warp) nor conflicts."""
-    part = cuda.shared.array(256, float32)
-    t = cuda.threadIdx.x
-    part[t] = values[cuda.grid(1)]
-    cuda.syncthreads()
-    half = 128
-    while half > 0:
-        if t < half:
-            part[t] += part[t + half]
-        cuda.syncthreads()
-        half //= 2
-    if t == 0:
-        sums[cuda.blockIdx.x] = part[0]
-
-
-@cuda.jit
 def reduce_shuffle(values, sums):
     part = cuda.shared.array(8, float32)
     t = cuda.threadIdx.x
@@ -134,16 +82,6 @@ def scan_exclusive_tree(values, target):
     cuda.syncthreads()
     target[first + 2 * t] = part[2 * t]
     target[first + 2 * t + 1] = part[2 * t + 1]
-
-
-@cuda.jit
-def pointer_jump(following, rank, new_following, new_rank):
-    """One of Wyllie's steps: each node adds its successor's rank and points past it."""
-    i = cuda.grid(1)
-    if i < following.size:
-        other = following[i]
-        new_rank[i] = rank[i] + rank[other]
-        new_following[i] = following[other]
 
 
 @cuda.jit

@@ -6,36 +6,6 @@ from numba import cuda, float32, int32
 
 
 @cuda.jit
-def matmul_columns(a, b, c):
-    column, row = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = float32(0)
-        for k in range(a.shape[1]):
-            total += a[row, k] * b[k, column]
-        c[row, column] = total
-
-
-@cuda.jit
-def matmul_rows(a, b, c):
-    row, column = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = float32(0)
-        for k in range(a.shape[1]):
-            total += a[row, k] * b[k, column]
-        c[row, column] = total
-
-
-@cuda.jit
-def matmul_float64_total(a, b, c):
-    column, row = cuda.grid(2)
-    if row < c.shape[0] and column < c.shape[1]:
-        total = 0.0
-        for k in range(a.shape[1]):
-            total += a[row, k] * b[k, column]
-        c[row, column] = total
-
-
-@cuda.jit
 def matmul_total_in_global(a, b, c):
     column, row = cuda.grid(2)
     if row < c.shape[0] and column < c.shape[1]:
@@ -129,13 +99,6 @@ def copy_rows(source, target):
     x, y = cuda.grid(2)
     if y < source.shape[0] and x < source.shape[1]:
         target[y, x] = source[y, x]
-
-
-@cuda.jit
-def transpose_naive(source, target):
-    x, y = cuda.grid(2)
-    if y < source.shape[0] and x < source.shape[1]:
-        target[x, y] = source[y, x]
 
 
 @cuda.jit

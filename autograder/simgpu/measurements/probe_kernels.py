@@ -19,13 +19,6 @@ def copy(source, target):
 
 
 @cuda.jit
-def copy_guarded(source, target):
-    i = cuda.grid(1)
-    if i < source.size:
-        target[i] = source[i]
-
-
-@cuda.jit
 def copy_grid_stride(source, target):
     for i in range(cuda.grid(1), source.size, cuda.gridsize(1)):
         target[i] = source[i]
@@ -104,12 +97,6 @@ def gather(source, index, target):
 def scatter(source, index, target):
     i = cuda.grid(1)
     target[index[i]] = source[i]
-
-
-@cuda.jit
-def copy_2d(source, target):
-    x, y = cuda.grid(2)
-    target[y, x] = source[y, x]
 
 
 @cuda.jit

@@ -1,0 +1,123 @@
+"""Exercises of notebooks/00_start_here.ipynb; the answers that students see stand there, under "Answer"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autograder.course.answers import RULES, parameters, threads_that_store
+from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
+
+
+def which_element(answer: Any) -> Reply:
+    """Which element does thread 7 of block 3 add, in blocks of 256 threads?"""
+    return judge_number(
+        answer,
+        775,
+        "Blocks 0, 1 and 2 come first, with 256 threads each: 768. Then 7 more.",
+        {
+            1799: "Block and thread are swapped: 7 is the place inside the block.",
+            776: "Counting starts at 0: thread 7 is the eighth, and before it there are 7.",
+            519: "Block 3 is the fourth block: three whole blocks come before it.",
+            1031: "Block 3 is the fourth block, since counting starts at 0: three whole blocks come before it.",
+            21: "Before this block come three blocks of 256 threads each, not 3 x 7 threads.",
+            768: "That is thread 0 of block 3. Thread 7 comes a little later.",
+            7: "That is its number inside its block. How many threads are in the blocks before it?",
+        },
+        tolerance=0,  # elements are counted
+        hint="How many threads are in blocks 0, 1 and 2 together? Then count on from there.",
+    )
+
+
+def how_many_blocks(answer: Any) -> Reply:
+    """How many blocks of 256 threads for a million elements, and how many threads stay idle? (blocks, idle)"""
+    return judge_tuple(
+        answer,
+        (3907, 192),
+        "3,906 blocks would leave 64 elements without a thread, so one more block comes, and 192 of its threads are idle.",
+        {
+            (
+                3906,
+                64,
+            ): "Rounded down: the last 64 elements would have no thread. Half a block is not to be had: round up.",
+            (3907, 64): "The blocks are right. 3,907 x 256 threads for 1,000,000 elements: how many are too many?",
+            (3906, 0): "3,906 x 256 = 999,936 threads: 64 elements have none.",
+            (3906.25, 0): "There is no quarter of a block: round up.",
+            (3908, 448): "Enough, but one block too many.",
+            (3907, 0): "The blocks are right. 3,907 x 256 threads for 1,000,000 elements: how many are too many?",
+        },
+        hint="1,000,000 / 256 is no whole number, and there are only whole blocks. How many threads do they bring?",
+    )
+
+
+def time_of_133(answer: Any) -> Reply:
+    """133 blocks of 1 ms each on 132 multiprocessors that run one block at a time: how many ms?"""
+    return judge_number(
+        answer,
+        2,
+        "One block is left over after the first millisecond, and 131 multiprocessors watch it.",
+        {
+            1: "For 132 blocks that is right. Who runs the last one, and when?",
+            133 / 132: "A block stays on one multiprocessor; it is not shared out. What does the last block wait for?",
+            133: "That is a chip with one multiprocessor. Here 132 blocks run at the same time.",
+        },
+        tolerance=1e-4,
+    )
+
+
+def copies(answer: Any) -> Reply:
+    """Ten launches of add(x, y, out): array copies with NumPy arrays, and the fewest with device arrays."""
+    return judge_tuple(
+        answer,
+        (60, 3),
+        "Ten times three there and three back; or x and y there once, and the result back once.",
+        {
+            (
+                30,
+                3,
+            ): "The second is right. Numba cannot know which arrays a kernel changes: all three also travel back.",
+            (
+                40,
+                3,
+            ): "The second is right. Numba cannot know which arrays a kernel changes: all three also travel back.",
+            (60, 4): "The first is right. device_array makes room for the result without a copy.",
+            (60, 6): "The first is right. Which of the six are needed only once, and which not at all?",
+            (60, 2): "The first is right. x and y have to get there, and the result has to come back.",
+            (6, 3): "The second is right; the first is for one launch, and there are ten.",
+            (60, 30): "The first is right. x and y do not change: must they travel again for every launch?",
+            (60, 12): "The first is right. Only the last result is wanted.",
+        },
+        hint="For the first: which arrays travel in one launch, there and back? For the second: what must travel at all?",
+    )
+
+
+def first_kernel(kernel: Any) -> Reply:
+    """Write a kernel that sets out[i] = 3 * x[i] + y[i] for every i, in any launch with enough threads."""
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
+    rng = np.random.default_rng(0)
+    for size, grid, block in ((1000, 4, 256), (1000, 10, 128), (33, 1, 64)):
+        x, y = rng.random(size, dtype=np.float32), rng.random(size, dtype=np.float32)
+        out = np.zeros(size, np.float32)
+        hazards = profile(kernel)[grid, block](x, y, out).hazards
+        if not out.any() and not hazards:
+            return Reply("your turn", "Nothing is written to out yet. Fill in the kernel and run this cell again.")
+        broken = [each for each in hazards if each.kind in RULES]
+        launch = f"Launched with {grid} x {block} threads for {size} elements: "
+        if broken:
+            return not_yet(f"{launch}{broken[0]}")
+        expected = 3 * x.astype(np.float64) + y
+        reply = judge_array(out, expected, "Your first kernel, right for every launch that was tried.", "out")
+        if reply.outcome != "right":
+            more = (
+                "" if grid == 4 else " With 4 x 256 threads it was right: which number of that launch does it count on?"
+            )
+            return not_yet(launch + reply.words + more)
+        busy = threads_that_store(kernel, grid, block, (x, y, out), parameters(kernel)[2])
+        if busy < size / 2:
+            return not_yet(f"{launch}right, but by {busy} of the threads alone. Let each thread write one element.")
+    return reply

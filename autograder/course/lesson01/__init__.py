@@ -1,0 +1,38 @@
+"""Lesson 1, the naive matrix multiply: what its notebook and its deck import."""
+
+from autograder.course.lesson01.exercises import (
+    flat_matmul,
+    sectors_per_request,
+    share_of_peak,
+    which_grid,
+    which_thread,
+)
+from autograder.course.lesson01.fetches import fetches
+from autograder.course.scenes import guarded, host_and_device, intensity
+from autograder.figures.bars import bars
+from autograder.figures.roofline import Point, roofline
+from autograder.figures.sector_map import sector_map
+from autograder.figures.steps import covering, global_index, inner_product, row_major, warps_of
+from autograder.figures.thread_map import thread_map
+
+__all__ = [
+    "Point",
+    "bars",
+    "covering",
+    "fetches",
+    "flat_matmul",
+    "global_index",
+    "guarded",
+    "host_and_device",
+    "inner_product",
+    "intensity",
+    "roofline",
+    "row_major",
+    "sector_map",
+    "sectors_per_request",
+    "share_of_peak",
+    "thread_map",
+    "warps_of",
+    "which_grid",
+    "which_thread",
+]

@@ -1,0 +1,145 @@
+"""Exercises of notebooks/02_tiling.ipynb; the answers that students see stand there, under "Answer"."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from autograder.course.answers import RULES
+from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet, source_of
+
+
+def wanted_by(answer: Any) -> Reply:
+    """How many threads of a (32, 8) block need the same element of A, and of B?"""
+    return judge_tuple(
+        answer,
+        (32, 8),
+        "A row of the block is 32 threads wide, and they share a row of A. A column is 8 high, and shares one of B.",
+        {
+            (8, 32): "Swapped. Threads with the same row of C share A, and such a row of threads is as long as x.",
+            (32, 32): "The first is right. How many threads of the block have the same column?",
+            (8, 8): "The second is right. How many threads of the block have the same row?",
+            (256, 256): "That is the whole block. Only threads of one row of C need the same row of A.",
+            (32, 256): "The first is right. Only threads of one column of C need the same column of B.",
+            (16, 16): "That was the square block. How many threads of this one are in a row, how many in a column?",
+            (1, 1): "That is the tiled kernel. In the naive one each thread fetches for itself.",
+        },
+        hint="Which threads of the block have the same row of C? They all load the same elements of A. And the same column?",
+    )
+
+
+def fetched_by(answer: Any) -> Reply:
+    """What thread (3, 5) of block (2, 1) fetches in the phase start = 64: (row of a, column of a, row of b, column of b)"""
+    return judge_tuple(
+        answer,
+        (21, 67, 69, 35),
+        "It will use a whole row of one tile and a whole column of the other; its own share is one element of each.",
+        {
+            (35, 69, 67, 21): "x and y are swapped: x counts columns, and threadIdx.x is 3.",
+            (37, 67, 69, 19): "The block numbers are swapped: blockIdx.x is 2, and it counts columns.",
+            (
+                21,
+                64,
+                64,
+                35,
+            ): "That is the corner of the phase. The thread adds its x to the column of a, its y to the row of b.",
+            (21, 69, 67, 35): "In a the thread's x is the column; in b its y is the row.",
+            (5, 67, 69, 3): "Its row and column of C are those of the whole matrix: block and thread together.",
+        },
+        hint="Work out column and row as cuda.grid(2) does, then put them, start, x and y into the two lines.",
+    )
+
+
+def two_barriers(kernel: Any) -> Reply:
+    """Put the two barriers into a kernel in which one block of 64 threads reverses an array piece by piece."""
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
+    source = source_of(kernel)
+    if source.count("cuda.syncthreads") > source.count("cuda.syncthreads("):
+        return not_yet("cuda.syncthreads without parentheses names the barrier and does not go there. Call it: add ().")
+    x = np.random.default_rng(2).random(256, dtype=np.float32)
+    out = np.zeros_like(x)
+    p = profile(kernel)[1, 64](x, out)
+    barriers = p.counters.barriers
+    if "sync" not in source:
+        return Reply("your turn", "No barrier yet. Put in what is missing and run this cell again.")
+    broken = [each for each in p.hazards if each.kind in RULES]
+    if broken and not barriers:
+        return not_yet(f"syncwarp holds the 32 threads of one warp together, and the block has two warps: {broken[0]}")
+    if broken:
+        return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
+    if barriers > 2 * 2 * 4:
+        return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
+    expected = x.reshape(4, 64)[:, ::-1].ravel()
+    return judge_array(out, expected, "One between writing and reading, one between reading and writing anew.", "out")
+
+
+def ragged_tiles(kernel: Any) -> Reply:
+    """Finish the tiled kernel for matrices of any shape: the tile of b is still filled without a look at the edges."""
+    from autograder import profile
+
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
+    leaves = "return" in source_of(kernel)
+    rng = np.random.default_rng(6)
+    for m, k, n in ((20, 21, 22), (5, 40, 33), (16, 16, 16)):
+        a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
+        c = np.zeros((m, n), np.float32)
+        hazards = profile(kernel)[(-(-n // 16), -(-m // 16)), (16, 16)](a, b, c).hazards
+        broken = [each for each in hazards if each.kind in RULES]
+        if broken:
+            missing = sum(at >= k or column >= n for at in range(32) for column in range(32)) * 2  # two rows of blocks
+            untouched = (broken[0].array, broken[0].occurrences) == ("b", missing)
+            words = f"a is {m} x {k}, b is {k} x {n}. {broken[0]}"
+            return Reply("your turn", words) if untouched else not_yet(words)
+        reply = judge_array(c, a.astype(np.float64) @ b, "Three shapes, two of them ragged, and no thread went astray.")
+        if reply.outcome != "right":
+            more = " A thread that returns early no longer fetches its share of the tiles." if leaves else ""
+            return not_yet(f"a is {m} x {k}, b is {k} x {n}. {reply.words}{more}")
+    return reply
+
+
+def smallest_tile(answer: Any) -> Reply:
+    """How wide must a square tile be at least for 13.9 operations a byte?"""
+    if isinstance(answer, Real) and 55 < answer < 56:
+        return not_yet("Yes, and a tile is a whole number of elements wide: round up.")
+    return judge_number(
+        answer,
+        56,
+        "56 / 4 = 14. But 56 x 56 = 3,136 threads, and a block takes 1,024 at most: read on.",
+        {
+            13.9: "That is the ratio wanted. A tile of 16 gives 4: what does one of width t give?",
+            55: "55 / 4 = 13.75, just too little.",
+            64: "Enough, but not the least: 64 / 4 = 16.",
+            32: "A tile of 32 gives 32 / 4 = 8.",
+            14: "A tile of width t gives t / 4 operations a byte, not t.",
+            16: "A tile of 16 gives 16 / 4 = 4.",
+        },
+        tolerance=0,  # elements are counted
+        hint="A tile of width t gives t / 4 operations a byte.",
+    )
+
+
+def blocks_that_fit(answer: Any) -> Reply:
+    """Blocks of 256 threads with 40 KiB of shared memory on an H200's multiprocessor: (blocks, percent occupancy)"""
+    return judge_tuple(
+        answer,
+        (5, 62.5),
+        "233,472 / (40,960 + 1,024) = 5.56, so 5 blocks, and 5 x 256 = 1,280 of 2,048 threads.",
+        {
+            (8, 100): "That is what the threads allow. Shared memory runs out before.",
+            (5, 31.25): "5 is right. Occupancy is threads there over threads that could be there: 5 x 256 of 2,048.",
+            (5.56, 69.5): "Half a block cannot run: round down.",
+            (6, 75): "Rounded up: the sixth block does not fit.",
+            (5, 0.625): "5 is right; the second as a percentage, please.",
+            (5, 100): "5 is right. How many threads are 5 blocks, and how many could be there?",
+            (5.7, 71.25): "Half a block cannot run: round down. And each block takes 1,024 bytes more.",
+        },
+        hint="Divide the shared memory by what one block takes, its housekeeping included; then count threads.",
+    )

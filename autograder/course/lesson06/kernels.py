@@ -1,0 +1,48 @@
+"""Lesson 6's kernels as they are measured, and the walk on one CPU core."""
+
+from __future__ import annotations
+
+from numba import cuda, njit
+
+
+@njit
+def rank_by_walking(successor, head, rank):
+    node = head
+    for links_left in range(successor.size - 1, -1, -1):
+        rank[node] = links_left
+        node = successor[node]
+
+
+@cuda.jit
+def jump_in_place(successor, rank):
+    node = cuda.grid(1)
+    if node < rank.size:
+        after = successor[node]
+        rank[node] += rank[after]
+        successor[node] = successor[after]
+
+
+@cuda.jit
+def walk(successor, splitters, sublist, steps, following, links):
+    index = cuda.grid(1)
+    if index < splitters.size:
+        node = splitters[index]
+        count = 0
+        after = successor[node]
+        while after != node and sublist[after] < 0:
+            count += 1
+            sublist[after] = index
+            steps[after] = count
+            node = after
+            after = successor[node]
+        following[index] = sublist[after]
+        links[index] = count + (after != node)
+
+
+@cuda.jit
+def read_all(numbers, out):
+    total = 0
+    for at in range(cuda.grid(1), numbers.size, cuda.gridsize(1)):
+        total += numbers[at]
+    if total == 12345:
+        out[0] = total

@@ -1,0 +1,84 @@
+"""The known answers of a lab, by name, and what the first lines of their files promise."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from autograder.grading.spec import Lab
+from autograder.language.source import Submission, submission_from_cells
+
+Kind = Literal["baseline", "solution", "right", "wrong", "variant"]
+PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
+NOT_TIMED = "# not timed:"
+
+
+@dataclass(frozen=True)
+class KnownAnswer:
+    """One answer: a file, or a variant that the calibration makes up."""
+
+    name: str  # as tables have it: solution, wrong/no_barrier
+    kind: Kind
+    submission: Path | Submission
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether it has a verdict: the baseline and the variants are only timed."""
+        return self.kind not in ("baseline", "variant")
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is timed where grading stops before: its second line may say that it is not, and why."""
+        return not any(line.startswith(NOT_TIMED) for line in self._lines[1:2])
+
+    @cached_property
+    def promise(self) -> tuple[frozenset[str], str]:
+        """The checks that a wrong answer must fail, and the hint that its author must get; raises ValueError without."""
+        if self.kind != "wrong":
+            return frozenset(), ""
+        first_line = self._lines[0] if self._lines else ""
+        found = PROMISE.fullmatch(first_line)
+        if found is None:
+            raise ValueError(
+                f"{self.name} must begin with '# fails: check[, check]; hint: name', not {first_line!r}"
+            )
+        return frozenset(found["checks"].split(", ")), found["hint"]
+
+    def must_fail(self, speed_check: str) -> bool:
+        """Whether it is too slow for a check that compares speed; the baseline always is."""
+        return self.kind == "baseline" or speed_check in self.promise[0]
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        if isinstance(self.submission, Path) and self.submission.suffix == ".py":
+            return self.submission.read_text(encoding="utf-8").splitlines()
+        return []
+
+
+def known_answers(lab: Lab) -> dict[str, KnownAnswer]:
+    """The baseline, the solution, right and wrong answers, and the calibration's own variants, by name."""
+    solution = solution_of(lab)
+    found = [KnownAnswer("solution", "solution", solution / "lab.ipynb")]
+    if lab.baseline_path is not None:
+        found.insert(0, KnownAnswer("baseline", "baseline", lab.baseline_path))
+    kinds: tuple[Kind, ...] = ("right", "wrong")
+    for kind in kinds:
+        found += [KnownAnswer(f"{kind}/{path.stem}", kind, path) for path in sorted((solution / kind).glob("*.py"))]
+    if (own := solution / "calibration" / "variants.py").is_file():
+        for name, text in runpy.run_path(str(own))["variants"]():
+            found.append(KnownAnswer(name, "variant", submission_from_cells(name, [(name, text)], is_notebook=False)))
+    return {each.name: each for each in found}
+
+
+def solution_of(lab: Lab) -> Path:
+    """The folder of a lab's answers."""
+    return lab.folder.parent.parent / "solutions" / lab.name
+
+
+def calibration_file(lab: Lab, device: str) -> Path:
+    """`NVIDIA H200` -> solutions/LAB/calibration/h200.json."""
+    return solution_of(lab) / "calibration" / f"{device.split()[-1].lower()}.json"

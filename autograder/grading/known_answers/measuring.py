@@ -1,0 +1,170 @@
+"""Grades and times a lab's known answers on one device, and keeps what came of it beside the answers.
+
+Written are solutions/LAB/calibration/h200.json (whatever the GPU is called, without its maker) or simulated.json. Every
+answer is timed that runs at all, by each check that compares speed, also where grading stops before that check: what a
+wrong answer costs is a prediction to test like any other. One whose second line begins with `# not timed:` is not, for the
+reason given there. Times are those of grading (autograder/cudagpu/comparing.py).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder.grading.known_answers.answers import KnownAnswer, calibration_file, known_answers
+from autograder.grading.known_answers.recording import Recorder
+from autograder.grading.spec import Lab
+from autograder.grading.worker import Worker
+from autograder.records.results import Result
+from autograder.records.runs import Comparison
+
+SECONDS_TO_RUN = 20  # for an answer that is timed although grading would have stopped before
+WHAT = "verdicts of grading; times the baseline's speed by each check that compares speed"
+
+
+class KnownFile:
+    """What a device gave a lab's answers: verdicts, ratios by check, and why there are none."""
+
+    def __init__(self, path: Path, checks: Sequence[str]) -> None:
+        self.path, self.checks = path, checks
+        self.known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.verdicts: dict[str, Any] = self.known.get("verdicts", {})
+        self.ratios, self.not_timed = (
+            {check: dict(self.known.get(of, {}).get(check, {})) for check in checks} for of in ("ratios", "not timed")
+        )
+
+    def take(self, name: str, verdict: Mapping[str, Any] | None, compared: Mapping[str, Comparison] | None) -> None:
+        """What was found of one answer: a verdict or none, comparisons or none, in place of what was known of it."""
+        if verdict is not None:
+            self.verdicts[name] = verdict
+        for check in self.checks if compared is not None else ():
+            self.ratios[check].pop(name, None)
+            self.not_timed[check].pop(name, None)
+            if compared and check in compared:
+                if why := not_timed_because(compared[check]):
+                    self.not_timed[check][name] = why
+                else:
+                    self.ratios[check][name] = figures(compared[check])
+
+    def write(self, device: str, source: str, names: Sequence[str]) -> None:
+        """Writes the file, its answers in the order of `names`."""
+        in_order = {"ratios": self.ratios, "not timed": self.not_timed}
+        form = {
+            "what": WHAT,
+            "device": device,
+            "source": source,
+            **{
+                of: {check: {n: rows[check][n] for n in names if n in rows[check]} for check in self.checks}
+                for of, rows in in_order.items()
+            },
+            "verdicts": {each: self.verdicts[each] for each in names if each in self.verdicts},
+        }
+        self.path.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
+
+
+def measure(
+    lab: Lab,
+    device: str,
+    only: Sequence[str] = (),
+    *,
+    jobs: int = 1,
+    missing: bool = False,
+    grades: bool = True,
+    times: bool = True,
+) -> Path:
+    """Grades and times every answer, those named or those `missing`; what was found so far is in the file at any moment.
+
+    Without `grades` or without `times` the file keeps what it knows of that.
+    """
+    cases, lock, free = known_answers(lab), threading.Lock(), queue.SimpleQueue[Recorder]()
+    with contextlib.ExitStack() as stack:
+        for _ in range(jobs):
+            free.put(Recorder(lab, stack.enter_context(Worker(device))))
+        first = free.get()
+        solution = cases["solution"].submission
+        assert isinstance(solution, Path)
+        greeting, checks = first.worker.greeting, first.speed_checks(solution)
+        free.put(first)
+        out = calibration_file(lab, greeting.device if greeting.source == "measured" else "simulated")
+        out.parent.mkdir(exist_ok=True)
+        file, counted = KnownFile(out, checks), calibration_file(lab, "counted")
+        counts = json.loads(counted.read_text(encoding="utf-8")) if counted.is_file() else {}
+
+        def one(name: str) -> None:
+            recorder = free.get()
+            try:
+                verdict, compared = found_of(recorder, cases[name], checks, grades, times)
+            finally:
+                free.put(recorder)
+            with lock:
+                file.take(name, verdict, compared)
+                print(name, verdict, [file.ratios[check].get(name) for check in checks], flush=True)
+                file.write(greeting.device, greeting.source, list(cases))
+
+        with ThreadPoolExecutor(jobs) as pool:
+            wanted = [name for name in cases if not only or name in only]
+            list(pool.map(one, [name for name in wanted if not missing or is_missing(cases[name], file.known, counts)]))
+    return out
+
+
+def found_of(
+    recorder: Recorder, answer: KnownAnswer, checks: Sequence[str], grades: bool = True, times: bool = True
+) -> tuple[dict[str, Any] | None, dict[str, Comparison] | None]:
+    """An answer's verdict, and its comparison in each check that it came to; None for what was not asked for."""
+    verdict: dict[str, Any] | None = None
+    found: dict[str, Comparison] = {}
+    if grades and answer.is_graded:
+        verdict = verdict_of(recorder.graded(answer.submission))
+        found = {name: each.comparison for name, each in recorder.timed().items()}
+    if not times:
+        return verdict, None
+    for check in checks:
+        if check not in found and answer.is_timed:
+            recorder.judged_alone(answer.submission, check, SECONDS_TO_RUN)
+            found |= {name: each.comparison for name, each in recorder.made.items() if name == check}
+    return verdict, found
+
+
+def verdict_of(result: Result) -> dict[str, Any]:
+    """Failed checks, hints, bonus checks passed, an instructor's flags."""
+    if result.error:
+        return {"failed": [], "hints": [], "bonus": [], "flags": [result.error]}
+    return {
+        "failed": [check.name for check in result.checks if check.outcome == "failed" and not check.bonus],
+        "hints": [hint.name for check in result.checks for hint in check.hints if not check.bonus],
+        "bonus": [check.name for check in result.checks if check.outcome == "passed" and check.bonus],
+        "flags": list(result.flags),
+    }
+
+
+def is_missing(answer: KnownAnswer, known: dict[str, Any], counted: dict[str, Any]) -> bool:
+    """Whether a file of verdicts lacks an answer's verdict, or its time in a check in which it was counted and ran."""
+    name = answer.name
+    if answer.is_graded and name not in known.get("verdicts", {}):
+        return True
+    for check, of in counted.items():
+        taken = any(name in known.get(kind, {}).get(check, {}) for kind in ("ratios", "not timed"))
+        if of["launches"].get(name) and not taken:
+            return True
+    return False
+
+
+def figures(found: Comparison) -> dict[str, float]:
+    """The median ratio of times with its interval, and the answer's own time."""
+    row = {"ratio": found.ratio, "least": found.low, "most": found.high, "milliseconds": found.submission_ns / 1e6}
+    return {name: float(f"{value:.5g}") for name, value in row.items()}
+
+
+def not_timed_because(found: Comparison) -> str:
+    """Why a comparison says nothing about speed; empty where it does."""
+    if found.fault is not None:
+        return str(found.fault)
+    return "" if np.isfinite(found.ratio) else "It launches nothing."

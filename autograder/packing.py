@@ -1,0 +1,42 @@
+"""Building the wheel: the course's folders go with the package, into `autograder/packed`. Only setuptools loads this."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from setuptools.command.build_py import build_py
+
+# From the repository's root. No solution: of those only the figures that lesson 7 shows.
+PACKED = (
+    "notebooks/*.ipynb",
+    "notebooks/README.md",
+    "notebooks/data/*",
+    "labs/*/*.py",
+    "labs/*/lab.ipynb",
+    "labs/*/example_class/**/*",
+    "solutions/*/calibration/counted.json",
+    "solutions/*/calibration/h200.json",
+)
+
+
+def packed() -> list[Path]:
+    """The files that are packed, from the root."""
+    root = Path.cwd()
+    found = {path.relative_to(root) for pattern in PACKED for path in root.glob(pattern) if path.is_file()}
+    return sorted(path for path in found if "__pycache__" not in path.parts and ".ipynb_checkpoints" not in path.parts)
+
+
+class BuildWithCourse(build_py):
+    """Copies what is packed as well; where the package is installed to be edited, the repository has it."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            for path in packed():
+                target = Path(self.build_lib, "autograder", "packed", path)
+                self.mkpath(str(target.parent))
+                self.copy_file(str(path), str(target))
+
+    def get_source_files(self) -> list[str]:
+        """For a source distribution, which is to build the same wheel."""
+        return [*super().get_source_files(), *map(str, packed())]

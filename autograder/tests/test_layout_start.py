@@ -1,0 +1,64 @@
+"""What a command loads: the grader neither the course nor the decks, and pictures only where it draws one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.tests.test_layout_repository import ROOT
+
+NEVER = r"autograder\.(course|decks|kernels|tests)\b|matplotlib|nbclient|IPython"
+PICTURES = r"autograder\.figures\b"
+LAB = "lab01_naive_matmul"
+SOLUTION = ROOT / "solutions" / LAB / "lab.ipynb"
+
+
+def loaded(*words: str, cwd: Path) -> set[str]:
+    """The modules that a command imports, in whichever of its processes."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONPROFILEIMPORTTIME": "1"}
+    command = [sys.executable, "-m", "autograder", *words]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+
+def among(pattern: str, modules: set[str]) -> list[str]:
+    return sorted(each for each in modules if re.match(pattern, each))
+
+
+@pytest.fixture
+def unreadable(tmp_path: Path) -> Path:
+    """A class of one, whose submission ends before the first check."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ada.py").write_text("def matmul(", encoding="utf-8")
+    return tmp_path / "class" / "ada.py"
+
+
+def test_a_check_starts_without_the_course_and_without_pictures(unreadable: Path, tmp_path: Path) -> None:
+    modules = loaded("check", LAB, str(unreadable), "--device", "simulated", cwd=tmp_path)
+    assert "autograder.grading.grade" in modules and "autograder.grading.worker" in modules
+    assert among(f"{NEVER}|{PICTURES}", modules) == []
+
+
+def test_a_class_is_graded_without_the_course_and_without_pictures(unreadable: Path, tmp_path: Path) -> None:
+    words = (str(unreadable.parent), "--out", str(tmp_path / "out"), "--device", "simulated")
+    modules = loaded("grade", LAB, *words, cwd=tmp_path)
+    assert "autograder.reports.class_page" in modules
+    assert among(f"{NEVER}|{PICTURES}", modules) == []
+
+
+def test_a_check_that_draws_loads_no_more_than_pictures(tmp_path: Path) -> None:
+    modules = loaded("check", LAB, str(SOLUTION), "--device", "simulated", cwd=tmp_path)
+    assert "autograder.figures.estimates" in modules
+    assert among(NEVER, modules) == []
+
+
+def test_the_worker_loads_neither() -> None:
+    code = "import sys, autograder.grading.worker_process, autograder.simgpu.host.device; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert among(f"{NEVER}|{PICTURES}", set(done.stdout.split())) == []
