@@ -1,6 +1,7 @@
 # Each target sets up .venv by itself: Python 3.10 to 3.13 and make are all that a machine needs.
 #   make demo      grade the example class, write build/demo/       make slides    build every deck into build/slides/
 #   make test      everything that CI runs                          make bench     the kit's own benchmarks, as ratios
+#   make quick     lint, types and the quick tests, in a minute
 #   make lab       JupyterLab with the first lesson                 make doctor    what this machine has and lacks
 #   make clean     remove build/, .venv and caches                  PYTHON=...     which Python .venv is made from
 #   JUPYTER_FLAGS="--no-browser --port 9000"                         what `make lab` hands on to JupyterLab
@@ -11,13 +12,17 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/.ready
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
 
-.PHONY: demo test lab slides bench doctor clean lint types unit starters notebooks
+.PHONY: demo test quick lab slides bench doctor clean lint types unit starters notebooks
 
 demo: $(READY)
 	@$(RUN) -m autograder demo
 
 test: lint types unit starters notebooks
 	@echo "All tests passed."
+
+quick: lint types
+	$(RUN) -m pytest --numprocesses auto --dist loadfile -m "quick and not gpu"
+	@echo "The quick tests passed. make test runs all."
 
 lint: $(READY)
 	$(RUN) -m ruff check .

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"  # for pyproject.toml and `autograder --version` too; changes: CHANGELOG.md
 __all__ = ["check", "devices", "load_ipython_extension", "profile", "simulate"]
 
 _HOME = {

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import autograder
+
 Argument = tuple[tuple[str, ...], dict[str, Any]]
 DEVICES = ("auto", "gpu", "simulated")
 
@@ -107,6 +109,7 @@ def parser_of(functions: Iterable[Callable[[argparse.Namespace], int]]) -> argpa
         description="Runs and grades numba.cuda kernels, on a GPU or on a simulated one.",
         epilog="Exit codes: 0 done, all passed; 1 a submission failed a check; 2 bad usage or input; 3 our own fault.",
     )
+    parser.add_argument("--version", action="version", version=f"autograder {autograder.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for function in functions:
         name = function.__name__.replace("_", "-")

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     try:
-        return given.command(given)
+        return int(given.command(given))
     except KitError as problem:
         print(f"autograder: {problem}", file=sys.stderr)
         return problem.exit_code
@@ -88,8 +88,8 @@ def check(given: argparse.Namespace) -> int:
         result, why = showable(result, lab)
         details = why or worker.last_details
         if details and any(each.fault for each in result.checks):
-            path = write_fault_report(details)
-            print(f"autograder: a report of the grader's own fault is in {path}", file=sys.stderr)
+            report = write_fault_report(details)
+            print(f"autograder: a report of the grader's own fault is in {report}", file=sys.stderr)
     print(terminal.render(result, colour=sys.stdout.isatty()), end="")
     if given.html:
         write_html(given.html, result)
@@ -277,7 +277,7 @@ def calibrate(given: argparse.Namespace) -> int:
     shown = given.progress or sys.stderr.isatty()
     tell = (lambda line: print(f"  {line}", file=sys.stderr)) if shown else (lambda line: None)
     found = thresholds.calibrate(load_lab(given.lab), device=given.device, sessions=given.sessions, tell=tell)
-    print("\n\n".join(thresholds.told(each) for each in found))
+    print("\n\n".join(thresholds.calibration_text(each) for each in found))
     write_json(given, [thresholds.to_dict(each) for each in found])
     return PASSED
 

@@ -43,10 +43,12 @@ class CourseContents(AsyncLargeFileManager):
 
     async def get(self, *arguments: Any, **options: Any) -> dict[str, Any]:
         """The model of a file or folder, as of the class above."""
-        model = await super().get(*arguments, **options)
+        own: Any = super()
+        model: dict[str, Any] = await own.get(*arguments, **options)
         if model["type"] == "notebook" and _names_this_kernel(model["content"]):
             with suppress(NoSuchKernel):
-                spec = self.parent.kernel_spec_manager.get_kernel_spec(NATIVE_KERNEL_NAME)
+                application: Any = self.parent
+                spec = application.kernel_spec_manager.get_kernel_spec(NATIVE_KERNEL_NAME)
                 named = {"name": NATIVE_KERNEL_NAME, "display_name": spec.display_name, "language": spec.language}
                 metadata = {"kernelspec": named, "language_info": dict(IPythonKernel.language_info)}
                 model["content"]["metadata"].update(metadata)
@@ -56,7 +58,7 @@ class CourseContents(AsyncLargeFileManager):
 def _names_this_kernel(notebook: Any) -> bool:
     """Whether it asks for the kernel of the Python that runs here; anybody's file is read, so anything may stand there."""
     try:
-        return notebook["metadata"]["kernelspec"]["name"] == NATIVE_KERNEL_NAME
+        return bool(notebook["metadata"]["kernelspec"]["name"] == NATIVE_KERNEL_NAME)
     except (KeyError, TypeError):
         return False
 

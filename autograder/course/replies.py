@@ -8,7 +8,7 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from numbers import Number, Real
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -100,12 +100,12 @@ def judge_number(
 
 def judge_tuple(
     answer: Any,
-    expected: tuple[int, ...],
+    expected: tuple[float, ...],
     praise: str,
-    mistakes: Mapping[tuple[int, ...], str] | None = None,
+    mistakes: Mapping[tuple[float, ...], str] | None = None,
     hint: str = "",
 ) -> Reply:
-    """Compares a tuple of whole numbers with `expected`; a known wrong tuple gets `mistakes`' words, others `hint`."""
+    """Compares a tuple of numbers with `expected`; a known wrong tuple gets `mistakes`' words, others `hint`."""
     waiting = unanswered(answer)
     if waiting:
         return waiting
@@ -144,7 +144,7 @@ def _close(one: float, other: float, tolerance: float) -> bool:
 
 def _same(answer: Any, mistake: float) -> bool:
     """Whether this is the known mistake: exactly where that is a whole number, but 5.3333 is the same as 5.33."""
-    if isinstance(answer, (Number, np.number)) and mistake % 1:
+    if isinstance(answer, Real) and mistake % 1:
         return _close(float(answer), mistake, 5e-3)
     return bool(answer == mistake)
 

@@ -86,7 +86,7 @@ class Contest:
         last = self._call(self.baseline)
         self.clocks.read()
         for call in (second, third):
-            call.outputs = self._kept(call.outputs, call.request)
+            call.outputs = self._share_equal_outputs(call.outputs, call.request)
             self.calls.append(call)
         self.rounds.append(timing.Round((first.ns, last.ns), (second.ns, third.ns)))
 
@@ -126,7 +126,7 @@ class Contest:
         outputs, _, hazards = gather(session, request, handles)
         return TimedCall(ns, events_ns, wall_ns, outputs, which, not hazards)
 
-    def _kept(self, outputs: dict[str, np.ndarray], request: int) -> dict[str, np.ndarray]:
+    def _share_equal_outputs(self, outputs: dict[str, np.ndarray], request: int) -> dict[str, np.ndarray]:
         """These outputs, or those of an earlier call that left the same bytes: they need not be sent and checked again."""
         same = (each.outputs for each in self.calls if each.request == request and _same_bytes(each.outputs, outputs))
         return next(same, outputs)

@@ -50,17 +50,15 @@ def _kernels() -> tuple[Any, Any, Any]:
 
     from autograder.kernels import read
 
-    @cuda.jit
-    def write(target):
+    def write(target: Any) -> None:
         for i in range(cuda.grid(1), target.size, cuda.gridsize(1)):
             target[i] = i
 
-    @cuda.jit
-    def wait(naps):
+    def wait(naps: int) -> None:
         for _ in range(naps):
             cuda.nanosleep(NAP_NS)
 
-    return write, read, wait
+    return cuda.jit(write), cuda.jit(read), cuda.jit(wait)
 
 
 class Clocks:
@@ -69,7 +67,8 @@ class Clocks:
     def __init__(self) -> None:
         self.mhz: list[int] = []
         self.throttled = False
-        self._library, self._handle = None, None
+        self._library: Any = None
+        self._handle: Any = None
         try:
             import pynvml
             from numba import cuda
@@ -110,4 +109,4 @@ def dram_gb_per_s() -> float:
         clock_khz, width_bits = device.MEMORY_CLOCK_RATE, device.GLOBAL_MEMORY_BUS_WIDTH
     except (AttributeError, RuntimeError):
         return 0.0
-    return 2 * clock_khz * width_bits / 8 / 1e6
+    return float(2 * clock_khz * width_bits / 8 / 1e6)

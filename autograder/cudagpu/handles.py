@@ -30,11 +30,12 @@ class GpuArray:
 
     @property
     def dtype(self) -> np.dtype:
-        return self.view.dtype
+        dtype: np.dtype = self.view.dtype
+        return dtype
 
     @property
     def ndim(self) -> int:
-        return self.view.ndim
+        return int(self.view.ndim)
 
     @property
     def size(self) -> int:
@@ -68,7 +69,7 @@ class GpuArray:
         self.checked(lambda: self.view.__setitem__(key, value))
 
     def copy_to_host(self) -> np.ndarray:
-        return self.checked(self.view.copy_to_host)
+        return np.asarray(self.checked(self.view.copy_to_host))
 
     def copy_to_device(self, source: Any) -> None:
         source = source.view if isinstance(source, GpuArray) else source

@@ -39,7 +39,7 @@ def written_mask(array: np.ndarray, variant: int = 0) -> np.ndarray:
     """Where an array no longer holds the poison that it was filled with, element by element."""
     lanes = _lanes(array.dtype)
     differs = np.ascontiguousarray(array).reshape(-1).view(lanes) != poison_item(array.dtype, variant).view(lanes)[0]
-    return differs.reshape(*array.shape, array.dtype.itemsize // lanes.itemsize).any(axis=-1)
+    return np.asarray(differs.reshape(*array.shape, array.dtype.itemsize // lanes.itemsize).any(axis=-1))
 
 
 def _lanes(dtype: np.dtype) -> np.dtype:
@@ -50,7 +50,7 @@ def _lanes(dtype: np.dtype) -> np.dtype:
 def is_ambiguous(dtype: Any) -> bool:
     """Whether an element may equal the poison by chance."""
     dtype = np.dtype(dtype)
-    return dtype.itemsize <= NARROW_BYTES and dtype.kind != "f"
+    return bool(dtype.itemsize <= NARROW_BYTES and dtype.kind != "f")
 
 
 @dataclass(eq=False)
@@ -132,9 +132,8 @@ def lent(shape: tuple[int, ...], dtype: Any, rng: np.random.Generator, name: str
 def _fill() -> Any:
     from numba import cuda
 
-    @cuda.jit
-    def fill(target, value):
+    def fill(target: Any, value: Any) -> None:
         for i in range(cuda.grid(1), target.size, cuda.gridsize(1)):
             target[i] = value
 
-    return fill
+    return cuda.jit(fill)

@@ -55,9 +55,10 @@ def stand_in(value: object) -> object:
     shape, strides, dtype = (getattr(value, name, None) for name in ("shape", "strides", "dtype"))
     if not isinstance(dtype, np.dtype) or not shape or strides is None:
         return value
-    for order, axes in (("C", range(len(shape))[::-1]), ("F", range(len(shape)))):
-        if _is_dense(shape, strides, dtype.itemsize, axes):
-            return np.zeros((2,) * len(shape), dtype, order=order)
+    if _is_dense(shape, strides, dtype.itemsize, range(len(shape))[::-1]):
+        return np.zeros((2,) * len(shape), dtype)
+    if _is_dense(shape, strides, dtype.itemsize, range(len(shape))):
+        return np.zeros((2,) * len(shape), dtype, order="F")
     return np.zeros((4,) * len(shape), dtype)[(slice(None, None, 2),) * len(shape)]
 
 
@@ -95,7 +96,8 @@ def _ptx(function: Function, arguments: Sequence[object], compute_capability: tu
 
             types = tuple(numba.typeof(each) for each in arguments)
             plain = Compiler().dispatcher(function).py_func
-            return cuda.compile_ptx(plain, types, device=False, cc=compute_capability)[0]
+            ptx: str = cuda.compile_ptx(plain, types, device=False, cc=compute_capability)[0]
+            return ptx
         except Exception:  # no libNVVM, an architecture that it no longer knows, a kernel that does not compile
             return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch
 from autograder.records.transfers import Transfer
 from autograder.simgpu.values.geometry import check_geometry
+
+T = TypeVar("T")
 
 # CUDA driver API, enum CUresult: a launch reports an error by its name, other calls by its number
 DRIVER_ERRORS = {
@@ -143,7 +145,7 @@ class GpuSession:
             for launch, start, end in self.launches
         )
 
-    def checked(self, action: Callable[[], Any], function: Function | None = None) -> Any:
+    def checked(self, action: Callable[[], T], function: Function | None = None) -> T:
         """Carries out a driver call; its errors come out as KernelFault (the submission's) or GraderFault (ours)."""
         from numba.core.errors import NumbaError
         from numba.cuda.cudadrv.driver import LinkerError

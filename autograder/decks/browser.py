@@ -140,11 +140,12 @@ class Browser:
         message = {"id": self._count, "method": method, "params": parameters}
         self._socket.send(json.dumps({**message, "sessionId": self._session} if self._session else message))
         while True:
-            answer = json.loads(self._socket.recv())
+            answer: dict[str, Any] = json.loads(self._socket.recv())
             if answer.get("id") == self._count:
                 if "error" in answer:
                     raise GraderFault(f"The browser refuses {method}: {answer['error']['message']}")
-                return answer["result"]
+                result: dict[str, Any] = answer["result"]
+                return result
             self._note(answer)
 
     def _note(self, event: dict[str, Any]) -> None:

@@ -90,7 +90,7 @@ def _run(client: Any, code: str) -> tuple[Output, ...]:
     cell = nbformat.v4.new_code_cell(code)
     client.nb.cells.append(cell)
     client.execute_cell(cell, len(client.nb.cells) - 1)
-    return tuple(shown for output in _joined(cell.outputs) if (shown := _shown(output)) is not None)
+    return tuple(shown for output in _joined(cell.outputs) if (shown := _richest_form(output)) is not None)
 
 
 def _joined(outputs: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -105,7 +105,7 @@ def _joined(outputs: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return joined
 
 
-def _shown(output: Mapping[str, Any]) -> Output | None:
+def _richest_form(output: Mapping[str, Any]) -> Output | None:
     """The richest form of one notebook output; what went to stderr is not shown."""
     if output["output_type"] == "stream":
         return Output("text/plain", _COLOURS.sub("", output["text"])) if output["name"] == "stdout" else None

@@ -182,8 +182,8 @@ class _Reading:
             self.fence, self.opening, self.began = fence[1], fence[2], number + 1
         elif not self.heading and re.match(r"^##? ", line):
             self.heading = line.lstrip("# ").strip()
-        elif _KIND.match(line):
-            self._take_kind(line, number)
+        elif kind := _KIND.match(line):
+            self._take_kind(kind[1], number)
         elif line.strip() in (". . .", "|||"):
             self._finish_text()
             self.parts.append(Pause() if line.strip() == ". . ." else SlideColumn())
@@ -198,8 +198,8 @@ class _Reading:
             )
         self._finish_text()
 
-    def _take_kind(self, line: str, number: int) -> None:
-        self.kind = _KIND.match(line)[1]
+    def _take_kind(self, kind: str, number: int) -> None:
+        self.kind = kind
         if self.kind not in KINDS:
             known = ", ".join(KINDS)
             raise UsageError(

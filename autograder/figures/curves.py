@@ -59,7 +59,7 @@ def curves(
     _name_ends(canvas, ends, left + frame.width + 14, least)
     right = left + frame.width + 14 + max(text_width(name, least) for name in names) + MARGIN + 16
     bottom = top + frame.height + 2.6 * least + 24
-    alt = f"{title or y_axis}. {x_axis}; {'; '.join(_told(line, x_ticks) for line in lines)}."
+    alt = f"{title or y_axis}. {x_axis}; {'; '.join(_description(line, x_ticks) for line in lines)}."
     return canvas.figure(max(right, text_width(title, TITLE) + 2 * MARGIN), bottom, alt)
 
 
@@ -123,7 +123,7 @@ def _name_ends(canvas: Canvas, ends: Sequence[tuple[float, str, str]], x: float,
         lowest = at
 
 
-def _told(line: Curve, x_ticks: Mapping[float, str]) -> str:
+def _description(line: Curve, x_ticks: Mapping[float, str]) -> str:
     (first, low), (last, high) = line.points[0], line.points[-1]
     names = [x_ticks.get(each, f"{each:,g}") for each in (first, last)]
     return f"{line.name} from {low:,.3g} at {names[0]} to {high:,.3g} at {names[1]}"

@@ -8,13 +8,13 @@ from autograder.figures.sector_map import (
     CELL,
     SECTOR_BYTES,
     STRIP,
-    Access,
     describe,
     draw_strip,
     elements_of,
     sectors_of,
 )
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural, text_width
+from autograder.records.accesses import Access
 
 MOST_SECTORS = 8  # drawn of one request: the others look like them
 MOST_CHARACTERS = 46  # of a source line
@@ -95,25 +95,25 @@ def _head(canvas: Canvas, headline: str, cost: str, source: str) -> float:
     """Source line, headline and cost; returns where the drawing begins."""
     y = 28.0
     if source:
-        canvas.text(MARGIN, y, _shown(source), size=SMALL, mono=True, fill=QUIET)
+        canvas.text(MARGIN, y, _drawable(source), size=SMALL, mono=True, fill=QUIET)
         y += 24
     canvas.text(MARGIN, y, headline, size=TITLE - 1, bold=True)
     canvas.text(MARGIN, y + 20, cost, size=SMALL, fill=QUIET)
     return y + 34
 
 
-def _shown(source: str) -> str:
+def _drawable(source: str) -> str:
     """A source line as it can be drawn: what cannot be printed as blanks, and its beginning where it is long."""
     text = " ".join("".join(each if each.isprintable() else " " for each in source).split())
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
 
 
 def _line(source: str) -> str:
-    return f" Source line: {_shown(source)}" if source else ""
+    return f" Source line: {_drawable(source)}" if source else ""
 
 
 def _width(headline: str, cost: str, source: str) -> float:
-    code = len(_shown(source)) * SMALL * MONO_ADVANCE
+    code = len(_drawable(source)) * SMALL * MONO_ADVANCE
     return MARGIN + max(text_width(headline, TITLE - 1), text_width(cost, SMALL), code)
 
 
@@ -124,7 +124,7 @@ def _busiest(access: Access, queues: dict[int, dict[int, int]]) -> str:
     names = []
     for _, lane in words[:2]:
         element = int(access.addresses[lane]) // access.itemsize
-        index = []
+        index: list[str] = []
         for length in reversed(access.shape):
             element, at = divmod(element, length)
             index.insert(0, str(at))

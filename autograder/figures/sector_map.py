@@ -12,11 +12,12 @@ SECTOR_BYTES = 32
 CELL, STRIP = 27, 24  # pixels: width of one element of a strip of 8, and distance from one strip to the next
 STRIPS_A_COLUMN = 16
 MAP_SIDE = 104
+Touched = dict[int, dict[int, list[int]]]  # {sector: {element within the sector: [lanes]}}
 
 
-def sectors_of(access: Access) -> dict[int, dict[int, list[int]]]:
+def sectors_of(access: Access) -> Touched:
     """The lanes on each element of each touched sector: {sector: {element within the sector: [lanes]}}, in order."""
-    touched: dict[int, dict[int, list[int]]] = {}
+    touched: Touched = {}
     for lane, address in enumerate(int(each) for each in access.addresses):
         if address >= 0:
             element = address % SECTOR_BYTES // access.itemsize
@@ -81,7 +82,7 @@ def draw_strip(canvas: Canvas, access: Access, elements: dict[int, list[int]], x
     canvas.rectangle(x, y, SECTOR_BYTES // access.itemsize * CELL, STRIP - 5, "none", INK, 1)
 
 
-def _draw_place(canvas: Canvas, access: Access, touched: dict, left: float, top: float) -> float:
+def _draw_place(canvas: Canvas, access: Access, touched: Touched, left: float, top: float) -> float:
     """The whole 2-D array in small, with the touched sectors marked; returns the bottom edge."""
     rows, columns = access.shape
     scale = MAP_SIDE / max(rows, columns)
@@ -108,7 +109,7 @@ def elements_of(access: Access, sector: int) -> str:
     return f"{access.array}[{first}:{first + count}]"
 
 
-def describe(access: Access, touched: dict) -> tuple[str, str]:
+def describe(access: Access, touched: Touched) -> tuple[str, str]:
     """What one request does, and what of the bytes that it moves is used."""
     lanes = sum(int(address) >= 0 for address in access.addresses)
     used = access.itemsize * sum(len(elements) for elements in touched.values())

@@ -120,8 +120,8 @@ def _global_index(
         canvas.text(left - 16, top + (by + 0.5) * block[1] * cell + 8, f"{by}", size=LEAST, anchor="middle")
     column, row = at[0] * block[0] + thread[0], at[1] * block[1] + thread[1]
     if step > 1 and cell < 20:  # too small to be seen from the last row
-        x, y = left + (column + 0.5) * cell, top + (row + 0.5) * cell
-        canvas.rectangle(x - 16, y - 16, 32, 32, "none", VERMILLION, 4)
+        middle, height = left + (column + 0.5) * cell, top + (row + 0.5) * cell
+        canvas.rectangle(middle - 16, height - 16, 32, 32, "none", VERMILLION, 4)
     x = left + grid[0] * block[0] * cell + 60
     said = [
         (0, "blockDim", f"({block[0]}, {block[1]})"),
@@ -170,8 +170,8 @@ def _row_major(rows: int, columns: int, row: int, column: int, step: int) -> Fig
         canvas.text(left + (start + 0.5) * strip, strip_top + 82, f"{start}", size=LEAST, anchor="middle", fill=QUIET)
     if step > rows:
         offset = row * columns + column
-        x = left + (offset + 0.5) * strip
-        canvas.line(x, strip_top + 56, x, strip_top + 108, VERMILLION, 3)
+        place = left + (offset + 0.5) * strip
+        canvas.line(place, strip_top + 56, place, strip_top + 108, VERMILLION, 3)
         words = f"element [{row}, {column}]: {plural(row, 'row')} of {columns}, then {column} more: "
         words += f"{row} * {columns} + {column} = {offset}"
         canvas.text(WIDTH / 2, strip_top + 146, words, size=LARGE, anchor="middle", bold=True)
@@ -252,15 +252,15 @@ def _warps_of(block: tuple[int, int], step: int) -> Figure:
         anchor="middle",
         turn=-90,
     )
-    x = left + across * cell_x + 46
-    canvas.text(x, top + 26, "number in the block", size=24)
-    canvas.text(x, top + 62, "= threadIdx.x", size=24, mono=True)
-    canvas.text(x, top + 96, f"+ threadIdx.y * {across}", size=24, mono=True)
+    beside = left + across * cell_x + 46
+    canvas.text(beside, top + 26, "number in the block", size=24)
+    canvas.text(beside, top + 62, "= threadIdx.x", size=24, mono=True)
+    canvas.text(beside, top + 96, f"+ threadIdx.y * {across}", size=24, mono=True)
     if step:
         rows = sorted({number // across for number in range((step - 1) * WARP_LANES, step * WARP_LANES)})
-        canvas.text(x, top + 170, f"warp {step - 1}", size=30, bold=True, fill=INK)
-        canvas.text(x, top + 210, f"{(step - 1) * WARP_LANES} to {step * WARP_LANES - 1}", size=24)
-        canvas.text(x, top + 246, f"threadIdx.y = {' and '.join(map(str, rows))}", size=24)
+        canvas.text(beside, top + 170, f"warp {step - 1}", size=30, bold=True, fill=INK)
+        canvas.text(beside, top + 210, f"{(step - 1) * WARP_LANES} to {step * WARP_LANES - 1}", size=24)
+        canvas.text(beside, top + 246, f"threadIdx.y = {' and '.join(map(str, rows))}", size=24)
     what = (
         f"warp {step - 1} is threads {(step - 1) * WARP_LANES} to {step * WARP_LANES - 1}"
         if step

@@ -27,8 +27,9 @@ class Figure:
 
     def at_width(self, width: float) -> Figure:
         """The same picture, shown `width` pixels wide: a slide's on a page, its text smaller by as much."""
-        was = [float(each) for each in re.search(r'width="([\d.]+)" height="([\d.]+)"', self.svg).groups()]
-        size = f'width="{number(width)}" height="{number(was[1] * width / was[0])}"'
+        was = re.search(r'width="([\d.]+)" height="([\d.]+)"', self.svg)
+        assert was is not None  # each picture says how large it is
+        size = f'width="{number(width)}" height="{number(float(was[2]) * width / float(was[1]))}"'
         return Figure(re.sub(r'width="[\d.]+" height="[\d.]+"', size, self.svg, count=1), self.alt)
 
     @property

@@ -5,7 +5,8 @@ START HERE: spec.py (how a lab is written), attempt.py (what a check can do), gr
 
 from autograder.grading.attempt import Attempt
 from autograder.grading.failures import CheckFailed
-from autograder.grading.spec import Lab, Required, check, hint
+from autograder.grading.spec import Lab, check, hint
+from autograder.language.requirements import Required
 from autograder.records.results import Picture
 from autograder.records.runs import RunRequest, Uninitialised
 

@@ -10,7 +10,7 @@ Both ends are here. The worker leaves out what need not travel (`as_sent`), the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +29,7 @@ def as_sent(run: Run, request: RunRequest) -> Run:
     return run if run.fault is not None else replace(run, outputs=_changed(run.outputs, request))
 
 
-def comparison_as_sent(comparison: Comparison, requests: list[RunRequest]) -> Comparison:
+def comparison_as_sent(comparison: Comparison, requests: Sequence[RunRequest]) -> Comparison:
     """The same for every output of a comparison."""
     asked = [requests[which] for which in comparison.request_of_output]
     outputs = tuple(_changed(each, request) for each, request in zip(comparison.outputs, asked, strict=True))
@@ -46,7 +46,7 @@ def most_bytes(request: RunRequest) -> int:
     return size_bytes
 
 
-def taken(run: Any, request: RunRequest) -> Run:
+def as_expected(run: Any, request: RunRequest) -> Run:
     """The run with outputs and result as a check may expect them.
 
     Raises `GraderFault` where the worker answers something else than it was asked, `KernelFault` where the function returned

@@ -30,7 +30,8 @@ LEAST_COVERED = 0.9  # of a result, judged by sampled blocks, some of which may 
 class Runner(Protocol):
     """Where the submission runs: the student's faults come back in `Run.fault`; `GraderFault` is raised for ours."""
 
-    source: Source
+    @property
+    def source(self) -> Source: ...
 
     def run(self, request: RunRequest, on: Place) -> Run: ...
 
@@ -65,19 +66,19 @@ class Uncounted(Run):
     why: CheckFailed
 
     @property
-    def counters(self) -> Counters | None:  # type: ignore[override]
+    def counters(self) -> Counters | None:
         raise self.why
 
     @property
-    def lines(self) -> tuple[LineProfile, ...]:  # type: ignore[override]
+    def lines(self) -> tuple[LineProfile, ...]:
         raise self.why
 
     @property
-    def launches(self) -> tuple[Launch, ...]:  # type: ignore[override]
+    def launches(self) -> tuple[Launch, ...]:
         return self.as_it_was.launches or _NoLaunches(self.why)
 
 
-class _NoLaunches(tuple):
+class _NoLaunches(tuple[Launch, ...]):
     """No launches: how many there are may be asked, and not what they were."""
 
     why: CheckFailed
@@ -115,12 +116,15 @@ def _sizes(request: RunRequest) -> str:
     return next((f" for `{name}` of shape {value.shape}" for name, value in arrays.items()), "")
 
 
+Recipes = dict[int, tuple[np.ndarray, str]]  # how an array was made, by its identity
+
+
 @dataclass
 class SharedRuns:
     """The runs that several checks of one submission look at, each carried out once; see `Attempt.once`."""
 
     generator: Callable[[str], np.random.Generator]  # the inputs' random numbers, by the run's name
-    known: dict[tuple[str, Place], tuple[Trial, Trial, dict]] = field(default_factory=dict)  # and as checks get it
+    known: dict[tuple[str, Place], tuple[Trial, Trial, Recipes]] = field(default_factory=dict)  # and as checks get it
 
 
 class Attempt:
@@ -158,7 +162,7 @@ class Attempt:
         self._runner = runner
         self._shared = shared or SharedRuns(lambda name: rng)
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
-        self._recipes: dict[int, tuple[np.ndarray, str]] = {}
+        self._recipes: Recipes = {}
 
     @property
     def comparison(self) -> Comparison | None:
@@ -178,7 +182,7 @@ class Attempt:
         """Random numbers in [low, high); the report can say how to make the same array again."""
         seed = int(self.rng.integers(2**31))
         rng = np.random.default_rng(seed)
-        array = _drawn(shape, dtype, lambda count: rng.uniform(low, high, count))
+        array = _random_array(shape, dtype, lambda count: rng.uniform(low, high, count))
         recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{array.dtype})"
         return self.remember(array, recipe)
 
@@ -186,7 +190,7 @@ class Attempt:
         """Random whole numbers in [low, high), reproducible as with `uniform`."""
         seed = int(self.rng.integers(2**31))
         rng = np.random.default_rng(seed)
-        array = _drawn(shape, dtype, lambda count: rng.integers(low, high, count))
+        array = _random_array(shape, dtype, lambda count: rng.integers(low, high, count))
         recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{array.dtype})"
         return self.remember(array, recipe)
 
@@ -220,7 +224,7 @@ class Attempt:
             request = RunRequest(request, dict(arguments), grid=grid, block=block, work_limit=work_limit)
         self.need(request.function)
         trial = Trial(request, self._runner.run(request, on))
-        self._tried(trial, may_fault)
+        self._carry_out(trial, may_fault)
         return for_checks(trial).run
 
     def simulate(self, function: str | RunRequest, /, **arguments: Any) -> Run:
@@ -243,7 +247,7 @@ class Attempt:
             self._shared.known[name, place] = trial, for_checks(trial), maker._recipes
         trial, handed, recipes = self._shared.known[name, place]
         self._recipes.update(recipes)
-        self._tried(trial, may_fault)
+        self._carry_out(trial, may_fault)
         return handed
 
     def counted(self, request: RunRequest | Trial, verify: Verify) -> Run:
@@ -258,7 +262,7 @@ class Attempt:
             self.need(trial.function)
             request = replace(trial, follows_reads=True)
             tried = Trial(request, self._runner.run(request, "simulated"))
-            self._tried(tried, may_fault=False)
+            self._carry_out(tried, may_fault=False)
             trial = for_checks(tried)
         if trial.request.sample_blocks is None:
             verify(trial.request, trial.run.outputs)
@@ -266,7 +270,7 @@ class Attempt:
             self._verify_known(trial.request, trial.run, verify)
         return trial.run
 
-    def _tried(self, trial: Trial, may_fault: bool) -> None:
+    def _carry_out(self, trial: Trial, may_fault: bool) -> None:
         self.trials.append(trial)
         self._expect_usable(trial.run.fault)
         if trial.run.fault is not None and not may_fault:
@@ -453,7 +457,7 @@ class Attempt:
         """Holds the sampled blocks of an estimated run to their share of the result: a speed is that of the whole work."""
         covered = run.covered
         if any(share < LEAST_COVERED for share in covered.values()):  # by chance, where some blocks have nothing to do?
-            more = {
+            more: dict[str, Any] = {
                 "sample_blocks": 4 * (request.sample_blocks or 1),
                 "work_limit": 4 * (request.work_limit or 0) or None,
             }
@@ -542,7 +546,7 @@ class Attempt:
         return next(trial.request for trial in reversed(self.trials) if trial.run is run)
 
 
-def _drawn(shape: tuple[int, ...] | int, dtype: Any, draw: Callable[[int], np.ndarray]) -> np.ndarray:
+def _random_array(shape: tuple[int, ...] | int, dtype: Any, draw: Callable[[int], np.ndarray]) -> np.ndarray:
     """An array of random numbers, the same as drawn at once, without the same again in float64 or int64 beside it."""
     array = np.empty(shape, dtype)
     flat = array.reshape(-1)

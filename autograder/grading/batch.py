@@ -79,7 +79,7 @@ class ClassBatch:
         pool = ThreadPoolExecutor(workers, thread_name_prefix="grading")
         try:
             places = {pool.submit(self.result_of, entry): place for place, entry in enumerate(entries)}
-            for done in shown(as_completed(places), len(entries), progress):
+            for done in with_progress(as_completed(places), len(entries), progress):
                 results[places[done]] = done.result()
         except BaseException:
             self.__exit__()  # workers end first, so that nobody is left to wait for
@@ -101,7 +101,7 @@ class ClassBatch:
     def _result_with(self, worker: Worker, entry: Entry) -> Result:
         """One entry's result, on disk. Whatever goes wrong on the way is this student's row, and ends nothing else."""
         try:
-            result, is_new = self._found(worker, entry)
+            result, is_new = self._result_of(worker, entry)
             if self._stopped.is_set():  # what ended meanwhile was ended by us: it says nothing about the submission
                 raise CancelledError
             if is_new:
@@ -114,7 +114,7 @@ class ClassBatch:
                 raise CancelledError from None
             return self.failed(entry, problem)
 
-    def _found(self, worker: Worker, entry: Entry) -> tuple[Result, bool]:
+    def _result_of(self, worker: Worker, entry: Entry) -> tuple[Result, bool]:
         """An entry's result, and whether it is new."""
         problem = entry.problem
         if not problem:
@@ -123,11 +123,11 @@ class ClassBatch:
             except OSError as reason:
                 problem = f"{entry.shown_as} cannot be read: {reason.strerror}."
         if problem:
-            return about(entry, unreadable(self.lab, entry.student, entry.shown_as, problem, worker.greeting)), True
-        known = None if self.regrade else self.known(self._path(entry), key, entry)
+            return with_entry(entry, unreadable(self.lab, entry.student, entry.shown_as, problem, worker.greeting)), True
+        known = None if self.regrade else self.earlier_result(self._path(entry), key, entry)
         if known is not None:
             return known, False
-        result = about(entry, self._checked(entry, worker, key))
+        result = with_entry(entry, self._checked(entry, worker, key))
         if any(check.fault for check in result.checks):
             self.fault_details[entry.student] = worker.last_details or "\n".join(result.flags)
         return result, True
@@ -143,14 +143,14 @@ class ClassBatch:
         write_atomically(self._path(entry), to_text(result))
         return result
 
-    def known(self, path: Path, key: str, entry: Entry) -> Result | None:
+    def earlier_result(self, path: Path, key: str, entry: Entry) -> Result | None:
         """An earlier run's result, where its key still holds and no fault of ours is in it."""
         try:
             result = from_text(path.read_text(encoding="utf-8"))
         except Exception:  # it is not there, is damaged, or is none: it is made anew
             return None
         same = result.key == key and result.student == entry.student and result.submission == entry.shown_as
-        same = same and result == about(entry, result)
+        same = same and result == with_entry(entry, result)
         if not same or any(check.fault for check in result.checks):  # our own failure is worth another try
             return None
         with self._lock:
@@ -171,7 +171,7 @@ class ClassBatch:
     def faulted(self, entry: Entry, fault: str) -> Result:
         """The result of a submission that we failed to grade at all."""
         source: Source = "measured" if self._device == "gpu" else "simulated"
-        return about(entry, faulted(self.lab, entry.student, entry.shown_as, self._device, source, fault))
+        return with_entry(entry, faulted(self.lab, entry.student, entry.shown_as, self._device, source, fault))
 
     def _borrowed(self) -> Worker:
         """A worker that nobody uses just now, renewed now and then."""
@@ -200,15 +200,18 @@ class ClassBatch:
         return len(self._graded)
 
 
-def about(entry: Entry, result: Result) -> Result:
+def with_entry(entry: Entry, result: Result) -> Result:
     """A result with what its entry knows of the student: IDs, and which of several files counts."""
     return replace(result, ids=dict(entry.ids), note=entry.note)
 
 
-def shown(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:
+def with_progress(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:
     """The same futures, with a progress bar on standard error: done of total, rate and time left."""
     if not progress:
         return futures
     from tqdm import tqdm
 
-    return tqdm(futures, total=total, unit="submission", file=sys.stderr, dynamic_ncols=True, desc="Grading")
+    bar: Iterable[Future[Result]] = tqdm(
+        futures, total=total, unit="submission", file=sys.stderr, dynamic_ncols=True, desc="Grading"
+    )
+    return bar

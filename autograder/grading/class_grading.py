@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from autograder.errors import UsageError
 from autograder.grading.batch import ClassBatch
@@ -45,7 +46,7 @@ def grade_class(
     with opened_class(handed_in, out) as entries:
         chosen = chosen_entries(entries, only)
         with prepared(out):
-            options = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
+            options: dict[str, Any] = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
             if dask:
                 batch: ClassBatch = DaskBatch(lab, out, address=dask, **options)
             else:

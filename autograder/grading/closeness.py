@@ -97,8 +97,8 @@ def _close_piece(
         exact = expected.astype(wide)
         error = np.abs(got.astype(wide) - exact)
         size = np.maximum(np.abs(exact), floor) if magnitude is None else magnitude
-        near = np.isfinite(error) & (error <= tolerance * size)
-        return near | (got == expected)  # an infinity is right only where it is expected; NaN never is
+        near: np.ndarray = np.isfinite(error) & (error <= tolerance * size)
+        return np.asarray(near | (got == expected))  # an infinity is right only where it is expected; NaN never is
 
 
 def _root_mean_square(expected: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault, KitError, MachineFault, UsageError
-from autograder.grading.batch import ClassBatch, about, shown
+from autograder.grading.batch import ClassBatch, with_entry, with_progress
 from autograder.grading.grade import PUBLIC_SEED, check_submission, unreadable
 from autograder.grading.identity import grader_version, result_key
 from autograder.grading.jobs import Greeting, Limits
@@ -72,13 +72,13 @@ class DaskBatch(ClassBatch):
                 if isinstance(found, Result):
                     results[place] = found
                 else:
-                    waiting[self._sent(entry, found)] = place
+                    waiting[self._submit(entry, found)] = place
             except MachineFault:
                 raise
             except Exception as problem:  # one submission's trouble is one row, and tried again next time
                 results[place] = self.failed(entry, problem)
         try:
-            for future in shown(as_completed(waiting), len(waiting), progress):
+            for future in with_progress(as_completed(waiting), len(waiting), progress):
                 place = waiting[future]
                 results[place] = self._received(entries[place], future)
         except BaseException:
@@ -90,6 +90,7 @@ class DaskBatch(ClassBatch):
         """What the cluster grades with; raises `GraderFault` where it has no worker or another version than ours."""
         if not self._client.scheduler_info()["workers"]:
             raise GraderFault("The Dask cluster has no workers.")
+        greeting: Greeting
         try:
             greeting, version, digest = self._client.submit(introduce, self.lab.name, self._device, pure=False).result()
         except KitError:
@@ -112,13 +113,13 @@ class DaskBatch(ClassBatch):
             except OSError as reason:
                 problem = f"{entry.shown_as} cannot be read: {reason.strerror}."
         if problem:
-            result = about(entry, unreadable(self.lab, entry.student, entry.shown_as, problem, greeting))
+            result = with_entry(entry, unreadable(self.lab, entry.student, entry.shown_as, problem, greeting))
             write_result(result, path)
             return result
-        known = None if self.regrade else self.known(path, key, entry)
+        known = None if self.regrade else self.earlier_result(path, key, entry)
         return known if known is not None else key
 
-    def _sent(self, entry: Entry, key: str) -> Any:
+    def _submit(self, entry: Entry, key: str) -> Any:
         hidden = self.lab.hidden_spec.read_text(encoding="utf-8") if self.lab.hidden_spec else ""
         about_it = {"student": entry.student, "shown_as": entry.shown_as, "seed": self.seed, "key": key}
         return self._client.submit(
@@ -128,7 +129,7 @@ class DaskBatch(ClassBatch):
 
     def _received(self, entry: Entry, future: Any) -> Result:
         try:
-            result = about(entry, from_text(future.result()))
+            result = with_entry(entry, from_text(future.result()))
         except CancelledError:
             raise
         except Exception as problem:  # one submission's trouble on the cluster is one row, and tried again next time
@@ -153,7 +154,7 @@ def introduce(lab: str, device: str) -> tuple[Greeting, str, str]:
     return _worker(device).greeting, grader_version(), lab_digest(load_lab(lab))
 
 
-def grade_bytes(lab: str, hidden: str, device: str, name: str, data: bytes, about_it: dict[str, str]) -> str:
+def grade_bytes(lab: str, hidden: str, device: str, name: str, data: bytes, about_it: dict[str, Any]) -> str:
     """One submission's result as JSON; its text is written to a file of its own for as long as it is graded."""
     loaded = load_lab(lab)
     loaded = with_hidden_checks(loaded, _hidden_spec(hidden)) if hidden else loaded

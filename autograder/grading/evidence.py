@@ -17,7 +17,7 @@ import numpy as np
 from autograder.errors import KitError
 from autograder.grading.attempt import Attempt
 from autograder.grading.products import product
-from autograder.grading.spec import hint
+from autograder.grading.spec import Judge, hint
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest
 
@@ -144,14 +144,14 @@ class ProductEvidence(Evidence):
 
 def recogniser(
     evidence: type[Seen], example: Callable[[Attempt], RunRequest] | None = None
-) -> Callable[..., Callable[[Callable[[Seen], bool]], Callable]]:
+) -> Callable[..., Callable[[Callable[[Seen], bool]], Judge]]:
     """The decorator of a lab's hints, `misconception(*checks)`: the failed checks that it looks at (none named: all).
 
     `example`: what to simulate where a check only compared times, which does not show how the kernel was launched.
     """
 
-    def misconception(*checks: str) -> Callable[[Callable[[Seen], bool]], Callable]:
-        def mark(fits: Callable[[Seen], bool]) -> Callable:
+    def misconception(*checks: str) -> Callable[[Callable[[Seen], bool]], Judge]:
+        def mark(fits: Callable[[Seen], bool]) -> Judge:
             text = " ".join((inspect.getdoc(fits) or "").split())
 
             def recognise(attempt: Attempt) -> str | None:

@@ -31,6 +31,7 @@ from autograder.grading.failures import MOST_OF_A_MESSAGE, CheckFailed, NothingC
 from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.spec import Check, Lab
 from autograder.grading.worker import Worker
+from autograder.records.counters import Counters, LineProfile
 from autograder.records.results import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
 from autograder.records.runs import Source
 
@@ -85,14 +86,17 @@ def check_submission(
     greeting = worker.greeting
     shown_as = shown_as or (Path(submission).name if isinstance(submission, str | Path) else submission.label)
     checks: Sequence[CheckResult] = ()
-    error, flags, lines, counters = "", [], (), None
+    error = ""
+    flags: list[str] = []
+    lines: tuple[LineProfile, ...] = ()
+    counters: Counters | None = None
     try:
         summary = read(lab, submission, worker)
     except SubmissionError as problem:
         error = str(problem)
         checks = [not_run(each, UNREADABLE) for each in lab.checks]
     except GraderFault as fault:
-        checks = [not_run(each, told(fault), fault=True) for each in lab.checks]
+        checks = [not_run(each, fault_text(fault), fault=True) for each in lab.checks]
         flags = [str(fault)]
     else:
         grading = Grading(lab, worker, seed, summary, submission=submission, ahead=ahead, watch=watch)
@@ -142,7 +146,7 @@ def unreadable(lab: Lab, student: str, shown_as: str, problem: str, greeting: Gr
     )
 
 
-def told(fault: KitError) -> str:
+def fault_text(fault: KitError) -> str:
     """What a student reads of a fault: what nobody had foreseen is for the instructor, in the flags."""
     return FAULT_OF_OURS if isinstance(fault, Unforeseen) else str(fault)
 
@@ -154,7 +158,7 @@ def faulted(lab: Lab, student: str, shown_as: str, device: str, source: Source, 
 
 
 def not_run(check: Check, reason: str, *, fault: bool = False) -> CheckResult:
-    secret = "check" if check.hidden else ""
+    secret: Secret = "check" if check.hidden else ""
     return CheckResult(
         check.name, check.title, "not run", 0, check.points,
         message=reason, fault=fault, bonus=check.bonus, secret=secret,
@@ -221,7 +225,7 @@ def judge(grading: Grading, check: Check, found: tuple[Attempt, str] | None = No
         return _verdict(grading, check, attempt, line)
     except KitError as fault:
         grading.flags.append(f"{check.name}: {fault}")
-        return replace(not_run(check, told(fault), fault=True), secret=secrecy(grading, check))
+        return replace(not_run(check, fault_text(fault), fault=True), secret=secrecy(grading, check))
     except (Exception, SystemExit) as problem:
         grading.worker.last_details = traceback.format_exc()
         grading.flags.append(f"{check.name}: The check itself failed: {in_words(problem)}.")
@@ -238,7 +242,7 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         grading.flags.append(f"{check.name}: {attempt.fault}")
     grading.never_ended |= any(never_ended(each.run.fault) for each in attempt.trials)
     # Before hints, which may run more cases.
-    reproduce, pictures = ("", ()) if failure is None else (attempt.reproduction(), drawn(grading, check, attempt))
+    reproduce, pictures = ("", ()) if failure is None else (attempt.reproduction(), draw_pictures(grading, check, attempt))
     earned = check.points * (1.0 if attempt.fraction is None else attempt.fraction)
     if failure is not None:
         earned = 0.0 if attempt.fraction is None else earned
@@ -285,7 +289,7 @@ def nothing_to_grade(grading: Grading) -> str:
     return ""
 
 
-def drawn(grading: Grading, check: Check, attempt: Attempt) -> tuple[Picture, ...]:
+def draw_pictures(grading: Grading, check: Check, attempt: Attempt) -> tuple[Picture, ...]:
     """The pictures of a failed attempt; like hints they are an extra, whose failure must not touch the verdict."""
     try:
         from autograder.grading.pictures import failure_pictures
@@ -322,7 +326,7 @@ def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, .
     return tuple(hints)
 
 
-def profile_case(grading: Grading) -> tuple[tuple, Any]:
+def profile_case(grading: Grading) -> tuple[tuple[LineProfile, ...], Counters | None]:
     """The lab's profile case, by source line and in total; empty where the submission cannot run it, or has run on."""
     if grading.lab.profile is None or grading.never_ended:
         return (), None

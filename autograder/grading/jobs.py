@@ -8,7 +8,7 @@ import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 import numpy as np
 
@@ -117,7 +117,7 @@ class MessageTooLong(ValueError):
     """A message longer than what was asked for can be."""
 
 
-def send(stream: BinaryIO, message: object) -> None:
+def send(stream: IO[bytes], message: object) -> None:
     """Writes one message: lengths of eight bytes, then its pickle, then its arrays as they lie in memory.
 
     The first length is that of all that follows it; then the number of parts, and the length of each.
@@ -153,19 +153,19 @@ class _Records(pickle.Unpickler):
         raise pickle.UnpicklingError(f"the worker's answer names {module}.{name}")
 
 
-def receive_records(stream: BinaryIO, limit_bytes: int) -> Any:
+def receive_records(stream: io.BufferedIOBase, limit_bytes: int) -> Any:
     """Like `receive`, from the worker: raises `pickle.UnpicklingError` for anything but records, arrays and numbers."""
     data, *buffers = _message(stream, limit_bytes)
     return _Records(io.BytesIO(data), buffers=buffers).load()
 
 
-def receive(stream: BinaryIO, limit_bytes: int) -> Any:
+def receive(stream: io.BufferedIOBase, limit_bytes: int) -> Any:
     """Reads one message; raises `EOFError` where the other side has gone and `MessageTooLong` where it is."""
     data, *buffers = _message(stream, limit_bytes)
     return pickle.loads(data, buffers=buffers)
 
 
-def _message(stream: BinaryIO, limit_bytes: int) -> list[bytearray]:
+def _message(stream: io.BufferedIOBase, limit_bytes: int) -> list[bytearray]:
     """The parts of one message; raises `UnpicklingError` where their lengths are not those of the whole."""
     length = _length(stream)
     if length > limit_bytes:
@@ -180,15 +180,15 @@ def _message(stream: BinaryIO, limit_bytes: int) -> list[bytearray]:
     return [_read_exactly(stream, size) for size in sizes]
 
 
-def _length(stream: BinaryIO) -> int:
+def _length(stream: io.BufferedIOBase) -> int:
     return int.from_bytes(_read_exactly(stream, 8), "little")
 
 
-def _read_exactly(stream: BinaryIO, length: int) -> bytearray:
+def _read_exactly(stream: io.BufferedIOBase, length: int) -> bytearray:
     data = bytearray(length)
     view, read = memoryview(data), 0
     while read < length:
-        count = stream.readinto(view[read:])  # type: ignore[attr-defined]
+        count = stream.readinto(view[read:])
         if not count:
             raise EOFError
         read += count

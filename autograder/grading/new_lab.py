@@ -1,7 +1,8 @@
 """`autograder new-lab labNN_topic`: a small lab that grades at once, for its author to rewrite piece by piece.
 
-It comes with all that a lab needs: spec, baseline, solution, two wrong answers that each fail what their first line
-says, and the starter that is derived from the solution.
+It comes with all that a lab needs: spec, baseline, solution, wrong answers that each fail what their first line says, one
+that is right, and the starter that is derived from the solution. In the course's own folder it gets its test, and its
+line in the syllabus, so that `make test` passes from the start.
 """
 
 from __future__ import annotations
@@ -20,13 +21,27 @@ from autograder.grading.starters import derive
 IN_LABS = {"spec.py": "spec.py", "baseline.py": "baseline.py"}
 IN_SOLUTIONS = {
     "wrong/rounds_the_size_down.py": "rounds_the_size_down.py",
+    "wrong/adds_two.py": "adds_two.py",
     "wrong/walks_in_pieces.py": "walks_in_pieces.py",
+    "right/strides_over_the_grid.py": "strides_over_the_grid.py",
 }
+FURTHER_LABS = """## Further labs
+
+Beside the lessons' own, for who wants to go on; hours for the lab.
+
+| lab | lesson | hours |
+|---|---|---|
+"""
+NEXT_SECTION = "## Six lectures\n"
+HOURS = 2  # what a new lab says it takes
 NAME = re.compile(r"lab(?P<number>\d\d)_(?P<topic>[a-z][a-z0-9_]*)")
 
 
 def write_new_lab(name: str) -> list[Path]:
-    """Writes labs/NAME and solutions/NAME; raises `UsageError` for a name that is none or taken."""
+    """Writes labs/NAME and solutions/NAME, and in the course's folder a test and a line of the syllabus.
+
+    Raises `UsageError` for a name that is none or taken.
+    """
     found = NAME.fullmatch(name)
     if found is None or LAB_FOLDER.fullmatch(name) is None:
         raise UsageError(f"`{name}` is no name for a lab.", remedy="Names are labNN_topic: lab07_prefix_sum.")
@@ -36,10 +51,15 @@ def write_new_lab(name: str) -> list[Path]:
     solutions = labs.parent / "solutions"
     if (solutions / name).exists():
         raise UsageError(f"{solutions / name} is there already.", remedy="Take another name, or move it away.")
-    files = {labs / name / path: _text(template, found) for path, template in IN_LABS.items()}
-    files |= {solutions / name / path: _text(template, found) for path, template in IN_SOLUTIONS.items()}
+    lesson = lesson_of(labs.parent, found)
+    files = {labs / name / path: _text(template, found, lesson) for path, template in IN_LABS.items()}
+    files |= {solutions / name / path: _text(template, found, lesson) for path, template in IN_SOLUTIONS.items()}
     notebook = solutions / name / "lab.ipynb"
-    files[notebook] = notebook_text(_text("lab.py", found))
+    files[notebook] = notebook_text(_text("lab.py", found, lesson))
+    if (tests := labs.parent / "autograder" / "tests").is_dir():
+        files[tests / f"test_{name}.py"] = _text("test_lab.py", found, lesson)
+    if (syllabus := labs.parent / "slides" / "SYLLABUS.md").is_file():
+        files[syllabus] = with_lab(syllabus.read_text(encoding="utf-8"), name, lesson)
     try:
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -51,10 +71,29 @@ def write_new_lab(name: str) -> list[Path]:
     return [*files, starter]
 
 
-def _text(template: str, found: re.Match[str]) -> str:
+def lesson_of(course: Path, found: re.Match[str]) -> str:
+    """The lesson that a new lab says it belongs to: the one with its number, else the last; its author knows better."""
+    lessons = sorted(path.stem for path in (course / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    same = [lesson for lesson in lessons if lesson.startswith(f"{found['number']}_")]
+    return (same or lessons or [f"{found['number']}_{found['topic']}"])[-1]
+
+
+def with_lab(syllabus: str, name: str, lesson: str) -> str:
+    """The syllabus with a line for a further lab."""
+    if "## Further labs\n" not in syllabus:
+        before, heading, after = syllabus.partition(NEXT_SECTION)
+        syllabus = f"{before}{FURTHER_LABS}\n{heading}{after}"
+    start = syllabus.index("## Further labs\n")
+    head, rule, rows = syllabus[start:].partition("|---|---|---|\n")
+    listed, gap, rest = rows.partition("\n") if rows.startswith("\n") else rows.partition("\n\n")
+    lines = [*listed.splitlines(), f"| {name} | {lesson} | {HOURS} |"]
+    return f"{syllabus[:start]}{head}{rule}" + "\n".join(lines) + f"\n\n{rest}"
+
+
+def _text(template: str, found: re.Match[str], lesson: str) -> str:
     text = resources.files("autograder.grading.scaffold").joinpath(f"{template}.j2").read_text(encoding="utf-8")
     topic = found["topic"].replace("_", " ")
-    values = {"NAME": found[0], "TOPIC": topic.capitalize(), "LESSON": f"{found['number']}_{found['topic']}"}
+    values = {"NAME": found[0], "TOPIC": topic.capitalize(), "LESSON": lesson, "HOURS": str(HOURS)}
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
     return text
@@ -62,7 +101,7 @@ def _text(template: str, found: re.Match[str]) -> str:
 
 def notebook_text(percent_script: str) -> str:
     """A script in cells (`# %%` before code, `# %% [markdown]` before prose in comments) as a notebook without outputs."""
-    cells = []
+    cells: list[dict[str, Any]] = []
     for part in re.split(r"^# %%", percent_script, flags=re.MULTILINE)[1:]:
         first, _, body = part.partition("\n")
         body = body.strip("\n")

@@ -129,7 +129,7 @@ def _live_submission(lab: Lab, notebook: Path | None) -> Any:
     from autograder.language import submission_from_cells
 
     name = notebook.name if notebook else "notebook"
-    return submission_from_cells(name, [(cell.label, cell.text) for cell in _named(cells, notebook)])
+    return submission_from_cells(name, [(cell.label, cell.text) for cell in _with_saved_numbers(cells, notebook)])
 
 
 def defining_cells(history: Sequence[tuple[str, str]], transform: Any) -> tuple[list[RunCell], set[str]]:
@@ -188,7 +188,8 @@ def _bound_names(text: str, transform: Any) -> set[str]:
 def _tree(text: str, transform: Any) -> ast.Module | None:
     """The cell as Python reads it; None where it cannot."""
     try:
-        return ast.parse(transform(text))
+        plain: str = transform(text)
+        return ast.parse(plain)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -205,7 +206,7 @@ def _bindings(node: ast.AST) -> Iterator[str]:
             yield from _bindings(child)
 
 
-def _named(cells: Sequence[RunCell], notebook: Path | None) -> list[RunCell]:
+def _with_saved_numbers(cells: Sequence[RunCell], notebook: Path | None) -> list[RunCell]:
     """The same cells, called by their number in the saved notebook where they still read the same there."""
     numbers = _saved_cells(notebook) if notebook else {}
     return [

@@ -92,7 +92,7 @@ def check(*, points: float, after: Sequence[str] = (), bonus: bool = False) -> C
 
     def mark(judge: Judge) -> Judge:
         title = " ".join((inspect.getdoc(judge) or "").split("\n\n")[0].split())
-        judge.as_check = Check(judge.__name__, title, points, _names(after), judge, bonus)  # type: ignore[attr-defined]
+        vars(judge)["as_check"] = Check(judge.__name__, title, points, _names(after), judge, bonus)
         return judge
 
     return mark
@@ -109,7 +109,7 @@ def hint(name: str, *, checks: Sequence[str] = ()) -> Callable[[Judge], Judge]:
     """Marks a function of a spec as the recogniser of a misconception; see `HintRule`."""
 
     def mark(recognise: Judge) -> Judge:
-        recognise.as_hint = HintRule(name, _names(checks), recognise)  # type: ignore[attr-defined]
+        vars(recognise)["as_hint"] = HintRule(name, _names(checks), recognise)
         return recognise
 
     return mark

@@ -23,7 +23,8 @@ SHOWN_DIFFERENCES = 12
 def starter_text(text: str, where: str) -> str:
     """One code cell's text as the student gets it; raises `UsageError` where marks do not pair."""
     lines: list[str] = []
-    opened, indent, given = 0, "", []
+    given: list[str] = []
+    opened, indent = 0, ""
     for number, line in enumerate(text.splitlines(), start=1):
         mark = line.strip()
         if mark == BEGIN and not opened:

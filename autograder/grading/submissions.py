@@ -45,7 +45,7 @@ def find_submissions(folder: Path, skipped: Path | None = None) -> list[Entry]:
         raise UsageError(f"{folder} is not a folder.", remedy="To check one file, use `autograder check`.")
     root = folder.resolve()
     try:
-        found = [_entry(root, each) for each in _listed(root) if each != skipped]
+        found = [_entry(root, each) for each in _files_in(root) if each != skipped]
         found += _alone_beside(root)
     except OSError as problem:
         raise UsageError(f"{folder} cannot be read: {problem.strerror}.") from None
@@ -71,7 +71,7 @@ def left_by_a_system(name: str) -> bool:
 
 def only_left_behind(shown: str, files: Iterable[str]) -> str:
     """Why a student's folder that holds nothing but what `left_by_a_system` cannot be graded."""
-    left = f"only what an operating system, Jupyter or Python leaves behind ({listed(files)})"
+    left = f"only what an operating system, Jupyter or Python leaves behind ({first_names(files)})"
     return f"The folder {shown} holds {left}: hand in the notebook itself."
 
 
@@ -86,7 +86,7 @@ def is_called_lab(file: str) -> bool:
     return found is not None and found["stem"].lower() == "lab"
 
 
-def _listed(folder: Path) -> Iterator[Path]:
+def _files_in(folder: Path) -> Iterator[Path]:
     """What a folder holds, without what operating systems and Jupyter leave behind."""
     yield from sorted(each for each in folder.iterdir() if not left_by_a_system(each.name))
 
@@ -109,15 +109,15 @@ def _from_folder(root: Path, folder: Path) -> Entry:
     """The one submission in a student's folder: its only notebook or script, or the one called lab.ipynb or lab.py."""
     shown = folder.relative_to(root).as_posix()
     try:
-        files = [each for each in _listed(folder) if ending(each) in ENDINGS] or list(_further_down(folder))
-    except OSError as problem:
-        return Entry(folder.name, folder, shown, f"The folder {shown} cannot be read: {problem.strerror}.")
+        files = [each for each in _files_in(folder) if ending(each) in ENDINGS] or list(_further_down(folder))
+    except OSError as reason:
+        return Entry(folder.name, folder, shown, f"The folder {shown} cannot be read: {reason.strerror}.")
     if not files and (left := list(_left_behind(folder))):
         return Entry(folder.name, folder, shown, only_left_behind(shown, left))
     called_lab = [each for each in files if is_called_lab(each.name)]
     best = called_lab if len(files) > 1 and called_lab else files
     if len(best) != 1:
-        names = listed(each.name for each in best)
+        names = first_names(each.name for each in best)
         problem = f"it holds {len(best)} ({names})" if best else "it holds none"
         problem += " that are called lab: keep one" if called_lab else " and none is called lab.ipynb" if best else ""
         return Entry(
@@ -146,7 +146,7 @@ def _raised(problem: OSError) -> None:
     raise problem
 
 
-def listed(files: Iterable[str]) -> str:
+def first_names(files: Iterable[str]) -> str:
     """Names for one line: the first few, and how many more there are."""
     files = list(files)
     more = f" and {len(files) - SHOWN_NAMES} more" if len(files) > SHOWN_NAMES else ""
@@ -155,7 +155,7 @@ def listed(files: Iterable[str]) -> str:
 
 def passed_over(files: Iterable[str]) -> str:
     """What a report says of a student's other files; empty where there are none."""
-    shown = listed(files)
+    shown = first_names(files)
     return f"Passed over: {shown}." if shown else ""
 
 
@@ -186,5 +186,5 @@ def _only(entries: list[Entry]) -> Entry:
     """A student's one submission; two of them are nobody's to choose between."""
     if len(entries) == 1:
         return entries[0]
-    names = listed(entry.shown_as for entry in entries)
+    names = first_names(entry.shown_as for entry in entries)
     return Entry(entries[0].student, entries[0].path, names, f"Handed in more than once ({names}): keep one.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -10,15 +11,16 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 from filelock import FileLock
 
 import autograder
 from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, one_line
-from autograder.grading.answers import OTHER_BYTES, comparison_taken, most_bytes, taken
+from autograder.grading.answers import OTHER_BYTES, as_expected, comparison_taken, most_bytes
 from autograder.grading.attempt import Place
 from autograder.grading.jobs import (
     Begin,
@@ -35,6 +37,9 @@ from autograder.grading.jobs import (
 )
 from autograder.language.requirements import Required
 from autograder.records.runs import Comparison, Run, RunRequest, Source
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # Simulated work has its limit in processor time, so that a verdict does not depend on what else a machine does; by the clock
 # it may take this many times as long. Work on a GPU has its limit by the clock: a kernel that hangs takes no processor time.
@@ -82,7 +87,7 @@ class Worker:
         if self._retired:
             raise GraderFault("Grading was interrupted.")
         self._stderr = tempfile.TemporaryFile()
-        session = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
+        session: dict[str, Any] = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", BOOTSTRAP.format(path=_module_path())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
@@ -119,17 +124,16 @@ class Worker:
             process.kill()
             process.wait()
             for stream in (process.stdin, process.stdout, self._stderr):
-                try:
-                    stream.close()
-                except OSError:  # unsent bytes to a process that has gone
-                    pass
+                with suppress(OSError):  # unsent bytes to a process that has gone
+                    if stream is not None:
+                        stream.close()
 
     def retire(self) -> None:
         """Ends the process for good; another thread that waits for it is told so."""
         self._retired = True
         self.close()
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -167,11 +171,11 @@ class Worker:
     def run(self, request: RunRequest, on: Place) -> Run:
         """One run; what the submission got wrong is `Run.fault`."""
         try:
-            return taken(self._about_submission(RunJob(request, on)), request)
+            return as_expected(self._about_submission(RunJob(request, on)), request)
         except SubmissionError as fault:
             return Run(fault=fault)
 
-    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
+    def compare(self, requests: Sequence[RunRequest], threshold: float | None) -> Comparison:
         """One comparison with the baseline; what the submission got wrong is `Comparison.fault`."""
         try:
             needed = list(requests)
@@ -198,7 +202,7 @@ class Worker:
 
     def _read_now(self) -> Summary:
         self.greeting  # noqa: B018  waits until the process is ready, outside the submission's time
-        summary = self._ask(self._read, self._run_seconds)
+        summary: Summary = self._ask(self._read, self._run_seconds)
         self._is_read = True
         return summary
 
@@ -244,7 +248,7 @@ class Worker:
         Raises `GraderFault` where the clock runs on and the process gets no processor time.
         """
         process, answered, out_of_time, starved = self._process, *(threading.Event() for _ in range(3))
-        assert process is not None and process.stdout is not None
+        assert process is not None and isinstance(process.stdout, io.BufferedIOBase)
         before = time_used() if before is None else before
         patience = seconds if time_used is time.monotonic else PATIENCE * seconds
         last = time.monotonic() + patience
@@ -264,7 +268,8 @@ class Worker:
 
         threading.Thread(target=watch, daemon=True).start()
         try:
-            return receive_records(process.stdout, most_bytes)
+            reply: WorkerReply = receive_records(process.stdout, most_bytes)
+            return reply
         except EOFError:
             if starved.is_set():
                 self.close()

@@ -12,8 +12,9 @@ import signal
 import sys
 import traceback
 from dataclasses import replace
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from autograder.device import Device
 from autograder.errors import GraderFault, KernelFault, KitError, SubmissionError, Unforeseen, one_line
@@ -79,7 +80,7 @@ def main() -> None:
             gc.collect()
 
 
-def _private_streams() -> tuple[BinaryIO, BinaryIO]:
+def _private_streams() -> tuple[BufferedReader, BufferedWriter]:
     jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     if sys.platform == "win32":
         import msvcrt
@@ -162,7 +163,7 @@ class WorkerState:
             raise GraderFault(f"The lab's baseline cannot be read: {problem}") from None
         submission = job.submission
         if isinstance(submission, str | os.PathLike):
-            submission = read_submission(submission)
+            submission = read_submission(Path(submission))
         self.program = hold_to(parse_program(submission), job.required)
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
         functions = {name: _summary(each, texts) for name, each in self.program.functions.items()}
@@ -192,4 +193,5 @@ def open_device(name: str) -> Device:
     if name == "auto":
         name = "gpu" if wants_gpu() else "simulated"
     module, _, attribute = {"gpu": GPU, "simulated": SIMULATED}.get(name, name).partition(":")
-    return getattr(importlib.import_module(module), attribute)()
+    opened: Device = getattr(importlib.import_module(module), attribute)()
+    return opened

@@ -39,7 +39,7 @@ from autograder.language.host_names import (
 )
 from autograder.language.host_state import HostState
 from autograder.language.program import Function, Reference, reachable, wrong_number
-from autograder.language.quoting import shown
+from autograder.language.quoting import quoted
 from autograder.language.validate import validate_kernel
 
 MOST_ARGUMENTS = 255  # of one call
@@ -227,7 +227,7 @@ class HostExpressions(HostState):
         if isinstance(owner, Function):
             return self.configure(node, owner, key)
         if isinstance(owner, (int, float, Reference)) or owner is None:
-            raise self.fault(node, f"`{shown(node.value)}` cannot be indexed.")
+            raise self.fault(node, f"`{quoted(node.value)}` cannot be indexed.")
         found = self.guarded(node, _item, owner, key)
         if is_on_device(owner) and not is_on_device(found):
             self.note(node, "an element", owner.dtype.itemsize)
@@ -295,7 +295,7 @@ class HostExpressions(HostState):
             if made or function.path == "numba.cuda.synchronize":
                 self.note(node, function.path.rpartition(".")[2], result.nbytes if is_on_device(result) else 0)
             return self.guarded(node, check_bits, result)
-        raise self.fault(node, f"`{shown(node.func)}` is not a function.")
+        raise self.fault(node, f"`{quoted(node.func)}` is not a function.")
 
     def fetched(
         self, node: ast.AST, path: str, arguments: list[Any], keywords: dict[str, Any]

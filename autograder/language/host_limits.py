@@ -54,7 +54,7 @@ def fixed(value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(fixed(each) for each in value)
     if isinstance(value, (zip, enumerate, reversed)):
-        return tuple(fixed(each) for each in listed(value))
+        return tuple(fixed(each) for each in to_list(value))
     if isinstance(value, np.ndarray):
         value = value.copy()
         value.flags.writeable = False
@@ -79,7 +79,7 @@ def weigh(value: Any) -> int:
     return count
 
 
-def listed(items: Iterable[Any] = ()) -> list[Any]:
+def to_list(items: Iterable[Any] = ()) -> list[Any]:
     """The items of whatever can be looped over; a fault where they are too many."""
     found = list(itertools.islice(iter(items), MOST_ITEMS + 1))
     if len(found) > MOST_ITEMS:
@@ -89,7 +89,7 @@ def listed(items: Iterable[Any] = ()) -> list[Any]:
 
 def numbers(items: Iterable[Any]) -> list[Any]:
     """The items, all of them numbers or text: sums and products of whole arrays are a kernel's work."""
-    found = listed(items)
+    found = to_list(items)
     for each in found:
         number(each)
     return found
@@ -241,4 +241,4 @@ def spread(value: Any) -> Iterator[Any]:
     """What `*value` stands for."""
     if not isinstance(value, ITERABLE):
         raise KernelFault(f"A {type(value).__name__} cannot be spread out with `*`.")
-    return iter(listed(value))
+    return iter(to_list(value))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.language.host_limits import MOST_BITS, check_bits, described, holds, listed, number, numbers, short
+from autograder.language.host_limits import MOST_BITS, check_bits, described, holds, number, numbers, short, to_list
 from autograder.language.program import Function, Reference
 
 ARRAY_ATTRIBUTES = frozenset({"shape", "dtype", "size", "ndim", "nbytes", "strides", "T", "itemsize"})
@@ -251,18 +251,18 @@ CALLS: dict[str, Callable[..., Any]] = {
     "builtins.int": int,
     "builtins.isinstance": _is_instance,
     "builtins.len": len,
-    "builtins.list": listed,
+    "builtins.list": to_list,
     "builtins.max": _extreme(max),
     "builtins.min": _extreme(min),
     "builtins.pow": lambda a, b: _power(number(a), number(b)),
     "builtins.print": lambda *words, **_: None,  # nobody reads it while grading
     "builtins.range": range,
-    "builtins.reversed": lambda items: list(reversed(listed(items))),
+    "builtins.reversed": lambda items: list(reversed(to_list(items))),
     "builtins.round": _rounded,
     "builtins.sorted": lambda items, reverse=False: sorted(numbers(items), reverse=bool(number(reverse))),
     "builtins.str": lambda value="": str(value)[:200] if isinstance(value, SHOWN) else "...",
     "builtins.sum": lambda items, start=0: sum(numbers(items), number(start)),
-    "builtins.tuple": lambda items=(): tuple(listed(items)),
+    "builtins.tuple": lambda items=(): tuple(to_list(items)),
     "builtins.zip": zip,
     **{
         f"math.{name}": _on_numbers(getattr(math, name))
@@ -284,7 +284,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "numpy.empty_like": lambda array, dtype=None: np.zeros(array.shape, dtype or array.dtype),
     "numpy.ones_like": lambda array, dtype=None: np.ones(array.shape, dtype or array.dtype),
     "numpy.array": lambda items, dtype=None: np.array(
-        items if isinstance(items, np.ndarray) else listed(items), no_text(dtype)
+        items if isinstance(items, np.ndarray) else to_list(items), no_text(dtype)
     ),
     "numpy.asarray": lambda items, dtype=None: np.asarray(items, no_text(dtype)),
     "numpy.ascontiguousarray": np.ascontiguousarray,

@@ -13,7 +13,7 @@ import numpy as np
 from autograder.errors import KernelFault, KitError, Line, NotCarriedOut, SubmissionError
 from autograder.language.host_limits import ITEMS_A_STEP, weigh, without_insides
 from autograder.language.program import Function
-from autograder.language.quoting import shown
+from autograder.language.quoting import quoted
 from autograder.records.transfers import Transfer
 
 MOST_STEPS = 50_000  # statements and expressions of host code: a thousand launches, but no product of matrices
@@ -87,9 +87,9 @@ class HostState(ABC):
         except SubmissionError:
             raise
         except SyntaxError:
-            raise self.fault(node, f"`{shown(node)}` fails: NumPy cannot read this data type.") from None
+            raise self.fault(node, f"`{quoted(node)}` fails: NumPy cannot read this data type.") from None
         except FORESEEN as error:
-            raise self.fault(node, f"`{shown(node)}` fails: {without_insides(str(error)).rstrip('.')}.") from None
+            raise self.fault(node, f"`{quoted(node)}` fails: {without_insides(str(error)).rstrip('.')}.") from None
         except Exception:  # told where the call ends, of this piece of the submission
             self.here = (self.frames[-1][0], node) if self.frames else None
             raise
@@ -104,7 +104,7 @@ class HostState(ABC):
         except Exception as problem:
             function, node = self.here or (None, None)
             raise NotCarriedOut(
-                f"Host code cannot carry out `{shown(node)}` ({type(problem).__name__}).",
+                f"Host code cannot carry out `{quoted(node)}` ({type(problem).__name__}).",
                 line=function.line(node) if function is not None and node is not None else None,
                 remedy="Write it in smaller steps; if Numba takes it, tell your teachers.",
             ) from problem

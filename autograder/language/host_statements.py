@@ -11,7 +11,7 @@ import numpy as np
 from autograder.errors import SubmissionError
 from autograder.language.host_expressions import HostExpressions, is_array, is_on_device
 from autograder.language.host_limits import ITERABLE, check_key, weigh
-from autograder.language.quoting import shown
+from autograder.language.quoting import quoted
 
 _END = object()  # what the last of some items is followed by
 
@@ -121,10 +121,10 @@ class HostStatements(HostExpressions):
 
     def do_assert(self, node: ast.Assert) -> None:
         if not self.truth(node.test):
-            raise self.fault(node, f"The assertion `{shown(node.test)}` does not hold.")
+            raise self.fault(node, f"The assertion `{quoted(node.test)}` does not hold.")
 
     def do_raise(self, node: ast.Raise) -> None:
-        raise self.fault(node, f"The submission itself raises {shown(node.exc) or 'an error'}.")
+        raise self.fault(node, f"The submission itself raises {quoted(node.exc) or 'an error'}.")
 
     def do_import(self, node: ast.Import | ast.ImportFrom) -> None:
         from autograder.language.modules import imported

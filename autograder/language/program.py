@@ -103,7 +103,7 @@ class Function:
         return tuple(dict.fromkeys((n.value.id, n.attr) for n in found if isinstance(n.value, ast.Name)))
 
     @cached_property
-    def kept(self) -> dict[object, Any]:
+    def notes(self) -> dict[object, Any]:
         """What others have worked out about this function, each under a key of its own: it lives as long as the function."""
         return {}
 

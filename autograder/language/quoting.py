@@ -11,7 +11,7 @@ MOST_OF_A_LINE = 400  # characters that are kept of one line of source
 _ENDS_OF_LINES = re.compile("\r\n|\r|\n")
 
 
-def shown(node: ast.AST | None, most: int = 80) -> str:
+def quoted(node: ast.AST | None, most: int = 80) -> str:
     """Source text of a node for a message, cut short; some trees hold numbers too long to be printed."""
     try:
         text = ast.unparse(node) if node is not None else ""

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from autograder.errors import BrokenDefinition, Line, SubmissionError, as_broken
 from autograder.language.program import Function, Kind, Namespace, Reference
-from autograder.language.quoting import shown
+from autograder.language.quoting import quoted
 
 ALLOWED_NODES = (
     ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.While,
@@ -58,7 +58,7 @@ def decorated_kind(
     if path not in _JIT_PATHS:
         if (missing := _missing_root(decorator, names)) is not None:
             return "host", None, missing
-        written = shown(decorator, 60)
+        written = quoted(decorator, 60)
         if written.startswith("cuda.jit") and "cuda" not in names:
             return "host", None, SubmissionError(
                 f"`{node.name}` is under @cuda.jit, and `cuda` is imported nowhere.", line=line,
@@ -146,7 +146,7 @@ def _validate(function: Function) -> None:
                 f"A kernel cannot contain this ({type(inner).__name__}).", line=function.line(inner), remedy=advice
             )
         if isinstance(inner, ast.Expr) and dotted(inner.value, function.names).startswith("numba.cuda.sync"):
-            named = shown(inner.value)
+            named = quoted(inner.value)
             raise SubmissionError(
                 f"`{named}` is named here and not called, so that no thread waits.", line=function.line(inner),
                 remedy=f"Write {named}().",

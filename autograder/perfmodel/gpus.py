@@ -6,6 +6,8 @@ on which nobody measured it for this kit, what the architecture fixes, and what 
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.perfmodel.specification import Specification
 
 GUIDE = "CUDA C++ Programming Guide, arithmetic instructions and technical specifications by compute capability"
@@ -14,7 +16,7 @@ CARRIED = "carried over from the H200 microbenchmark, not measured on this GPU"
 RESERVED = "CUDA Ampere tuning guide: the system keeps 1 KiB of shared memory for each block (8.0 and later)"
 FOUR_SCHEDULERS = "CUDA C++ Programming Guide: four warp schedulers, one instruction a cycle each"
 
-Figure = tuple[object, str]
+Figure = tuple[Any, str]  # the value of a field of `Specification`, and where it is from
 
 # Behaviour that data sheets leave out. Times in cycles travel from GPU to GPU better than times in nanoseconds.
 # A test holds these against the file.
@@ -110,7 +112,7 @@ def _build(name: str, architecture: dict[str, Figure], chip: dict[str, Figure], 
     carried = {key: (value, CARRIED) for key, (value, _) in MEASURED_ON_H200.items()}
     figures = architecture | carried | _scaled(chip) | chip | particular
     values = {key: value for key, (value, _) in figures.items()}
-    return Specification(name=name, sources={key: source for key, (_, source) in figures.items()}, **values)  # type: ignore[arg-type]
+    return Specification(name=name, sources={key: source for key, (_, source) in figures.items()}, **values)
 
 
 _H200_CHIP = _chip(132, 1.98, 4800.0, 60, HOPPER_SHEET) | {

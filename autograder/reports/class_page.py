@@ -25,7 +25,7 @@ class ClassPageRow:
     speed: Speed | None
     reasons: tuple[Reason, ...]
 
-    def named(self, outcome: str) -> list[str]:
+    def check_names(self, outcome: str) -> list[str]:
         """The names of its checks with that outcome."""
         return [check.name for check in self.result.checks if check.outcome == outcome]
 

@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def cases() -> dict[str, Callable[[], bool]]:
             around = source[y - 1, x] + source[y + 1, x] + source[y, x - 1] + source[y, x + 1]
             target[y, x] = np.float32(0.25) * around
 
-    def matmul(kernel: object, n: int) -> bool:
+    def matmul(kernel: Any, n: int) -> bool:
         a, b = (rng.random((n, n), dtype=np.float32) for _ in range(2))
         c = np.zeros((n, n), np.float32)
         kernel[(n // TILE, n // TILE), (TILE, TILE)](a, b, c)

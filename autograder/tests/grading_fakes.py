@@ -12,13 +12,15 @@ import numpy as np
 
 from autograder.cudagpu.session import driver_fault
 from autograder.errors import KernelFault, Line
+from autograder.grading.attempt import Place
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab
+from autograder.grading.worker import Worker
 from autograder.language.program import Program
-from autograder.records.runs import Comparison, Launch, Run, RunRequest, Uninitialised
+from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
 
-Function = Callable[..., None]
+Function = Callable[..., object]
 FAR_OUTSIDE = 1 << 24  # elements: beyond what a small test's arrays and what lies around them can take
 
 
@@ -37,25 +39,26 @@ def run_in_numpy(function: Function, request: RunRequest) -> Run:
     return Run(outputs=outputs, written=written, estimated_ns=1000.0)
 
 
-class FakeWorker:
+class FakeWorker(Worker):
     """Acts as a `Worker` whose submission is one NumPy function called `double`, `speed` times the baseline's speed."""
+
+    greeting = Greeting("fake device", "simulated", ("separate process",))
+    source: Source = "simulated"
 
     def __init__(self, function: Function, speed: float = 3.0, summary: Summary | None = None) -> None:
         self.function, self.speed = function, speed
-        self.greeting = Greeting("fake device", "simulated", ("separate process",))
-        self.source = "simulated"
         self.last_details = ""
         line = Line("double.py", 3)
         functions = {"double": FunctionSummary("host", ("a", "out"), line, "def double(a, out): ...")}
         self.summary = summary or Summary("double.py", functions)
 
-    def read(self, submission: Any, *_: Any) -> Summary:
+    def read(self, submission: Any, *_: Any, **__: Any) -> Summary:
         return self.summary
 
-    def run(self, request: RunRequest, on: str) -> Run:
+    def run(self, request: RunRequest, on: Place) -> Run:
         return run_in_numpy(self.function, request)
 
-    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
+    def compare(self, requests: Sequence[RunRequest], threshold: float | None) -> Comparison:
         speed = self.speed
         return Comparison(speed, 0.9 * speed, 1.1 * speed, "simulated", 1000.0, 1000.0 / speed)
 
@@ -67,8 +70,8 @@ def lab_with(*judges: Callable[..., Any], hints: Sequence[Callable[..., Any]] = 
         lesson="00_start_here",
         required=fields.pop("required", ()),
         name="lab99_doubling",
-        checks=tuple(judge.as_check for judge in judges),
-        hints=tuple(each.as_hint for each in hints),
+        checks=tuple(vars(judge)["as_check"] for judge in judges),
+        hints=tuple(vars(each)["as_hint"] for each in hints),
         **fields,
     )
 

@@ -33,6 +33,8 @@ SOURCES = {"measured": "h200", "simulated": "simulated"}  # where ratios come fr
 def verdicts_of(lab: str, source: str) -> dict[str, Any]:
     """What a device gave a lab's known answers: solutions/LAB/calibration/*.json."""
     path = ROOT / "solutions" / lab / "calibration" / f"{SOURCES[source]}.json"
+    if not path.parent.is_dir():
+        pytest.skip(f"no verdicts are kept yet: python -m autograder.grading.known_answers {lab}")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
@@ -82,11 +84,13 @@ class LabTests:
         assert sum(each.points for each in result.checks if not each.bonus) == self.lab.points, report(result)
         assert not hints(result), report(result)
 
+    @pytest.mark.quick
     def test_the_solution_earns_full_marks_and_the_whole_bonus(self, worker: Worker) -> None:
         result = check_submission(self.lab, self.solutions / "lab.ipynb", worker=worker)
         assert result.outcome == "passed" and not result.flags, report(result)
         assert result.points == sum(each.points for each in self.lab.checks), report(result)
 
+    @pytest.mark.quick
     def test_the_starter_fails_only_the_checks_that_all_others_wait_for(self, worker: Worker) -> None:
         result = check_submission(self.lab, self.lab.notebook, worker=worker)
         first = {each.name for each in self.lab.checks if not each.after and not each.bonus}

@@ -53,7 +53,7 @@ class Writer:
     indent: int = 1
     in_loop: int = 0
     counters: list[str] = field(default_factory=list)  # of the loops around, each within -9 .. 9
-    names: itertools.count = field(default_factory=itertools.count)
+    names: itertools.count[int] = field(default_factory=itertools.count)
 
     @property
     def times(self) -> str:
@@ -184,8 +184,8 @@ class Writer:
 
     def store(self) -> None:
         if self.choose.random() < 0.3:
-            names = ("of64",) if self.simple else ("of32", "of64")
-            self.line(f"{self.pick(*names)}[i] = {self.floating()}")
+            floats = ("of64",) if self.simple else ("of32", "of64")
+            self.line(f"{self.pick(*floats)}[i] = {self.floating()}")
         else:
             names = ("o8", "o16", "o32", "o64", "ou8", "ou32", "ou64")
             self.line(f"{self.pick(*names)}[i] {self.pick('', '', '+')}= {self.integer()} + 0")
@@ -249,7 +249,8 @@ def inputs(choose: random.Random) -> dict[str, np.ndarray]:
         if np.dtype(dtype).kind == "f":
             made[name] = random_values.normal(0, 50, N).astype(dtype)
         else:
-            limits = np.iinfo(dtype)
+            integers: Any = np.dtype(dtype)
+            limits = np.iinfo(integers)
             wide = random_values.integers(limits.min, limits.max, N, dtype=dtype, endpoint=True)
             near = random_values.integers(max(limits.min, -20), 20, N).astype(dtype)
             made[name] = np.where(random_values.random(N) < 0.3, wide, near)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ def passed_check(name: str, title: str, points: float) -> CheckResult:
     return CheckResult(name, title, "passed", points, points)
 
 
-def result_with(student: str, changed: dict[str, dict] | None = None, **fields) -> Result:
+def result_with(student: str, changed: dict[str, dict[str, Any]] | None = None, **fields) -> Result:
     """A full-marks result of `student`, with the fields in `changed` replaced in the checks it names."""
     checks = []
     for name, title, points in _CHECKS:
@@ -118,7 +119,7 @@ def transposed_mapping() -> Result:
     rng = np.random.default_rng(7)
     expected = rng.normal(0, 8, 24).astype(np.float32)
     got = [np.float32(0) if i % 3 else np.float32("nan") for i in range(24)]
-    mismatches = tuple(Mismatch("c", (i // 5, 66 + i % 5), expected[i], got[i]) for i in range(24))
+    mismatches = tuple(Mismatch("c", (i // 5, 66 + i % 5), float(expected[i]), float(got[i])) for i in range(24))
     reproduce = (
         "import numpy as np\nfrom numba import cuda\n\nrng = np.random.default_rng(3)\n"
         "a = cuda.to_device(rng.random((33, 67), dtype=np.float32))\n"
@@ -291,8 +292,7 @@ def a_class(size: int = 300) -> list[Result]:
             if check.source is not None and "ratio" in check.measured and not check.measured.get("ambiguous"):
                 won = ratio >= 2.0
                 measured = {**check.measured, "ratio": ratio, "low": ratio * 0.98, "high": ratio * 1.02}
-                outcome, points = ("passed", 3.0) if won else ("failed", 0.0)
-                check = replace(check, measured=measured, outcome=outcome, points=points)
+                check = replace(check, measured=measured, outcome="passed" if won else "failed", points=3.0 if won else 0.0)
             checks.append(check)
         results.append(replace(base, student=f"{base.student}-{i:03d}", checks=tuple(checks)))
     return results

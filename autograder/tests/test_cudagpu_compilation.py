@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from autograder.cudagpu import find_gpu
 from autograder.cudagpu.compilation import Compiler, code_of, compile_fault, resolve, stripped
 from autograder.errors import KernelFault, SubmissionError
 from autograder.language import parse_program, submission_from_cells
-from autograder.language.program import Function, Reference
+from autograder.language.program import Function, Kind, Reference
 from autograder.language.validate import validate_kernel
 
 KERNEL = '''
@@ -28,7 +29,7 @@ HELPER = "def helper(x):\n    return math.sqrt(x)\n"
 CUDA, MATH = Reference("numba.cuda"), Reference("math")
 
 
-def function(text: str, kind: str = "kernel", **names: object) -> Function:
+def function(text: str, kind: Kind = "kernel", **names: object) -> Function:
     node = next(each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef))
     return Function(node.name, kind, node, "lab.py", text, names)
 
@@ -43,7 +44,7 @@ def test_the_code_keeps_names_and_lines_and_none_of_what_a_definition_would_run(
 
 def test_a_kernel_sees_only_the_names_it_uses() -> None:
     helper = function(HELPER, "device", math=MATH)
-    given = {"cuda": CUDA, "SCALE": 2, "helper": helper, "unused": Reference("os.system")}
+    given: dict[str, Any] = {"cuda": CUDA, "SCALE": 2, "helper": helper, "unused": Reference("os.system")}
     dispatcher = Compiler().dispatcher(function(KERNEL, **given))
     plain = dispatcher.py_func
     assert set(plain.__globals__) - {"__builtins__"} == {"cuda", "SCALE", "helper"}
@@ -58,7 +59,9 @@ def test_a_program_s_kernel_is_compiled_once() -> None:
 
 def test_a_device_function_that_calls_itself_is_refused() -> None:
     names: dict[str, object] = {}
-    again = Function("again", "device", ast.parse("def again(x):\n    return again(x)\n").body[0], "lab.py", "", names)
+    node = ast.parse("def again(x):\n    return again(x)\n").body[0]
+    assert isinstance(node, ast.FunctionDef)
+    again = Function("again", "device", node, "lab.py", "", names)
     names["again"] = again
     with pytest.raises(KernelFault, match="calls itself"):
         Compiler().dispatcher(again)
@@ -135,6 +138,6 @@ def test_type_parameters_are_refused_and_never_compiled():
     text = "from numba import cuda\n@cuda.jit\ndef kernel[T: print('ran')](a):\n    a[0] = 1\n"
     program = parse_program(submission_from_cells("kernel.py", [("kernel.py", text)], is_notebook=False))
     function = program.functions["kernel"]
-    assert not stripped(function.node).type_params
+    assert not vars(stripped(function.node))["type_params"]
     with pytest.raises(SubmissionError, match="type parameters"):
         validate_kernel(function)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,8 +119,8 @@ def vectors(tmp_path: Path) -> Program:
 
 
 def request(function: str, n: int = 1000, dtype: type = np.float32, blocks: int | None = 8) -> RunRequest:
-    a = np.random.default_rng(n).integers(0, 100, n).astype(dtype)
-    launch = {"grid": blocks, "block": 128} if blocks else {}
+    a: np.ndarray = np.random.default_rng(n).integers(0, 100, n).astype(dtype)
+    launch: dict[str, Any] = {"grid": blocks, "block": 128} if blocks else {}
     return RunRequest(function, {"a": a, "b": Uninitialised((n,), dtype)}, **launch)
 
 
@@ -183,7 +184,7 @@ def test_what_the_compiler_refuses_is_the_submission_s_fault(device, vectors, fu
 
 
 @pytest.mark.parametrize(("grid", "block"), [(0, 128), (8, 2048), (8, 1.5)])
-def test_a_launch_that_no_gpu_accepts_is_refused(device, vectors: Program, grid: int, block: float) -> None:
+def test_a_launch_that_no_gpu_accepts_is_refused(device, vectors: Program, grid: int, block: Any) -> None:
     asked = request("double")
     run = device.run(vectors, RunRequest("double", asked.arguments, grid=grid, block=block))
     assert isinstance(run.fault, KernelFault)

@@ -20,7 +20,7 @@ def test_the_interval_holds_the_true_ratio_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(7)
     held = 0
     for _ in range(200):
-        interval = bootstrap_interval(2.5 * np.exp(rng.normal(0, 0.03, 20)), rng)
+        interval = bootstrap_interval((2.5 * np.exp(rng.normal(0, 0.03, 20))).tolist(), rng)
         assert interval.low <= interval.ratio <= interval.high
         held += interval.low <= 2.5 <= interval.high
     assert 175 <= held <= 199  # 95 % of 200 is 190; a percentile bootstrap of 20 medians comes close

@@ -31,7 +31,7 @@ def test_an_answer_that_differs_is_named_and_no_other() -> None:
 
 def test_answers_stand_in_the_quarter_of_their_verdicts_and_inside_the_frame() -> None:
     svg = ElementTree.fromstring(agreement(ANSWERS, title="Verdicts").svg)
-    circles = [(float(each.get("cx")), float(each.get("cy"))) for each in svg.iter() if each.tag.endswith("circle")]
+    circles = [(float(each.attrib["cx"]), float(each.attrib["cy"])) for each in svg.iter() if each.tag.endswith("circle")]
     marks = [(x, y) for x, y in circles if y >= TOP]  # the key is above
     middle = LEFT + SIDE / 2, TOP + SIDE / 2
     assert sorted((x > middle[0], y < middle[1]) for x, y in marks) == [

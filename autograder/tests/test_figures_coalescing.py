@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from autograder.course.lesson03.bursts import Burst, answers, bus_timelines, busy_share, core_array
@@ -19,41 +19,40 @@ from autograder.course.lesson03.walks import walks
 from autograder.figures import Figure
 from autograder.figures.banks import bank_map, wavefronts
 from autograder.figures.steps import LEAST
+from autograder.records.accesses import Access
+from autograder.tests.finding import found
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A recorded access, as hand-made data."""
-
-    elements: tuple[int, ...]
-    shape: tuple[int, ...]
-    array: str = "x"
-    kind: str = "load"
-    warp: int = 0
-    itemsize: int = 4
-    block: tuple[int, ...] = (0, 0, 0)
-
-    @property
-    def addresses(self) -> tuple[int, ...]:
-        return tuple(self.itemsize * element if element >= 0 else -1 for element in self.elements)
+def recorded(
+    elements: tuple[int, ...],
+    shape: tuple[int, ...],
+    array: str = "x",
+    kind: str = "load",
+    warp: int = 0,
+    itemsize: int = 4,
+    block: tuple[int, int, int] = (0, 0, 0),
+) -> Access:
+    """A recorded access, made by hand."""
+    addresses = np.array([itemsize * element if element >= 0 else -1 for element in elements])
+    return Access(kind, "global", array, itemsize, shape, block, warp, addresses, 0)
 
 
-def column(row_length: int, at: int = 5) -> Recorded:
+def column(row_length: int, at: int = 5) -> Access:
     """32 lanes down a column of a tile."""
-    return Recorded(tuple(row_length * lane + at for lane in range(32)), (32, row_length), "tile")
+    return recorded(tuple(row_length * lane + at for lane in range(32)), (32, row_length), "tile")
 
 
-ALONG = [Recorded(tuple(8 * step + lane for lane in range(8)), (8, 8)) for step in range(3)]
-DOWN = [Recorded(tuple(8 * lane + step for lane in range(8)), (8, 8)) for step in range(3)]
+ALONG = [recorded(tuple(8 * step + lane for lane in range(8)), (8, 8)) for step in range(3)]
+DOWN = [recorded(tuple(8 * lane + step for lane in range(8)), (8, 8)) for step in range(3)]
 CORNER = [
-    Recorded(tuple(128 * 37 + 64 + lane for lane in range(32)), (128, 128), warp=5),
-    Recorded(tuple(33 * 5 + lane for lane in range(32)), (32, 33), "tile", "store", 5),
+    recorded(tuple(128 * 37 + 64 + lane for lane in range(32)), (128, 128), warp=5),
+    recorded(tuple(33 * 5 + lane for lane in range(32)), (32, 33), "tile", "store", 5),
     column(33),
-    Recorded(tuple(128 * 69 + 32 + lane for lane in range(32)), (128, 128), "out", "store", 5),
+    recorded(tuple(128 * 69 + 32 + lane for lane in range(32)), (128, 128), "out", "store", 5),
 ]
-STRUCTURES = Recorded(tuple(4 * lane + 3 for lane in range(32)), (32, 4), "particles")
-ARRAYS = Recorded(tuple(3 * 32 + lane for lane in range(32)), (4, 32), "particles")
-SHIFTED = [Recorded(tuple(32 * warp + lane + 5 for lane in range(32)), (96,), warp=warp) for warp in range(2)]
+STRUCTURES = recorded(tuple(4 * lane + 3 for lane in range(32)), (32, 4), "particles")
+ARRAYS = recorded(tuple(3 * 32 + lane for lane in range(32)), (4, 32), "particles")
+SHIFTED = [recorded(tuple(32 * warp + lane + 5 for lane in range(32)), (96,), warp=warp) for warp in range(2)]
 
 BUILDS = {
     "core_array": (core_array(), 3),
@@ -88,7 +87,7 @@ def said(figure: Figure) -> str:
 def test_a_build_has_its_frames_all_of_one_size_and_each_says_something(name: str) -> None:
     frames, count = BUILDS[name]
     assert len({frame.svg for frame in frames}) == len(frames) == count
-    assert len({re.search(r'viewBox="[^"]+"', frame.svg)[0] for frame in frames}) == 1
+    assert len({found(r'viewBox="[^"]+"', frame.svg)[0] for frame in frames}) == 1
     for frame in frames:
         ElementTree.fromstring(frame.svg)
         assert len(frame.alt) > 30
@@ -138,9 +137,9 @@ def test_the_share_of_a_busy_bus_is_what_the_schedule_says(banks: int, share: fl
 
 
 def test_words_that_lanes_share_are_handed_out_once() -> None:
-    assert wavefronts(Recorded((7,) * 32, (32, 32), "tile")) == 1
-    assert wavefronts(Recorded((7, 39, 7, 71), (32, 32), "tile")) == 3
-    assert wavefronts(Recorded((-1,) * 32, (32, 32), "tile")) == 0
+    assert wavefronts(recorded((7,) * 32, (32, 32), "tile")) == 1
+    assert wavefronts(recorded((7, 39, 7, 71), (32, 32), "tile")) == 3
+    assert wavefronts(recorded((-1,) * 32, (32, 32), "tile")) == 0
 
 
 def test_a_sweep_says_its_points_in_words() -> None:
@@ -155,9 +154,9 @@ def test_a_sweep_says_its_points_in_words() -> None:
         lambda: toy_memory([[16]]),
         lambda: walks({"one": ALONG}, 4),
         lambda: corner_turning(CORNER[:3]),
-        lambda: bank_map(Recorded((0,), (32,), "tile")),
+        lambda: bank_map(recorded((0,), (32,), "tile")),
         lambda: memory_lines([], "nothing"),
-        lambda: layouts({"one": Recorded((0,), (32, 5))}, "xyzm"),
+        lambda: layouts({"one": recorded((0,), (32, 5))}, "xyzm"),
         lambda: sweep({}, title="t", along="x", unit="y", ticks=()),
     ],
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import re
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from autograder.course.lesson00.journey import Step, journey
@@ -32,33 +33,33 @@ from autograder.figures.palette import (
 )
 from autograder.figures.sector_map import sectors_of
 from autograder.perfmodel import SPECIFICATIONS, Roofline
+from autograder.records.accesses import Access
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """A recorded access, as hand-made data."""
+def recorded(
+    addresses: tuple[int, ...],
+    kind: str = "load",
+    array: str = "a",
+    itemsize: int = 4,
+    shape: tuple[int, ...] = (128, 128),
+    block: tuple[int, int, int] = (0, 0, 0),
+) -> Access:
+    """A recorded access, made by hand."""
+    return Access(kind, "global", array, itemsize, shape, block, 0, np.array(addresses), 0)
 
-    addresses: tuple[int, ...]
-    kind: str = "load"
-    array: str = "a"
-    itemsize: int = 4
-    shape: tuple[int, ...] = (128, 128)
-    warp: int = 0
-    block: tuple[int, ...] = (0, 0, 0)
 
-
-ONE_ELEMENT = Recorded((0,) * 32)
-ALONG_A_ROW = Recorded(tuple(range(0, 128, 4)), array="b")
-DOWN_A_COLUMN = Recorded(tuple(range(0, 32 * 512, 512)))
+ONE_ELEMENT = recorded((0,) * 32)
+ALONG_A_ROW = recorded(tuple(range(0, 128, 4)), array="b")
+DOWN_A_COLUMN = recorded(tuple(range(0, 32 * 512, 512)))
 
 # One block of 2 x 2 threads, the second along x, multiplies 4 x 4 matrices: naive, and in two phases of tiles
 NAIVE = [
-    Recorded(tuple(4 * (4 * row + k) for row in (0, 0, 1, 1)), shape=(4, 4), block=(1, 0, 0)) for k in range(4)
-] + [Recorded(tuple(4 * (4 * k + column) for column in (2, 3, 2, 3)), "load", "b", 4, (4, 4)) for k in range(4)]
+    recorded(tuple(4 * (4 * row + k) for row in (0, 0, 1, 1)), shape=(4, 4), block=(1, 0, 0)) for k in range(4)
+] + [recorded(tuple(4 * (4 * k + column) for column in (2, 3, 2, 3)), "load", "b", 4, (4, 4)) for k in range(4)]
 PHASES = [
     [
-        Recorded(tuple(4 * (4 * row + start + x) for row in (0, 1) for x in (0, 1)), shape=(4, 4), block=(1, 0, 0)),
-        Recorded(tuple(4 * (4 * (start + y) + column) for y in (0, 1) for column in (2, 3)), "load", "b", 4, (4, 4)),
+        recorded(tuple(4 * (4 * row + start + x) for row in (0, 1) for x in (0, 1)), shape=(4, 4), block=(1, 0, 0)),
+        recorded(tuple(4 * (4 * (start + y) + column) for y in (0, 1) for column in (2, 3)), "load", "b", 4, (4, 4)),
     ]
     for start in (0, 2)
 ]
@@ -103,7 +104,7 @@ def test_a_picture_is_one_self_contained_svg_with_alt_text_on_its_own_card(name:
     assert root.get("role") == "img"
     assert root.get("aria-label") == figure.alt
     assert len(figure.alt) > 30
-    assert root.find("{http://www.w3.org/2000/svg}rect").get("fill") == PAPER
+    assert root.find("{http://www.w3.org/2000/svg}rect").attrib["fill"] == PAPER
     assert not re.search(r"<script|href=|url\(|<image", figure.svg)
 
 
@@ -114,7 +115,7 @@ def test_a_notebook_gets_an_html_image_with_alt_text_that_shrinks_with_the_page(
     image = ElementTree.fromstring(figure.img.removesuffix(">") + "/>")
     assert image.tag == "img" and image.get("alt") == figure.alt
     assert image.get("style") == "max-width:100%;height:auto"
-    kind, data = image.get("src").split(",")
+    kind, data = image.attrib["src"].split(",")
     assert kind == "data:image/svg+xml;base64" and base64.b64decode(data).decode() == figure.svg
 
 
@@ -127,13 +128,13 @@ def test_the_same_input_gives_the_same_bytes_in_ascii(name: str) -> None:
 @pytest.mark.parametrize("name", PICTURES)
 def test_text_is_at_least_12_pixels_and_inside_the_card(name: str) -> None:
     root = ElementTree.fromstring(PICTURES[name]().svg)
-    width, height = float(root.get("width")), float(root.get("height"))
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for each in root.iter("{http://www.w3.org/2000/svg}text"):
-        size = float(each.get("font-size"))
+        size = float(each.attrib["font-size"])
         assert size >= 12
-        assert 0 < float(each.get("x")) < width and 0 < float(each.get("y")) < height, each.text
+        assert 0 < float(each.attrib["x"]) < width and 0 < float(each.attrib["y"]) < height, each.text
         if each.get("text-anchor") == "start":
-            assert float(each.get("x")) + 0.5 * size * len(each.text) < width, each.text
+            assert float(each.attrib["x"]) + 0.5 * size * len(each.text or "") < width, each.text
 
 
 @pytest.mark.parametrize(
@@ -182,9 +183,9 @@ def test_x_along_rows_swaps_the_sides() -> None:
         (ONE_ELEMENT, 1, 4),
         (ALONG_A_ROW, 4, 128),
         (DOWN_A_COLUMN, 32, 128),
-        (Recorded(tuple(range(4, 132, 4))), 5, 128),  # one element off the sector's edge costs a fifth
-        (Recorded((-1,) * 31 + (64,)), 1, 4),
-        (Recorded(tuple(range(0, 256, 8)), itemsize=8, shape=(32,)), 8, 256),
+        (recorded(tuple(range(4, 132, 4))), 5, 128),  # one element off the sector's edge costs a fifth
+        (recorded((-1,) * 31 + (64,)), 1, 4),
+        (recorded(tuple(range(0, 256, 8)), itemsize=8, shape=(32,)), 8, 256),
     ],
 )
 def test_sectors_are_the_distinct_32_byte_chunks_that_active_lanes_touch(access, sectors: int, used_bytes: int) -> None:
@@ -220,14 +221,14 @@ def test_a_point_below_the_roof_is_drawn_below_it() -> None:
     root = ElementTree.fromstring(figure.svg)
     circle = next(root.iter("{http://www.w3.org/2000/svg}circle"))
     square = [each for each in root.iter("{http://www.w3.org/2000/svg}polygon") if each.get("fill") == SERIES[1]][0]
-    corners = [tuple(map(float, each.split(","))) for each in square.get("points").split()]
-    assert min(y for _, y in corners) > float(circle.get("cy"))
+    corners = [tuple(map(float, each.split(","))) for each in square.attrib["points"].split()]
+    assert min(y for _, y in corners) > float(circle.attrib["cy"])
 
 
 def test_bars_are_proportional() -> None:
     figure = bars({"one": 1.0, "four": 4.0}, title="Times", unit="ms")
     widths = {
-        each.get("fill"): float(each.get("width"))
+        each.attrib["fill"]: float(each.attrib["width"])
         for each in ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect")
     }
     assert widths[SERIES[1]] == pytest.approx(4 * widths[SERIES[0]])
@@ -237,7 +238,7 @@ def test_bars_are_proportional() -> None:
     "draw",
     [
         lambda: thread_map((0, 1), (16, 16), (4, 4)),
-        lambda: thread_map((1,), (16, 16), (4, 4)),
+        lambda: thread_map(cast(Any, (1,)), (16, 16), (4, 4)),
         lambda: sector_map([]),
         lambda: roofline(Roofline(1000, 150), [Point("nothing", 0.0)]),
         lambda: bars({}, title="none"),
@@ -298,7 +299,7 @@ def test_a_schedule_shows_when_each_chip_is_done_and_who_had_no_block() -> None:
     assert "4 multiprocessors: 2.0 ms, 1 multiprocessor without a block" in texts(figure)
     assert "block 2" in texts(figure)
     shapes = ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect")
-    widths = [float(each.get("width")) for each in shapes if each.get("fill") == ORANGE][:2]
+    widths = [float(each.attrib["width"]) for each in shapes if each.attrib["fill"] == ORANGE][:2]
     assert widths[0] == widths[1] == 700 / 4  # block 0 takes as long on both chips, on one scale
     with pytest.raises(ValueError, match="at least one chip"):
         schedule({1: []}, title="nothing")
@@ -310,7 +311,7 @@ def test_a_schedule_too_narrow_to_read_is_drawn_again_with_its_time_stretched() 
     assert "the same, time x 20" in texts(figure)  # 14 pixels wide: 280, since 50 times would be more than 500
     assert "50 multiprocessors: 2.0 (shown once more with time stretched 20 times)." in figure.alt
     shapes = list(ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect"))
-    widths = {float(each.get("width")) for each in shapes if each.get("fill") == BLUE}
+    widths = {float(each.attrib["width"]) for each in shapes if each.attrib["fill"] == BLUE}
     assert {7.0, 140.0} <= widths  # the last block, on one scale with the other chip and stretched
 
 
@@ -319,10 +320,10 @@ def test_a_journey_draws_an_arrow_for_each_copy_and_the_times_that_are_known() -
     assert "7.25 ms" in texts(figure) and "0.50 ms" in texts(figure) and "measured" in texts(figure)
     arrows = list(ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}polygon"))
     assert len(arrows) == 2
-    tips = [float(each.get("points").split(",")[0]) for each in arrows]
+    tips = [float(each.attrib["points"].split(",")[0]) for each in arrows]
     assert tips[0] > tips[1], "to the device is to the right"
     shapes = ElementTree.fromstring(figure.svg).iter("{http://www.w3.org/2000/svg}rect")
-    lengths = [float(each.get("width")) for each in shapes if float(each.get("height")) == 18]
+    lengths = [float(each.attrib["width"]) for each in shapes if float(each.attrib["height"]) == 18]
     assert lengths == pytest.approx([180, 180 * 0.5 / 7.25], abs=0.01)  # in proportion to the times
     assert "measured" not in texts(journey([Step("add", "on device")], title="No time"))
     with pytest.raises(ValueError, match="at least one step"):

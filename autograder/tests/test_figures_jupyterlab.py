@@ -58,7 +58,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def look(address: str, notebook: str, window: int, *expressions: str) -> list[Any]:
     """What the expressions give in a window of this width once the notebook's outputs are there."""
-    with Browser(find_browser()) as browser:
+    chromium = find_browser()
+    assert chromium is not None  # looked for above
+    with Browser(chromium) as browser:
         browser.call("Emulation.setDeviceMetricsOverride", width=window, height=800, deviceScaleFactor=1, mobile=False)
         browser.call("Page.navigate", url=f"{address}lab/tree/{notebook}.ipynb?reset&token={TOKEN}")
         browser.wait_for("document.querySelector('section.check')")

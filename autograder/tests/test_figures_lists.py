@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +23,8 @@ from autograder.figures import Figure
 from autograder.figures.curves import Curve, curves
 from autograder.figures.steps import LEAST
 from autograder.figures.svg import SMALL
+from autograder.records.accesses import Access
+from autograder.tests.finding import found
 
 SUCCESSOR = [3, 6, 1, 7, 4, 2, 4, 5]  # 0, 3, 7, 5, 2, 1, 6, 4
 ORDER = [0, 3, 7, 5, 2, 1, 6, 4]
@@ -31,12 +33,12 @@ RANK = [7, 2, 3, 6, 0, 4, 1, 5]
 SUBLIST, STEPS, SPLITTER_RANK = [0, 1, 1, 0, 2, 1, 1, 0], [0, 2, 1, 1, 0, 0, 3, 2], [7, 4, 0]
 
 
-def rounds() -> list[tuple[np.ndarray, np.ndarray]]:
-    found = [(np.array(SUCCESSOR), np.where(np.arange(8) == 4, 0, 1))]
+def rounds() -> list[Any]:
+    doubled = [(np.array(SUCCESSOR), np.where(np.arange(8) == 4, 0, 1))]
     for _ in range(3):
-        successor, rank = found[-1]
-        found.append((successor[successor], rank + rank[successor]))
-    return found
+        successor, rank = doubled[-1]
+        doubled.append((successor[successor], rank + rank[successor]))
+    return doubled
 
 
 def words(figure: Figure) -> list[str]:
@@ -47,14 +49,15 @@ def sizes(figure: Figure) -> list[int]:
     return [int(size) for size in re.findall(r'font-size="(\d+)"', figure.svg)]
 
 
-def access(*elements: int) -> SimpleNamespace:
+def access(*elements: int) -> Access:
     """One warp's loads of these elements of an array of 64 int32 numbers."""
     where = [4 * each if each >= 0 else -1 for each in elements]
-    return SimpleNamespace(kind="load", array="successor", itemsize=4, shape=(64,), warp=0, block=(0,), addresses=where)
+    return Access("load", "global", "successor", 4, (64,), (0, 0, 0), 0, np.array(where), 0)
 
 
 LINES = [Curve("measured", [(1, 2), (10, 20)], [(1, 3), (10, 40)]), Curve("law", [(1, 2), (10, 20)], theory=True)]
-AXES = {"x_axis": "nodes", "y_axis": "ms", "x_ticks": {1.0: "1", 10.0: "10"}, "y_ticks": {1.0: "1", 100.0: "100"}}
+AXES: dict[str, Any] = {"x_axis": "nodes", "y_axis": "ms", "x_ticks": {1.0: "1", 10.0: "10"}}
+AXES["y_ticks"] = {1.0: "1", 100.0: "100"}
 PICTURES = {
     "linked_list": linked_list(SUCCESSOR, RANK, title="A list"),
     "pointer_jumping": pointer_jumping(rounds(), title="Rounds"),
@@ -83,7 +86,7 @@ def test_a_picture_has_alt_text_and_no_tiny_letters(figure: Figure) -> None:
 @pytest.mark.parametrize("frames, count", BUILDS.values(), ids=list(BUILDS))
 def test_a_build_has_frames_of_one_size_that_can_be_read_from_the_last_row(frames: list[Figure], count: int) -> None:
     assert len(frames) == count
-    assert len({re.search(r'viewBox="([^"]+)"', each.svg)[1] for each in frames}) == 1
+    assert len({found(r'viewBox="([^"]+)"', each.svg)[1] for each in frames}) == 1
     assert min(size for each in frames for size in sizes(each)) >= LEAST
     assert len({each.svg for each in frames}) == count
 
@@ -104,7 +107,7 @@ def test_what_is_not_one_list_is_refused(broken: list[int], said: str) -> None:
 
 
 def test_long_lists_are_refused_where_they_could_not_be_read() -> None:
-    long = np.append(np.arange(1, 30), 29)
+    long: Any = np.append(np.arange(1, 30), 29)
     with pytest.raises(ValueError, match="up to 24 nodes"):
         linked_list(long, title="long")
     with pytest.raises(ValueError, match="up to 24 nodes"):
@@ -135,12 +138,12 @@ def test_the_third_phase_shows_the_ranks_in_the_order_of_the_list() -> None:
 
 def test_of_four_readings_the_two_that_mix_old_and_new_are_wrong() -> None:
     assert [each.is_right for each in READINGS] == [True, True, False, False]
-    assert [(each.counted, each.successor_of_b) for each in READINGS] == [(2, 2), (3, 3), (2, 3), (3, 2)]
+    assert [(each.link_count, each.successor_of_b) for each in READINGS] == [(2, 2), (3, 3), (2, 3), (3, 2)]
 
 
 def test_walks_end_before_the_next_splitter() -> None:
     frames = BUILDS["walks"][0]
-    assert [re.search(r"(\d) of 3 threads", each.alt)[1] for each in frames] == ["3", "2", "2", "1"]
+    assert [found(r"(\d) of 3 threads", each.alt)[1] for each in frames] == ["3", "2", "2", "1"]
 
 
 def test_no_walk_comes_by_the_nodes_ahead_of_the_first_splitter() -> None:
@@ -150,7 +153,7 @@ def test_no_walk_comes_by_the_nodes_ahead_of_the_first_splitter() -> None:
 
 def test_a_curve_lies_where_its_logarithms_say() -> None:
     circles = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', PICTURES["curves"].svg)
-    frame = re.search(r'<rect x="([\d.]+)" y="([\d.]+)" width="430" height="270" fill="none"', PICTURES["curves"].svg)
+    frame = found(r'<rect x="([\d.]+)" y="([\d.]+)" width="430" height="270" fill="none"', PICTURES["curves"].svg)
     left, top = float(frame[1]), float(frame[2])
     assert [float(x) for x, _ in circles] == pytest.approx([left, left + 430]), "theory has no marks"
     assert float(circles[0][1]) == pytest.approx(top + 270 * (1 - np.log10(2) / 2), abs=0.01)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from autograder.course.lesson05.contention import atomic_sectors, queues
@@ -15,15 +15,17 @@ from autograder.course.lesson05.updates import interleaving, interleaving_steps,
 from autograder.figures import Figure
 from autograder.figures.palette import PAPER, VERMILLION, mix
 from autograder.figures.svg import SMALL
+from autograder.records.accesses import Access
+from autograder.tests.finding import found
 
 MIXED = [(0, "read"), (1, "read"), (0, "write"), (1, "write")]
 ATOMIC = [(0, "add"), (1, "add")]
 
 
-def access(*elements: int, kind: str = "atomic") -> SimpleNamespace:
+def access(*elements: int, kind: str = "atomic") -> Access:
     """One warp's access to these elements of an int32 array, -1 for an inactive lane."""
     where = [4 * each if each >= 0 else -1 for each in elements]
-    return SimpleNamespace(kind=kind, array="bins", itemsize=4, shape=(256,), warp=0, block=(0,), addresses=where)
+    return Access(kind, "global", "bins", 4, (256,), (0, 0, 0), 0, np.array(where), 0)
 
 
 LETTERS = access(*[3] * 16, *[5] * 8, *[200] * 8)
@@ -47,7 +49,7 @@ def words(figure: Figure) -> list[str]:
 def test_a_picture_has_alt_text_no_tiny_letters_and_all_of_them_on_its_card(figure: Figure) -> None:
     assert len(figure.alt) > 30 and figure.svg.isascii()
     assert min(int(size) for size in re.findall(r'font-size="(\d+)"', figure.svg)) >= SMALL
-    width, height = map(float, re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure.svg).groups())
+    width, height = map(float, found(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure.svg).groups())
     places = re.findall(r'<text x="([-\d.]+)" y="([-\d.]+)"', figure.svg)
     assert all(0 <= float(x) <= width and 0 <= float(y) <= height for x, y in places)
 
@@ -77,7 +79,7 @@ def test_the_picture_of_an_order_says_what_was_lost_and_a_build_adds_a_step_a_fr
     assert "2 additions, the counter says 2" in words(PICTURES["interleaving"])
     frames = interleaving_steps(MIXED, title="One by one")
     assert [sum(each.startswith(("reads", "writes")) for each in words(frame)) for frame in frames] == [0, 1, 2, 3, 4]
-    assert len({re.search("viewBox=.*? role", frame.svg)[0] for frame in frames}) == 1
+    assert len({found("viewBox=.*? role", frame.svg)[0] for frame in frames}) == 1
 
 
 @pytest.mark.parametrize("order", [[(0, "write")], [(0, "fetch")]])

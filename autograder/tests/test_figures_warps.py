@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,16 +13,18 @@ from autograder.course.costs import warp_walk
 from autograder.course.lesson04.lanes import arrivals, shuffle_tree
 from autograder.course.lesson04.masks import lockstep, tree_steps, who_works
 from autograder.course.lesson04.warps import into_warps, picture_warps
+from autograder.errors import Line
 from autograder.figures import Figure
 from autograder.figures.steps import LEAST
 from autograder.records.accesses import Branch
+from autograder.tests.finding import found
 
 LANES = np.arange(32)
 OFFSETS = (16, 8, 4, 2, 1)
 
 
 def branch(taken: np.ndarray, warp: int = 0, block: tuple[int, int, int] = (0, 0, 0)) -> Branch:
-    return SimpleNamespace(block=block, warp=warp, active=np.ones(32, bool), taken=np.asarray(taken, bool))
+    return Branch(Line("kernel.py", 1), block, warp, np.ones(32, bool), np.asarray(taken, bool))
 
 
 def branches_over(shape: tuple[int, int], block: tuple[int, int]) -> list[Branch]:
@@ -75,10 +76,12 @@ BUILDS = {
     "tree_steps": (tree_steps(doubling_in(128), "doubling"), 7),
     "shuffle_tree": (shuffle_tree(totals(), OFFSETS), 6),
     "who_works": (
-        who_works([("t % 32 == 0", np.arange(128) % 32 == 0), ("t < 64", np.arange(128) < 64)], "Who works?"),
+        who_works(
+            [("t % 32 == 0", [t % 32 == 0 for t in range(128)]), ("t < 64", [t < 64 for t in range(128)])], "Who works?"
+        ),
         2,
     ),
-    "warp_walk": (warp_walk(LANES + 1, "rounds"), 2),
+    "warp_walk": (warp_walk((LANES + 1).tolist(), "rounds"), 2),
 }
 builds = pytest.mark.parametrize("name", BUILDS)
 
@@ -91,7 +94,7 @@ def said(figure: Figure) -> str:
 def test_a_build_has_its_frames_all_of_one_size_and_readable_from_the_last_row(name: str) -> None:
     frames, count = BUILDS[name]
     assert len({frame.svg for frame in frames}) == len(frames) == count
-    assert len({re.search(r'viewBox="[^"]+"', frame.svg)[0] for frame in frames}) == 1
+    assert len({found(r'viewBox="[^"]+"', frame.svg)[0] for frame in frames}) == 1
     for frame in frames:
         assert min(float(size) for size in re.findall(r'font-size="([\d.]+)"', frame.svg)) >= LEAST
         assert len(frame.alt) > 20
@@ -140,7 +143,7 @@ def test_a_row_of_arrivals_is_drawn_as_it_was_recorded() -> None:
 def test_the_walk_of_a_warp_fills_its_picture_and_says_what_its_colours_mean() -> None:
     before, after = BUILDS["warp_walk"][0]
     for frame in (before, after):
-        height = float(re.search(r'viewBox="0 0 [\d.]+ ([\d.]+)"', frame.svg)[1])
+        height = float(found(r'viewBox="0 0 [\d.]+ ([\d.]+)"', frame.svg)[1])
         lowest = max(float(y) for y in re.findall(r'<text[^>]* y="([\d.]+)"', frame.svg))
         assert height - 40 < lowest < height - 10
     assert "at work | the slowest lane | waits for it" in said(after)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -83,8 +84,7 @@ def test_each_check_is_judged_once_and_both_workers_have_their_part():
         return run(request, on)
 
     for worker in (one, other):
-        run = worker.run
-        worker.run = lambda request, on, worker=worker, run=run: meet(request, on, worker, run)
+        worker.run = partial(meet, worker=worker, run=worker.run)
     result = check_submission(lab_with(*map(doubling, range(6))), "ann.py", worker=one, ahead=Ahead(other))
     assert result.points == 6 and [each.name for each in result.checks] == [f"check_{n}" for n in range(6)]
     assert one.runs + other.runs == 6 and other.runs >= 1
@@ -110,7 +110,7 @@ def test_what_was_judged_ahead_does_not_count_behind_a_failure():
         out[:] = 2 * a if len(calls) == 1 else 0
 
     other = FakeWorker(lambda a, out: (double(a, out), last_done.set()))
-    other.read = lambda *_: second_begun.wait(10)
+    other.read = lambda *_, **__: (second_begun.wait(10), other.summary)[1]
     lab = lab_with(doubling(0), doubling(1), doubling(2, after=("check_1",)))
     result = check_submission(lab, "ann.py", worker=FakeWorker(right_once), ahead=Ahead(other))
     assert [each.outcome for each in result.checks] == ["passed", "failed", "not run"]
@@ -131,7 +131,7 @@ def test_a_second_worker_that_fails_costs_nothing(monkeypatch, method):
 
 def test_a_worker_that_is_still_busy_with_an_earlier_submission_is_done_without():
     stuck, never = threading.Event(), FakeWorker(double)
-    never.read = lambda *_: stuck.wait(20)
+    never.read = lambda *_, **__: (stuck.wait(20), never.summary)[1]
     ahead, lab = Ahead(never), lab_with(*map(doubling, range(3)))
     for _ in range(2):
         assert check_submission(lab, "ann.py", worker=FakeWorker(double), ahead=ahead).points == 3

@@ -6,17 +6,19 @@ import io
 import pickle
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from autograder.errors import GraderFault, KernelFault, SubmissionError
 from autograder.grading import answers
-from autograder.grading.answers import as_sent, comparison_as_sent, comparison_taken, most_bytes, taken
+from autograder.grading.answers import as_expected, as_sent, comparison_as_sent, comparison_taken, most_bytes
 from autograder.grading.closeness import compare_arrays, describe
 from autograder.grading.jobs import WorkerReply, receive_records, send
 from autograder.grading.worker import Worker
 from autograder.language import parse_program
+from autograder.language.program import Program
 from autograder.language.source import submission_from_cells
 from autograder.records.json_form import from_dict, to_dict
 from autograder.records.results import Mismatch
@@ -33,7 +35,7 @@ def test_an_input_that_nobody_wrote_to_does_not_travel_and_is_there_again() -> N
     run = Run(outputs={"a": A.copy(), "c": C}, written={"c": C > 0})
     sent = as_sent(run, REQUEST)
     assert list(sent.outputs) == ["c"]
-    back = taken(sent, REQUEST)
+    back = as_expected(sent, REQUEST)
     assert list(back.outputs) == ["a", "c"] and back.outputs["a"] is A and back.outputs["c"] is C
 
 
@@ -42,7 +44,7 @@ def test_an_input_that_was_written_to_travels_whatever_was_written() -> None:
         changed = changed.astype(np.float32)
         if np.array_equal(changed.view(np.uint8), A.view(np.uint8)):
             continue
-        back = taken(as_sent(Run(outputs={"a": changed, "c": C}), REQUEST), REQUEST)
+        back = as_expected(as_sent(Run(outputs={"a": changed, "c": C}), REQUEST), REQUEST)
         assert back.outputs["a"] is changed
     zeros = np.zeros(3, np.float32)
     request = replace(REQUEST, arguments={"a": zeros})
@@ -51,20 +53,20 @@ def test_an_input_that_was_written_to_travels_whatever_was_written() -> None:
 
 def test_a_run_that_a_fault_ended_keeps_what_came_back_and_no_more() -> None:
     run = Run(outputs={"a": A.copy()}, fault=KernelFault("It ended."))
-    assert list(taken(as_sent(run, REQUEST), REQUEST).outputs) == ["a"]
-    assert not taken(Run(fault=KernelFault("It ended.")), REQUEST).outputs
+    assert list(as_expected(as_sent(run, REQUEST), REQUEST).outputs) == ["a"]
+    assert not as_expected(Run(fault=KernelFault("It ended.")), REQUEST).outputs
 
 
 def test_what_was_lent_to_work_in_does_not_come_back() -> None:
     request = RunRequest("f", {"a": A, "s": np.zeros(3)}, scratch=("s",))
-    assert list(taken(Run(), request).outputs) == ["a"]
+    assert list(as_expected(Run(), request).outputs) == ["a"]
 
 
 def test_every_output_of_a_comparison_is_whole_again() -> None:
     comparison = Comparison(
         2.0, 2.0, 2.0, "measured", 2.0, 1.0, ({"a": A.copy(), "c": C}, {"a": A + 1, "c": C}), (1, 0)
     )
-    requests = [replace(REQUEST, arguments=REQUEST.arguments | {"a": A}) for _ in range(2)]
+    requests = [replace(REQUEST, arguments={**REQUEST.arguments, "a": A}) for _ in range(2)]
     sent = comparison_as_sent(comparison, requests)
     assert [list(each) for each in sent.outputs] == [["c"], ["a", "c"]]
     back = comparison_taken(sent, requests)
@@ -78,9 +80,9 @@ def test_every_output_of_a_comparison_is_whole_again() -> None:
         {"c": C.astype(object)}, {"x": np.zeros(2, "M8[s]")}, {"x": np.zeros(2, "O")}, {"x": np.zeros(2, "f4,f4")},
     ],
 )  # fmt: skip
-def test_an_output_of_another_type_than_was_asked_for_is_no_answer(outputs: dict) -> None:
+def test_an_output_of_another_type_than_was_asked_for_is_no_answer(outputs: dict[str, Any]) -> None:
     with pytest.raises(GraderFault, match="The grader's worker answered with"):
-        taken(Run(outputs=outputs), REQUEST)
+        as_expected(Run(outputs=outputs), REQUEST)
     with pytest.raises(GraderFault, match="The grader's worker answered with"):
         comparison_taken(Comparison(1, 1, 1, "simulated", 1, 1, (outputs,), (0,)), [REQUEST])
 
@@ -88,7 +90,7 @@ def test_an_output_of_another_type_than_was_asked_for_is_no_answer(outputs: dict
 @pytest.mark.parametrize("answer", [None, 3, {}, Comparison(1, 1, 1, "simulated", 1, 1)])
 def test_anything_but_a_run_is_no_answer(answer: object) -> None:
     with pytest.raises(GraderFault, match="in place of a run"):
-        taken(answer, REQUEST)
+        as_expected(answer, REQUEST)
 
 
 NO_NUMBERS = [
@@ -101,8 +103,8 @@ NO_NUMBERS = [
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=lambda value: str(getattr(value, "dtype", type(value).__name__)))
 def test_what_no_check_could_look_at_is_the_authors_mistake_in_one_line(value: object) -> None:
     with pytest.raises(SubmissionError, match="`f` returns "):
-        taken(Run(returned=value), REQUEST)
-    assert taken(Run(returned=value), replace(REQUEST, wants_returned=False)).returned is None
+        as_expected(Run(returned=value), REQUEST)
+    assert as_expected(Run(returned=value), replace(REQUEST, wants_returned=False)).returned is None
 
 
 NUMBERS = {
@@ -115,7 +117,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers_come_back_as_pythons_own_and_numpys_ordinary_ones(name: str) -> None:
-    found = taken(Run(returned=NUMBERS[name]), REQUEST).returned
+    found = as_expected(Run(returned=NUMBERS[name]), REQUEST).returned
     for each in found if isinstance(found, tuple) else (found,):
         if isinstance(each, np.ndarray):
             assert each.dtype.isnative and each.dtype.itemsize <= 16 and each.dtype.kind in "biufc"
@@ -149,7 +151,7 @@ HOST = (
 LARGE = "return " + ", ".join(["np.zeros(2 ** 24)"] * 10)  # 128 MiB each
 
 
-def of(body: str) -> object:
+def of(body: str) -> Program:
     return parse_program(submission_from_cells("lab.py", [("lab.py", HOST.format(body))], is_notebook=False))
 
 

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.attacks.made import HONEST, MADE
+from autograder.tests.finding import found
 
 FOLDER = Path(__file__).parent / "attacks"
 LAB = load_lab("lab01")
@@ -118,7 +120,7 @@ def test_a_control_keeps_full_marks(name: str, worker: Worker, tmp_path: Path, m
 def test_the_corpus_is_large_and_every_file_says_something_else() -> None:
     first_lines = [each.read_text(encoding="utf-8").split("\n")[0] for each in FILES.values()]
     first_lines += [line for line, _ in MADE.values()]
-    attacks = [HEADER.fullmatch(line)["what"] for line in first_lines]
+    attacks = [found(HEADER, line)["what"] for line in first_lines]
     assert len(set(attacks)) == len(attacks) >= 200 and len(CONTROLS) >= 5
 
 
@@ -127,7 +129,7 @@ def test_no_state_is_left_from_one_run_to_the_next() -> None:
     from autograder.language import parse_program, submission_from_cells
 
     text = "import numpy as np\nA = [1, [2]]\nB = zip(A, A)\nC = np.zeros(2)\nD = enumerate(A)\n"
-    names = parse_program(submission_from_cells("lab.py", [("lab.py", text)])).names
+    names: dict[str, Any] = dict(parse_program(submission_from_cells("lab.py", [("lab.py", text)])).names)
     assert names["B"] == ((1, 1), ([2], [2])) and names["D"] == ((0, 1), (1, [2]))
     with pytest.raises(TypeError):
         names["A"][1][0] = 3

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -220,7 +223,7 @@ def test_the_output_of_every_timed_call_is_verified():
     comparison = attempt._runner.compare(requests, 2)
     timed = {"outputs": ({"out": 1}, {"out": 2}, {"out": 3}), "request_of_output": (0, 1, 0)}
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), **timed})
-    seen = []
+    seen: list[Any] = []
     attempt.speedup(requests, threshold=2, verify=lambda request, outputs: seen.append((request, outputs["out"])))
     assert [(requests.index(request), out) for request, out in seen if request is requests[0]] == [(0, 1), (0, 3)]
     assert len(seen) == 3
@@ -240,7 +243,8 @@ def test_a_fault_during_timing_fails_the_check():
 def test_the_failing_case_can_be_pasted_and_gives_the_same_arrays():
     attempt = attempt_with(lambda a, out: None)
     a, small, ones = attempt.uniform((30, 40)), np.array([1, 2, 3], np.int32), np.full(100, 7.5)
-    arguments = {"a": a, "b": attempt.integers(0, 9, 500), "small": small, "ones": ones, "n": 3, "s": np.float32(0.5)}
+    b = attempt.integers(0, 9, 500)
+    arguments: dict[str, Any] = {"a": a, "b": b, "small": small, "ones": ones, "n": 3, "s": np.float32(0.5)}
     attempt._runner.run = lambda request, on: Run(outputs={"out": np.zeros((30, 40), np.float32)})
     run = attempt.run("f", **arguments, out=Uninitialised((30, 40), np.float32))
     with pytest.raises(CheckFailed):
@@ -252,7 +256,7 @@ def test_the_failing_case_can_be_pasted_and_gives_the_same_arrays():
         to_device = staticmethod(lambda array: array)
         device_array = staticmethod(np.zeros)
 
-    namespace = {"cuda": Cuda, "np": np}
+    namespace: dict[str, Any] = {"cuda": Cuda, "np": np}
     body = [line for line in code.splitlines() if "import" not in line and not line.startswith(("f(", "out.copy"))]
     exec("\n".join(body), namespace)
     for name, value in arguments.items():
@@ -361,7 +365,7 @@ def test_work_counts_only_where_its_results_are_right(shared):
 
 
 def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
-    def verify(request: RunRequest, outputs: dict[str, np.ndarray]) -> None:
+    def verify(request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
         raise AssertionError("nothing of it is known")
 
     attempt = attempt_with()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ import pytest
 from autograder.errors import UsageError
 from autograder.grading import check
 from autograder.grading.known_answers import thresholds as module
-from autograder.grading.known_answers.thresholds import Calibration, TimedAnswer, calibrate, recommend, to_dict, told
+from autograder.grading.known_answers.thresholds import (
+    Calibration,
+    TimedAnswer,
+    calibrate,
+    calibration_text,
+    recommend,
+    to_dict,
+)
 from autograder.records.runs import Comparison
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
@@ -32,7 +40,7 @@ def test_a_threshold_halfway_is_recommended_and_almost_never_wrong():
     found = calibration(answer("baseline", "baseline", 1.0, must_fail=True), answer("lab", "solution", 3.0))
     assert found.recommended == pytest.approx(np.sqrt(3), abs=0.06) and found.recommended < 3.0
     assert found.failing(found.recommended) == {"solution fails": 0, "baseline passes": 0}
-    assert "the solution fails in under 0.05 % of gradings" in told(found)
+    assert "the solution fails in under 0.05 % of gradings" in calibration_text(found)
 
 
 @pytest.mark.parametrize(
@@ -63,20 +71,22 @@ def test_a_session_that_differs_counts():
 
 def test_answers_that_overlap_get_no_threshold():
     close = calibration(answer("baseline", "baseline", 2.0, 0.1, must_fail=True), answer("lab", "solution", 2.02, 0.1))
-    assert close.recommended is None and "No threshold lies clearly between" in told(close)
+    assert close.recommended is None and "No threshold lies clearly between" in calibration_text(close)
     alone = recommend([answer("lab", "solution", 2.0)], 8)
     assert alone == (None, "Nothing to choose a threshold between: one side was not timed.")
 
 
 def test_a_simulated_calibration_is_labelled_and_has_no_shares_of_gradings():
     answers = (TimedAnswer("baseline", "baseline", True, [[1.0]]), TimedAnswer("lab", "solution", False, [[2.5]]))
-    words = told(calibration(*answers, source="simulated"))
+    words = calibration_text(calibration(*answers, source="simulated"))
     assert "simulated on" in words and "every time (simulated)" in words and "gradings" not in words
 
 
 def test_its_json_has_no_nan():
     found = calibration(answer("baseline", "baseline", 1.0, must_fail=True), answer("lab", "solution", 3.0))
-    found = Calibration(**{**vars(found), "answers": (*found.answers, TimedAnswer("w", "wrong", False, note="not timed"))})
+    found = Calibration(
+        **{**vars(found), "answers": (*found.answers, TimedAnswer("w", "wrong", False, note="not timed"))}
+    )
     assert json.loads(json.dumps(to_dict(found), allow_nan=False))["answers"][2]["ratio"] is None
 
 
@@ -99,7 +109,8 @@ def fast(attempt):
 class Timed(FakeWorker):
     """A worker whose submissions say how fast they are: `speed 2.5`; "wrong" ones are wrong as well."""
 
-    asked: list = []
+    asked: list[Any] = []
+    comparisons: list[Comparison]
 
     def __init__(self, *_, **__):
         super().__init__(lambda a, out: np.multiply(a, 2, out=out))
@@ -139,9 +150,13 @@ def lab(tmp_path, monkeypatch):
 
 
 def test_a_lab_s_answers_are_graded_as_submissions_are(lab):
-    heard = []
+    heard: list[str] = []
     (found,) = calibrate(lab, tell=heard.append)
-    assert {each.name: each.ratio for each in found.answers if each.rounds} == {"baseline": 1.0, "lab": 4.0, "slow": 1.5}
+    assert {each.name: each.ratio for each in found.answers if each.rounds} == {
+        "baseline": 1.0,
+        "lab": 4.0,
+        "slow": 1.5,
+    }
     assert next(each for each in found.answers if each.name == "broken").note == "not timed: fails small"
     assert [each.name for each in found.answers if each.must_fail] == ["baseline", "slow"]
     assert found.threshold == 2.0 and found.recommended == 2.4  # the root of 1.5 times 4, in steps of 0.05

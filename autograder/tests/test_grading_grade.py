@@ -494,7 +494,7 @@ def test_what_the_simulated_gpu_cannot_carry_out_fails_and_somebody_is_to_look()
 def test_a_function_that_is_missing_says_so_also_where_inputs_are_secret():
     worker = FakeWorker(double)
     missing = BrokenDefinition("ann.py does not define a function called `double`.", name="double")
-    worker.run = lambda request, on="auto": Run(fault=missing)
+    worker.run = lambda request, on: Run(fault=missing)
     lab = lab_with(doubles)
     result = check_submission(lab, "somewhere/ann.py", worker=worker, seed="a secret seed of the class")
     assert result.checks[0].secret == "" and "does not define" in result.checks[0].message

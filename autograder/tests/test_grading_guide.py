@@ -11,6 +11,7 @@ import pytest
 
 from autograder import cli
 from autograder.grading.labs import labs_root
+from autograder.tests.finding import found
 from autograder.tests.test_grading_bad_input import GOOD
 
 GUIDE = (labs_root() / "README.md").read_text(encoding="utf-8")
@@ -42,7 +43,7 @@ def course(tmp_path_factory):
         export.writestr("submission_901/lab.py", GOOD.replace("total = 0.0", "total = 1.0"))
     (root / "FILE").write_text(GOOD)
     (root / "SEED").write_text("nobody guesses this")
-    (root / "HIDDEN.py").write_text(re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1])
+    (root / "HIDDEN.py").write_text(found(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1])
     (root / "CANVAS.csv").write_text(f"Student,ID,SIS User ID,{LAB} (5012),Essay (5013)\nA,7,101,,\nB,8,102,,\n")
     (root / "MOODLE.csv").write_text("Identifier,ID number,Grade,Maximum grade\nParticipant 5,101,,10\n")
     with pytest.MonkeyPatch.context() as patch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ KNOWN = {
     "ratios": {"speed": {"solution": {"ratio": 3.0}, "baseline": {"ratio": 1.0}}},
     "not timed": {"speed": {"wrong/never_ends": "It was stopped."}},
 }
-COUNTED = {
+COUNTED: dict[str, Any] = {
     "speed": {
         "launches": {
             "baseline": [{}],

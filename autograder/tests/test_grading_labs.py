@@ -7,6 +7,8 @@ import pytest
 from autograder.errors import GraderFault, UsageError
 from autograder.grading.labs import find_lab, lab_digest, lab_names, load_lab
 
+pytestmark = pytest.mark.quick
+
 SPEC = '''
 from autograder.grading import CheckFailed, Lab, Required, check, hint
 

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from autograder import cli
 from autograder.grading.grade import check_submission
-from autograder.grading.known_answers.thresholds import calibrate, told
+from autograder.grading.known_answers.thresholds import calibrate, calibration_text
 from autograder.grading.labs import load_lab
-from autograder.grading.new_lab import notebook_text
+from autograder.grading.new_lab import notebook_text, with_lab
 from autograder.grading.starters import drifted_starters
 from autograder.grading.worker import Worker
 
 NAME = "lab07_prefix_sum"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +60,7 @@ def test_the_new_lab_grades_its_solution_and_its_starter_at_once(course, worker)
 def test_its_wrong_answers_fail_what_they_say_and_get_their_hint(course, worker):
     lab = load_lab("lab07")
     wrong = sorted((course / "solutions" / NAME / "wrong").glob("*.py"))
-    assert len(wrong) == 2
+    assert len(wrong) == 3
     for path in wrong:
         first_line = path.read_text(encoding="utf-8").splitlines()[0]
         result = check_submission(lab, path, worker=worker)
@@ -71,10 +77,51 @@ def test_its_notebook_is_one_that_jupyter_reads(course):
     assert cells[0].startswith("# Prefix sum") and cells[-1] == f'check("{NAME}")'
 
 
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """The course's own folder, as far as a lab's test and the syllabus look at it, with a new lab."""
+    root = tmp_path_factory.mktemp("clone")
+    for folder in ("autograder", "labs", "slides", "notebooks"):
+        leave_out = shutil.ignore_patterns("__pycache__", "*.png", "attacks", "data", "measurements", "conformance")
+        shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, root)
+    inside(root, "-m", "autograder", "new-lab", NAME)
+    return root
+
+
+def inside(root: Path, *arguments: str) -> str:
+    """What Python prints there, with the package of that folder; fails the test with it where that fails."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("AUTOGRADER_", "PYTEST_"))}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=root, capture_output=True, text=True, encoding="utf-8",
+        env=environment | {"PYTHONPATH": str(root)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_in_the_course_s_folder_it_gets_a_test_that_passes_and_a_line_in_the_syllabus(copy):
+    own, syllabus = f"autograder/tests/test_{NAME}.py", "autograder/tests/test_slides_syllabus.py"
+    fences = "autograder/tests/test_grading_fences.py::test_no_check_of_any_lab_can_be_made_to_fail_by_launching_nothing"
+    options = ("-q", "-p", "no:cacheprovider", "-m", "not gpu")
+    out = inside(copy, "-m", "pytest", *options, own, syllabus, f"{fences}[{NAME}-False]")
+    assert "4 skipped" in out and "failed" not in out  # its verdicts, which nobody has taken down yet
+    assert f"| {NAME} | 07_predicting_performance | 2 |" in (copy / "slides" / "SYLLABUS.md").read_text(encoding="utf-8")
+    inside(copy, "-m", "ruff", "check", f"labs/{NAME}", f"solutions/{NAME}", own)
+
+
+def test_a_second_further_lab_stands_below_the_first_one():
+    once = with_lab("# Syllabus\n\n## Six lectures\n\nText\n", "lab07_one", "01_naive_matmul")
+    twice = with_lab(once, "lab08_two", "02_tiling")
+    assert twice == once.replace("01_naive_matmul | 2 |\n", "01_naive_matmul | 2 |\n| lab08_two | 02_tiling | 2 |\n")
+    assert once.endswith("\n\n## Six lectures\n\nText\n")
+
+
 def test_its_threshold_can_be_calibrated(course):
     (found,) = calibrate(load_lab("lab07"), device="simulated")
     assert found.recommended is not None and 1 < found.recommended < 3.2
-    assert "simulated" in told(found) and "every time" in told(found)
+    assert "simulated" in calibration_text(found) and "every time" in calibration_text(found)
 
 
 @pytest.mark.parametrize("name", ["prefix", "lab7_x", "lab07", "lab07_", "lab08_X", "lab08_a-b", "../lab08_x", "lab08_x/.."])

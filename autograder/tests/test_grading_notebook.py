@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell
 from autograder.errors import UsageError
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
-from autograder.grading.notebook import _lab_of, _named, as_saved, defining_cells
+from autograder.grading.notebook import _lab_of, _with_saved_numbers, as_saved, defining_cells
 from autograder.grading.worker import Worker
 
 TRANSFORM = TransformerManager().transform_cell
@@ -63,10 +63,10 @@ def test_cells_are_called_as_in_the_saved_notebook_where_they_read_the_same(tmp_
     ]
     notebook.write_text(json.dumps({"cells": cells}))
     history = [("In [4]", KERNEL), ("In [5]", "B = 1")]
-    labels = [cell.label for cell in _named(defining_cells(history, TRANSFORM)[0], notebook)]
+    labels = [cell.label for cell in _with_saved_numbers(defining_cells(history, TRANSFORM)[0], notebook)]
     assert labels == ["lab.ipynb, code cell 1", "In [5]"]
     notebook.write_text("not JSON")
-    assert _named(defining_cells(history, TRANSFORM)[0], notebook)[0].label == "In [4]"
+    assert _with_saved_numbers(defining_cells(history, TRANSFORM)[0], notebook)[0].label == "In [4]"
 
 
 EDITED = "@cuda.jit\ndef k(a):\n    a[0] = = 1"

@@ -10,6 +10,8 @@ from autograder.errors import UsageError
 from autograder.grading.labs import labs_root
 from autograder.grading.starters import derive, drifted_starters, starter_text, write_starters
 
+pytestmark = pytest.mark.quick
+
 CELLS = [
     # solution, starter
     ("x = 1", "x = 1"),

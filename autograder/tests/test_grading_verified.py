@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
 from autograder.errors import Line
-from autograder.grading.attempt import Attempt
+from autograder.grading.attempt import Attempt, Place
 from autograder.grading.failures import CheckFailed
 from autograder.grading.labs import spec_of
 from autograder.grading.verified import (
@@ -17,7 +20,7 @@ from autograder.grading.verified import (
 )
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.records.runs import Run, RunRequest, Uninitialised
+from autograder.records.runs import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.records.transfers import Transfer
 from autograder.simgpu.host.device import SimulatedDevice
 
@@ -27,17 +30,20 @@ LAB05 = spec_of("lab05_histogram")
 class HereRunner:
     """Runs a submission in this process."""
 
-    source = "simulated"
+    source: Source = "simulated"
 
     def __init__(self, text: str) -> None:
         self.program = parse_program(submission_from_cells("lab.py", [("lab.py", text)], is_notebook=False))
 
-    def run(self, request: RunRequest, on: str) -> Run:
+    def run(self, request: RunRequest, on: Place) -> Run:
         return SimulatedDevice().run(self.program, request)
+
+    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
+        raise NotImplementedError
 
 
 def attempt_at(text: str) -> Attempt:
-    return Attempt("any", HereRunner(text), np.random.default_rng(0))  # type: ignore[arg-type]
+    return Attempt("any", HereRunner(text), np.random.default_rng(0))
 
 
 FILL = """
@@ -53,7 +59,7 @@ def fill(a, b):
 
 def test_a_sampled_request_is_carried_out_whole_and_its_inputs_stay_where_they_are() -> None:
     attempt = attempt_at(FILL)
-    arrays = {"a": np.arange(3200, dtype=np.float32), "b": Uninitialised((3200,), np.float32)}
+    arrays: dict[str, Any] = {"a": np.arange(3200, dtype=np.float32), "b": Uninitialised((3200,), np.float32)}
     sampled = RunRequest("fill", arrays, grid=100, block=32, sample_blocks=2, sample_seed=1)
     assert not attempt.simulate(sampled).written["b"].all()
     run, request = carried_out_whole(attempt, sampled, unchanged=("a",))

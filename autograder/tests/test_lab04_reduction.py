@@ -15,6 +15,7 @@ from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.records.runs import RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
+from autograder.tests.finding import found
 from autograder.tests.known_answers import failed_checks, promised, report
 from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
 
@@ -85,7 +86,7 @@ LOOP = "    while i < values.size:\n        own += values[i]\n        i += cuda.
 def test_work_that_is_left_out_where_it_is_timed_is_noticed(loop: str, tmp_path: Path) -> None:
     """The required kernel is right; the host launches another one, which is not, on many elements."""
     text = (SOLUTIONS / "right" / "halves_of_any_width.py").read_text(encoding="utf-8")
-    kernel = WHOLE_KERNEL.search(text)[0]
+    kernel = found(WHOLE_KERNEL, text)[0]
     other = kernel.replace(LOOP, loop).replace("block_sums_kernel", "first_sums_kernel")
     assert loop in other != kernel
     text = text.replace(kernel, f"{kernel}\n\n\n{other}").replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,8 @@ WAYS: dict[str, Callable[[str], str]] = {
 
 def with_broken(answer: Submission, name: str, way: Callable[[str], str]) -> Submission:
     """The answer as a notebook with a cell for each statement, every definition of one function broken."""
-    cells, found = [], 0
+    cells: list[Any] = []
+    found = 0
     for cell in answer.cells:
         for statement in ast.parse(cell.text).body:
             if not isinstance(statement, ast.Import | ast.ImportFrom | ast.Assign | ast.FunctionDef):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.cudagpu.handles import GpuArray
-from autograder.errors import NotCarriedOut, SubmissionError
+from autograder.errors import KitError, NotCarriedOut, SubmissionError
 from autograder.language import host_names, parse_program
 from autograder.language.host_names import ARRAY_ATTRIBUTES, METHODS
 from autograder.language.quoting import MOST_OF_A_LINE, lines_of
@@ -20,6 +20,8 @@ from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import Session, SimulatedDevice
 from autograder.simgpu.values.arrays import DeviceArray
 from autograder.tests.test_language_kinds import fault_of
+
+pytestmark = pytest.mark.quick
 
 UNREADABLE = ['"(1,,2)f4"', '"(1,f4"']
 CALLS_WITH_A_TYPE = [
@@ -120,7 +122,7 @@ WHERE = {
 @pytest.mark.parametrize("place", WHERE)
 def test_a_number_of_six_thousand_digits_is_never_the_graders_fault(place: str) -> None:
     text = "from numba import cuda\n\n" + WHERE[place]
-    fault: SubmissionError | None = None
+    fault: KitError | None = None
     try:
         program = parse_program(submission_from_cells("lab.py", [("lab.py", text)], is_notebook=False))
         fault = SimulatedDevice().run(program, RunRequest("kernel", {"a": np.zeros(3)}, grid=1, block=8)).fault
@@ -133,7 +135,9 @@ def test_a_number_of_six_thousand_digits_is_never_the_graders_fault(place: str) 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_are_counted_as_python_counts_them(separator: str, end: str) -> None:
     text = f"# one{separator}still one\n\nx = 3\n\ndef f(a):\n    y = '{separator}'\n    return y\n".replace("\n", end)
-    last = ast.parse(text).body[-1].body[-1].lineno
+    function = ast.parse(text).body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    last = function.body[-1].lineno
     assert lines_of(text)[last - 1] == "    return y"
     program = parse_program(submission_from_cells("lab.py", [("lab.py", text)], is_notebook=False))
     assert program.functions["f"].line_text(last) == "    return y"

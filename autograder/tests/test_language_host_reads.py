@@ -10,6 +10,8 @@ from autograder.language.source import submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
 
+pytestmark = pytest.mark.quick
+
 PROGRAM = """
 import math
 import numpy as np

@@ -14,6 +14,8 @@ from autograder.language.source import submission_from_cells
 from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import SimulatedDevice
 
+pytestmark = pytest.mark.quick
+
 PROGRAM = """
 import math
 import numpy as np

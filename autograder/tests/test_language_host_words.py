@@ -12,6 +12,8 @@ from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import SimulatedDevice
 from autograder.tests.test_language_kinds import fault_of
 
+pytestmark = pytest.mark.quick
+
 TOLD = {  # a host's statement, and words of the line that its author reads
     "x = max((1, 2), key=abs)": "`max` takes no `key` in host code of a submission. Leave it out",
     "x = sorted((1, 2), key=abs)": "`sorted` takes no `key`",

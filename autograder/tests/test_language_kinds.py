@@ -10,11 +10,13 @@ import itertools
 import numpy as np
 import pytest
 
-from autograder.errors import KernelFault, SubmissionError
+from autograder.errors import KernelFault, KitError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import RunRequest
 from autograder.simgpu.host.device import SimulatedDevice
+
+pytestmark = pytest.mark.quick
 
 PROGRAM = """
 import math
@@ -52,7 +54,7 @@ def host(a, b):
 ARGUMENTS = {"a": np.arange(8, dtype=np.float32), "b": np.arange(16, dtype=np.int32).reshape(4, 4)}
 
 
-def fault_of(body: str = "", host: str = "", device: str = "return x", function: str = "") -> SubmissionError | None:
+def fault_of(body: str = "", host: str = "", device: str = "return x", function: str = "") -> KitError | None:
     """What a program with these lines is told."""
 
     def indented(text: str, columns: int) -> str:

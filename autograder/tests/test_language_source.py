@@ -10,6 +10,8 @@ import pytest
 from autograder.errors import BrokenDefinition, Line, SubmissionError
 from autograder.language import parse_program, submission_from_cells
 
+pytestmark = pytest.mark.quick
+
 KERNEL = "@cuda.jit\ndef k(a):\n    a[0] = 1\n"
 
 

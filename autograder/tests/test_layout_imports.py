@@ -9,7 +9,11 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 from autograder.tests.test_layout_repository import PACKAGE
+
+pytestmark = pytest.mark.quick
 
 # It only names types, for type checkers alone, of modules that name their own values by it.
 NAMES_OF_TYPES = "autograder.simgpu.values.values"

@@ -11,11 +11,14 @@ import pytest
 
 import autograder
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "autograder"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COURSE = ("notebooks", "labs", "solutions", "slides", "autograder")
-READMES = [ROOT / "README.md", *sorted(each for folder in COURSE for each in (ROOT / folder).rglob("README.md"))]
+OF_FOLDERS = sorted(each for folder in COURSE for each in (ROOT / folder).rglob("README.md"))
+READMES = [ROOT / "README.md", *sorted((ROOT / ".github").glob("*.md")), *OF_FOLDERS]
 
 # What each folder and module imports, even inside a function: the README's table, from the bottom up.
 IMPORTS = {
@@ -93,6 +96,41 @@ def test_versions_in_the_readme_are_those_that_are_pinned() -> None:
     pinned = (ROOT / "requirements.txt").read_text(encoding="utf-8")
     for name, version in re.findall(r'"(numba)==([\d.]+)"', README):
         assert f"{name}=={version}" in pinned
+
+
+def test_there_is_one_version_and_the_list_of_changes_begins_with_it() -> None:
+    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'version = { attr = "autograder.__version__" }' in settings
+    assert not re.search(r'^version = "', settings, re.MULTILINE)
+    newest = re.search(r"^## ([\d.]+)", (ROOT / "autograder" / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None and newest[1] == autograder.__version__
+
+
+def test_the_command_line_says_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    from autograder.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and capsys.readouterr().out == f"autograder {autograder.__version__}\n"
+
+
+def test_the_commands_that_contributors_are_told_exist() -> None:
+    text = (ROOT / "autograder" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in set(re.findall(r"\bmake ([a-z]+)\b", text)):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
+    for module in re.findall(r"python -m (autograder\.[\w.]+)", text):
+        place = ROOT / module.replace(".", "/")
+        assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
+
+
+def test_windows_runs_what_make_quick_runs() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8").split("windows:\n")[1]
+    for target in ("quick", "lint", "types"):
+        recipe = makefile.split(f"\n{target}:")[1].split("\n\n")[0]
+        commands = re.findall(r"(?<!echo \")\$\(RUN\) -m ((?:pytest|ruff|mypy)[^;\n]*)", recipe)
+        assert commands and all(f"python -m {each}" in workflow for each in commands)
 
 
 def test_every_requirement_is_pinned_and_says_why() -> None:

@@ -1,4 +1,4 @@
-"""Which modules `mypy --strict` checks: all but those that are named here, and none with a silence in it."""
+"""What `mypy --strict` checks: the whole package, with no silence in it, and what little it leaves to kernels and tests."""
 
 from __future__ import annotations
 
@@ -7,73 +7,87 @@ import re
 import subprocess
 import sys
 import tokenize
-from pathlib import Path
+from typing import Any
 
 import pytest
 
+from autograder.tests.finding import found
 from autograder.tests.test_layout_repository import PACKAGE, ROOT
 
-WATCHED = (
-    "language",
-    "simgpu",
-    "errors.py",
-    "device.py",
-    "live.py",
-    "profiling.py",
-)  # in which each module is accounted for
+pytestmark = pytest.mark.quick
 
-# What is not checked, by the reason. A module that passes leaves this list for the one in pyproject.toml.
-NOT_YET = {
-    "kernels as students write them, without annotations, and the scripts that launch them by hand on a card": [
-        "simgpu/bench_kernels.py",
-        "simgpu/measurements",
-    ],
-    "scripts that are run by hand, beside Numba's own tests": ["simgpu/conformance"],
-}
+MODULES = sorted(path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py"))
+SETTINGS = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+NO_MODULE_OF_OURS = {
+    "distributed", "jupyterlab.*", "numba.cuda", "numba.cuda.*", "psutil", "pygments.*", "pynvml", "setuptools.*", "tqdm",
+}  # fmt: skip
+OF_TESTS = ["autograder.tests.*"]
 
 
-def modules(place: str) -> set[str]:
-    """The modules of a folder or file of the package, by their paths in it."""
-    found = PACKAGE / place
-    files = found.rglob("*.py") if found.is_dir() else [found]
-    return {each.relative_to(PACKAGE).as_posix() for each in files}
+def section(title: str) -> str:
+    """The text of a section of pyproject.toml."""
+    return found(rf"^\[{re.escape(title)}\]$\n(.*?)(?=^\[|\Z)", SETTINGS, re.DOTALL | re.MULTILINE)[1]
 
 
-def checked() -> set[str]:
-    """The modules that pyproject.toml has checked."""
-    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    listed = re.search(r"^\[tool\.mypy\]$.*?^files = (\[.*?^\])$", settings, re.DOTALL | re.MULTILINE)
-    assert listed is not None
-    return set().union(
-        *(modules(Path(each).relative_to("autograder").as_posix()) for each in ast.literal_eval(listed[1]))
-    )
+def overrides() -> list[tuple[list[str], dict[str, Any]]]:
+    """The exceptions: for which modules, and what is set for them. (Python 3.10 has no reader of TOML.)"""
+    read = []
+    for text in SETTINGS.split("[[tool.mypy.overrides]]\n")[1:]:
+        text = re.split(r"^\[", text, flags=re.MULTILINE)[0]
+        entries = dict(re.findall(r"^(\w+) = (\[.*?\]|\S+)(?=$| *#)", text, re.DOTALL | re.MULTILINE))
+        names = ast.literal_eval(entries.pop("module"))
+        read.append((names, {key: ast.literal_eval(value.title() if value[0] in "tf" else value)
+                             for key, value in entries.items()}))  # fmt: skip
+    return read
 
 
-def test_each_module_is_checked_or_named_with_a_reason() -> None:
-    waiting = [name for places in NOT_YET.values() for place in places for name in modules(place)]
-    assert len(waiting) == len(set(waiting))
-    there = set().union(*map(modules, WATCHED))
-    assert there - checked() == set(waiting)
+def without_annotations(node: ast.FunctionDef) -> bool:
+    asked = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    return node.returns is None or any(each is not None and each.annotation is None for each in asked)
 
 
-def test_what_is_checked_is_there() -> None:
-    assert len(checked()) > 40
-    assert [name for name in checked() if not (PACKAGE / name).is_file()] == []
+def test_the_whole_package_is_checked_strictly() -> None:
+    own = section("tool.mypy")
+    assert "strict = true" in own and 'files = ["autograder"]' in own
+    assert not re.search(r"^(exclude|ignore|disable|allow|no_|follow_)\w* *=", own, re.MULTILINE)
+    assert len(MODULES) > 400
 
 
-@pytest.mark.parametrize("name", sorted(checked()))
-def test_a_checked_module_has_no_silence(name: str) -> None:
-    with tokenize.open(PACKAGE / name) as text:
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_has_no_silence(name: str) -> None:
+    with tokenize.open(ROOT / name) as text:
         comments = [each.string for each in tokenize.generate_tokens(text.readline) if each.type == tokenize.COMMENT]
     assert [each for each in comments if re.search(r"type:\s*ignore|mypy:", each)] == []
 
 
-def test_the_settings_are_strict_and_have_no_exceptions() -> None:
-    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    own = settings.split("[tool.mypy]")[1].split("\n[")[0]
-    assert "strict = true" in own
-    assert "[[tool.mypy.overrides]]" not in settings
-    assert not re.search(r"^(ignore|disable|allow|no_)\w* *=", own, re.MULTILINE)
+def test_only_kernels_and_tests_are_left_a_part_of_it() -> None:
+    """No kind of error is silenced outside the tests, and there only those of stand-ins."""
+    silent = {name for names, given in overrides() for name in names if "disable_error_code" in given}
+    assert silent == set(OF_TESTS)
+    ours = [(names, given) for names, given in overrides() if not set(names) <= NO_MODULE_OF_OURS]
+    assert [names for names, _ in ours if names == OF_TESTS] == [OF_TESTS]
+    for names, given in ours:
+        if names != OF_TESTS:
+            assert not [name for name in names if "*" in name], "modules are named one by one"
+            settings = {"allow_untyped_defs", "allow_untyped_calls", "allow_untyped_decorators", "check_untyped_defs"}
+            settings |= {"disallow_subclassing_any"}  # of what comes without types
+            assert set(given) <= settings
+
+
+KERNELS = [name for names, given in overrides() if given.get("check_untyped_defs") is False for name in names]
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_has_no_annotations_is_a_kernel_or_says_what_one_must_compute(name: str) -> None:
+    tree = ast.parse((ROOT / (name.replace(".", "/") + ".py")).read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and without_annotations(node)]
+    compiled = re.compile(r"\b(cuda\.jit|njit)\b")  # a kernel, or the same on the CPU
+    kernels = [each for each in functions if any(compiled.search(ast.unparse(one)) for one in each.decorator_list)]
+    known = {at.id for at in ast.walk(tree) if isinstance(at, ast.Name)}  # what a table of kernels or a function names
+    others = [each.name for each in functions if each not in kernels]
+    assert kernels
+    assert [each for each in others if each not in known] == []
+    assert not others or "unseen(" in ast.unparse(tree), "known answers stand beside the table of kernels"
 
 
 def test_make_test_checks_types() -> None:

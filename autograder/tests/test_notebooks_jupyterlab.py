@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from posixpath import dirname, join, normpath
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -23,6 +24,7 @@ from autograder.decks.browser import Browser, find_browser
 from autograder.errors import GraderFault, UsageError
 from autograder.grading.labs import load_lab
 from autograder.jupyter import FIRST_LESSON, course_root
+from autograder.tests.finding import found
 from autograder.tests.jupyter_server import OPTIONS, SECONDS, TOKEN, Server, served
 from autograder.tests.test_layout_repository import COURSE, READMES, ROOT
 
@@ -79,7 +81,7 @@ def targets(path: Path) -> set[str]:
 
 def promised(deck: Path) -> str:
     """What a deck says that `make lab` is for."""
-    return re.search(r"^make lab +(?:then open|opens) (\S+)$", deck.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    return found(r"^make lab +(?:then open|opens) (\S+)$", deck.read_text(encoding="utf-8"), re.MULTILINE)[1]
 
 
 @pytest.mark.parametrize("path", [*LESSONS, *LABS, *READMES], ids=in_course)
@@ -224,7 +226,7 @@ def test_a_lesson_or_lab_comes_with_what_its_kernel_will_say_of_itself(server: S
     ids=str,
 )
 def test_a_notebook_for_another_kernel_or_none_is_read_as_it_stands(
-    server: Server, course: Path, metadata: dict
+    server: Server, course: Path, metadata: dict[str, Any]
 ) -> None:
     notebook = {"cells": [], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
     (course / "own.ipynb").write_text(json.dumps(notebook), encoding="utf-8")

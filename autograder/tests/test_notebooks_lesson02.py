@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autograder import simulate
+from autograder.tests.finding import found
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "02_tiling.ipynb"
 CELLS = {each["id"]: each for each in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]}
@@ -40,7 +41,7 @@ def test_smooth_takes_the_mean_of_neighbours_in_rings_of_64() -> None:
     x = np.random.default_rng(5).random(256, dtype=np.float32)
     rings = x.reshape(-1, 64)
     expected = 0.25 * np.roll(rings, 1, axis=1) + 0.5 * rings + 0.25 * np.roll(rings, -1, axis=1)
-    deck = re.search(r"^@cuda.jit\ndef smooth.*?^    out\[i\] = total$", DECK.read_text(encoding="utf-8"), re.M | re.S)
+    deck = found(r"^@cuda.jit\ndef smooth.*?^    out\[i\] = total$", DECK.read_text(encoding="utf-8"), re.M | re.S)
     for code in (source("five-places"), deck[0]):
         np.testing.assert_allclose(smoothed(code, x), expected.ravel(), rtol=1e-6)
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
-from autograder.course import lesson04
+from autograder.course.lesson04 import exercises as lesson04
 from autograder.perfmodel import SPECIFICATIONS
+from autograder.tests.finding import found
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 CELLS = json.loads((NOTEBOOKS / "04_warps_and_divergence.ipynb").read_text(encoding="utf-8"))["cells"]
@@ -378,7 +379,7 @@ def test_the_last_warp_needs_a_guard_as_well_as_its_barriers() -> None:
     assert races_of_last_warp(start + "".join(map(str.__add__, guards, lines))) == 5, "the guard alone does not do"
     assert "still names five races" in prose() and "races found:   5" in printed("old-trick-run")
     shown = next(each for each in CELLS if each["id"] == "two-orders-explained")
-    assert races_of_last_warp(re.search(r"```python\n(.*?)```", "".join(shown["source"]), re.S)[1]) == 0
+    assert races_of_last_warp(found(r"```python\n(.*?)```", "".join(shown["source"]), re.S)[1]) == 0
     assert "cuda.syncwarp()" in "".join(shown["source"]) and "if t < step:" in "".join(shown["source"])
 
 
@@ -396,7 +397,7 @@ def test_words_for_counted_numbers_hold() -> None:
     rounds = np.random.default_rng(4).geometric(1 / 200, 1 << 16)[:32]
     assert 0.75 < 1 - rounds.mean() / rounds.max() < 0.85, "four fifths are grey"
     assert "as drawn" in printed("sorted-counted")
-    active = float(re.search(r"as drawn +[\d,]+ +[\d,]+ +([\d.]+) +([\d.]+)", printed("sorted-counted"))[1])
+    active = float(found(r"as drawn +[\d,]+ +[\d,]+ +([\d.]+) +([\d.]+)", printed("sorted-counted"))[1])
     assert active < READ["walk, as drawn"]["threads_per_instruction"], "the H200 reads more"
     instructions = re.findall(r"^every\w+ +([\d,]+) +([\d,]+)$", printed("run-surprise"), re.M)
     threads, warps = ([int(each.replace(",", "")) for each in column] for column in zip(*instructions, strict=True))

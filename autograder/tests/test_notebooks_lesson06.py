@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
-from autograder.course import lesson06
+from autograder.course.lesson06 import exercises as lesson06
 from autograder.perfmodel import SPECIFICATIONS
+from autograder.tests.finding import found
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 H200_GPU = SPECIFICATIONS["H200"]
@@ -269,7 +270,7 @@ def test_the_lesson_counts_what_the_prose_says_of_it() -> None:
     assert f"All three phases together move {jumped / (walked + ranked + added):.1f} times fewer" in PROSE
     assert 0.23 < ranked / (walked + ranked + added) < 0.27, "a quarter of all sectors"
     assert 2_450_000 < jumped < 2_550_000, "about 2.5 million sectors"
-    lanes = float(re.search(r"instruction: ([\d.]+) of 32", shown["walk-lines"])[1])
+    lanes = float(found(r"instruction: ([\d.]+) of 32", shown["walk-lines"])[1])
     assert round(lanes) == 8
-    largest = re.search(r"N = 2\^22: warps ([\d.]+) on average, longest of all (\d+)", shown["longest-simulated"])
+    largest = found(r"N = 2\^22: warps ([\d.]+) on average, longest of all (\d+)", shown["longest-simulated"])
     assert float(largest[1]) == pytest.approx(88, rel=0.02) and int(largest[2]) == pytest.approx(280, rel=0.05)

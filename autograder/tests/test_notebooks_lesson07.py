@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder import simulate
-from autograder.course import lesson07
+from autograder.course.lesson07 import exercises as lesson07
 from autograder.perfmodel import SPECIFICATIONS, roofline
 from autograder.perfmodel.hipc2009 import from_counters, local_ranking
 from autograder.perfmodel.measurements.predicting import HERE, by_case

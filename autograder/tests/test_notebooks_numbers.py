@@ -11,6 +11,8 @@ import pytest
 
 from autograder import perfmodel
 
+pytestmark = pytest.mark.quick
+
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 H200 = json.loads((NOTEBOOKS / "data" / "matmul_h200.json").read_text(encoding="utf-8"))
 MS = {name: times["4096"] for name, times in H200["milliseconds"].items()}

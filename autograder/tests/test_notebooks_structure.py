@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from autograder.tests.finding import found
+
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
 MACHINE_PATH = re.compile(r"(?<![\w.])(/(?:home|Users|tmp|work)/|/root\b|[A-Z]:\\Users)|ipykernel_\d+|0x[0-9a-f]{8,}")
@@ -54,7 +56,7 @@ def test_there_are_pictures_and_each_has_alt_text(path: Path) -> None:
     pictures = [picture for page in pages for picture in re.findall(r"<img [^>]*>", page)]
     assert len(pictures) >= 3
     for each in pictures:
-        alt, data = re.search(r'alt="([^"]*)".* src="data:image/svg\+xml;base64,([^"]*)"', each, re.DOTALL).groups()
+        alt, data = found(r'alt="([^"]*)".* src="data:image/svg\+xml;base64,([^"]*)"', each, re.DOTALL).groups()
         assert len(alt) > 30
         assert b"<script" not in base64.b64decode(data)
     assert not [each for each in outputs(path) if "image/svg+xml" in each.get("data", {})], "JupyterLab gives it no alt"
@@ -98,12 +100,12 @@ def test_three_to_six_exercises_wait_for_an_answer_and_each_hidden_answer_is_rig
     asked = [at for at, cell in enumerate(everything) if re.search(r"^lesson\d\d\.", "".join(cell["source"]), re.M)]
     assert 3 <= len(asked) <= 6
     for at in asked:
-        call = re.search(r"^lesson\d\d\.(\w+)\((\w+)\)$", "".join(everything[at]["source"]), re.M)
+        call = found(r"^lesson\d\d\.(\w+)\((\w+)\)$", "".join(everything[at]["source"]), re.M)
         shown = "".join(everything[at]["outputs"][0]["data"]["text/plain"])
         assert "Your turn" in shown, f"{call[1]} was committed with an answer"
         answer = "".join(everything[at + 1]["source"])
         assert answer.startswith("<details><summary>Answer</summary>\n\n")
-        program = re.search(r"```python\n(.*?)```", answer, re.S)[1]
+        program = found(r"```python\n(.*?)```", answer, re.S)[1]
         reply = getattr(lesson, call[1])(evaluated(program, call[2], f"answer to {call[1]}"))
         assert reply.outcome == "right", f"{call[1]}: {reply}"
 

@@ -89,7 +89,8 @@ def test_a_stand_in_has_the_type_of_what_it_stands_for(array: np.ndarray) -> Non
     import numba
 
     assert numba.typeof(registers.stand_in(array)) == numba.typeof(array)
-    assert registers.stand_in((array, 3))[1] == 3
+    both = registers.stand_in((array, 3))
+    assert isinstance(both, tuple) and both[1] == 3
 
 
 def test_without_a_compiler_registers_are_a_guess_that_says_so(small_product, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +121,7 @@ def test_an_assembler_that_fails_gives_no_number(monkeypatch: pytest.MonkeyPatch
     def refused(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess([], 1, "", "ptxas fatal: Used 99 registers, and then some")
 
-    monkeypatch.setattr(registers.subprocess, "run", refused)
+    monkeypatch.setattr(subprocess, "run", refused)
     assert registers._assembled("ptxas", "", (9, 0), []) is None
 
 

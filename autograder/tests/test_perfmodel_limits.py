@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_atomics_at_a_common_index_are_as_few_as_the_profiler_sees() -> None:
         ),
     ],
 )
-def test_the_readme_s_words_on_lab_2_are_the_profiler_s(words: str, holds: Callable) -> None:
+def test_the_readme_s_words_on_lab_2_are_the_profiler_s(words: str, holds: Callable[..., Any]) -> None:
     assert words in README
     assert holds(lambda name: profile_of("lab02_tiled_matmul", name))
 

@@ -66,7 +66,7 @@ def test_the_committed_counts_are_what_the_simulated_gpu_counts(case: str, size:
     committed = next(
         row for row in json.loads((HERE / "counted.json").read_text()) if (row["case"], row["size"]) == (case, size)
     )
-    fresh = course_counts.counted(next(each for each in cases() if (each.name, each.size) == (case, size)))
+    fresh = course_counts.count_case(next(each for each in cases() if (each.name, each.size) == (case, size)))
     assert fresh == committed
 
 

@@ -18,6 +18,8 @@ from autograder.reports.source_heat import annotated
 from autograder.reports.source_text import counted_source
 from autograder.simgpu.host import cuda_module
 
+pytestmark = pytest.mark.quick
+
 cuda = cuda_module.build_module()
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 
 import pytest
@@ -19,13 +21,14 @@ from autograder.reports.charts import dot_plot, histogram, speed_bar
 from autograder.reports.speed import Speed
 from autograder.reports.templating import asset, prose
 from autograder.tests import sample_results as samples
+from autograder.tests.finding import found
 
 ALL = (*samples.KINDS, samples.hostile)
 OWN_ADDRESS = re.compile(r"(data:image/svg\+xml;base64,[A-Za-z0-9+/=]*|reports/[A-Za-z0-9._-]+\.html)?")
 VOID = {"meta", "img", "input", "br", "hr", "link"}
-PAGES = {
-    **{f"page of {sample.__name__}": lambda sample=sample: html.render(sample()) for sample in ALL},
-    **{f"fragment of {sample.__name__}": lambda sample=sample: html.fragment(sample()) for sample in ALL},
+PAGES: dict[str, Callable[[], str]] = {
+    **{f"page of {sample.__name__}": partial(lambda made: html.render(made()), sample) for sample in ALL},
+    **{f"fragment of {sample.__name__}": partial(lambda made: html.fragment(made()), sample) for sample in ALL},
     "class": lambda: class_page.render([*samples.a_class(40), samples.hostile()], samples.HOSTILE_NAME),
     "empty class": lambda: class_page.render([], samples.TITLE),
     "heat": lambda: source_heat.annotated(samples.hostile().lines),
@@ -102,7 +105,7 @@ def test_the_pages_policy_allows_its_own_script_only(pages, name):
     page = Page(pages[name])
     policy = next(attributes["content"] for tag, attributes in page.tags if attributes.get("http-equiv"))
     digest = base64.b64encode(hashlib.sha256("".join(page.scripts).encode()).digest()).decode()
-    assert policy.startswith("default-src 'none'") and f"script-src 'sha256-{digest}'" in policy
+    assert policy is not None and policy.startswith("default-src 'none'") and f"script-src 'sha256-{digest}'" in policy
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -127,7 +130,7 @@ def test_a_fragment_needs_no_script_and_keeps_its_styles_to_itself():
     fragment = html.fragment(samples.transposed_mapping())
     page = Page(fragment)
     assert page.scripts == [] and "id" not in {name for _, attributes in page.tags for name in attributes}
-    styles = re.sub(r"/\*.*?\*/", "", re.search(r"<style>(.*?)</style>", fragment, re.DOTALL)[1], flags=re.DOTALL)
+    styles = re.sub(r"/\*.*?\*/", "", found(r"<style>(.*?)</style>", fragment, re.DOTALL)[1], flags=re.DOTALL)
     for selectors in re.findall(r"([^{};]+)\{", styles):
         if not selectors.strip().startswith("@"):
             assert all(".mtb" in each for each in selectors.split(",")), selectors
@@ -155,7 +158,7 @@ def test_a_hazard_on_the_page_names_line_thread_other_thread_and_remedy():
 
 
 def test_each_outcome_has_its_own_word_and_shape():
-    shapes = {}
+    shapes: dict[str, set[str]] = {}
     page = html.render(samples.grader_fault()) + html.render(samples.race())
     for shape, word in re.findall(r'<span class="outcome"><svg[^>]*><(\w+) class="\w+".*?</svg><span>([\w ]+)<', page):
         shapes.setdefault(word, set()).add(shape)
@@ -218,7 +221,7 @@ def test_annotated_source_shows_the_columns_asked_for():
     page = Page(source_heat.annotated(samples.LINES, ["warp_instructions", "global_load_sectors"]))
     assert "line source warp instructions load sectors" in page.text
     assert "7 total += a[row, i] * b[i, column] 2,621,440 2,097,152" in page.text
-    bars = [float(attributes["style"][len("width:") : -1]) for tag, attributes in page.tags if tag == "i"]
+    bars = [float((attributes["style"] or "")[len("width:") : -1]) for tag, attributes in page.tags if tag == "i"]
     assert bars == [0.2, 0.3, 0.1, 20.1, 100.0, 100.0, 0.1]
 
 
@@ -247,6 +250,7 @@ def speed(ratio, low=None, high=None, threshold=2.0, full=2.6):
 @pytest.mark.parametrize("ratio", [0.0, 0.01, 1.0, 1.99, 2.0, 36.7, 5000.0])
 def test_marks_stay_on_the_axis_in_the_order_of_their_numbers(ratio):
     bar = speed_bar(speed(ratio, ratio * 0.9, ratio * 1.1))
+    assert bar.threshold is not None and bar.full is not None
     assert 0 <= bar.low <= bar.ratio <= bar.high < 100 and bar.threshold < bar.full < 100
     assert (bar.ratio < bar.threshold) == (ratio < 2.0)
     assert 2 <= len(bar.ticks) <= 7 and all(0 <= tick.at <= 100 for tick in bar.ticks)

@@ -340,7 +340,7 @@ def test_junit_counts_what_it_holds_and_survives_any_text():
         for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
             assert int(suite.get(name)) == len(list(suite.iter(tag)))
     faults = sum(check.fault for each in CLASS for check in each.checks)
-    assert int(root.get("errors")) == faults > 0 and int(root.get("failures")) > 0
+    assert int(root.attrib["errors"]) == faults > 0 and int(root.attrib["failures"]) > 0
 
 
 # ---- secrets ---------------------------------------------------------------------------------------
@@ -549,7 +549,7 @@ def test_forms_come_from_a_finished_run_too(secret_class, tmp_path, capsys):
     assert "canvas.csv: not filled in, or odd (1)" in page and "No submission: z none; its grade was left" in page
     assert "moodle.csv: not filled in, or odd (2)" in page and "No row: wrong" in page
     assert sorted(path.parent.name for path in out.glob("gradescope/*/results.json")) == ["right", "wrong"]
-    assert int(ElementTree.parse(tmp_path / "j.xml").getroot().get("tests")) == 6
+    assert int(ElementTree.parse(tmp_path / "j.xml").getroot().attrib["tests"]) == 6
     assert cli.main(["export", str(out), "--canvas", str(out / "canvas.csv")]) == 2
     assert cli.main(["export", str(tmp_path)]) == 2 and "not the folder of a finished run" in capsys.readouterr().err
 

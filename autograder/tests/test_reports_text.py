@@ -10,6 +10,7 @@ import re
 import textwrap
 import unicodedata
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,12 +64,14 @@ def test_a_key_of_the_students_own_is_not_taken_for_a_number(name):
 
 def test_json_takes_numpy_scalars_and_stays_strict_about_nan_and_infinity():
     numbers = {"ratio": np.float32(2.5), "count": np.int64(2**62), "right": np.bool_(True), "shape": np.array([3, 4])}
-    wrong = Mismatch("c", (np.int64(1), 2), np.float64("nan"), np.float32("-inf"))
+    one: Any = np.int64(1)
+    infinite: Any = np.float32("-inf")
+    wrong = Mismatch("c", (one, 2), np.float64("nan"), infinite)
     result = samples.result_with("ada", {"walks_along_rows": {"measured": numbers, "mismatches": (wrong,)}})
     form = json.loads(json_form.to_text(result), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     check = json_form.from_dict(form).checks[5]
     assert check.measured == {"ratio": 2.5, "count": 2**62, "right": True, "shape": (3, 4)}
-    assert math.isnan(check.mismatches[0].expected) and check.mismatches[0].got == -math.inf
+    assert np.isnan(check.mismatches[0].expected) and check.mismatches[0].got == -math.inf
     assert type(check.mismatches[0].index[0]) is int
 
 

@@ -242,8 +242,7 @@ def test_a_kernel_takes_any_number_of_arrays_but_not_too_few():
 
 def test_functions_and_numbers_of_a_module_of_ones_own():
     module = types.ModuleType("mine")
-    module.twice = cuda.jit(device=True)(lambda x: x * 2)
-    module.OFFSET = 5
+    vars(module).update(twice=cuda.jit(device=True)(lambda x: x * 2), OFFSET=5)
 
     @cuda.jit
     def uses_it(out):

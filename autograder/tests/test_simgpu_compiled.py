@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder.records.counters import Counters
@@ -84,7 +85,7 @@ def test_lanes_with_more_rounds_than_others_meet_at_the_end_of_theirs() -> None:
     )
     kernel = spellings.defined(text, cuda_module.build_module())
     a, _, c, _, _ = registers.arguments()
-    lengths = registers.np.where(registers.np.arange(32) < 16, 5, 3).astype(registers.np.int32)
+    lengths = np.where(np.arange(32) < 16, 5, 3).astype(np.int32)
     record = launch_once(kernel, 1, 32, a, lengths, c)
     # the source: five rounds. The compiler: four at once for half of the lanes, then one and three that are left over.
     assert record.counters.global_load_requests == 1 + 5

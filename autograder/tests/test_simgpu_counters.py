@@ -9,6 +9,8 @@ from autograder import profile
 from autograder.kernels import matmul_columns, matmul_rows
 from autograder.simgpu.host import cuda_module
 
+pytestmark = pytest.mark.quick
+
 cuda = cuda_module.build_module()
 TILE = 16
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from autograder.simgpu.host import cuda_module
 from autograder.tests import random_kernels as kernels
 
 cuda = cuda_module.build_module()
-steady = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck), "database": None}
+steady: dict[str, Any] = {
+    "deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck), "database": None,
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -14,6 +14,8 @@ import autograder
 from autograder.errors import KernelFault
 from autograder.simgpu.host import cuda_module
 
+pytestmark = pytest.mark.quick
+
 cuda = cuda_module.build_module()
 
 

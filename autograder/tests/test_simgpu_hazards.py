@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import numpy as np
 import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault
+from autograder.records.hazards import Hazard
 from autograder.simgpu.host import cuda_module, dispatch
 from autograder.simgpu.operations.statements import Assign
 from autograder.simgpu.values.memory import Shadow
@@ -453,6 +457,11 @@ def waits_for_another_thread(a):
         pass
 
 
+def function(made: Callable[..., Any]) -> FunctionType:
+    assert isinstance(made, FunctionType)
+    return made
+
+
 def condition_that_nothing_changes(a):
     i = 0
     total = 0
@@ -466,7 +475,7 @@ def test_a_hopeless_loop_is_told_in_its_first_round():
 
     with pytest.raises(KernelFault, match="nothing in the loop changes its condition"):
         Session(work_limit=10_000).launch(
-            from_python(condition_that_nothing_changes, "kernel"), 1, 32, (np.zeros(4, np.float32),)
+            from_python(function(condition_that_nothing_changes), "kernel"), 1, 32, (np.zeros(4, np.float32),)
         )
 
 
@@ -489,7 +498,7 @@ def test_a_launch_stopped_for_the_work_of_those_before_it_says_how_many_they_wer
     def counts(a):
         a[cuda.grid(1)] += 1
 
-    kernel, a = from_python(counts, "kernel"), np.zeros(32, np.float32)
+    kernel, a = from_python(function(counts), "kernel"), np.zeros(32, np.float32)
     session = Session(work_limit=3_000)
     with pytest.raises(KernelFault, match=r"the [\d,]+ launches before it used up [\d,]+ of 3,000 units of work"):
         for _ in range(3_000):
@@ -1012,9 +1021,9 @@ def fills(a):
 def device(monkeypatch):
     """The simulated GPU of a script, and what it tells."""
     live = dispatch.LiveDevice()
-    told = []
+    told: list[Hazard] = []
     live.tell = told.extend
-    live.told = told
+    vars(live)["told"] = told
     monkeypatch.setattr(dispatch, "device", live)
     return live
 

@@ -10,6 +10,7 @@ import enum
 import math
 import operator
 from collections import namedtuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,10 @@ from autograder.language.validate import validate_kernel
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import Session
 
+pytestmark = pytest.mark.quick
+
 cuda = cuda_module.build_module()
-TABLE: list[tuple] = []
+TABLE: list[tuple[Any, ...]] = []
 SCALE = 3
 WEIGHTS = np.array([1.0, 2.0, 4.0])
 EXPECTED_STATES = [
@@ -832,7 +835,8 @@ def match_all_of_nothing(out):
 def test_what_is_not_supported_says_so_with_the_line(function, words):
     with pytest.raises(Exception, match=words) as caught:
         cuda.jit(function)[1, 1](zeros())
-    assert caught.value.line.number > function.__code__.co_firstlineno
+    problem: Any = caught.value
+    assert problem.line.number > function.__code__.co_firstlineno
 
 
 @pytest.mark.parametrize("call", [lambda: cuda.compile_ptx(None, ()), lambda: cuda.jit(unsupported_copy).inspect_asm()])

@@ -53,7 +53,7 @@ def arguments() -> list[Any]:
 def operations(body: str) -> list[Operation]:
     function = kernel_function(kernel_of(body))
     launch_once(function, 1, 64, *arguments())
-    (ready,) = function.kept[Prepared].values()
+    (ready,) = function.notes[Prepared].values()
     return everything_in(ready.kernel.body)
 
 

@@ -21,6 +21,9 @@ from autograder.simgpu.host.single_launch import kernel_function, launch_once
 from autograder.simgpu.operations import calls, kinds
 from autograder.simgpu.operations.loops import For, Loop, While
 from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.registry import CALLS
+
+pytestmark = pytest.mark.quick
 
 FOLDER = Path(simgpu.__file__).parent
 PACKAGE = FOLDER.parent
@@ -48,13 +51,13 @@ def part(title: str) -> str:
 @pytest.fixture
 def added():
     """The README's example, for as long as a test runs."""
-    known = dict(calls.CALLS)
+    known = dict(CALLS)
     (example,) = re.findall(r"```python\n(.*?)```", part("A function that kernels may call"), re.DOTALL)
     names = {"intrinsic": calls.intrinsic, "Call": calls.Call, "Integer": kinds.Integer, "Any": Any, "np": np}
     exec(example, names)
     yield cuda_module.build_module()
-    calls.CALLS.clear()
-    calls.CALLS.update(known)
+    CALLS.clear()
+    CALLS.update(known)
 
 
 def test_a_function_for_kernels_is_added_as_the_readme_says(added):
@@ -162,6 +165,6 @@ def test_reasons_are_told_of_a_line_by_line_and_each_once():
 def test_operations_come_in_the_order_of_the_source_with_the_functions_that_are_called():
     function = kernel_function(cubes)
     launch_once(function, 1, 32, np.ones(32, np.float32), np.ones(32, np.float32))
-    (ready,) = function.kept[Prepared].values()
+    (ready,) = function.notes[Prepared].values()
     texts = [each.text for each in reasons.everything_of(ready.kernel.body) if each.text.startswith(("cube(", "x["))]
     assert texts == ["cube(a, i)", "x[i] * x[i] * x[i]", "x[i] * x[i]", "x[i]", "x[i]", "x[i]"]

@@ -17,6 +17,8 @@ from autograder.errors import KernelFault
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.measurements import generated_kernels as made
 
+pytestmark = pytest.mark.quick
+
 cuda = cuda_module.build_module()
 LINE = 6  # of the first line of a body
 
@@ -197,7 +199,7 @@ def test_an_expression_has_the_value_that_python_gives_it(expression: str, expec
     source += f"    i = cuda.grid(1)\n    out[i] = {expression}\n"
     file = f"<value of {expression}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    names = {"cuda": cuda, "np": np, "math": math}
+    names: dict[str, Any] = {"cuda": cuda, "np": np, "math": math}
     exec(compile(source, file, "exec"), names)
     out, a = np.full(8, -1.0), np.arange(8, dtype=np.float32)
     names["kernel"][1, 8](out, a, np.arange(16.0).reshape(4, 4), (1, 2))
@@ -224,7 +226,7 @@ def test_a_private_function_of_a_module_is_called_through_it() -> None:
         return 2 * x
 
     core = types.ModuleType("core")
-    core._doubled = _doubled
+    vars(core)["_doubled"] = _doubled
 
     @cuda.jit
     def kernel(out):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,6 +93,9 @@ def until_one_leaves(x, y, out):
             return
 
 
+defined_later: float  # a name that a test gives a value
+
+
 def everything(kernel, configuration):
     """All that a launch on new arrays leaves: results, counts in total and by line, hazards, the fault."""
     rng = np.random.default_rng(1)
@@ -118,7 +122,7 @@ KERNELS = {
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.py_func.__name__)
 def test_a_thread_alone_leaves_the_same_by_the_short_way_and_by_the_long_one(monkeypatch, kernel):
     ways = []
-    made = access.LoneAccess
+    made = vars(access)["LoneAccess"]
     monkeypatch.setattr(access, "LoneAccess", lambda *arguments: ways.append(arguments) or made(*arguments))
     short = everything(kernel, KERNELS[kernel])
     assert ways
@@ -222,6 +226,7 @@ def test_warps_that_do_what_the_last_one_did_move_what_each_of_them_moves_alone(
 
 
 def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
+    check_order: Any = order_prim.check_order  # a shadow comes as several arguments
     rng, elements, padded = np.random.default_rng(7), 700, 4 * WARP
     blocks = WARPS * WARP // padded
     lanes_of, patterns_of = masks(rng), patterns(rng, elements)
@@ -233,7 +238,7 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
         block_sync, warp_sync = np.full(blocks, now, np.int32), np.full(WARPS, now, np.int32)
         for site in range(12):
             here = rng.random(blocks) < 0.8
-            what = rng.integers(0, 5)
+            what = int(rng.integers(0, 5))
             now += what > 1
             if what > 2:
                 block_sync[here] = now
@@ -247,7 +252,7 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
                 findings = np.zeros(order_prim.FINDINGS, np.int64)
                 seen = np.full((looked * WARPS * WARP, 1, order_prim.SEEN_COLUMNS), -1, np.int64)
                 of_groups = np.full((looked * (blocks + WARPS), 1, order_prim.SEEN_COLUMNS), -1, np.int64)
-                order_prim.check_order(
+                check_order(
                     lanes, linear, kind, 0, padded, now, must_be_set, site, grid_sync, block_sync, warp_sync, *shadow, -1,
                     nobody, seen, of_groups, *released, findings,
                 )  # fmt: skip

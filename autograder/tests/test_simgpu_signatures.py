@@ -10,6 +10,7 @@ import random
 import re
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -78,7 +79,9 @@ WE_TAKE_LESS = (
 def verdict(call: str) -> str:
     """Why the simulated GPU refuses a call; empty where it takes it."""
     text = signatures.kernel_text(call)
-    kernel = Function("kernel", "kernel", ast.parse(text).body[0], "signatures", text, NAMES)
+    (node,) = ast.parse(text).body
+    assert isinstance(node, ast.FunctionDef)
+    kernel = Function("kernel", "kernel", node, "signatures", text, NAMES)
     arguments = tuple(each.copy() for each in signatures.PARAMETERS.values())
     try:
         device.launch(kernel, (1, 1), arguments)
@@ -159,8 +162,9 @@ def test_isinstance_is_known_to_the_compiler():
 
 
 def test_a_call_with_plain_numbers_is_bound_in_about_a_microsecond():
-    signature, arguments = CALLS["math.atan2"].signature, [np.float64(1), np.zeros(32)]
-    call = Call(None, None, None)
+    nobody: Any = None
+    signature, call = CALLS["math.atan2"].signature, Call(nobody, nobody, nobody)
+    arguments: list[Any] = [np.float64(1), np.zeros(32)]
     assert signature.bind(call, arguments, {}) is arguments  # neither copied nor converted
     best = min(_seconds(lambda: signature.bind(call, arguments, {})) for _ in range(20))
     assert best < 10e-6  # 0.5 us on a quiet machine

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,8 @@ from autograder.simgpu.host import cuda_module
 
 cuda = cuda_module.build_module()
 BLOCKS, THREADS = 6, 64
-RIGHT: list = []
-WRONG: list = []
+RIGHT: list[Any] = []
+WRONG: list[Any] = []
 
 
 def right(function):
@@ -216,8 +218,8 @@ def test_a_last_block_that_may_come_too_early_is_a_race(kernel, batch, monkeypat
 
 # -- locks --------------------------------------------------------------------------------------------------------
 
-ORDERED_BY_LOCK: list = []
-RACES_DESPITE_LOCK: list = []
+ORDERED_BY_LOCK: list[Any] = []
+RACES_DESPITE_LOCK: list[Any] = []
 
 
 def ordered(function):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
-from autograder.records.runs import RunRequest, Uninitialised
+from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.simgpu.host.device import SimulatedDevice
 
 PROGRAM = """
@@ -81,10 +83,10 @@ ASKED = {
     "assigns_on_the_device": [("an assignment on the device", 32)],
     "passes_an_array": [("a NumPy array as an argument", 64)],
 }
-ARGUMENTS = {"a": np.arange(8, dtype=np.int32), "spare": Uninitialised((8,), np.int32)}
+ARGUMENTS: dict[str, Any] = {"a": np.arange(8, dtype=np.int32), "spare": Uninitialised((8,), np.int32)}
 
 
-def run(function: str, **options: object):
+def run(function: str, **options: Any) -> Run:
     program = parse_program(submission_from_cells("host.py", [("host.py", PROGRAM)], is_notebook=False))
     found = SimulatedDevice().run(program, RunRequest(function, ARGUMENTS, **options))
     assert found.fault is None, found.fault

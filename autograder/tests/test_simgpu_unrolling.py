@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def prepared_for(source: str) -> Prepared:
     program = parse_program(submission_from_cells("k.py", [("k.py", source)], is_notebook=False))
     kernel, session = program.function("kernel"), Session()
     matrix, vector = (session.to_device(np.zeros(shape, np.float32))._view() for shape in ((64, 64), 64))
-    given = {"a": matrix, "b": matrix, "c": matrix, "g": vector, "h": vector, "n": np.int64(64)}
+    given: dict[str, Any] = {"a": matrix, "b": matrix, "c": matrix, "g": vector, "h": vector, "n": np.int64(64)}
     return prepared(kernel, {name: given[name] for name in kernel.parameters})
 
 

@@ -131,8 +131,12 @@ PAGE = """==PROF== Connected
 
 
 def test_the_profiler_s_rows_go_to_their_cases() -> None:
-    launched = [{"case": "one", "kernels": ["heat_1d"]}, {"case": "failed", "counters": {"error": "why"}},
-                {"case": "two", "kernels": ["jump_two", "jump_two"]}, {"case": "late", "kernels": ["jump_two"]}]  # fmt: skip
+    launched: list[dict[str, Any]] = [
+        {"case": "one", "kernels": ["heat_1d"]},
+        {"case": "failed", "counters": {"error": "why"}},
+        {"case": "two", "kernels": ["jump_two", "jump_two"]},
+        {"case": "late", "kernels": ["jump_two"]},
+    ]
     rows = measure_unseen.by_case(PAGE.splitlines(), launched, SHORT)
     assert rows == [
         {

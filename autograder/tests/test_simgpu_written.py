@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.launch import RunningLaunch
 
 cuda = cuda_module.build_module()
-WRITERS: list = []
-READERS: list = []
+WRITERS: list[Any] = []
+READERS: list[Any] = []
 POINT = np.dtype([("x", np.float64), ("n", np.int64)], align=True)
 
 
@@ -45,7 +46,7 @@ def itself(array):
 
 
 library = types.ModuleType("library")
-library.put = put
+vars(library)["put"] = put
 
 
 @writes

@@ -145,7 +145,8 @@ def test_a_figure_without_words_of_its_own_has_the_author_s(tmp_path: Path) -> N
 
 def sizes_of(page: str) -> tuple[int, int]:
     """Code and output of the second slide, in pixels."""
-    return tuple(map(int, re.findall(r"--code: (\d+)px; --output: (\d+)px", page)[1]))
+    code, output = re.findall(r"--code: (\d+)px; --output: (\d+)px", page)[1]
+    return int(code), int(output)
 
 
 LINE = "x = 12345\n"

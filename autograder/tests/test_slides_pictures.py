@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder.course.costs import bank_queues, clock_against, two_bounds, warp_walk
@@ -19,14 +20,13 @@ from autograder.figures import Figure, Pair
 from autograder.figures.steps import LEAST, covering, global_index, inner_product, row_major, warps_of
 from autograder.perfmodel import SPECIFICATIONS
 from autograder.records.accesses import Access
+from autograder.tests.finding import found
 
 
 def tile_access(kind: str, array: str, shape: tuple[int, int], step: int, places: list[tuple[int, int]]) -> Access:
     """One warp's access to (row, column) places of a float32 array."""
-    where = [4 * (row * shape[1] + column) for row, column in places]
-    return SimpleNamespace(
-        kind=kind, array=array, itemsize=4, shape=shape, warp=0, block=(1, 0, 0), addresses=where, step=step
-    )
+    where = np.array([4 * (row * shape[1] + column) for row, column in places])
+    return Access(kind, "global", array, 4, shape, (1, 0, 0), 0, where, step)
 
 
 def loads_of_tiles() -> list[Access]:
@@ -74,7 +74,7 @@ def said(figure: Figure) -> str:
 def test_a_build_has_its_frames_all_of_one_size(name: str) -> None:
     frames, count = BUILDS[name]
     assert len(frames) == count
-    assert len({re.search(r'viewBox="[^"]+"', frame.svg)[0] for frame in frames}) == 1
+    assert len({found(r'viewBox="[^"]+"', frame.svg)[0] for frame in frames}) == 1
     assert len({frame.svg for frame in frames}) == count, "every key must change something"
 
 
@@ -133,7 +133,7 @@ def test_what_a_frame_says_is_right_by_hand(frame: Figure, words: str) -> None:
 def test_fetches_counts_sectors_and_bytes() -> None:
     """32 lanes down a column of float32, rows 512 bytes apart: 32 sectors for 128 bytes; along a row: 4, all used."""
     down, along = (
-        SimpleNamespace(kind="load", array=name, itemsize=4, shape=(128, 128), warp=0, block=(0, 0, 0), addresses=where)
+        Access("load", "global", name, 4, (128, 128), (0, 0, 0), 0, np.array(where), 0)
         for name, where in (("a", range(0, 32 * 512, 512)), ("b", range(0, 32 * 4, 4)))
     )
     words = said(fetches([down, along], window=40))
@@ -149,7 +149,7 @@ def test_fetches_counts_sectors_and_bytes() -> None:
         (True, False, {("fill", 1, 0), ("fill", 1, 1), ("fill", 1, 2)}),
     ],
 )
-def test_the_drawn_order_of_warps_has_the_races_that_its_barriers_allow(first: bool, second: bool, early: set) -> None:
+def test_the_drawn_order_of_warps_has_the_races_that_its_barriers_allow(first: bool, second: bool, early: set[Any]) -> None:
     """Worked out on paper from the lengths in `waiting.FILL` and `waiting.READ`."""
     assert {(span.kind, span.phase, span.warp) for span, _ in too_early(schedule(first, second))} == early
 

@@ -9,6 +9,7 @@ import pytest
 from autograder.decks.__main__ import ROOT, SLIDES
 from autograder.decks.source import Deck, read_deck
 from autograder.grading.labs import load_lab
+from autograder.tests.finding import found
 
 TEXT = (SLIDES / "SYLLABUS.md").read_text(encoding="utf-8")
 LESSON, LAB = r"\b\d\d_[a-z_]+", r"\blab\d\d_[a-z_]+"
@@ -35,6 +36,7 @@ def test_every_lesson_and_lab_that_is_named_exists() -> None:
 
 def test_every_lesson_and_lab_that_exists_has_its_place() -> None:
     assert LESSONS | LABS <= named(TEXT)
+    assert {load_lab(name).lesson for name in LABS} <= LESSONS
 
 
 def test_minutes_and_hours_are_those_of_the_decks_notebooks_and_labs() -> None:
@@ -45,6 +47,13 @@ def test_minutes_and_hours_are_those_of_the_decks_notebooks_and_labs() -> None:
         words = "about an hour" if alone == "60" else f"{alone} minutes"
         assert f"Allow {words}" in (ROOT / "notebooks" / f"{lesson}.ipynb").read_text(encoding="utf-8")
         assert (lab, hours) == ("", "") or load_lab(lab).hours == float(hours)
+
+
+def test_further_labs_are_those_that_no_lesson_has_in_the_list() -> None:
+    further = rows("Further labs") if "## Further labs\n" in TEXT else []
+    assert sorted(row[0] for row in further) == sorted(LABS - {row[3] for row in rows("What there is")})
+    for name, lesson, hours in further:
+        assert (load_lab(name).lesson, load_lab(name).hours) == (lesson, float(hours))
 
 
 @pytest.mark.parametrize(("section", "minutes"), [("One day", 480), ("Three hours", 180)])
@@ -68,7 +77,7 @@ def test_what_may_be_left_out_of_a_lecture_is_on_its_deck() -> None:
 
 
 def test_a_lecture_fits_into_its_time_without_what_is_left_out_and_its_labs_follow() -> None:
-    minutes = int(re.search(r"(\d+) minutes each", TEXT)[1])
+    minutes = int(found(r"(\d+) minutes each", TEXT)[1])
     hours = {row[0]: float(row[2]) / 60 for row in rows("What there is")}
     listed = rows("Six lectures")
     assert len(listed) == 6 and named(" ".join(row[1] for row in listed)) == LESSONS
@@ -77,7 +86,7 @@ def test_a_lecture_fits_into_its_time_without_what_is_left_out_and_its_labs_foll
         assert sum(slide.minutes for slide in slides if f"“{slide.heading}”" not in left_out) <= minutes, lessons
         labs = sum(load_lab(lab).hours for lab in named(home) if lab.startswith("lab"))
         whole = labs + sum(hours[lesson] for lesson in named(lessons))
-        assert abs(whole - int(re.search(r"(\d+) hours", home)[1])) <= 0.5, lessons
+        assert abs(whole - int(found(r"(\d+) hours", home)[1])) <= 0.5, lessons
 
 
 def test_exercises_that_are_named_exist() -> None:

@@ -241,7 +241,7 @@ def cleared_while_others_count(seen: Evidence) -> bool:
 
 def _lets_through(seen: Evidence, item: int) -> bool:
     """Whether items of this value lead outside an array: an experiment."""
-    return seen.elsewhere(np.full(WHOLE, item, np.int32), seen.bins).strays("bins", "copy")
+    return seen.elsewhere(np.full(WHOLE, item, np.int32), seen.bins).strays_from("bins", "copy")
 
 
 @misconception("ignores_items_outside")
@@ -290,7 +290,7 @@ def counted_by_the_remainder(seen: Evidence) -> bool:
 @misconception("right_at_every_size")
 def no_end_of_items(seen: Evidence) -> bool:
     """Threads beyond the last item load one all the same. Each thread asks first whether there is an item for it."""
-    return seen.strays("items")
+    return seen.strays_from("items")
 
 
 @misconception("right_at_every_size")
@@ -311,8 +311,8 @@ def _is_prefix(seen: Evidence) -> bool:
 def always_256_bins(seen: Evidence) -> bool:
     """The kernel counts into 256 bins where the result has {seen.bins:,}. bins.size says how many there are: clear, guard
     and merge that many."""
-    stray = seen.bins < 256 and seen.strays("bins")
-    return stray or (seen.bins > 256 and seen.lost and not seen.strays("copy") and not _counts_a_high_item(seen))
+    stray = seen.bins < 256 and seen.strays_from("bins")
+    return stray or (seen.bins > 256 and seen.lost and not seen.strays_from("copy") and not _counts_a_high_item(seen))
 
 
 @misconception("right_at_every_size")
@@ -344,7 +344,7 @@ def leaves_early(seen: Evidence) -> bool:
 def copy_too_small(seen: Evidence) -> bool:
     """The private copy has fewer elements than the result has bins ({seen.bins:,}). Its shape is a constant: take one that
     is large enough for all sizes asked for."""
-    return seen.strays("copy")
+    return seen.strays_from("copy")
 
 
 @misconception("right_at_every_size", "brings_every_thread_to_its_barriers")
@@ -571,7 +571,7 @@ def few_blocks(seen: Evidence) -> bool:
 def no_room_for_the_copy(seen: Evidence) -> bool:
     """A block's copy has room for fewer than {seen.bins:,} bins. Share them out: a block counts one range of the bins, and
     another block, or another launch, the next. Or give up copies where there are too many bins for one."""
-    return seen.no_shared_memory_left or seen.strays("copy")
+    return seen.no_shared_memory_left or seen.strays_from("copy")
 
 
 @misconception("skew_meets_more_bins")

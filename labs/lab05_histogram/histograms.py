@@ -72,7 +72,7 @@ def expect_share(request: RunRequest, run: Run, least: float = LEAST_COUNTED) ->
     if run.transfers:
         return
     bins, items, launch = run.outputs["bins"].astype(np.int64), request.arguments["items"], counting_launch(run)
-    if launch is None:
+    if launch is None or launch.counters is None:
         raise CheckFailed(f"For {items.size:,} items no kernel is launched.")
     sampled, blocks = launch.counters.simulated_blocks, launch.counters.blocks
     share = items.size * sampled // max(1, blocks)
@@ -97,7 +97,7 @@ class HistogramEvidence(Evidence):
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
         self.items, self.before = (self.request.arguments[name] for name in ("items", "bins"))
-        self.n, self.bins = self.items.size, self.before.size
+        self.n, self.bins = int(self.items.size), int(self.before.size)
         inside = self.items[(self.items >= 0) & (self.items < self.bins)]
         self.expected = np.bincount(inside, minlength=self.bins)
         self.inside = inside.size
@@ -105,7 +105,7 @@ class HistogramEvidence(Evidence):
     @property
     def got(self) -> np.ndarray:
         """The result, without what it held before where that was zero."""
-        return self.run.outputs.get("bins", self.before).astype(np.int64)
+        return np.asarray(self.run.outputs.get("bins", self.before).astype(np.int64))
 
     @property
     def total(self) -> int:
@@ -166,7 +166,7 @@ class HistogramEvidence(Evidence):
         """Whether something is read from shared memory that nobody wrote."""
         return any(each.space == "shared" for each in self.found("uninitialised_read"))
 
-    def strays(self, *arrays: str) -> bool:
+    def strays_from(self, *arrays: str) -> bool:
         """Whether some access was outside one of these arrays: items, bins, or the copy in shared memory."""
         found = (*self.found("out_of_bounds"), *self.found("negative_index"))
         return any(self._which(each) in arrays for each in found)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -108,7 +109,7 @@ LAB = Lab(
 # ---- requests --------------------------------------------------------------------------------------------------------
 
 
-def kernel_request(function: str, threads: int, arguments: dict, block: int = BLOCK) -> RunRequest:
+def kernel_request(function: str, threads: int, arguments: dict[str, Any], block: int = BLOCK) -> RunRequest:
     """A launch of one kernel with at least this many threads."""
     return RunRequest(function, arguments, grid=-(-threads // block), block=block, work_limit=STAGE_WORK_LIMIT)
 

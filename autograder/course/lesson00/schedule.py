@@ -93,5 +93,5 @@ def _stretched(
 
 def _stretch(width: float) -> int:
     """How many times as wide a schedule of this width is drawn: 1, 2 or 5 times a power of ten."""
-    steps = [each * 10**power for power in range(6) for each in (1, 2, 5)]
+    steps = [each * size for size in (1, 10, 100, 1_000, 10_000, 100_000) for each in (1, 2, 5)]
     return max(each for each in steps if each == 1 or each * width <= _WIDEST_STRETCHED)

@@ -107,7 +107,7 @@ def ragged_tiles(kernel: Any) -> Reply:
 
 def smallest_tile(answer: Any) -> Reply:
     """How wide must a square tile be at least for 13.9 operations a byte?"""
-    if isinstance(answer, Real) and 55 < answer < 56:
+    if isinstance(answer, Real) and answer < 56 and not answer <= 55:
         return not_yet("Yes, and a tile is a whole number of elements wide: round up.")
     return judge_number(
         answer,

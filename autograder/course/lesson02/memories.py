@@ -22,21 +22,21 @@ def memories(requests: Mapping[str, int], *, blocks: int, title: str) -> Figure:
     canvas.rectangle(MARGIN, top, _WIDTH, 330, PAPER, INK, 1.5)
     words = f"the grid: {plural(blocks, 'block')}, two of them drawn"
     canvas.text(MARGIN + 12, top + 20, words, size=SMALL)
-    words = f"local memory: {_counted(requests['local'])} in all threads; registers: none"
+    words = f"local memory: {_requests_text(requests['local'])} in all threads; registers: none"
     canvas.text(MARGIN + _WIDTH - 20, top + 20, words, size=SMALL, anchor="end")
     for number in range(2):
         _draw_block(canvas, number, MARGIN + 20 + number * (_BLOCK_WIDTH + 40), top + 34, requests)
     below = top + 246
-    _box(canvas, MARGIN + 20, below, 440, 64, BLUE, "global memory", _counted(requests["global"]))
+    _box(canvas, MARGIN + 20, below, 440, 64, BLUE, "global memory", _requests_text(requests["global"]))
     canvas.text(MARGIN + 32, below + 56, "all threads, every launch, until it is freed", size=SMALL)
-    _box(canvas, MARGIN + 480, below, 260, 64, ORANGE, "constant memory", _counted(requests["constant"]))
+    _box(canvas, MARGIN + 480, below, 260, 64, ORANGE, "constant memory", _requests_text(requests["constant"]))
     canvas.text(MARGIN + 492, below + 56, "all threads, read only", size=SMALL)
-    words = "; ".join(f"{name} memory {_counted(each)}" for name, each in requests.items())
+    words = "; ".join(f"{name} memory {_requests_text(each)}" for name, each in requests.items())
     alt = f"{title}. A thread has registers and local memory of its own, a block has shared memory, the grid has "
     return canvas.figure(_WIDTH + 2 * MARGIN, top + 346, f"{alt}global and constant memory. Counted requests: {words}.")
 
 
-def _counted(requests: int) -> str:
+def _requests_text(requests: int) -> str:
     return plural(requests, "request")
 
 
@@ -62,5 +62,5 @@ def _draw_block(canvas: Canvas, number: int, x: float, y: float, requests: Mappi
             canvas.text(left + 50, y + 70 + at * 32, name, size=SMALL, anchor="middle")
     canvas.rectangle(x + 12, y + 126, 316, 60, mix(PAPER, VERMILLION, _TONE), INK, 1)
     canvas.text(x + 24, y + 146, "shared memory", bold=True)
-    canvas.text(x + 24, y + 164, f"{_counted(requests['shared'])} in all blocks", size=SMALL)
+    canvas.text(x + 24, y + 164, f"{_requests_text(requests['shared'])} in all blocks", size=SMALL)
     canvas.text(x + 24, y + 180, "all threads of this block", size=SMALL)

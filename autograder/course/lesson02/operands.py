@@ -29,7 +29,7 @@ def operands(panels: Mapping[str, Sequence[Access]], block: tuple[int, int], *, 
         raise ValueError(f"operands draws loads of a and b, not of {', '.join(sorted(shapes))}")
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
-    asked = {name: _asked(loads) for name, loads in panels.items()}
+    asked = {name: _threads_by_element(loads) for name, loads in panels.items()}
     most = max(count for counts in asked.values() for count in counts.values())
     (m, k), (_, n) = shapes["a"], shapes["b"]
     cell = max(7, min(22, (760 - _BETWEEN * len(panels)) // (len(panels) * (k + n + 2))))
@@ -53,7 +53,7 @@ def operands(panels: Mapping[str, Sequence[Access]], block: tuple[int, int], *, 
     return canvas.figure(width + MARGIN, bottom + 16, _alt(title, asked))
 
 
-def _asked(loads: Sequence[Access]) -> Counter[tuple[str, int, int]]:
+def _threads_by_element(loads: Sequence[Access]) -> Counter[tuple[str, int, int]]:
     """How many threads asked for each element: {(array, row, column): threads}."""
     counts: Counter[tuple[str, int, int]] = Counter()
     for access in loads:

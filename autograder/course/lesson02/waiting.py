@@ -87,13 +87,13 @@ def _timeline(spans: Sequence[Span], first: bool, second: bool, races: bool) -> 
     for span, until in early:
         x, y = left + span.begin * unit, top + span.warp * row + row - 14
         canvas.rectangle(x, y, (min(until, span.end) - span.begin) * unit, 14, VERMILLION, INK, 1)
-    said = _said(spans, early, first, second)
+    said = _summary(spans, early, first, second)
     canvas.text(left, top + 4 * row + 52, said, size=LARGE, bold=True, fill=VERMILLION if early else INK)
     canvas.text(left, top + 4 * row + 96, "time runs to the right; one possible order", size=LEAST, fill=QUIET)
     return canvas.figure(WIDTH, HEIGHT, f"Four warps fill and read the tiles of two phases. {said}.")
 
 
-def _said(spans: Sequence[Span], early: Sequence[tuple[Span, int]], first: bool, second: bool) -> str:
+def _summary(spans: Sequence[Span], early: Sequence[tuple[Span, int]], first: bool, second: bool) -> str:
     if early:
         reads = sum(span.kind == "read" for span, _ in early)
         if reads:

@@ -72,7 +72,7 @@ def _core_array(row: int, column: int, step: int) -> Figure:
             fill = ORANGE
         canvas.rectangle(left + across * cell, buffer, cell, cell, fill, EDGE, 1)
     if step:
-        middle = left + (COLUMNS // 2) * cell
+        middle: float = left + (COLUMNS // 2) * cell
         canvas.line(middle, top + ROWS * cell + 4, middle, buffer - 14, VERMILLION, 6)
         canvas.polygon([(middle, buffer - 2), (middle - 14, buffer - 18), (middle + 14, buffer - 18)], VERMILLION)
     if step == 2:

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from autograder.errors import Line
 from autograder.figures.palette import BLUE, GREEN, IDLE, INK, LINE, PAPER, QUIET, SKY, VERMILLION
 from autograder.figures.steps import EDGE, LARGE, LEAST, WARP_LANES, WIDTH
 from autograder.figures.svg import Canvas, Figure, plural
 from autograder.records.accesses import Branch
 
 LEFT, LANE = 40, 18  # pixels: the margin, and the width of a lane
-
-
-@dataclass(frozen=True)
-class _Mask:
-    """A `Branch` made by hand."""
-
-    block: tuple[int, int, int]
-    warp: int
-    active: np.ndarray
-    taken: np.ndarray
+NOWHERE = Line("", 0)  # of a branch that no kernel took: it is made to be drawn
 
 
 def lockstep(profile: Any, warp: int = 0) -> list[Figure]:
@@ -67,17 +58,21 @@ def _lockstep(rows: Sequence[tuple[str, np.ndarray | None]], walked: Sequence[in
             canvas.rectangle(LEFT - 14, y, WIDTH - 2 * LEFT + 28, row, "#F3F3F3")
         indent = len(text) - len(text.lstrip()) - margin
         canvas.text(LEFT + indent * 0.6 * LEAST, y + 31, text.strip(), size=LEAST, mono=True, bold=now)
-        for lane in range(WARP_LANES) if mask is not None else ():
-            fill = (BLUE if now else SKY) if mask[lane] else IDLE
+        for lane, active in enumerate(() if mask is None else mask):
+            fill = (BLUE if now else SKY) if active else IDLE
             canvas.rectangle(first + lane * LANE, y + 8, LANE, row - 16, fill if at in walked else PAPER, EDGE, 0.8)
         if at in walked:
-            canvas.text(first + WARP_LANES * LANE + 16, y + 31, f"{int(mask.sum())} of 32", size=LEAST, bold=now)
-    lanes = [(rows[at][0].strip(), int(rows[at][1].sum())) for at in walked]
+            canvas.text(first + WARP_LANES * LANE + 16, y + 31, f"{_active(mask)} of 32", size=LEAST, bold=now)
+    lanes = [(rows[at][0].strip(), _active(rows[at][1])) for at in walked]
     mean = sum(active for _, active in lanes) / len(lanes)
     said = f"warp {warp}: {plural(len(walked), 'line')} walked, {mean:.1f} lanes active on average"
     canvas.text(LEFT, top + len(rows) * row + 44, said, size=LARGE, bold=True)
     words = "; ".join(f"{text} {active} of 32 lanes" for text, active in lanes)
     return canvas.figure(WIDTH, top + len(rows) * row + 72, f"{said}. {words}.")
+
+
+def _active(mask: np.ndarray | None) -> int:
+    return 0 if mask is None else int(mask.sum())
 
 
 def tree_steps(branches: Sequence[Branch], title: str) -> list[Figure]:
@@ -149,7 +144,7 @@ def _who_works(rows: Sequence[tuple[str, np.ndarray]], shown: int, title: str) -
         canvas.text(left, y - 12, name, size=LEAST, mono=True, bold=True)
         canvas.text(WIDTH - right, y - 12, count, size=LEAST, anchor="end", fill=VERMILLION if diverging else INK)
         for warp, lanes in enumerate(warps):
-            one = _Mask((0, 0, 0), warp, np.ones(WARP_LANES, bool), lanes)
+            one = Branch(NOWHERE, (0, 0, 0), warp, np.ones(WARP_LANES, bool), lanes)
             _warp_in_step(canvas, one, left + warp * pitch, y, (pitch - 7) / WARP_LANES, 36, True)
     bottom = top + len(rows) * row
     _key(canvas, left, bottom, [(GREEN, "works"), (IDLE, "waits, its warp works"), (PAPER, "at rest")])

@@ -118,16 +118,16 @@ def _picture_warps(branches: Sequence[Branch], block: tuple[int, int], shape: tu
             left + x * cell, top + y * cell, wide * cell, tall * cell, fills[kind], EDGE if step else PALE_BLUE, 0.8
         )
     for number in range(blocks_x * blocks_y):
-        x, y = left + number % blocks_x * block[0] * cell, top + number // blocks_x * block[1] * cell
-        canvas.rectangle(x, y, block[0] * cell, block[1] * cell, "none", INK, 2)
+        across, down = number % blocks_x * block[0] * cell, number // blocks_x * block[1] * cell
+        canvas.rectangle(left + across, top + down, block[0] * cell, block[1] * cell, "none", INK, 2)
     canvas.rectangle(left, top, shape[1] * cell, shape[0] * cell, "none", INK, 5)
     said = _said_of_picture(counted, blocks_x * blocks_y, block, shape)[: step + 2]
-    x = left + blocks_x * block[0] * cell + 50
+    beside = left + blocks_x * block[0] * cell + 50
     for at, (fill, words) in enumerate(said):
         if fill:
-            canvas.rectangle(x, 52 + 56 * at, 24, 24, fill, LINE)
+            canvas.rectangle(beside, 52 + 56 * at, 24, 24, fill, LINE)
         bold = at == len(said) - 1
-        canvas.text(x + (38 if fill else 0), 72 + 56 * at, words, size=LARGE if bold else 24, bold=bold)
+        canvas.text(beside + (38 if fill else 0), 72 + 56 * at, words, size=LARGE if bold else 24, bold=bold)
     return canvas.figure(WIDTH, HEIGHT - 20, "; ".join(words for _, words in said) + ".")
 
 

@@ -145,7 +145,7 @@ def runs_kept(kernel: Any) -> Reply:
 
 def _last_run(items: np.ndarray) -> np.ndarray:
     """The items at the end that are all equal."""
-    different = np.flatnonzero(items != items[-1]) if len(items) else []
+    different = np.flatnonzero(items != items[-1:])
     return items[different[-1] + 1 :] if len(different) else items
 
 

@@ -29,13 +29,13 @@ class Reading:
         return 3 if self.successor_is_new else 2
 
     @property
-    def counted(self) -> int:
+    def link_count(self) -> int:
         """The links that a counts: one to b, and what b says."""
         return 1 + self.rank_of_b
 
     @property
     def is_right(self) -> bool:
-        return self.counted == self.successor_of_b
+        return self.link_count == self.successor_of_b
 
     @property
     def when(self) -> str:
@@ -55,7 +55,7 @@ def jump_race(*, title: str) -> Figure:
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
     for at, reading in enumerate(READINGS):
         _draw_reading(canvas, reading, Chain(MARGIN + 14, 100 + 92 * at, pitch=62), MARGIN + 300, NORMAL)
-    said = "; ".join(_told(each) for each in READINGS)
+    said = "; ".join(_description(each) for each in READINGS)
     return canvas.figure(760, 100 + 92 * (len(READINGS) - 1) + 40, f"{title}. {said}.")
 
 
@@ -67,7 +67,7 @@ def jump_race_frames() -> list[Figure]:
         for at, reading in enumerate(READINGS[:shown]):
             chain = Chain(40, 92 + 132 * at, pitch=104, radius=25, size=LARGE)
             _draw_reading(canvas, reading, chain, 470, LEAST)
-        frames.append(canvas.figure(WIDTH, HEIGHT, f"{'; '.join(_told(each) for each in READINGS[:shown])}."))
+        frames.append(canvas.figure(WIDTH, HEIGHT, f"{'; '.join(_description(each) for each in READINGS[:shown])}."))
     return frames
 
 
@@ -90,10 +90,10 @@ def _draw_reading(canvas: Canvas, reading: Reading, chain: Chain, x: float, size
 
 
 def _verdict(reading: Reading) -> str:
-    counted = f"a counts 1 + {reading.rank_of_b} = {reading.counted}, points to {NAMES[reading.successor_of_b]}"
+    counted = f"a counts 1 + {reading.rank_of_b} = {reading.link_count}, points to {NAMES[reading.successor_of_b]}"
     off = plural(reading.successor_of_b, "link")
     return f"{counted}: right" if reading.is_right else f"{counted}, {off} away: wrong"
 
 
-def _told(reading: Reading) -> str:
+def _description(reading: Reading) -> str:
     return f"{reading.when}: {_verdict(reading)}"

@@ -5,6 +5,7 @@ A list is its `successor` array; the tail points to itself. Every picture works 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -83,7 +84,7 @@ class Chain:
 
 def rise(distance: int, pitch: float) -> float:
     """How high an arc over `distance` nodes rises, in pixels: higher the further, but less and less."""
-    return pitch * 0.3 * distance**0.6
+    return pitch * 0.3 * math.pow(distance, 0.6)
 
 
 def linked_list(successor: Sequence[int], rank: Sequence[int] | None = None, *, title: str) -> Figure:
@@ -191,7 +192,7 @@ def three_phases(
     order = order_of(successor)
     if len(order) > MOST_NODES:
         raise ValueError(f"the picture of sublists takes up to {MOST_NODES} nodes, not {len(order)}")
-    colour = {int(each): SUBLIST_COLOURS[at % len(SUBLIST_COLOURS)] for at, each in enumerate(_met(sublist, order))}
+    colour = {int(each): SUBLIST_COLOURS[at % len(SUBLIST_COLOURS)] for at, each in enumerate(_as_met(sublist, order))}
     fills = [colour[int(sublist[node])] for node in order]
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
@@ -231,6 +232,6 @@ def three_phases(
     return canvas.figure(left + len(order) * PITCH + MARGIN, 362, alt)
 
 
-def _met(sublist: Sequence[int], order: Sequence[int]) -> list[int]:
+def _as_met(sublist: Sequence[int], order: Sequence[int]) -> list[int]:
     """The sublists in the order in which the list meets them."""
     return list(dict.fromkeys(int(sublist[node]) for node in order))

@@ -32,9 +32,9 @@ from autograder.grading.submissions import (
     ending,
     file_problem,
     find_submissions,
+    first_names,
     is_called_lab,
     left_by_a_system,
-    listed,
     only_beside,
     only_left_behind,
     passed_over,
@@ -296,11 +296,11 @@ def _none_of(name: str, held: list[ArchivedFile]) -> str:
     """Why nothing in a folder can be graded."""
     files = [each.parts[-1] for each in held if ending(PurePosixPath(each.parts[-1])) in ENDINGS]
     if files:
-        what = f"it holds {len(files)} ({listed(files)}) and none is called lab.ipynb"
+        what = f"it holds {len(files)} ({first_names(files)}) and none is called lab.ipynb"
     elif len(held) == 1:
         return held[0].problem
     else:
-        what = f"it holds none, but {listed(each.last for each in held)}"
+        what = f"it holds none, but {first_names(each.last for each in held)}"
     return f"One notebook or .py file is expected in the folder {name}; {what}."
 
 

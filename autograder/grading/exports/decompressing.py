@@ -49,7 +49,8 @@ def pieces(opened: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
 def _as_stored(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
     """The same member as zipfile would read it if it were not packed: the packed bytes, without a checksum."""
     stored = copy.copy(member)
-    stored.compress_type, stored.file_size, stored.CRC = zipfile.ZIP_STORED, member.compress_size, None
+    stored.compress_type, stored.file_size = zipfile.ZIP_STORED, member.compress_size
+    del stored.CRC
     return stored
 
 

@@ -29,7 +29,8 @@ class Handed:
 def read_metadata(text: str) -> dict[str, Handed]:
     """submission_NUMBER -> who made it; what is not understood is left out, never guessed at."""
     found: dict[str, Handed] = {}
-    current, people, created, within = "", [], "", ""
+    people: list[dict[str, str]] = []
+    current, created, within = "", "", ""
     for line in [*text.splitlines(), "submission_0:"]:  # the last line closes the last record
         if heading := _SUBMISSION.fullmatch(line):
             if current:

@@ -38,7 +38,7 @@ def main() -> None:
     given = parser().parse_intermixed_args()
     lab, device = load_lab(given.lab), "simulated" if given.simulated else "auto"
     if given.calibrate:
-        print("\n\n".join(thresholds.told(each) for each in thresholds.calibrate(lab, device=device)))
+        print("\n\n".join(thresholds.calibration_text(each) for each in thresholds.calibrate(lab, device=device)))
         return
     if given.table:
         path = solution_of(lab) / "calibration" / "verdicts.md"

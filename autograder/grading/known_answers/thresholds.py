@@ -215,7 +215,7 @@ def _ends(gradings: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, n
 # ---- telling ---------------------------------------------------------------------------------------
 
 
-def told(calibration: Calibration) -> str:
+def calibration_text(calibration: Calibration) -> str:
     """A calibration as text: a table of answers, then what follows for the threshold."""
     each_in = f", {calibration.sessions} sessions each" if calibration.source == "measured" else ""
     lines = [f"{calibration.check}: {calibration.source} on {calibration.device}{each_in}"]

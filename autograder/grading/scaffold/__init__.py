@@ -1,1 +1,1 @@
-"""What `autograder new-lab` starts a lab with; @NAME@ and @TOPIC@ stand for the lab's name and its topic in words."""
+"""What `autograder new-lab` starts a lab with: @NAME@, @TOPIC@ (in words), @LESSON@ and @HOURS@ stand for the lab's own."""

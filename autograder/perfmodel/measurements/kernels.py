@@ -159,7 +159,8 @@ def arithmetic(step: Callable[..., Any]) -> Callable[..., Any]:
         if total == 12345:
             out[0] = total
 
-    return kernel
+    compiled: Callable[..., Any] = kernel
+    return compiled
 
 
 @cuda.jit(device=True)

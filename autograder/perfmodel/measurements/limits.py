@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,15 +91,20 @@ def microseconds_of_a_row(launches: Callable[[], object]) -> float:
     return float(np.median(times[WARM_UP:]))
 
 
+def launch_often(launch: Callable[..., None], times: int, *arguments: Any) -> None:
+    for _ in range(times):
+        launch(*arguments)
+
+
 def rows_of_launches() -> dict[str, float]:
     """Microseconds of so many launches that follow each other."""
     out = cuda.device_array(64, np.float32)
     source = cuda.to_device(np.ones(1 << 16, np.float32))
     target = cuda.device_array_like(source)
-    found = {}
+    found: dict[str, float] = {}
     for count in (1, 2, 5, 10, 20, 50, 100):
-        empty = microseconds_of_a_row(lambda n=count: [kernels.nothing[1, 32](out) for _ in range(n)])
-        copies = microseconds_of_a_row(lambda n=count: [kernels.copy[256, 256](source, target) for _ in range(n)])
+        empty = microseconds_of_a_row(partial(launch_often, kernels.nothing[1, 32], count, out))
+        copies = microseconds_of_a_row(partial(launch_often, kernels.copy[256, 256], count, source, target))
         found |= {f"{count} empty launches": empty, f"{count} copies of 65,536 elements": copies}
     return found
 
@@ -106,7 +112,7 @@ def rows_of_launches() -> dict[str, float]:
 def scattered_by_footprint() -> dict[str, float]:
     """G sectors/s of loads from and stores to random places of so many MiB."""
     big, out = cuda.to_device(np.ones(1 << 26, np.float32)), cuda.device_array(64, np.float32)
-    found = {}
+    found: dict[str, float] = {}
     for mib in (1, 2, 4, 8, 16, 32, 64, 128, 256):
         array = big[: mib << 18]
         mask = np.uint64(array.size - 1)
@@ -145,9 +151,9 @@ def atomics_by_type() -> dict[str, float]:
     out = cuda.device_array(1, np.float32)
     for numba_type, dtype in ((int32, np.int32), (float32, np.float32)):
         kernel = shared_atomics(numba_type)
-        for places in (1, 8, 32, 64, 256, 1024, 4096):
-            elapsed = milliseconds(kernel, 264, 1024, np.uint64(places - 1), 64, dtype(1), out)
-            found[f"shared, {np.dtype(dtype).name}, {places} places"] = 2 * 1024 * 64 / (elapsed * 1e6 * 1.98)
+        for count in (1, 8, 32, 64, 256, 1024, 4096):
+            elapsed = milliseconds(kernel, 264, 1024, np.uint64(count - 1), 64, dtype(1), out)
+            found[f"shared, {np.dtype(dtype).name}, {count} places"] = 2 * 1024 * 64 / (elapsed * 1e6 * 1.98)
     return found
 
 

@@ -41,7 +41,7 @@ def one_launch(kernel: Any, grid: Any, block: Any, *arguments: Any) -> float:
     kernel[grid, block](*arguments)
     end.record()
     end.synchronize()
-    return cuda.event_elapsed_time(start, end)
+    return float(cuda.event_elapsed_time(start, end))
 
 
 @cache
@@ -67,7 +67,7 @@ def busy_clock_ghz() -> float:
     for _ in range(3):
         keep_busy(400_000)
     time.sleep(0.1)
-    clock = pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM) / 1000
+    clock: float = pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM) / 1000
     cuda.synchronize()
     return clock
 

@@ -42,9 +42,10 @@ class Prediction:
 
 def predictions() -> list[Prediction]:
     """Every counted case that was measured."""
-    measured = {(row["case"], row["size"]): row for row in json.loads((HERE / "validation.json").read_text())["cases"]}
+    cases = json.loads((HERE / "validation.json").read_text(encoding="utf-8"))["cases"]
+    measured = {(row["case"], row["size"]): row for row in cases}
     h200, found = SPECIFICATIONS["H200"], []
-    for row in json.loads((HERE / "counted.json").read_text()):
+    for row in json.loads((HERE / "counted.json").read_text(encoding="utf-8")):
         key = row["case"], row["size"]
         counters = Counters(**row["counters"])
         source = Counters(**(row["counters"] | row["source"]))

@@ -53,7 +53,7 @@ def times_ms(case: Case, flush: Flush) -> list[float]:
 
 def main(target: Path, names: tuple[str, ...] = ("",)) -> None:
     """Times the cases whose names begin like one of `names` and writes the table."""
-    kept = json.loads(target.read_text())["cases"] if target.is_file() else []
+    kept = json.loads(target.read_text(encoding="utf-8"))["cases"] if target.is_file() else []
     flush, rows = Flush(), [row for row in kept if not row["case"].startswith(names)]
     for case in cases():
         if not case.name.startswith(names):

@@ -82,13 +82,14 @@ def coverage(lab: str, check: str) -> tuple[int, int]:
 
 
 def _calibration(lab: str, name: str) -> dict[str, Any]:
-    return json.loads((SOLUTIONS / lab / "calibration" / f"{name}.json").read_text(encoding="utf-8"))
+    form: dict[str, Any] = json.loads((SOLUTIONS / lab / "calibration" / f"{name}.json").read_text(encoding="utf-8"))
+    return form
 
 
 def predicted_ns(launches: Sequence[dict[str, Any]]) -> float:
     """The time of a host function's launches on the H200, registers assumed, as the grader without a GPU has it."""
     return sum(
-        row.get("times", 1)
+        float(row.get("times", 1))
         * estimate(
             Counters(**row["counters"]),
             SPECIFICATIONS["H200"],

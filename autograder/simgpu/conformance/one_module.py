@@ -21,7 +21,7 @@ import tempfile
 import time
 import types
 import unittest
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 DEVICES = ("simulated_gpu", "numba_simulator")
@@ -44,11 +44,10 @@ def install_simulated_gpu() -> types.ModuleType:
     testing = importlib.import_module("numba.cuda.testing")
     importlib.import_module("numba.cuda.extending")
     support = "numba.cuda.tests.support" if _exists("numba.cuda.tests.support") else "numba.tests.support"
-    importlib.import_module(support).run_in_subprocess = run_in_subprocess_on_simulated_gpu
-    testing.cc_X_or_above = lambda major, minor: (9, 0) >= (major, minor)  # asks the driver otherwise
-    testing.cudadevrt_missing = lambda: False
-    libraries = importlib.import_module("numba.cuda.cudadrv.libs")
-    libraries.get_cuda_include_dir = _no_headers
+    vars(importlib.import_module(support))["run_in_subprocess"] = run_in_subprocess_on_simulated_gpu
+    vars(testing).update(cc_X_or_above=lambda major, minor: (9, 0) >= (major, minor))  # asks the driver otherwise
+    vars(testing).update(cudadevrt_missing=lambda: False)
+    vars(importlib.import_module("numba.cuda.cudadrv.libs")).update(get_cuda_include_dir=_no_headers)
     _count_no_allocations(importlib.import_module(support))
     beneath = {name: module for name, module in sys.modules.items() if name.startswith("numba.cuda.")}
     beneath_names = {name: value for name, value in vars(real).items() if not name.startswith("__")}
@@ -61,8 +60,8 @@ def install_simulated_gpu() -> types.ModuleType:
     for name, module in beneath.items():
         if name not in sys.modules:
             sys.modules[name] = module
-    ours.extending = _with_our_decorators(beneath["numba.cuda.extending"], ours.extending)
-    sys.modules["numba.cuda.extending"] = ours.extending
+    extending = _with_our_decorators(beneath["numba.cuda.extending"], vars(ours)["extending"])
+    vars(ours)["extending"] = sys.modules["numba.cuda.extending"] = extending
     for name in ("config", "HAS_NUMBA", "testing", "tests", "core", "cudadrv", "utils", "compiler", "descriptor"):
         if name in beneath_names:
             ours.__dict__.setdefault(name, beneath_names[name])
@@ -84,7 +83,7 @@ def _with_our_decorators(theirs: types.ModuleType, ours: types.ModuleType) -> ty
 
         return decorator
 
-    theirs.overload, theirs.register_jitable = both("overload"), both("register_jitable")
+    vars(theirs).update(overload=both("overload"), register_jitable=both("register_jitable"))
     return theirs
 
 
@@ -193,7 +192,7 @@ class Results(unittest.TestResult):
 
     def addFailure(self, test: unittest.TestCase, err: Any) -> None:  # noqa: N802
         skipped = err[0].__name__ == "Skipped"  # pytest's, where a test asks for a library that is not here
-        self.write(test, "skipped" if skipped else "failed", _told(err))
+        self.write(test, "skipped" if skipped else "failed", _error_text(err))
 
     addError = addFailure  # noqa: N815
 
@@ -205,14 +204,14 @@ class Results(unittest.TestResult):
 
     def addSubTest(self, test: unittest.TestCase, subtest: Any, err: Any) -> None:  # noqa: N802
         if err is not None:
-            self.write(test, "failed", _told(err))
+            self.write(test, "failed", _error_text(err))
 
 
 def _stop(signum: int, frame: Any) -> None:
     raise TestTooLong
 
 
-def _told(err: tuple) -> str:
+def _error_text(err: tuple[Any, ...]) -> str:
     kind, value, trace = err
     if kind is TestTooLong:
         return "stopped: took too long"
@@ -238,21 +237,14 @@ def plain_functions(module: types.ModuleType) -> list[types.FunctionType]:
     return [each for each in found if not inspect.signature(each).parameters]
 
 
-class Guarded(unittest.TestSuite):
-    """A suite that ends the test, and not the run, when its time is up."""
-
-    def run(self, result: Results, debug: bool = False) -> Results:
-        for test in tests_in(self):
-            try:
-                super_run(test, result)
-            except TestTooLong:
-                result.write(test, "failed", "stopped: took too long")
-        return result
-
-
-def super_run(test: unittest.TestCase, result: Results) -> None:
-    signal.alarm(0)
-    test(result)
+def run_each(tests: Sequence[unittest.TestCase], results: Results) -> None:
+    """Runs them one after the other; a test whose time is up ends, and the run goes on."""
+    for test in tests:
+        signal.alarm(0)
+        try:
+            test(results)
+        except TestTooLong:
+            results.write(test, "failed", "stopped: took too long")
 
 
 def main() -> None:
@@ -274,10 +266,11 @@ def main() -> None:
             suite = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(given.module))
             if given.device == "simulated_gpu" and not given.module.endswith(SAME_SIZE_EVERYWHERE):
                 # What is skipped was settled on import; from here on the tests leave out what they ask of compiled code
-                importlib.import_module("numba.core.config").ENABLE_CUDASIM = True
-                sys.modules["numba.cuda"].config.ENABLE_CUDASIM = True
-                if hasattr(sys.modules[given.module], "ENABLE_CUDASIM"):
-                    sys.modules[given.module].ENABLE_CUDASIM = True
+                ours, own = vars(sys.modules["numba.cuda"]), vars(sys.modules[given.module])
+                vars(importlib.import_module("numba.core.config"))["ENABLE_CUDASIM"] = True
+                vars(ours["config"])["ENABLE_CUDASIM"] = True
+                if "ENABLE_CUDASIM" in own:
+                    own["ENABLE_CUDASIM"] = True
         except BaseException as error:  # pytest's Skipped is a BaseException
             kind = "skipped" if type(error).__name__ in ("Skipped", "SkipTest") else "failed"
             out.write(json.dumps({"test": given.module, "outcome": kind, "seconds": 0, "message":
@@ -291,7 +284,7 @@ def main() -> None:
         if given.after in names:
             chosen = chosen[names.index(given.after) + 1 :]
         with contextlib.redirect_stdout(sys.stderr):
-            Guarded(chosen).run(results)
+            run_each(chosen, results)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
     python -m autograder.simgpu.conformance.run_numba_tests --table              # only write results.md again
 
 The tests stay in the wheel: `pip install numba==0.68.1 numba-cuda==0.30.4 filecheck psutil cffi ml_dtypes` in an
-environment of its own. Results go to results.json beside this file, and as a table to results.md.
+environment of its own. What results.md shows of the
+results goes to results.json beside this file: counts, and the tests that fail with the cause.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ def test_modules() -> list[str]:
     """The test modules of the installed wheel, as dotted names."""
     package = "numba_cuda" if importlib.util.find_spec("numba_cuda") else "numba"
     spec = importlib.util.find_spec(package)
+    assert spec is not None and spec.submodule_search_locations
     root = Path(spec.submodule_search_locations[0])
     folder = root / "numba" / "cuda" / "tests" if package == "numba_cuda" else root / "cuda" / "tests"
     return [
@@ -109,6 +111,11 @@ def _without_paths(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def in_short(row: dict[str, Any], module: str) -> dict[str, Any]:
+    """The row with the test's name as it is within its module."""
+    return {**row, "test": row["test"].removeprefix(module + ".")}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=DEVICES, default=DEVICES[0])
@@ -119,7 +126,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--table", action="store_true", help="only write the table from results.json")
     given = parser.parse_args()
-    known = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
+    known = table.read(given.out)
     if not given.table:
         key = f"{origin()} on {given.device}"
         found = known.get(key, {}) if given.modules else {}
@@ -131,13 +138,13 @@ def main() -> None:
             counts = " ".join(f"{outcomes.count(each)} {each}" for each in ("passed", "failed", "skipped"))
             print(f"{module.removeprefix('numba.cuda.tests.'):45} {counts}", flush=True)
             short = module.removeprefix("numba.cuda.tests.")
-            found[short] = [{**row, "test": row["test"].removeprefix(module + ".")} for row in rows]
+            found[short] = table.reduced(short, [in_short(row, module) for row in rows], given.device)
             if given.only:
                 print("\n".join(f"  {row['test']}: {row['outcome']} {row.get('message', '')}" for row in rows))
         if given.only:
             return
         known[key] = found
-        given.out.write_text(json.dumps(known, indent=0) + "\n", encoding="utf-8")
+        table.save(given.out, known)
     table.write(given.out, HERE / "public_programs.md", given.out.with_suffix(".md"))
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 OUTCOMES = ("passed", "failed", "skipped")
+SIMULATED_GPU = "simulated_gpu"
+IMPORT = "the whole module"  # a test that stands for all of a module that cannot be imported
 
 HOW = (
     "Written by `run_numba_tests.py`; do not edit. What a test skips is settled as for a GPU of compute capability 9.0;",
@@ -58,33 +62,92 @@ def cause_of(module: str, row: dict[str, Any]) -> str:
     return "other"
 
 
-def counts(rows: list[dict[str, Any]]) -> str:
-    tally = Counter(row["outcome"] for row in rows)
-    return " | ".join(str(tally[each]) for each in OUTCOMES)
+@dataclass(frozen=True)
+class Module:
+    """What became of a module's tests, as far as anybody looks: of what passes and is skipped, the names.
+
+    On the simulated GPU most tests pass, and what does not is named; Numba's simulator skips most, and what passes is named.
+    """
+
+    counts: tuple[int, int, int]  # by OUTCOMES
+    failed: dict[str, list[str]] = field(default_factory=dict)  # by cause
+    first: str = ""  # what the first of them says
+    skipped: list[str] = field(default_factory=list)
+    passed: list[str] = field(default_factory=list)
+
+    def cause(self, test: str) -> str | None:
+        """Why a test fails; also where its module could not be imported. None where it does not."""
+        return next((cause for cause, tests in self.failed.items() if test in tests or IMPORT in tests), None)
 
 
-def markdown(results: dict[str, dict[str, list[dict[str, Any]]]], public: str) -> str:
+Results = dict[str, dict[str, Module]]  # "numba-cuda 0.30.4 on simulated_gpu" -> module -> its tests
+
+
+def reduced(module: str, rows: list[dict[str, Any]], device: str) -> Module:
+    """What is kept of a module's rows (`run_numba_tests.run_module`)."""
+    names: dict[str, list[str]] = {outcome: [] for outcome in OUTCOMES}
+    failed: dict[str, list[str]] = {}
+    first = ""
+    for row in rows:
+        is_import = row.get("message", "").startswith("import:")
+        names[row["outcome"]].append(IMPORT if is_import else row["test"])
+        if row["outcome"] == "failed":
+            failed.setdefault(cause_of(module, row), []).append(names["failed"][-1])
+            first = first or _escaped(row)
+    counts = (len(names["passed"]), len(names["failed"]), len(names["skipped"]))
+    if device == SIMULATED_GPU:
+        return Module(counts, failed, first, skipped=names["skipped"])
+    return Module(counts, failed, first, passed=names["passed"])
+
+
+def read(path: Path) -> Results:
+    """The results in a file; none where there is no file."""
+    if not path.exists():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return {key: {name: _module(given) for name, given in modules.items()} for key, modules in found.items()}
+
+
+def _module(given: dict[str, Any]) -> Module:
+    passed, failed, skipped = given.pop("counts")
+    return Module((passed, failed, skipped), **given)
+
+
+def save(path: Path, results: Results) -> None:
+    """Writes the results, a module a line."""
+    parts = []
+    for key, modules in results.items():
+        lines = []
+        for name, module in modules.items():
+            kept = {field: value for field, value in vars(module).items() if value}
+            lines.append(f"  {json.dumps(name)}: {json.dumps(kept)}")
+        parts.append(f" {json.dumps(key)}: {{\n" + ",\n".join(lines) + "\n }")
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def _sums(modules: Iterable[Module]) -> str:
+    return " | ".join(str(sum(each)) for each in zip(*(module.counts for module in modules), strict=True))
+
+
+def markdown(results: Results, public: str) -> str:
     """The whole page."""
     lines = ["# Numba's own CUDA tests on the simulated GPU", "", *HOW, ""]
     lines += ["| tests of | on | suite | passed | failed | skipped |", "|---|---|---|---|---|---|"]
     for key, modules in results.items():
         whose, device = key.split(" on ")
         for suite in sorted({module.split(".")[0] for module in modules}, reverse=True):
-            rows = [row for module, found in modules.items() if module.startswith(suite) for row in found]
-            lines.append(f"| {whose} | {device.replace('_', ' ')} | {suite} | {counts(rows)} |")
+            sums = _sums(found for module, found in modules.items() if module.startswith(suite))
+            lines.append(f"| {whose} | {device.replace('_', ' ')} | {suite} | {sums} |")
     lines += ["", "## Passed by Numba's simulator and not here", "", *_behind(results)]
     for key, modules in results.items():
-        if not key.endswith("simulated_gpu"):
+        if not key.endswith(SIMULATED_GPU):
             continue
         lines += ["", f"## {key.replace('_', ' ')}: why tests fail", "", "| tests | cause |", "|---|---|"]
-        causes = Counter(cause_of(m, r) for m, rows in modules.items() for r in rows if r["outcome"] == "failed")
+        causes = Counter(cause for found in modules.values() for cause, tests in found.failed.items() for _ in tests)
         lines += [f"| {number} | {cause} |" for cause, number in causes.most_common()]
         lines += ["", f"## {key.replace('_', ' ')}: module by module", ""]
         lines += ["| module | passed | failed | skipped | first of what failed |", "|---|---|---|---|---|"]
-        for module, rows in modules.items():
-            failed = [row for row in rows if row["outcome"] == "failed"]
-            first = _escaped(failed[0]) if failed else ""
-            lines.append(f"| {module} | {counts(rows)} | {first} |")
+        lines += [f"| {name} | {_sums([found])} | {found.first} |" for name, found in modules.items()]
     return "\n".join([*lines, "", public.strip(), ""])
 
 
@@ -93,27 +156,25 @@ def _escaped(row: dict[str, Any]) -> str:
     return f"{row['test'].split('.')[-1]}: {text}".replace("|", "\\|").replace("<", "&lt;")
 
 
-def _behind(results: dict[str, dict[str, list[dict[str, Any]]]]) -> list[str]:
+def _behind(results: Results) -> list[str]:
     """Tests that pass under Numba's simulator and not on the simulated GPU, with the reason."""
     lines, own = ["| tests of | test | cause |", "|---|---|---|"], []
     for key, theirs in results.items():
         whose, device = key.split(" on ")
-        ours = results.get(f"{whose} on simulated_gpu")
-        if device != "numba_simulator" or ours is None:
+        ours = results.get(f"{whose} on {SIMULATED_GPU}")
+        if device == SIMULATED_GPU or ours is None:
             continue
-        for module, rows in theirs.items():
-            mine = {row["test"]: row for row in ours.get(module, [])}
-            whole = next((row for row in mine.values() if row.get("message", "").startswith("import:")), None)
-            for row in rows:
-                found = mine.get(row["test"], whole)
-                if row["outcome"] == "passed" and found is not None and found["outcome"] == "skipped":
-                    own.append(f"`{module}: {row['test'].split('.')[-1]}`")
-                if row["outcome"] == "passed" and found is not None and found["outcome"] == "failed":
-                    lines.append(f"| {whose} | {module}: {row['test'].split('.')[-1]} | {cause_of(module, found)} |")
+        for name, found in theirs.items():
+            for test in found.passed if name in ours else ():
+                cause, short = ours[name].cause(test), test.split(".")[-1]
+                if cause is not None:
+                    lines.append(f"| {whose} | {name}: {short} | {cause} |")
+                elif test in ours[name].skipped:
+                    own.append(f"`{name}: {short}`")
     about = f"Tests of that simulator itself, which skip themselves everywhere else: {', '.join(own)}."
     return [*lines, "", about] if own else lines
 
 
 def write(results_file: Path, public_file: Path, table_file: Path) -> None:
-    results = json.loads(results_file.read_text(encoding="utf-8"))
-    table_file.write_text(markdown(results, public_file.read_text(encoding="utf-8")), encoding="utf-8")
+    public = public_file.read_text(encoding="utf-8")
+    table_file.write_text(markdown(read(results_file), public), encoding="utf-8")

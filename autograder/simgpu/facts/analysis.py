@@ -559,7 +559,7 @@ class Analysis:
                 same = {each.dtype for each in sides if isinstance(each, KnownNumber)}
                 if len(sides) == 1:
                     return sides[0]
-                return self.made(("and" if op.is_and else "or",), sides, same.pop() if len(same) == 1 else None)
+                return self.pure_result(("and" if op.is_and else "or",), sides, same.pop() if len(same) == 1 else None)
             case Selection():
                 condition = self.value(op.condition, scope)
                 decided = self.decided(condition)
@@ -607,7 +607,7 @@ class Analysis:
             pairs = zip(op.kinds, known, known[1:], strict=False)
             holds = all(COMPARED[kind](left, right) for kind, left, right in pairs)
             return KnownNumber(nt.BOOL, self.forms.constant(int(holds)), False)
-        return self.made(("compare", tuple(op.kinds)), sides, nt.BOOL)
+        return self.pure_result(("compare", tuple(op.kinds)), sides, nt.BOOL)
 
     def _junction(self, op: Junction, scope: Scope) -> list[Known]:
         """The operands of `and` and `or`, up to one that decides it; those that change nothing are left out."""
@@ -641,7 +641,7 @@ class Analysis:
         except (TypeError, OverflowError):
             return kn.KnownName(value)
 
-    def made(
+    def pure_result(
         self, key: Hashable, operands: Sequence[Known], dtype: np.dtype | None, *, differs: bool = False
     ) -> KnownNumber:
         """What an operation without side effects gives: the same for the same operands."""
@@ -660,7 +660,7 @@ class Analysis:
             too_many = len(left.items) + len(right.items) > MOST_ITEMS  # refused when it is reached
             return ANYTHING if too_many else KnownTuple(left.items + right.items)
         if not isinstance(left, KnownNumber) or not isinstance(right, KnownNumber):
-            return self.made((kind, op), [left, right], None)
+            return self.pure_result((kind, op), [left, right], None)
         dtype = None
         if left.dtype is not None and right.dtype is not None:
             if left.dtype.kind not in "biufc" or right.dtype.kind not in "biufc":
@@ -677,7 +677,7 @@ class Analysis:
             return KnownNumber(dtype, form, apart, made_by)
         op.multiplies = left.is_product or right.is_product
         operands = sorted([left, right], key=lambda n: n.form) if kind in (ast.Add, ast.Mult) else [left, right]
-        made = self.made((kind, dtype), operands, dtype)
+        made = self.pure_result((kind, dtype), operands, dtype)
         return replace(made, is_product=kind is ast.Mult and dtype is not None and dtype.kind == "f")
 
     def _whole(self, kind: type[ast.operator], left: Form, right: Form) -> Form:
@@ -700,17 +700,17 @@ class Analysis:
 
     def unary(self, op: Unary, operand: Known) -> Known:
         if not isinstance(operand, KnownNumber):
-            return self.made((op.kind, op), [operand], nt.BOOL if op.kind is ast.Not else None)
+            return self.pure_result((op.kind, op), [operand], nt.BOOL if op.kind is ast.Not else None)
         if op.kind is ast.Not:
             if operand.constant is not None:
                 return KnownNumber(nt.BOOL, self.forms.constant(int(not operand.constant)), False)
-            return self.made((ast.Not,), [operand], nt.BOOL)
+            return self.pure_result((ast.Not,), [operand], nt.BOOL)
         dtype = operand.dtype
         if dtype is not None and dtype.kind in "iub" and op.kind in (ast.USub, ast.UAdd):
             form = self.forms.add(self.forms.constant(0), operand.form, -1 if op.kind is ast.USub else 1)
             wide = nt.UINT64 if dtype.kind == "u" else nt.INT64
             return KnownNumber(wide, form, operand.varies, (*operand.made_by, op)[-32:])
-        return self.made((op.kind,), [operand], dtype)
+        return self.pure_result((op.kind,), [operand], dtype)
 
     # -- arrays ---------------------------------------------------------------------------------------------------
 
@@ -932,7 +932,7 @@ class Analysis:
         if isinstance(owner, KnownArray):
             return self._array_attribute(owner, name)
         if isinstance(owner, KnownNumber) and name in ("real", "imag"):
-            return self.made((name,), [owner], None)
+            return self.pure_result((name,), [owner], None)
         return Unknown(arrays_in(owner))
 
     def captured_member(self, op: Operation, value: object) -> Known:
@@ -1068,13 +1068,13 @@ class Analysis:
     def converted(self, dtype: np.dtype, arguments: Sequence[Known]) -> Known:
         """`np.int32(x)`: of integers it keeps which value it is."""
         if len(arguments) != 1 or not isinstance(arguments[0], KnownNumber):
-            return self.made(("convert", dtype), arguments, dtype)
+            return self.pure_result(("convert", dtype), arguments, dtype)
         given = arguments[0]
         if given.dtype == dtype:
             return given
         if dtype.kind in "iu" and given.dtype is not None and given.dtype.kind in "iub":
             return replace(given, dtype=dtype)
-        return self.made(("convert", dtype), arguments, dtype)
+        return self.pure_result(("convert", dtype), arguments, dtype)
 
     def of_array(self, op: FunctionCall, method: library.OfArray, arguments: Sequence[Known]) -> Known:
         """An array's method: other shapes of the same memory, or a reduction."""
@@ -1124,9 +1124,9 @@ class Analysis:
         rule = library.PURE.get(path)
         if rule is not None and arguments and not keywords and all(isinstance(each, KnownNumber) for each in arguments):
             dtypes = [each.dtype for each in arguments if isinstance(each, KnownNumber)]
-            return self.made(("call", path), arguments, rule(dtypes), differs=path in library.BY_LANE)
+            return self.pure_result(("call", path), arguments, rule(dtypes), differs=path in library.BY_LANE)
         key = ("call", path, op, self._epoch, self._rounds)
-        known = self.made(key, [*arguments, *keywords.values()], None, differs=True)
+        known = self.pure_result(key, [*arguments, *keywords.values()], None, differs=True)
         arrays = frozenset().union(*map(arrays_in, arguments), *map(arrays_in, keywords.values()))
         if path.startswith(library.READ_ONLY) or not arrays:
             return known if not arrays else Unknown(arrays) if path.startswith("builtins.") else known
@@ -1139,7 +1139,7 @@ class Analysis:
             if path == "builtins.float" and given.dtype.kind == "f":
                 return given
         made = {"builtins.int": nt.INT64, "builtins.float": nt.FLOAT64}
-        return self.made(("call", path), [given], made.get(path, nt.BOOL))
+        return self.pure_result(("call", path), [given], made.get(path, nt.BOOL))
 
     def _range(self, arguments: Sequence[Known]) -> Known:
         numbers = [each for each in arguments if isinstance(each, KnownNumber)]

@@ -53,7 +53,7 @@ class Prepared:
     def _may_call(self, path: str) -> bool:
         return any(each.startswith(path) for each in self.found.paths)
 
-    def written(self, arrays: Mapping[Hashable, View]) -> set[int]:
+    def written_allocations(self, arrays: Mapping[Hashable, View]) -> set[int]:
         """ids of the allocations that it may write; `arrays`: those that it is given or captures, by identity."""
         written = arrays if self.found.may_write_anything else self.found.written & arrays.keys()
         return {id(arrays[each].buffer.owner) for each in written}
@@ -61,7 +61,7 @@ class Prepared:
 
 def prepared(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
     """The kernel made ready for arguments of these kinds; the same one for the same kinds."""
-    forms_of: dict[Hashable, Prepared] = kernel.kept.setdefault(Prepared, {})
+    forms_of: dict[Hashable, Prepared] = kernel.notes.setdefault(Prepared, {})
     key = tuple(kind_of(value) for value in arguments.values())
     known = forms_of.get(key)
     if known is None:

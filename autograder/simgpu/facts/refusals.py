@@ -67,7 +67,7 @@ class Refusals:
         self.kernel = kernel
         self.views = views
 
-    def known(self, op: Operation | None) -> Known:
+    def value_of(self, op: Operation | None) -> Known:
         """What the analysis found of a value."""
         return NOTHING_KNOWN if op is None else self.found.values.get(op, NOTHING_KNOWN)
 
@@ -92,12 +92,12 @@ class Refusals:
         if (
             isinstance(op, While)
             and may_be_decided(op.condition, self.found)
-            and not _is_true(self.known(op.condition))
+            and not _is_true(self.value_of(op.condition))
         ):
             return [op.condition]
         if isinstance(op, Junction) and any(may_be_decided(each, self.found) for each in op.operands[:-1]):
             return [op.operands[0]]
-        if isinstance(op, Attribute) and isinstance(op.owner, Attribute) and isinstance(self.known(op.owner), KnownName):
+        if isinstance(op, Attribute) and isinstance(op.owner, Attribute) and isinstance(self.value_of(op.owner), KnownName):
             return []  # of `cuda.threadIdx.x` the whole is looked at
         if isinstance(op, Assign):
             return [op.operand, *op.targets]
@@ -112,15 +112,15 @@ class Refusals:
             case Selection() | Junction():
                 self._sides(op)
             case Binary():
-                self._operands(op, op.kind, self.known(op.left), self.known(op.right))
+                self._operands(op, op.kind, self.value_of(op.left), self.value_of(op.right))
             case Unary():
                 self._operand(op)
             case Compare():
                 self._order(op)
             case UpdateName():
-                self._update(op, op.kind, self.known(op.read), self.known(op.operand))
+                self._update(op, op.kind, self.value_of(op.read), self.value_of(op.operand))
             case UpdateElement():
-                self._update(op, op.kind, self._element(op.reached), self.known(op.operand))
+                self._update(op, op.kind, self._element(op.reached), self.value_of(op.operand))
             case Assign():
                 self._assignment(op)
             case Subscript():
@@ -141,7 +141,7 @@ class Refusals:
     # -- names ----------------------------------------------------------------------------------------------------
 
     def _variable(self, op: Local) -> None:
-        if isinstance(self.known(op), Conflicting):
+        if isinstance(self.value_of(op), Conflicting):
             raise op.fault(f"`{op.name}` holds different kinds of thing on different paths.", ONE_TYPE)
 
     def _constant(self, op: Constant) -> None:
@@ -152,14 +152,14 @@ class Refusals:
             )
 
     def _attribute(self, op: Attribute) -> None:
-        owner = self.known(op.owner)
+        owner = self.value_of(op.owner)
         if isinstance(owner, KnownName) and isinstance(owner.value, TypeReference):
             if op.name != "type":
                 raise op.fault(f"A type in a kernel has no `.{op.name}`.", "Its name alone stands for it.")
         elif isinstance(owner, KnownName) and isinstance(owner.value, Reference):
             no_such_name(op, f"{owner.value.path}.{op.name}")
-        elif isinstance(self.known(op), KnownName) and isinstance(owner, KnownArray):
-            method = self.known(op)
+        elif isinstance(self.value_of(op), KnownName) and isinstance(owner, KnownArray):
+            method = self.value_of(op)
             if isinstance(method, KnownName) and isinstance(method.value, OfArray) and op.name not in METHODS | _ATTRIBUTES:
                 raise op.fault(
                     f"Arrays in a kernel have no `.{op.name}`.", "Available: shape, size, ndim, dtype, strides, T."
@@ -181,10 +181,10 @@ class Refusals:
     def _sides(self, op: Selection | Junction) -> None:
         sides = [op.yes, op.no] if isinstance(op, Selection) else list(op.operands)
         conditions = [op.condition] if isinstance(op, Selection) else op.operands[:-1]
-        first = self.known(sides[0])
+        first = self.value_of(sides[0])
         if any(may_be_decided(each, self.found) for each in conditions):
             return
-        if any(conflict(first, self.known(each)) for each in sides[1:]):
+        if any(conflict(first, self.value_of(each)) for each in sides[1:]):
             raise op.fault("The two sides are different kinds of thing.", ONE_TYPE)
 
     def _operands(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
@@ -213,7 +213,7 @@ class Refusals:
             if isinstance(op, (UpdateName, UpdateElement))
             else []
         )
-        return next((each.text for each in sides if self.known(each) == array), "this")
+        return next((each.text for each in sides if self.value_of(each) == array), "this")
 
     def _types(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
         assert isinstance(left, KnownNumber) and isinstance(right, KnownNumber)
@@ -233,7 +233,7 @@ class Refusals:
         self._operands(op, kind, left, right)
 
     def _operand(self, op: Unary) -> None:
-        operand = self.known(op.operand)
+        operand = self.value_of(op.operand)
         if isinstance(operand, KnownTuple):
             sign = {ast.Not: "not", ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[op.kind]
             raise op.fault(f"Numba has no `{sign}` for a tuple.", "Write len(t) == 0." if op.kind is ast.Not else "")
@@ -246,7 +246,7 @@ class Refusals:
             raise op.fault(f"`~` needs an integer, not {operand.dtype}.")
 
     def _order(self, op: Compare) -> None:
-        sides = [self.known(each) for each in (op.left, *op.others)]
+        sides = [self.value_of(each) for each in (op.left, *op.others)]
         for kind, left, right in zip(op.kinds, sides, sides[1:], strict=False):
             if kind in (ast.In, ast.NotIn) and isinstance(right, KnownTuple) and not _are_alike(right.items):
                 raise op.fault(
@@ -275,7 +275,7 @@ class Refusals:
         return NOTHING_KNOWN
 
     def _assignment(self, op: Assign) -> None:
-        value = self.known(op.operand)
+        value = self.value_of(op.operand)
         for target in op.targets:
             if isinstance(target, Element) and isinstance(target.reached, Subscript):
                 self._stored(target, target.reached, value)
@@ -299,8 +299,8 @@ class Refusals:
                     raise op.fault(f"A complex value cannot be stored in `{name}` ({place.array.dtype}).")
 
     def _subscript(self, op: Subscript) -> None:
-        owner = self.known(op.owner)
-        indices = [self.known(each) for each in op.indices]
+        owner = self.value_of(op.owner)
+        indices = [self.value_of(each) for each in op.indices]
         if isinstance(owner, KnownTuple) and len(indices) == 1:
             self._item(op, owner, indices[0])
         elif isinstance(owner, KnownArray) and op.field is None and not owner.dtype.fields:
@@ -344,14 +344,14 @@ class Refusals:
     # -- calls ----------------------------------------------------------------------------------------------------
 
     def _call(self, op: FunctionCall) -> None:
-        callee = self.known(op.callee)
+        callee = self.value_of(op.callee)
         arguments: list[Known] = []
         for each in op.arguments:
-            known = self.known(each)
+            known = self.value_of(each)
             if isinstance(each, Unpacked) and not isinstance(known, KnownTuple):
                 return
             arguments.extend(known.items if isinstance(each, Unpacked) and isinstance(known, KnownTuple) else [known])
-        keywords = {name: self.known(each) for name, each in op.keywords.items()}
+        keywords = {name: self.value_of(each) for name, each in op.keywords.items()}
         function = callee.function if isinstance(callee, Inner) else callee.value if isinstance(callee, KnownName) else None
         if isinstance(function, Function):
             if isinstance(callee, Inner) and function.star is not None and _is_defined_in(op.function, function):
@@ -378,7 +378,7 @@ class Refusals:
     # -- statements -----------------------------------------------------------------------------------------------
 
     def _loop(self, op: For) -> None:
-        source = self.known(op.source)
+        source = self.value_of(op.source)
         if isinstance(op.source, FunctionCall) and self.found.callees.get(op.source) in _UNROLLING:
             return
         if isinstance(source, KnownTuple):
@@ -398,7 +398,7 @@ class Refusals:
             )
 
     def _returned(self, op: Return) -> None:
-        value = self.known(op.result)
+        value = self.value_of(op.result)
         if (
             op.function is self.kernel
             and op.result is not None

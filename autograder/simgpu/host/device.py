@@ -380,12 +380,12 @@ class SimulatedDevice:
             },  # no copies: the session ends here, and nobody else has its memory
             returned=returned,
             written={
-                name: _written(session, name, arrays_by_name[name], by_kernels=request.sample_blocks is not None)
+                name: _written_elements(session, name, arrays_by_name[name], by_kernels=request.sample_blocks is not None)
                 for name, value in request.arguments.items()
                 if isinstance(value, Uninitialised) and name not in request.scratch
             }
             | {
-                name: _known(session, arrays_by_name[name])
+                name: _known_elements(session, arrays_by_name[name])
                 for name, value in request.arguments.items()
                 if isinstance(value, np.ndarray)
                 and name not in request.scratch
@@ -443,11 +443,11 @@ def _too_much_to_predict(session: Session) -> NotCarriedOut:
     )
 
 
-def _written(session: Session, name: str, array: DeviceArray, by_kernels: bool) -> np.ndarray:
+def _written_elements(session: Session, name: str, array: DeviceArray, by_kernels: bool) -> np.ndarray:
     """Which elements were written; where several launches wrote all of a sampled array, those of which each was sampled."""
     passes = session.passes.get(name, [])
     if len(passes) < 2:
-        return array._written(by_kernels)
+        return array._written_elements(by_kernels)
     common = np.logical_and.reduce(passes)
     return array._elements_where(common if common.any() else passes[-1])
 
@@ -457,7 +457,7 @@ def _by_kernels(array: DeviceArray | None) -> bool:
     return array is not None and bool(_set_elements(array._buffer) or array._buffer.partial)
 
 
-def _known(session: Session, array: DeviceArray) -> np.ndarray:
+def _known_elements(session: Session, array: DeviceArray) -> np.ndarray:
     """Which elements of an array that held something before are as all blocks would have left them, though some were not
     carried out."""
     partial = array._buffer.partial

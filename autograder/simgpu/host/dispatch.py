@@ -209,7 +209,7 @@ class Kernel:
             each for each in right_length if all(p.takes(a, exactly) for p, a in zip(each, arguments, strict=True))
         ]
         if not fitting:
-            shown = ", ".join(_shown(a) for a in arguments)
+            shown = ", ".join(_type_key(a) for a in arguments)
             raise TypeError(f"No matching definition of `{self.__name__}` for argument types {shown}")
         best = min(fitting, key=lambda each: sum(p.cost(a) for p, a in zip(each, arguments, strict=True)))
         return tuple(p.convert(a) for p, a in zip(best, arguments, strict=True))
@@ -325,7 +325,7 @@ class ConfiguredKernel:
             arguments = tuple(extension.prepare_args(None, a, stream=0, retr=[])[1] for a in arguments)
         given = tuple(map(_on_device, arguments))
         given = self.kernel.converted(given)
-        shown = tuple(map(_shown, given))
+        shown = tuple(map(_type_key, given))
         function = self.kernel.function_for(shown)
         self.kernel.note_types(shown, given)
         try:
@@ -363,13 +363,13 @@ def _on_device(argument: Any) -> Any:
     return argument
 
 
-def _shown(value: Any) -> str:
+def _type_key(value: Any) -> str:
     """An argument's type, as the key of what it is compiled for."""
     dtype = getattr(value, "dtype", None)
     if dtype is not None:
         return f"{dtype}[{getattr(value, 'ndim', 0)}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_shown, value))})"
+        return f"({', '.join(map(_type_key, value))})"
     return type(value).__name__
 
 
@@ -386,7 +386,7 @@ def _type_of(value: Any) -> Any:
             return types.Array(from_dtype(value.dtype), value.ndim, layout)
         return typeof(value)
     except Exception:  # whatever Numba says of a value that it cannot take
-        return _shown(value)
+        return _type_key(value)
 
 
 def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  # noqa: A002 (Numba's own name)

@@ -104,11 +104,11 @@ class RunningLaunch(LaunchState):
         bound = packed(self.kernel, arguments)
         if bound is None:
             raise KernelFault(wrong_number(self.kernel, len(arguments)), line=self.kernel.line(self.kernel.node))
-        bound = {name: _named(value, name) for name, value in bound.items()}
+        bound = {name: _with_name(value, name) for name, value in bound.items()}
         self.prepared = prepared(self.kernel, bound)
         self.arrays = arrays_by_identity(bound) | captured_by(self.functions)
         buffers = self.buffers = list({id(each.buffer): each.buffer for each in self.arrays.values()}.values())
-        self.written = self.prepared.written(self.arrays)
+        self.written = self.prepared.written_allocations(self.arrays)
         self.words = Words() if self.checks_order and self.prepared.has_fences else None
         for buffer in buffers:
             buffer.forget_touched()
@@ -244,10 +244,10 @@ def _scaled_sectors(buffers: list[Buffer], touched: list[int], scale: float) -> 
     return sum(min(round(n * scale), len(buffer.touched)) for buffer, n in zip(buffers, touched, strict=True))
 
 
-def _named(value: Value, name: str) -> Value:
+def _with_name(value: Value, name: str) -> Value:
     if isinstance(value, View):
         return value.called(name)
     if isinstance(value, tuple):
-        items = [_named(each, f"{name}[{i}]") for i, each in enumerate(value)]
+        items = [_with_name(each, f"{name}[{i}]") for i, each in enumerate(value)]
         return NamedItems(items, value.names) if isinstance(value, NamedItems) else tuple(items)
     return value

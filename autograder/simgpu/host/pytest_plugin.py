@@ -20,7 +20,7 @@ def pytest_addoption(parser: Any) -> None:
 
 def pytest_configure(config: Any) -> None:
     """Before any test module is imported, so that its `from numba import cuda` finds the simulated module."""
-    if not wanted(config):
+    if not is_wanted(config):
         return
     from autograder.simgpu.host import cuda_module
 
@@ -29,17 +29,17 @@ def pytest_configure(config: Any) -> None:
 
 
 def pytest_unconfigure(config: Any) -> None:
-    if wanted(config):
+    if is_wanted(config):
         from autograder.simgpu.host import cuda_module
 
         cuda_module.uninstall()
 
 
 def pytest_report_header(config: Any) -> str | None:
-    return "numba.cuda: the simulated GPU" if wanted(config) else None
+    return "numba.cuda: the simulated GPU" if is_wanted(config) else None
 
 
-def wanted(config: Any) -> bool:
+def is_wanted(config: Any) -> bool:
     return any(config.getoption(option, False) for option in ("--simulated-gpu", "--simulated-gpu-strict"))
 
 

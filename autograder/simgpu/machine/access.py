@@ -64,7 +64,7 @@ class Memory:
             begin = place.base
             return data[begin : begin + pattern.span : pattern.step].copy()
         if pattern is not None:
-            value = _taken(data, pattern.offsets, place.base)
+            value = _gather(data, pattern.offsets, place.base)
         elif place.is_shared_by_all:
             if alone is None or alone.mask is not mask or alone.view is not view:
                 self._note_alone(view, place, op, READ)
@@ -176,7 +176,7 @@ class Memory:
         return number.astype(dtype)
 
 
-def _taken(data: np.ndarray, offsets: np.ndarray, base: int) -> np.ndarray:
+def _gather(data: np.ndarray, offsets: np.ndarray, base: int) -> np.ndarray:
     """The elements this far behind `base`, all of them inside the array."""
     if data.itemsize != 4 or data.dtype.kind not in "iuf" or len(offsets) < MANY or not data.flags.c_contiguous:
         return data[base:].take(offsets, mode="clip")

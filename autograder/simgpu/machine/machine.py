@@ -272,7 +272,7 @@ class Machine:
         self.shared_bytes = start + (size * dtype.itemsize if dynamic_bytes is None else 0)
         self.launch.note_shared(self.shared_bytes, op)
         buffer = Buffer(np.empty(room * len(self.batch.blocks), dtype), start, "shared", initialised=False)
-        return self._made(op, buffer, self.batch.block_slot() * room, extents, dtype)
+        return self._make_view(op, buffer, self.batch.block_slot() * room, extents, dtype)
 
     def local_array(self, op: Operation, extents: tuple[int, ...], dtype: np.dtype) -> View:
         """The array of each thread that this operation makes."""
@@ -290,9 +290,9 @@ class Machine:
             self.local_bytes += size * dtype.itemsize
             self.counting.count_clearing(op, size * dtype.itemsize)
         offset = np.arange(self.batch.size, dtype=np.int64) * max(1, size)
-        return self._made(op, buffer, offset, extents, dtype)
+        return self._make_view(op, buffer, offset, extents, dtype)
 
-    def _made(self, op: Operation, buffer: Buffer, offset: Lanes, extents: tuple[int, ...], dtype: np.dtype) -> View:
+    def _make_view(self, op: Operation, buffer: Buffer, offset: Lanes, extents: tuple[int, ...], dtype: np.dtype) -> View:
         poison(buffer.data)
         view = self.arrays[op.node] = View(buffer, offset, extents, contiguous_strides(extents), dtype, "")
         return view

@@ -30,17 +30,17 @@ def paths() -> Iterator[Path]:
     yield from sorted(ROOT.glob("solutions/lab*/right/*.py"))
 
 
-def _product() -> tuple:
+def _product() -> tuple[Any, ...]:
     return np.ones((37, 5), np.float32), np.ones((5, 41), np.float32), np.zeros((37, 41), np.float32)
 
 
-def _list_of(nodes: int) -> tuple:
+def _list_of(nodes: int) -> tuple[Any, ...]:
     successor = np.append(np.arange(1, nodes), nodes - 1).astype(np.int32)
     return successor, np.zeros(nodes, np.int32), np.zeros((7, nodes), np.int32)
 
 
 # By lab the functions that the host calls, and small arguments of the types that grading gives them
-CALLS: dict[str, dict[str, Callable[[], tuple]]] = {
+CALLS: dict[str, dict[str, Callable[[], tuple[Any, ...]]]] = {
     "lab01_naive_matmul": {"matmul": _product},
     "lab02_tiled_matmul": {"matmul_tiled": _product},
     "lab03_transpose_and_layout": {
@@ -55,7 +55,7 @@ CALLS: dict[str, dict[str, Callable[[], tuple]]] = {
 }
 
 
-def run_here(path: Path, cuda: Any) -> tuple[dict[str, list[tuple]], str]:
+def run_here(path: Path, cuda: Any) -> tuple[dict[str, list[tuple[Any, ...]]], str]:
     """By kernel Numba's types of each launch of an answer, and what the simulated GPU said where it stopped.
 
     `cuda` is the simulated `numba.cuda`, which must be installed, with a work limit set.
@@ -78,7 +78,7 @@ def run_here(path: Path, cuda: Any) -> tuple[dict[str, list[tuple]], str]:
     return {name: each.types_compiled_for() for name, each in kernels.items()}, said
 
 
-def all_types() -> dict[str, dict[str, list[tuple]]]:
+def all_types() -> dict[str, dict[str, list[tuple[Any, ...]]]]:
     """By answer and kernel the types of each launch."""
     from autograder.simgpu.host import cuda_module
 
@@ -88,7 +88,7 @@ def all_types() -> dict[str, dict[str, list[tuple]]]:
     return {path.relative_to(ROOT).as_posix(): run_here(path, cuda)[0] for path in paths()}
 
 
-def verdicts_on(name: str, types: dict[str, list[tuple]]) -> dict[str, str]:
+def verdicts_on(name: str, types: dict[str, list[tuple[Any, ...]]]) -> dict[str, str]:
     path = ROOT / name
     names: dict[str, Any] = {"__name__": "answer"}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)

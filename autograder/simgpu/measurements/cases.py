@@ -40,9 +40,9 @@ class Case:
     kernel: Any
     grid: int | tuple[int, ...]
     block: int | tuple[int, ...]
-    arguments: Callable[[np.random.Generator], tuple]
+    arguments: Callable[[np.random.Generator], tuple[Any, ...]]
 
-    def make_arguments(self) -> tuple:
+    def make_arguments(self) -> tuple[Any, ...]:
         return self.arguments(np.random.default_rng(SEED))
 
 
@@ -169,42 +169,45 @@ def _shared_cases() -> list[Case]:
     lane = np.arange(64)
     for name, index in (("by pairs", lane // 2 * 16), ("by alternate pairs", (lane & ~2) * 16), ("by fours", lane // 4),
                         ("by half warps", lane % 16), ("in eight", lane % 8 * 5), ("reversed", 63 - lane)):  # fmt: skip
-        room = lambda rng, i=index: (np.tile(i, 4).astype(np.int32), np.zeros(256, np.float64))  # noqa: E731
-        cases.append(Case(f"read_shared_gather of float64 {name}", probe.read_anywhere(float64, 2048), 4, 64, room))
+        picks = lambda rng, i=index: (np.tile(i, 4).astype(np.int32), np.zeros(256, np.float64))  # noqa: E731
+        cases.append(Case(f"read_shared_gather of float64 {name}", probe.read_anywhere(float64, 2048), 4, 64, picks))
     cases.append(Case("reverse_complex", probe.reverse_complex, 8, 128, vector_and_room(1024, np.complex64)))
-    for kernel, dtype in ((probe.write_shared_strided, np.float32), (probe.write_shared_strided_64, np.float64)):
+    for kernel, stored in ((probe.write_shared_strided, np.float32), (probe.write_shared_strided_64, np.float64)):
         for stride in (1, 2, 32, 33):
-            room = lambda rng, s=stride, d=dtype: (np.zeros(128, d), np.int64(s))  # noqa: E731
+            room = lambda rng, s=stride, d=stored: (np.zeros(128, d), np.int64(s))  # noqa: E731
             cases.append(Case(f"{kernel.__name__} {stride}", kernel, 4, 32, room))
     return cases
 
 
 def _warp_cases() -> list[Case]:
-    def values(rng: np.random.Generator) -> tuple:
+    def values(rng: np.random.Generator) -> tuple[Any, ...]:
         return (rng.random(1024, np.float32),)
 
-    def values_and_rounds(rng: np.random.Generator) -> tuple:
+    def values_and_rounds(rng: np.random.Generator) -> tuple[Any, ...]:
         return rng.random(1024, np.float32), np.int64(64)
 
-    def into_shared(rng: np.random.Generator) -> tuple:
+    def into_shared(rng: np.random.Generator) -> tuple[Any, ...]:
         return rng.random(4096, np.float32), rng.integers(0, 64, 4096).astype(np.int32), np.zeros((16, 64), np.float32)
 
-    def table_to_search(rng: np.random.Generator) -> tuple:
+    def table_to_search(rng: np.random.Generator) -> tuple[Any, ...]:
         return np.sort(rng.random(1000, np.float32)), rng.random(1000, np.float32), np.zeros(1000, np.int32)
 
-    def sparse_matrix(rng: np.random.Generator) -> tuple:
+    def sparse_matrix(rng: np.random.Generator) -> tuple[Any, ...]:
         lengths = rng.integers(0, 40, 1000)
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         columns = rng.integers(0, 1000, starts[-1]).astype(np.int32)
         values = rng.random(starts[-1], np.float32)
         return starts, columns, values, rng.random(1000, np.float32), np.zeros(1000, np.float32)
 
-    def local_values(rng: np.random.Generator) -> tuple:
+    def local_values(rng: np.random.Generator) -> tuple[Any, ...]:
         order = rng.integers(0, 64, 1024).astype(np.int32)
         return rng.random((64, 1024), np.float32), order, np.zeros(1024, np.float32)
 
     whole = lambda rng: (rng.integers(-9, 9, 1024).astype(np.int32), np.zeros(1024, np.int32))  # noqa: E731
-    starts = lambda rng: (rng.integers(1, 10_000, 1024), np.zeros(1024, np.int64))  # noqa: E731
+
+    def starts(rng: np.random.Generator) -> tuple[Any, ...]:
+        return rng.integers(1, 10_000, 1024), np.zeros(1024, np.int64)
+
     return [
         Case("odd_lanes_work", warps.odd_lanes_work, 8, 128, values_and_rounds),
         Case("odd_and_even_lanes_work", warps.odd_and_even_lanes_work, 8, 128, values_and_rounds),

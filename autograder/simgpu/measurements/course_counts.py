@@ -29,7 +29,7 @@ SAMPLE_BLOCKS = {"matmul": 8}
 SAMPLE_ELSE = 2048
 
 
-def counted(case: Case) -> dict[str, Any]:
+def count_case(case: Case) -> dict[str, Any]:
     """Counters, footprint and shared memory of one case, as plain data (zero counters left out).
 
     `counters` are those that the compiler leaves, `source` those of the source that differ from them.
@@ -56,7 +56,7 @@ def counted(case: Case) -> dict[str, Any]:
 
 def main(target: Path, names: tuple[str, ...] = ("",)) -> None:
     """Counts the cases whose names begin like one of `names`, and writes them in the order of `cases`."""
-    kept = json.loads(target.read_text()) if target.is_file() else []
+    kept = json.loads(target.read_text(encoding="utf-8")) if target.is_file() else []
     known = {(row["case"], row["size"]): row for row in kept}
     rows = []
     for case in cases():
@@ -64,7 +64,7 @@ def main(target: Path, names: tuple[str, ...] = ("",)) -> None:
             rows += [known[case.name, case.size]] if (case.name, case.size) in known else []
             continue
         began = time.perf_counter()
-        rows.append(counted(case))
+        rows.append(count_case(case))
         print(case.name, case.size, f"{time.perf_counter() - began:.1f} s", sep="\t", flush=True)
     target.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
 

@@ -67,7 +67,7 @@ DIFFERENCES: tuple[Difference, ...] = (
 @cache
 def measured() -> dict[str, dict[str, Any]]:
     """The H200's counters by case; RED and ATOM together are the atomics."""
-    cases = json.loads(MEASURED.read_text(encoding="utf-8"))["cases"]
+    cases: dict[str, dict[str, Any]] = json.loads(MEASURED.read_text(encoding="utf-8"))["cases"]
     for counters in cases.values():
         for what in ("requests", "sectors"):
             counters[f"global_atomic_{what}"] = counters[f"global_red_{what}"] + counters[f"global_atom_{what}"]

@@ -135,7 +135,7 @@ class Generated:
     source: str
     types: dict[str, str]
 
-    def arguments(self) -> tuple:
+    def arguments(self) -> tuple[Any, ...]:
         """Fresh arguments of these types: small positive numbers, arrays of 8, (4, 4) and (2, 4, 4) elements."""
         return tuple(argument(self.types[name]) for name in PARAMETERS)
 
@@ -211,7 +211,7 @@ def with_no_device() -> None:
     dispatcher.get_current_device = lambda: python_types.SimpleNamespace(compute_capability=(9, 0))
 
 
-def numbas_verdict(kernel: Any, types: tuple) -> str:
+def numbas_verdict(kernel: Any, types: tuple[Any, ...]) -> str:
     """Nothing where Numba types and lowers a Python function as a kernel for these types, else its error and words."""
     from numba.cuda.compiler import compile_cuda
 
@@ -246,7 +246,8 @@ def verdict_on(seed: int) -> str:
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
     """By package what each seed's kernel gets: all of numba, and of numba-cuda where the two disagree."""
-    return json.loads(VERDICTS.read_text(encoding="utf-8"))
+    verdicts: dict[str, dict[str, Any]] = json.loads(VERDICTS.read_text(encoding="utf-8"))
+    return verdicts
 
 
 def main() -> None:

@@ -235,7 +235,7 @@ def child_times(names: Sequence[str], out: Path) -> int:
                     right[case.of.name] = is_right(small)
             append_line(out, {"case": name, "times": {"right": right[case.of.name], **time_case(case, flush)}})
         except Exception as error:
-            append_line(out, {"case": name, "times": {"error": told(error)}})
+            append_line(out, {"case": name, "times": {"error": error_text(error)}})
             return FAILED
     return 0
 
@@ -257,12 +257,12 @@ def child_counters(names: Sequence[str], out: Path) -> int:
                 del arguments
             append_line(out, {"case": name, "kernels": kernels})
         except Exception as error:
-            append_line(out, {"case": name, "counters": {"error": told(error)}})
+            append_line(out, {"case": name, "counters": {"error": error_text(error)}})
             return FAILED
     return 0
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """An error in one line."""
     traceback.print_exc()
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]

@@ -107,7 +107,7 @@ def _output_of(*commands: list[str]) -> str:
 
 def read_raw_page(lines: Iterable[str], cases: list[Case]) -> dict[str, dict[str, Any]]:
     """The raw page's rows as {case: {counter: value}}; raises `ProfilerFailed` where they are not the cases in order."""
-    result = {}
+    result: dict[str, dict[str, Any]] = {}
     for case, row in zip(cases, launches_in(lines, [case.kernel for case in cases]), strict=True):
         result[case.name] = {name: number(row[metric]) for name, metric in METRICS.items()} | {
             name: instances(row[metric]) if name == "opcodes" else number(row[metric])

@@ -120,7 +120,7 @@ def launch_all() -> None:
         cuda.synchronize()
 
 
-def read_all() -> list[dict[str, int]]:
+def read_all() -> list[dict[str, float]]:
     """What the profiler counted for each pattern."""
     asked = sorted({METRICS[name] for names in COUNTERS.values() for name in names.values()})
     child = [sys.executable, "-m", "autograder.simgpu.measurements.read_patterns", "--launch"]
@@ -136,7 +136,7 @@ def read_all() -> list[dict[str, int]]:
     ]
 
 
-def added_to(before: list[dict[str, Any]], readings: list[dict[str, int]]) -> list[dict[str, Any]]:
+def added_to(before: list[dict[str, Any]], readings: list[dict[str, float]]) -> list[dict[str, Any]]:
     """Each pattern with all its readings, the earlier ones of the same indices first."""
     earlier = {(each["kind"], each["dtype"], tuple(each["index"])): each["readings"] for each in before}
     return [

@@ -191,7 +191,7 @@ def stored() -> dict[str, str]:
 
 def version() -> str:
     """Whose verdicts are stored: the version of Numba."""
-    return json.loads(PATH.read_text(encoding="utf-8"))["numba"]
+    return str(json.loads(PATH.read_text(encoding="utf-8"))["numba"])
 
 
 def _as_json(numbas_version: str, taken: list[str], refused: dict[str, list[str]]) -> str:

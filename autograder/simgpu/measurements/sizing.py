@@ -65,7 +65,8 @@ class Random:
     def ascending(self, size: int, top: float, dtype: Any) -> np.ndarray:
         """Numbers below `top` in ascending order."""
         steps = np.cumsum(self.reals(size, np.float64))
-        return (steps * (top / (steps[-1] + 1))).astype(dtype)
+        scaled: np.ndarray = steps * (top / (steps[-1] + 1))
+        return scaled.astype(dtype)
 
 
 def repeated(drawn: np.ndarray, shape: Shape) -> np.ndarray:

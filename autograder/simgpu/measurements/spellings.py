@@ -51,7 +51,7 @@ class Family:
     source: str
     grid: Shape
     block: Shape
-    arguments: Callable[[], tuple]
+    arguments: Callable[[], tuple[Any, ...]]
     spellings: dict[str, Edits] = field(default_factory=dict)
 
     def text(self, spelling: str = "") -> str:
@@ -72,16 +72,16 @@ def _floats(*shape: int) -> np.ndarray:
     return (np.arange(math.prod(shape), dtype=np.float32) % 7).reshape(shape)
 
 
-def _squares() -> tuple:
+def _squares() -> tuple[Any, ...]:
     return _floats(64, 64), _floats(64, 64), np.zeros((64, 64), np.float32)
 
 
-def _linked() -> tuple:
+def _linked() -> tuple[Any, ...]:
     following = np.roll(np.random.default_rng(1).permutation(1024), 1).astype(np.int32)
     return following, np.ones(1024, np.int32), np.zeros(1024, np.int32), np.zeros(1024, np.int32)
 
 
-def _items() -> tuple:
+def _items() -> tuple[Any, ...]:
     return np.random.default_rng(2).integers(0, 256, 8192).astype(np.int32), np.zeros(256, np.int32)
 
 
@@ -91,7 +91,7 @@ FAMILIES: list[Family] = []
 
 
 def _family(
-    name: str, source: str, grid: Shape, block: Shape, arguments: Callable[[], tuple], **spellings: Edits
+    name: str, source: str, grid: Shape, block: Shape, arguments: Callable[[], tuple[Any, ...]], **spellings: Edits
 ) -> None:
     FAMILIES.append(
         Family(name, source, grid, block, arguments, {k.replace("_", " "): v for k, v in spellings.items()})

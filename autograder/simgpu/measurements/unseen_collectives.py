@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import cuda, float32, float64, int32, int64
@@ -670,21 +671,21 @@ def _any_and_all(x, out):
     out[:] = (rows * np.where(both, 2, 1)[:, None]).ravel()
 
 
-def _sorted_pair(rng: np.random.Generator) -> tuple:
+def _sorted_pair(rng: np.random.Generator) -> tuple[Any, ...]:
     return np.sort(rng.random(500, np.float32)), np.sort(rng.random(500, np.float32)), np.zeros(1000, np.float32)
 
 
-def _groups(rng: np.random.Generator) -> tuple:
+def _groups(rng: np.random.Generator) -> tuple[Any, ...]:
     limits = np.full(50, 10**6, np.int32), np.full(50, -1, np.int32)
     return rng.integers(0, 1000, 1000).astype(np.int32), rng.integers(0, 50, 1000).astype(np.int32), *limits
 
 
-def _segments(rng: np.random.Generator) -> tuple:
+def _segments(rng: np.random.Generator) -> tuple[Any, ...]:
     first = np.r_[0, np.cumsum(rng.integers(0, 30, 200))].astype(np.int32)
     return rng.integers(0, 100, first[-1]).astype(np.int32), first, np.zeros(200, np.int64)
 
 
-def _limits(rng: np.random.Generator) -> tuple:
+def _limits(rng: np.random.Generator) -> tuple[Any, ...]:
     return rng.integers(0, 10**6, 2048).astype(np.int32), np.full(1, 10**7, np.int32), np.full(1, -1, np.int32)
 
 

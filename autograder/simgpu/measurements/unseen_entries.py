@@ -26,10 +26,10 @@ def unseen(
     return Unseen(Case(name or kernel.py_func.__name__, kernel, grid, block, arguments), reference)
 
 
-def floats(*shapes: int | tuple[int, ...], dtype: Any = np.float32, room: Any = None, more: tuple = ()) -> Maker:
+def floats(*shapes: int | tuple[int, ...], dtype: Any = np.float32, room: Any = None, more: tuple[Any, ...] = ()) -> Maker:
     """Random arrays in [0, 1) of these shapes, then one of zeros of shape `room` where given, then `more` scalars."""
 
-    def make(rng: np.random.Generator) -> tuple:
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
         arrays = tuple(rng.random(shape).astype(dtype) for shape in shapes)
         return arrays + (() if room is None else (np.zeros(room, dtype),)) + more
 
@@ -37,11 +37,11 @@ def floats(*shapes: int | tuple[int, ...], dtype: Any = np.float32, room: Any = 
 
 
 def whole(
-    *shapes: int | tuple[int, ...], high: int = 100, dtype: Any = np.int32, room: Any = None, more: tuple = ()
+    *shapes: int | tuple[int, ...], high: int = 100, dtype: Any = np.int32, room: Any = None, more: tuple[Any, ...] = ()
 ) -> Maker:
     """Random whole numbers in [0, high) of these shapes, then zeros of shape `room` where given, then `more` scalars."""
 
-    def make(rng: np.random.Generator) -> tuple:
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
         arrays = tuple(rng.integers(0, high, shape).astype(dtype) for shape in shapes)
         return arrays + (() if room is None else (np.zeros(room, dtype),)) + more
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import cuda, float32, int32, int64, uint8
 
-from autograder.simgpu.measurements.arguments import linked_list
+from autograder.simgpu.measurements.arguments import Maker, linked_list
 from autograder.simgpu.measurements.unseen_entries import Unseen, floats, unseen, whole
 
 FAR = 1_000_000
@@ -536,19 +538,19 @@ def _letter_kinds(text, out):
     out[:] = np.where(upper, text + 32, np.where(lower, text - 32, text))
 
 
-def _sparse(rng: np.random.Generator) -> tuple:
+def _sparse(rng: np.random.Generator) -> tuple[Any, ...]:
     lengths = rng.integers(0, 20, 300)
     starts = np.r_[0, np.cumsum(lengths)].astype(np.int32)
     columns = rng.integers(0, 300, starts[-1]).astype(np.int32)
     return starts, columns, rng.random(starts[-1], np.float32), rng.random(300, np.float32), np.zeros(300, np.float32)
 
 
-def _coo(rng: np.random.Generator) -> tuple:
+def _coo(rng: np.random.Generator) -> tuple[Any, ...]:
     starts, columns, values, x, y = _sparse(rng)
     return np.repeat(np.arange(300, dtype=np.int32), np.diff(starts)), columns, values, x, y
 
 
-def _ell(rng: np.random.Generator) -> tuple:
+def _ell(rng: np.random.Generator) -> tuple[Any, ...]:
     columns = rng.integers(-200, 300, (12, 300)).clip(-1).astype(np.int32)
     return columns, rng.random((12, 300), np.float32), rng.random(300, np.float32), np.zeros(300, np.float32)
 
@@ -568,21 +570,21 @@ def _frontier(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(level == 3).astype(np.int32), level
 
 
-def _edges(rng: np.random.Generator) -> tuple:
+def _edges(rng: np.random.Generator) -> tuple[Any, ...]:
     ends = (rng.integers(0, 500, 2000).astype(np.int32) for _ in range(2))
     dist = rng.integers(0, 1000, 500).astype(np.int32)
     return *ends, rng.integers(1, 100, 2000).astype(np.int32), dist, dist.copy()
 
 
-def _list(rng: np.random.Generator) -> tuple:
+def _list(rng: np.random.Generator) -> tuple[Any, ...]:
     following, order = linked_list(1000, rng)
     rank = np.ones(1000, np.int32)
     rank[order[-1]] = 0
     return following, rank, np.zeros(1000, np.int32), np.zeros(1000, np.int32)
 
 
-def _text(size: int, found: int) -> object:
-    def make(rng: np.random.Generator) -> tuple:
+def _text(size: int, found: int) -> Maker:
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
         return (
             rng.integers(97, 100, size).astype(np.uint8),
             np.array([97, 98, 97, 99], np.uint8),
@@ -592,23 +594,23 @@ def _text(size: int, found: int) -> object:
     return make
 
 
-def _edit_table(rng: np.random.Generator) -> tuple:
+def _edit_table(rng: np.random.Generator) -> tuple[Any, ...]:
     a, b = (rng.integers(0, 4, 200).astype(np.uint8) for _ in range(2))
     return a, b, rng.integers(0, 200, (201, 201)).astype(np.int32), np.int64(210)
 
 
-def _bodies(rng: np.random.Generator) -> tuple:
+def _bodies(rng: np.random.Generator) -> tuple[Any, ...]:
     bodies = np.zeros(1000, BODY)
-    for name in BODY.names:
+    for name in BODY.names or ():
         bodies[name] = rng.random(1000, np.float32)
     return bodies, np.float32(0.1)
 
 
-def _points(rng: np.random.Generator) -> tuple:
+def _points(rng: np.random.Generator) -> tuple[Any, ...]:
     return rng.random((500, 3), np.float32), rng.random((8, 3), np.float32), np.zeros(500, np.int32)
 
 
-def _labelled(rng: np.random.Generator) -> tuple:
+def _labelled(rng: np.random.Generator) -> tuple[Any, ...]:
     points = rng.integers(0, 64, (500, 3)).astype(np.float32)
     return points, rng.integers(0, 8, 500).astype(np.int32), np.zeros((8, 3), np.float32), np.zeros(8, np.int32)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import cuda, float32, float64, int32
 
@@ -591,16 +593,16 @@ def _covariance(data, mean, out):
     out[:] = centered.T @ centered / (len(data) - 1)
 
 
-def _positive_definite(rng: np.random.Generator) -> tuple:
+def _positive_definite(rng: np.random.Generator) -> tuple[Any, ...]:
     half = rng.random((8, 16, 16), np.float32)
     return (half @ half.transpose(0, 2, 1) + 8 * np.eye(16, dtype=np.float32),)
 
 
-def _lower_and_right(rng: np.random.Generator) -> tuple:
+def _lower_and_right(rng: np.random.Generator) -> tuple[Any, ...]:
     return (rng.random((8, 8), np.float32) + 4 * np.eye(8, dtype=np.float32), rng.random((8, 500), np.float32))
 
 
-def _dominant(rng: np.random.Generator) -> tuple:
+def _dominant(rng: np.random.Generator) -> tuple[Any, ...]:
     return rng.random((50, 50), np.float32) + 50 * np.eye(50, dtype=np.float32), np.int64(7)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import cuda, float32, float64, int32, uint32
 
+from autograder.simgpu.measurements.arguments import Maker
 from autograder.simgpu.measurements.unseen_entries import Unseen, floats, unseen, whole
 
 
@@ -841,8 +843,8 @@ def _swap_halves(x):
     x[:] = np.roll(x, x.size // 2)
 
 
-def _bodies(*, rows: bool) -> object:
-    def make(rng: np.random.Generator) -> tuple:
+def _bodies(*, rows: bool) -> Maker:
+    def make(rng: np.random.Generator) -> tuple[Any, ...]:
         if rows:
             return rng.random((128, 4), np.float32), np.zeros((128, 3), np.float32)
         return *(rng.random(128, np.float32) for _ in range(4)), *(np.zeros(128, np.float32) for _ in range(3))
@@ -850,19 +852,19 @@ def _bodies(*, rows: bool) -> object:
     return make
 
 
-def _spheres(rng: np.random.Generator) -> tuple:
+def _spheres(rng: np.random.Generator) -> tuple[Any, ...]:
     d = rng.normal(size=(300, 3))
     d /= np.sqrt((d * d).sum(1, keepdims=True))
     return (d.astype(np.float32), (4 * rng.normal(size=(10, 3))).astype(np.float32),
             rng.uniform(0.5, 2, 10).astype(np.float32), np.zeros(300, np.int32))  # fmt: skip
 
 
-def _options(rng: np.random.Generator) -> tuple:
+def _options(rng: np.random.Generator) -> tuple[Any, ...]:
     spot, strike, years = rng.uniform(5, 30, 500), rng.uniform(5, 30, 500), rng.uniform(0.2, 5, 500)
     return spot, strike, years, np.float64(0.02), np.float64(0.3), np.zeros(500)
 
 
-def _complexes(rng: np.random.Generator) -> tuple:
+def _complexes(rng: np.random.Generator) -> tuple[Any, ...]:
     x, y = rng.random((2, 1000, 2), np.float32).view(np.complex64)[..., 0]
     return np.complex64(2 - 1j), x.copy(), y.copy()
 

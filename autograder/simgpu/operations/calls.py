@@ -123,14 +123,14 @@ class Call:
     @property
     def is_of_a_literal(self) -> bool:
         """Whether the first argument is written out as a number, so that the compiler works out the result."""
-        return isinstance(self._written(ArgumentPlace("", 0)), ast.Constant)
+        return isinstance(self._argument_node(ArgumentPlace("", 0)), ast.Constant)
 
     def varying(self, place: ArgumentPlace) -> str:
         """What in an argument is no constant to the compiler; empty where all of it is."""
-        written = self._written(place)
+        written = self._argument_node(place)
         return "" if written is None else varying_in(self.machine.current, written)
 
-    def _written(self, place: ArgumentPlace) -> ast.AST | None:
+    def _argument_node(self, place: ArgumentPlace) -> ast.AST | None:
         """An argument as the kernel has it; None where it came out of a tuple."""
         if place.position is None:
             return next((each.value for each in getattr(self.op.node, "keywords", ()) if each.arg == place.parameter), None)

@@ -107,7 +107,7 @@ def _bound(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     return None if value is None else _cut(call, value, place)
 
 
-def _counted(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
+def _vote_integer(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
     """An integer that is no bool, which Numba does not take for one in a vote of the block."""
     if isinstance(value, NUMBERS) and value.dtype == nt.BOOL:
         raise call.fault(f"`{call.name}` takes an integer, and Numba takes no bool for one here.", "Write int(...).")
@@ -206,7 +206,7 @@ Value = Annotated[values.Value, Kind("anything", _ANY + "SU", _anything)]
 Number = Annotated[Arithmetic, ANY_NUMBER]
 Real = Annotated[Arithmetic, Kind("a number that is not complex", _REAL, as_number(_REAL))]
 Integer = Annotated[Whole, Kind("an integer", _WHOLE, as_number(_WHOLE))]
-Counted = Annotated[Whole, Kind("an integer", "iu", _counted)]
+Counted = Annotated[Whole, Kind("an integer", "iu", _vote_integer)]
 Cut = Annotated[Whole, Kind("an integer", _WHOLE, _cut)]  # a float is cut to one
 Bound = Annotated[Whole | None, Kind("an integer or None", _WHOLE, _bound)]
 Dimensions = Annotated[np.integer[Any], Kind("a constant", "", _constant)]

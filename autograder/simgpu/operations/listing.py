@@ -29,8 +29,8 @@ def listing(kernel: Any, grid: Any, block: Any, *arguments: Any, statement: str)
     """
     function = replace(kernel_function(kernel))  # with operations of its own: their lines are changed below
     launch_once(function, grid, block, *arguments)
-    (ready,) = function.kept[Prepared].values()
-    return "\n".join(_told(_of(ready, statement), _counted(ready, function, grid, block, arguments), 0))
+    (ready,) = function.notes[Prepared].values()
+    return "\n".join(_describe(_of(ready, statement), _profiles_of(ready, function, grid, block, arguments), 0))
 
 
 def _of(ready: Prepared, beginning: str) -> Operation:
@@ -40,7 +40,7 @@ def _of(ready: Prepared, beginning: str) -> Operation:
     raise UsageError(f"No statement begins with {beginning!r}.", remedy="Give the beginning of one, as it is written.")
 
 
-def _counted(ready: Prepared, function: Any, grid: Any, block: Any, arguments: Any) -> dict[Operation, LineProfile]:
+def _profiles_of(ready: Prepared, function: Any, grid: Any, block: Any, arguments: Any) -> dict[Operation, LineProfile]:
     """The same launch once more, with a line of its own for each operation: counts are kept by line."""
     operations = list(everything_of(ready.kernel.body))
     for number, op in enumerate(operations):
@@ -49,7 +49,7 @@ def _counted(ready: Prepared, function: Any, grid: Any, block: Any, arguments: A
     return {operations[each.line.number]: each for each in record.lines if each.line.file == "operation"}
 
 
-def _told(op: Operation, counted: dict[Operation, LineProfile], depth: int) -> Iterator[str]:
+def _describe(op: Operation, counted: dict[Operation, LineProfile], depth: int) -> Iterator[str]:
     margin = "  " * depth
     source = "" if isinstance(op, Block) else f" `{op.text.splitlines()[0]}`"  # a block has its statements' source
     yield f"{margin}{type(op).__name__}{source}"
@@ -62,7 +62,7 @@ def _told(op: Operation, counted: dict[Operation, LineProfile], depth: int) -> I
         )
     for each in inner_of(op):
         if not isinstance(each, Block) or each:
-            yield from _told(each, counted, depth + 1)
+            yield from _describe(each, counted, depth + 1)
 
 
 def _facts(op: Operation) -> Iterator[str]:

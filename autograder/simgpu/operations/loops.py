@@ -188,7 +188,7 @@ class For(Loop):
         """What the loop variable is, round by round, before it is fetched; and who has a round left (None: all)."""
         kept = self.source.value(machine, mask)
         if isinstance(kept, Range):
-            yield from _counted(self, list(kept.bounds), mask, machine.counting)
+            yield from _count_up(self, list(kept.bounds), mask, machine.counting)
         elif isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):
                 yield UnreadItem(kept, index), lanes_within(kept, (index,), mask).lanes
@@ -226,7 +226,7 @@ class For(Loop):
         raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
 
 
-def _counted(
+def _count_up(
     loop: For, given: list[Value], mask: Mask, counting: Counting
 ) -> Iterator[tuple[Value, Lanes | None]]:
     """range(): one shared counter where all lanes agree on the bounds, a counter per lane otherwise."""

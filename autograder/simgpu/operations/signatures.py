@@ -71,15 +71,15 @@ class Signature:
         bound: list[object] = []
         for position, parameter in enumerate(self.parameters):
             if position < len(arguments):
-                bound.append(self._taken(call, arguments[position], parameter, position))
+                bound.append(self._accept(call, arguments[position], parameter, position))
             elif parameter.name in keywords:
-                bound.append(self._taken(call, keywords[parameter.name], parameter, None))
+                bound.append(self._accept(call, keywords[parameter.name], parameter, None))
             elif parameter.default is MISSING:
                 raise self.wrong_number(call, len(arguments) + len(keywords))
             else:
                 bound.append(parameter.default)
         if self.rest is not None:
-            bound += [self._taken(call, each, self.rest, i) for i, each in enumerate(arguments[most:], most)]
+            bound += [self._accept(call, each, self.rest, i) for i, each in enumerate(arguments[most:], most)]
         return bound
 
     def _check_names(self, call: Caller, given: int, keywords: dict[str, Value]) -> None:
@@ -96,7 +96,7 @@ class Signature:
                 problem = f"`{self.name}` takes no arguments by name, but `{name}` is given."
             raise call.fault(problem, self.remedy)
 
-    def _taken(self, call: Caller, value: Value, parameter: Parameter, position: int | None) -> object:
+    def _accept(self, call: Caller, value: Value, parameter: Parameter, position: int | None) -> object:
         if value is ANYTHING:
             return value
         try:

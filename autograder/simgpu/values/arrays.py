@@ -262,7 +262,7 @@ class DeviceArray:
     def _view(self, name: str = "") -> View:
         return View(self._buffer, self._offset, self.shape, self._element_strides, self.dtype, name)
 
-    def _written(self, by_kernels: bool = False) -> np.ndarray:
+    def _written_elements(self, by_kernels: bool = False) -> np.ndarray:
         """Which elements have been written (by kernels, or by anybody), as a bool array of this shape."""
         buffer = self._buffer
         if buffer.shadow is None or (buffer.all_set and not by_kernels):

@@ -205,7 +205,8 @@ def hundred_thousand_cells_ipynb() -> str:
 @made
 def cells_of_wrong_types_ipynb() -> str:
     """attack: cells that are numbers, lists and null, with sources of wrong types; fails: nothing"""
-    cells = [1, None, [], {"cell_type": ["code"]}, {"cell_type": "code", "source": {"a": 1}}, {"cell_type": "code"}]
+    cells: list[Any] = [1, None, [], {"cell_type": ["code"]}, {"cell_type": "code", "source": {"a": 1}}]
+    cells.append({"cell_type": "code"})
     parts = [1, None, {"x": 2}, *HONEST.splitlines(keepends=True), ["os"]]
     return json.dumps({"cells": [*cells, {"cell_type": "code", "source": parts, "metadata": 7}], "nbformat": "four"})
 
