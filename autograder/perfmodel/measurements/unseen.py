@@ -1,0 +1,142 @@
+"""Holds predictions against times of kernels on which the model was not tuned: the README's section on them.
+
+    python -m autograder.perfmodel.measurements.unseen COUNTED...   # lines of simgpu.measurements.unseen_counts: kept
+    python -m autograder.perfmodel.measurements.unseen              # writes the README's table from what is kept
+
+The learned half may be looked into case by case, and rules be made from it. Of the held half only totals are written down.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder.perfmodel import SPECIFICATIONS, estimate
+from autograder.perfmodel.instructions import issue_slots
+from autograder.perfmodel.measurements.predicting import HERE, publish
+from autograder.records.counters import Counters
+
+COUNTED, MEASURED = HERE / "unseen_counted.json", HERE / "unseen_measured.json"
+HALVES = ("learned", "held")
+
+
+@dataclass(frozen=True)
+class UnseenPrediction:
+    """One case at one size: what was measured, and what was predicted of all its launches together."""
+
+    case: str
+    half: str
+    measured_ns: float
+    predicted_ns: float
+    measured_instructions: float  # warp instructions executed: smsp__inst_executed
+    slots: float  # of the issue stage, as the model has them
+    simulated_instructions: float  # as the simulated GPU weighs operations by machine instructions
+    binding: str  # of the longest launch
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less one."""
+        return self.predicted_ns / self.measured_ns - 1
+
+    @property
+    def factor(self) -> float:
+        """How many times too slow or too fast, at least 1."""
+        ratio = self.predicted_ns / self.measured_ns
+        return max(ratio, 1 / ratio)
+
+
+def predictions() -> list[UnseenPrediction]:
+    """Every case that was counted and measured."""
+    measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+    place = list(measured["metrics"]).index("instructions")
+    counted = {row["case"]: row for row in json.loads(COUNTED.read_text(encoding="utf-8"))}
+    return [_predicted(row, counted[row["case"]], place) for row in measured["cases"] if row["case"] in counted]
+
+
+def _predicted(measured: dict[str, Any], counted: dict[str, Any], place: int) -> UnseenPrediction:
+    registers = max(measured["times"]["registers"])
+    total = slots = weighed = longest = 0.0
+    binding = ""
+    for launch in counted["launches"]:
+        counters = Counters(**launch["counters"])
+        found = estimate(
+            counters,
+            SPECIFICATIONS["H200"],
+            threads_per_block=launch["threads_per_block"],
+            shared_bytes_per_block=launch["shared_bytes_per_block"],
+            registers_per_thread=registers,
+            array_bytes=launch["array_bytes"],
+        )
+        total += launch["times"] * found.ns
+        slots += launch["times"] * issue_slots(counters)
+        weighed += launch["times"] * counters.issued_warp_instructions
+        if found.ns > longest:
+            longest, binding = found.ns, found.binding
+    return UnseenPrediction(
+        case=measured["case"],
+        half=measured["half"],
+        measured_ns=measured["times"]["ns"],
+        predicted_ns=total,
+        measured_instructions=measured["counters"][place],
+        slots=slots,
+        simulated_instructions=weighed,
+        binding=binding,
+    )
+
+
+def rank_correlation(found: Sequence[UnseenPrediction]) -> float:
+    """Spearman's: that of the ranks of predicted and measured times; no two are the same."""
+    predicted, measured = ([one.predicted_ns for one in found], [one.measured_ns for one in found])
+    ranks = [np.argsort(np.argsort(each)) for each in (predicted, measured)]
+    correlations: np.ndarray = np.asarray(np.corrcoef(ranks))
+    return float(correlations[0, 1])
+
+
+def table(found: Sequence[UnseenPrediction]) -> str:
+    """Both halves side by side: how far off times and instructions are."""
+    halves = [[each for each in found if each.half == half] for half in HALVES]
+
+    def row(name: str, values: Iterable[str]) -> str:
+        return f"| {name} | " + " | ".join(values) + " |"
+
+    def percentiles(errors: Sequence[float]) -> str:
+        sizes = np.abs(errors)
+        return f"{np.median(sizes):.0%}, {np.percentile(sizes, 90):.0%}"
+
+    def instructions(half: Sequence[UnseenPrediction], name: str) -> str:
+        return percentiles([getattr(each, name) / each.measured_instructions - 1 for each in half])
+
+    lines = [
+        "| | learned half | held half |",
+        "|---|---|---|",
+        row("cases", (str(len(half)) for half in halves)),
+        row("error of the time: median, 90th percentile", (percentiles([each.error for each in half]) for half in halves)),
+        row("rank correlation", (f"{rank_correlation(half):.2f}" for half in halves)),
+        row("off by more than three times", (str(sum(each.factor > 3 for each in half)) for half in halves)),
+        row("error of the model's issue slots, as instructions", (instructions(half, "slots") for half in halves)),
+        row(
+            "error of the instructions that operations weigh",
+            (instructions(half, "simulated_instructions") for half in halves),
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def main(files: Sequence[str]) -> None:
+    if files:
+        rows = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
+        rows = sorted((row for row in rows if "launches" in row), key=lambda row: str(row["case"]))
+        COUNTED.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n", encoding="utf-8")
+    everything = predictions()
+    publish("unseen", table(everything))
+    print(table(everything))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
