@@ -439,7 +439,7 @@ def test_no_check_of_any_lab_can_be_made_to_fail_by_launching_nothing(name: str,
             attempt.failure = failure
             attempt.reproduction()
             failed += "launches" in failure.message
-    assert failed >= 1
+    assert failed >= min(2, len(lab.checks) // 2)  # a new lab has three checks, of which one looks at launches
 
 
 def test_a_class_with_one_hostile_answer_is_graded_to_the_last_one(tmp_path: Path) -> None:

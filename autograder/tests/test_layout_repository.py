@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,6 +123,16 @@ def test_the_commands_that_contributors_are_told_exist() -> None:
     for module in re.findall(r"python -m (autograder\.[\w.]+)", text):
         place = ROOT / module.replace(".", "/")
         assert place.with_suffix(".py").is_file() or (place / "__main__.py").is_file(), module
+
+
+def test_no_file_names_a_folder_of_somebody_s_machine() -> None:
+    """Messages of libraries say where these are installed: stored ones leave that out."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a clone")
+    place = re.compile(rb"/(?:root|home/\w+|Users/\w+)/|/site-packages?/|lib-dynload/")
+    named = [name for name in listed.stdout.split("\0") if name and place.search((ROOT / name).read_bytes())]
+    assert [name for name in named if (ROOT / name) != Path(__file__)] == []
 
 
 def test_windows_runs_what_make_quick_runs() -> None:

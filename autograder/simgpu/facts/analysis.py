@@ -110,7 +110,6 @@ class Found:
     dropped: set[Block] = field(default_factory=set)  # what the compiler may drop before it looks at types
     early: dict[Definition, str] = field(default_factory=dict)  # functions that see a variable which is assigned later
     may_write_anything: bool = False  # a store goes to something of which nothing is known
-    is_complete: bool = True  # every function that may be called was followed into
 
 
 class Leaving:
@@ -1004,7 +1003,6 @@ class Analysis:
 
     def anything_done(self, op: FunctionCall, given: Sequence[Known], scope: Scope) -> Known:
         """A call that cannot be followed: it may do anything with what it is given."""
-        self.found.is_complete = False
         self._kill(ALL, scope)
         for each in given:
             self._write(each, scope)

@@ -227,12 +227,12 @@ def numbas_verdict(kernel: Any, types: tuple[Any, ...]) -> str:
 
 
 def first_line(message: str) -> str:
-    """The first line of an error that says something, without addresses."""
+    """The first line of an error that says something, without addresses, and without where a module is installed."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(("Failed in ", "- Resolution failure", "Overload"))] or [""]
     text = lines[0] + (f" {lines[1]}" if lines[0].endswith(":") and len(lines) > 1 else "")
     text = re.sub(r"\x1b\[[0-9;]*m|0x[0-9a-f]+|<stdin>|\$?[\w.]*\.\d+\b", "..", text)
-    return text[:MOST_CHARACTERS]
+    return re.sub(r"(<module '[\w.]+') from '[^']*'>", r"\1>", text)[:MOST_CHARACTERS]
 
 
 def verdict_on(seed: int) -> str:

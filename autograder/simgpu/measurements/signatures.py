@@ -180,7 +180,8 @@ def numbas_verdict(call: str) -> str:
 def _in_short(message: str) -> str:
     """The first line of Numba's message that is about the call, 80 characters of it."""
     lines = [line.strip() for line in message.splitlines() if line.strip() and not line.startswith("Failed in")]
-    return re.sub(r" at 0x[0-9a-f]+", "", next(iter(lines), ""))[:80]
+    line = re.sub(r" at 0x[0-9a-f]+", "", next(iter(lines), ""))
+    return re.sub(r"(<module '[\w.]+') from '[^']*'>", r"\1>", line)[:80]
 
 
 def stored() -> dict[str, str]:

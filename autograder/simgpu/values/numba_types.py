@@ -113,10 +113,6 @@ def is_integer(dtype: np.dtype) -> bool:
     return dtype.kind in "iu"
 
 
-def is_float(dtype: np.dtype) -> bool:
-    return dtype.kind == "f"
-
-
 def to_dtype(value: N, dtype: np.dtype) -> N:
     """A value converted as the GPU converts it: floats are cut towards zero, integers wrap."""
     if dtype.kind in "iu" and value.dtype.kind == "f":

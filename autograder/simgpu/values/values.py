@@ -60,17 +60,13 @@ AnyIndices: TypeAlias = "tuple[Number | Cut, ...]"
 """Indices with slices among them: of a part of an array."""
 
 Items: TypeAlias = "tuple[Value, ...]"
-"""A tuple, which a kernel has as many values, and none in memory; `variables.Named` where its items have names too."""
+"""A tuple, which a kernel has as many values, and none in memory; `variables.NamedItems` where its items have names too."""
 
 Kept: TypeAlias = "Range | Enumerated | Zipped | Method | Closure"
 """What a kernel may keep in a variable before it is used: `range(n)`, `zip(a, b)`, `view.sum`, a function defined in it."""
 
 Cut: TypeAlias = "slice | EllipsisType"
 """What stands for a part of an array in an index: `1:n`, `...`; the bounds of a slice are numbers or None."""
-
-Callee: TypeAlias = "Function | Overloaded | Reference | TypeReference | Method | Closure"
-"""What can be called: functions of the program, with overloads or without; functions and types of a library, by path;
-methods of arrays; functions defined in the kernel."""
 
 Known: TypeAlias = "Function | Overloaded | Reference | TypeReference | Namespace | EnumNames | str | bytes | None"
 """What is known before any lane runs. A `TypeReference` is a `Reference` to a numeric type, with its dtype."""
