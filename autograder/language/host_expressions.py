@@ -25,11 +25,14 @@ from autograder.language.host_limits import (
 )
 from autograder.language.host_names import (
     ARRAY_ATTRIBUTES,
+    COPYING_CALLS,
     DEVICE_CALLS,
     GOES_OVER,
+    GOES_THROUGH,
     METHOD_KEYWORDS,
     METHODS,
     READS_NOTHING,
+    REDUCTIONS,
     SHOWN,
     as_dtype,
     call_library,
@@ -41,6 +44,7 @@ from autograder.language.host_state import HostState
 from autograder.language.program import Function, Reference, reachable, wrong_number
 from autograder.language.quoting import quoted
 from autograder.language.validate import validate_kernel
+from autograder.records.transfers import HOST_WORK, LEAST_HOST_BYTES
 
 MOST_ARGUMENTS = 255  # of one call
 LAUNCH_STEPS = 25  # that one launch counts for beside its own expressions
@@ -294,8 +298,15 @@ class HostExpressions(HostState):
             made = is_on_device(result) and not any(result is each for each in arguments[:1])
             if made or function.path == "numba.cuda.synchronize":
                 self.note(node, function.path.rpartition(".")[2], result.nbytes if is_on_device(result) else 0)
+            if function.path in COPYING_CALLS:
+                self.note_host_work(node, function.path.rpartition(".")[2], result)
             return self.guarded(node, check_bits, result)
         raise self.fault(node, f"`{quoted(node.func)}` is not a function.")
+
+    def note_host_work(self, node: ast.AST, name: str, array: Any) -> None:
+        """NumPy goes through an array of the host's: what takes time is noted beside copies, and is no less in the way."""
+        if isinstance(array, np.ndarray) and array.nbytes >= LEAST_HOST_BYTES:
+            self.note(node, f"{HOST_WORK}{name}", array.nbytes)
 
     def fetched(
         self, node: ast.AST, path: str, arguments: list[Any], keywords: dict[str, Any]
@@ -405,6 +416,13 @@ class HostExpressions(HostState):
             if method.name == "astype":
                 for each in (*arguments, *keywords.values()):
                     self.guarded(node, no_text, each)
+            if method.name in REDUCTIONS and arguments:  # along an axis
+                raise self.fault(
+                    node, f"`.{method.name}` goes through a whole array in host code of a submission, and along no axis.",
+                    "What is done to rows or columns is a kernel's work.",
+                )  # fmt: skip
+            if method.name in GOES_THROUGH:
+                self.note_host_work(node, method.name, method.owner)
         elif method.name == "index":
             self.weigh(node, method.owner)
             for each in arguments:

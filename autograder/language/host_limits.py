@@ -1,7 +1,7 @@
-"""What host code of a submission may hold: how large numbers and sequences grow, what indexes an array, what stays fixed.
+"""Limits of host code: how large its numbers and sequences may grow, what may index an array, and what may not change.
 
-Host code is interpreted with Python's own numbers and lists, so each of these limits is asked before Python is: a
-single operation on a nested list, a long range or a huge integer could otherwise take hours or all memory.
+Host code is interpreted with Python's own numbers and lists. So each limit is checked before Python does anything: a
+single operation on a nested list, a long range or a huge integer could take hours, or all memory.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def fixed(value: Any) -> Any:
 
 
 def weigh(value: Any) -> int:
-    """How many items a value holds, those of nested lists each time that they are met; a fault where it is too many."""
+    """How many items a value holds; a nested list counts each time that it occurs. Raises a fault if there are too many."""
     if not isinstance(value, (list, tuple)):
         return 0
     count, stack = 0, [value]
@@ -179,7 +179,7 @@ def described(value: Any) -> str:
 
 
 def without_insides(text: str) -> str:
-    """A complaint of Python's or NumPy's, in which our own stand-ins for library names read as these are written."""
+    """Python's or NumPy's message, in which our stand-ins for library names are spelled as people write those names."""
     plain = re.sub(r"(?:Type)?Reference\(path='([\w.]+)'\)", lambda found: short(found[1]), text)
     return re.sub(r"<(?:\w+\.)*(\w+) object at 0x[0-9a-f]*>?", r"this \1", plain)
 
@@ -238,7 +238,7 @@ def _single(value: Any) -> Any:
 
 
 def spread(value: Any) -> Iterator[Any]:
-    """What `*value` stands for."""
+    """The items that `*value` stands for."""
     if not isinstance(value, ITERABLE):
         raise KernelFault(f"A {type(value).__name__} cannot be spread out with `*`.")
     return iter(to_list(value))

@@ -33,7 +33,10 @@ GOES_OVER = frozenset(
     "builtins.sorted builtins.sum builtins.tuple builtins.zip math.prod".split()
 )
 TAKES_ANYTHING = frozenset(("builtins.isinstance", "builtins.bool", "builtins.print", "builtins.str"))
-METHOD_KEYWORDS = frozenset({"axis", "dtype", "stream"})
+METHOD_KEYWORDS = frozenset({"dtype", "stream"})
+REDUCTIONS = frozenset({"max", "min", "sum"})  # of a whole array, to one number
+GOES_THROUGH = frozenset({"astype", "copy", "fill", *REDUCTIONS})  # methods that take as long as the array is large
+COPYING_CALLS = frozenset({"numpy.array", "numpy.ascontiguousarray"})  # to make an array of zeros takes next to nothing
 MOST_ELEMENTS = 2**28  # of an array on the device
 MOST_HOST_ELEMENTS = 2**24
 MOST_ROUNDED_DIGITS = 400

@@ -71,7 +71,7 @@ class HostState(ABC):
         """The items that a loop comes to, one by one."""
 
     def weigh(self, node: ast.AST, *values: Any) -> None:
-        """Counts the items of values that Python is about to walk through; a fault where they are too many."""
+        """Counts the items that Python is about to walk through; raises a fault if there are too many."""
         for value in values:
             if isinstance(value, (list, tuple)):
                 self.steps += self.guarded(node, weigh, value) // ITEMS_A_STEP
@@ -96,7 +96,7 @@ class HostState(ABC):
 
     @contextmanager
     def surprises_told(self) -> Iterator[None]:
-        """Turns what Python complains of and nobody here had foreseen into a fault with its line, flagged for a look."""
+        """Turns an error of Python's that we did not foresee into a fault with its line, flagged for somebody to look at."""
         try:
             yield
         except (KitError, *OF_THE_MACHINE):
@@ -134,5 +134,5 @@ class HostState(ABC):
         return KernelFault(message, line=self.line(node), remedy=remedy)
 
     def refusal(self, node: ast.AST, message: str, remedy: str = "") -> SubmissionError:
-        """For what is wrong with the text, whatever the function was called with."""
+        """A fault that lies in the text, whatever the function was called with."""
         return SubmissionError(message, line=self.line(node), remedy=remedy)

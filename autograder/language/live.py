@@ -29,7 +29,7 @@ _sources: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}  # each li
 
 
 class LiveNames(Mapping[str, object]):
-    """What a live function's free names stand for: closure first, then globals, each fixed when it is first asked for.
+    """What a live function's free names stand for: closure first, then globals. Each is fixed when it is first asked for.
 
     Numba does the same: a kernel's globals are constants from its first launch on.
     """
@@ -153,7 +153,7 @@ def as_dtype(numba_type: Any) -> np.dtype:
 
 
 class Member(np.int64):
-    """A member of an enumeration as its value, which still knows where it is from: `is` asks for that."""
+    """The value of an enumeration's member. It still knows its enumeration, because `is` asks for that."""
 
     enumeration: type[enum.Enum]
 
@@ -217,7 +217,7 @@ def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
 
 
 def _tree_of(text: str, is_lambda: bool) -> ast.Module:
-    """The source as a tree; a lambda's lines may be a piece of a statement, which is cut until it can be read."""
+    """The source as a tree. A lambda's lines may be part of a statement: they are cut until Python can read them."""
     try:
         return ast.parse(text)
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""The library modules that a submission may import; any other is an error only where its name is used."""
+"""The library modules that a submission may import. Any other import is an error only where its name is used."""
 
 from __future__ import annotations
 

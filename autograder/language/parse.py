@@ -20,8 +20,8 @@ from autograder.language.validate import decorated_kind
 def parse_program(submission: Submission) -> Program:
     """The program in a submission; raises `SubmissionError` with file and line where a file is not valid Python.
 
-    The last definition of a name counts. Of a notebook, a cell that is not valid Python costs what it alone defines, as in
-    Jupyter: asking for one of its names says what is wrong with the cell.
+    The last definition of a name counts. A notebook's cell that is not valid Python loses what no other cell defines, as in
+    Jupyter: whoever asks for one of those names is told what is wrong with the cell.
     """
     from autograder.language.host import evaluate_constant  # here, for NumPy takes a while to load
 
@@ -50,7 +50,7 @@ _IMPORT = re.compile(r"(?:from[ \t]+[\w.]+[ \t]+)?import[ \t]+([\w., \t]+)")
 
 
 def _begun_in(text: str) -> Iterator[str]:
-    """The names that a text sets out to define, as far as its lines tell; none of Python's own."""
+    """The names that a text means to define, guessed from its lines, without Python's own names."""
     for line in text.splitlines():
         if found := _FUNCTION.match(line) or _ASSIGNMENT.match(line):
             names = [each.strip() for each in found[1].split(",")]
@@ -86,7 +86,7 @@ def _parse(cell: Cell, a_cell_of_many: bool) -> ast.Module:
 
 
 def _define(statement: ast.stmt, cell: Cell, names: ModuleNames, functions: dict[str, Function]) -> None:
-    """Takes note of what one top-level statement defines; everything else at top level is passed over."""
+    """Notes what one top-level statement defines. Statements that define nothing are ignored."""
     if isinstance(statement, ast.FunctionDef):
         kind: Kind
         kind, registers, problem = decorated_kind(statement, names, cell.file)

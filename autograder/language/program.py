@@ -31,7 +31,7 @@ class Namespace:
         self._known: dict[str, object] = {}
 
     def member(self, name: str) -> object:
-        """What a name of the module stands for, fixed when it is first asked for; raises AttributeError."""
+        """What a name of the module stands for, fixed when it is first asked for; raises AttributeError for none."""
         if name not in self._known:
             self._known[name] = self._look_up(name)
         return self._known[name]
@@ -104,11 +104,11 @@ class Function:
 
     @cached_property
     def notes(self) -> dict[object, Any]:
-        """What others have worked out about this function, each under a key of its own: it lives as long as the function."""
+        """What other modules have worked out about this function, each under its own key; kept while the function is."""
         return {}
 
     def line(self, node: ast.AST) -> Line:
-        """Where a node stands; the function's first line for one that Python keeps no place of (an operator, say)."""
+        """Where a node stands. Python keeps no place for some (an operator, say): they get the function's first line."""
         return Line(self.file, getattr(node, "lineno", self.node.lineno))
 
     def line_text(self, number: int) -> str:
@@ -130,7 +130,7 @@ class Program:
     broken: Mapping[str, BrokenDefinition] = field(default_factory=dict)  # functions that the lab cannot call, and why
 
     def function(self, name: str) -> Function:
-        """The function called `name`, for the lab to call; raises `SubmissionError` where that is not to be had."""
+        """The function called `name`, for the lab to call; raises `SubmissionError` if there is none that can be called."""
         if name in self.broken:
             raise self.broken[name].with_traceback(None)
         if name not in self.functions:

@@ -1,7 +1,7 @@
-"""What a lab asks a submission to define, and what is wrong with each function of it that will not do.
+"""What a lab asks a submission to define, and what is wrong with each function that cannot be used.
 
-One broken function costs the checks that come to it, and no others: `hold_to` puts what is wrong in the place of the
-definition, where a call, a launch or a kernel that names it meets it.
+A broken function fails only the checks that use it: `hold_to` puts the error in the place of the definition, and
+whoever calls, launches or names the function meets it there.
 """
 
 from __future__ import annotations

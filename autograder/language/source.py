@@ -32,7 +32,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Submission:
-    """What was handed in, as text; `is_notebook` lets a broken cell that nobody needs pass."""
+    """What was handed in, as text. In a notebook (`is_notebook`) a broken cell does no harm if nobody needs it."""
 
     label: str
     cells: tuple[Cell, ...]
@@ -66,7 +66,7 @@ def read_submission(path: str | Path) -> Submission:
 
 
 def submission_from_bytes(label: str, data: bytes) -> Submission:
-    """The submission in a file's bytes; whether it is a notebook is told from its name, then from its content."""
+    """The submission in a file's bytes. Its name says whether it is a notebook, else its content does."""
     if not data.strip():
         raise SubmissionError(f"{label} is empty.", remedy="Save your work and hand it in again.")
     if b"\0" in data and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -137,7 +137,7 @@ def _notebook(label: str, text: str) -> Submission:
 def _without_magics(text: str) -> str:
     """The cell with its magics and shell lines blanked, line numbers kept; nothing where another program runs it.
 
-    As in IPython, a magic stands at the beginning of a statement: a line that continues one may begin with % or !.
+    As in IPython, only the first line of a statement can be a magic. A line that continues one may begin with % or !.
     """
     lines = _dedented(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
     first = next((line for line in lines if line.strip()), "")
@@ -157,7 +157,7 @@ def _without_magics(text: str) -> str:
 
 
 def _dedented(lines: list[str]) -> list[str]:
-    """The lines without the indentation of the first: IPython runs a cell that is indented as a whole."""
+    """The lines without the first one's indentation, because IPython runs a cell that is indented as a whole."""
     first = next((line for line in lines if line.strip()), "")
     indentation = first[: len(first) - len(first.lstrip(" \t"))]
     return [line.removeprefix(indentation) for line in lines]
@@ -179,8 +179,8 @@ def _blank_magic(lines: list[str], number: int) -> int:
 def _after_statement(lines: list[str], number: int) -> int:
     """The line (from 0) after the statement that begins in line `number`: after its open brackets, strings and the like.
 
-    Of a statement that Python cannot read, all is taken that the tokenizer took to find that out, so that what follows
-    it is read once, not once a line.
+    If Python cannot read the statement, all that the tokenizer read of it is skipped. Otherwise the rest of the cell would
+    be read again for each line.
     """
     taken = number
 

@@ -17,10 +17,14 @@ Secret = Literal["", "data", "check"]  # nothing; inputs drawn from a secret see
 
 @dataclass(frozen=True)
 class Hint:
-    """A misconception recognised in a submission: `name` is its identifier, `text` what the student reads."""
+    """A misconception recognised in a submission: `name` is its identifier, `text` what the student reads.
+
+    `witness`: what it was seen by, in a few words: a line and a thread, a launch, a wrong element. It may quote inputs.
+    """
 
     name: str
     text: str
+    witness: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from autograder.errors import KitError, Line
+from autograder.errors import KitError, Line, NotCounted
 from autograder.records.accesses import Access
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard
@@ -23,6 +23,13 @@ class Uninitialised:
 
     shape: tuple[int, ...]
     dtype: Any
+
+
+class Sample(TypedDict):
+    """Which blocks of a launch are simulated, as a request has it."""
+
+    sample_blocks: int
+    sample_seed: int
 
 
 @dataclass(frozen=True)
@@ -57,12 +64,17 @@ class Launch:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int = 0
-    counters: Counters | None = None  # what the source says
+    counted: Counters | None = None  # what the source says; None where nobody counted: `counters` needs no such question
     compiled: Counters | None = None  # what the compiler leaves of it
     estimated_ns: float | None = None
     measured_ns: float | None = None
     array_bytes: int | None = None  # all arrays that it was given, together
     estimate: Any = None  # the `autograder.perfmodel.Estimate` behind `estimated_ns`
+
+    @property
+    def counters(self) -> Counters:
+        """What the source says was done; raises `NotCounted` where nobody counted."""
+        return _known(self.counted, f"the launch of `{self.kernel}`")
 
 
 @dataclass(frozen=True)
@@ -77,8 +89,10 @@ class Run:
     is_unverified: bool = False  # sampled, and too much is read of what the sample leaves out: no result can be judged
     # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
     covered: Mapping[str, float] = field(default_factory=dict)
+    # Where blocks were sampled: of each array that was given, which of its sectors (32 bytes) those blocks loaded: flags.
+    loaded: Mapping[str, np.ndarray] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()
-    counters: Counters | None = None  # summed over launches; None on a real GPU
+    counted: Counters | None = None  # summed over launches; None where nobody counted: `counters` needs no such question
     lines: tuple[LineProfile, ...] = ()
     hazards: tuple[Hazard, ...] = ()
     accesses: tuple[Access, ...] = ()  # the first ones of the request's `traced_line`
@@ -87,6 +101,20 @@ class Run:
     source: Source = "simulated"
     estimated_ns: float | None = None  # summed over launches
     measured_ns: float | None = None
+
+    @property
+    def counters(self) -> Counters:
+        """What all launches counted together; raises `NotCounted` where nobody counted."""
+        return _known(self.counted, "a run")
+
+
+def _known(counted: Counters | None, of: str) -> Counters:
+    if counted is None:
+        raise NotCounted(
+            f"Nobody counted what {of} did: it was not simulated, or nothing came back of it.",
+            remedy='Ask for counters with on="simulated", or look at `counted` first, which is then None.',
+        )
+    return counted
 
 
 @dataclass(frozen=True)
@@ -106,4 +134,5 @@ class Comparison:
     flags: tuple[str, ...] = ()  # "faster than the roofline floor", "ambiguous", "throttled", ...
     notes: Mapping[str, Any] = field(default_factory=dict)  # clock, repeats, binding resource, ...
     launches: int | None = None  # of the submission's run; None where nobody counted them
+    transfers: tuple[Transfer, ...] = ()  # what host code of the submission asked for beside launching, in one timed call
     rounds: tuple[float, ...] = ()  # the ratio of each timed round; empty for an estimate

@@ -16,6 +16,8 @@ from autograder.grading.worker import gpu_lock
 from autograder.simgpu.host import cuda_module
 from autograder.tests import random_kernels as kernels
 
+pytestmark = pytest.mark.long
+
 cuda = cuda_module.build_module()
 steady: dict[str, Any] = {
     "deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck), "database": None,

@@ -589,10 +589,10 @@ def shifts_as_integers(a):
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads how much memory is in use from Linux")
 def test_what_is_kept_of_past_accesses_takes_memory_only_where_there_were_any():
-    import resource
+    import mmap
 
     def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
 
     before = resident()
     shadow = Shadow(50_000_000)

@@ -96,6 +96,8 @@ def test_quotient_and_remainder_of_the_same_numbers_have_their_work_in_common() 
     both = "c[i] = n // d[i]\nd[i] = n % d[i]"
     assert cost(both, "n // d[i]") == TABLE["int64"]["quotient"]
     assert cost("x = d[i]\nc[i] = n // x\nd[i] = n % x", "n % x") == TABLE["int64"]["quotient beside the remainder"]
+    beside = TABLE["int64"]["quotient by a constant beside the remainder"]
+    assert cost("c[i] = n // 7\nd[i] = n % 7", "n % 7") == beside
 
 
 def test_a_value_that_is_there_costs_nothing_again_on_the_same_way_only() -> None:
@@ -106,7 +108,10 @@ def test_a_value_that_is_there_costs_nothing_again_on_the_same_way_only() -> Non
 
 def test_the_table_is_that_of_the_script() -> None:
     assert costs() == TABLE
-    assert set(TABLE["int64"]) == {*instruction_costs.OF_INTEGERS, "comparison", "quotient beside the remainder"}
+    assert set(TABLE["int64"]) == {
+        *instruction_costs.OF_INTEGERS, "comparison", "quotient beside the remainder",
+        "quotient by a constant beside the remainder",
+    }  # fmt: skip
     functions = {f"math.{name}" for name in (*instruction_costs.FUNCTIONS, *instruction_costs.OF_TWO)}
     for kind in ("float32", "float64", "float32, fastmath"):
         assert set(TABLE[kind]) == {*instruction_costs.OF_FLOATS, *functions, "from an integer"}

@@ -88,8 +88,8 @@ def test_what_the_last_launch_leaves_wrong_is_seen() -> None:
 def test_the_work_of_a_launch_that_others_build_on_is_counted_whole_and_that_of_others_scaled() -> None:
     run, _ = sampled("clears_first")
     clearing, multiplying = run.launches
-    assert clearing.counters is not None and clearing.counters.simulated_blocks == 64
-    assert multiplying.counters is not None and multiplying.counters.simulated_blocks == 8
+    assert clearing.counters.simulated_blocks == 64
+    assert multiplying.counters.simulated_blocks == 8
 
 
 # ---- what is read of a sampled launch is there -------------------------------------------------------------------------
@@ -290,4 +290,4 @@ def test_a_run_that_needs_too_much_by_itself_is_told_so_as_ever() -> None:
 
 def test_where_reads_are_not_followed_the_sample_is_all_that_is_carried_out() -> None:
     run = chain("total_of_all", follows_reads=False)
-    assert [launch.counters.simulated_blocks for launch in run.launches if launch.counters] == [4, 4]
+    assert [launch.counters.simulated_blocks for launch in run.launches] == [4, 4]

@@ -167,11 +167,10 @@ class Results(unittest.TestResult):
         super().startTest(test)
         self.began, self.told = time.perf_counter(), False
         self.write(test, "started")
-        signal.signal(signal.SIGALRM, _stop)
-        signal.alarm(self.seconds)
+        _allow(self.seconds)
 
     def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
-        signal.alarm(0)
+        _allow(0)
         super().stopTest(test)
 
     def write(self, test: Any, outcome: str, message: str = "") -> None:
@@ -211,6 +210,13 @@ def _stop(signum: int, frame: Any) -> None:
     raise TestTooLong
 
 
+def _allow(seconds: int) -> None:
+    """Ends what runs after so many seconds, 0 for never. Windows has no such alarm: there a test takes what it takes."""
+    if sys.platform != "win32":
+        signal.signal(signal.SIGALRM, _stop)
+        signal.alarm(seconds)
+
+
 def _error_text(err: tuple[Any, ...]) -> str:
     kind, value, trace = err
     if kind is TestTooLong:
@@ -240,7 +246,7 @@ def plain_functions(module: types.ModuleType) -> list[types.FunctionType]:
 def run_each(tests: Sequence[unittest.TestCase], results: Results) -> None:
     """Runs them one after the other; a test whose time is up ends, and the run goes on."""
     for test in tests:
-        signal.alarm(0)
+        _allow(0)
         try:
             test(results)
         except TestTooLong:

@@ -30,6 +30,8 @@ class Books:
         self.warp_work = WarpWork(batch.warps)
         self.hoisted: set[Operation] = set()  # what loops around this place have worked out before
         self.in_short_arms = 0  # branches around this place that the compiler has all lanes go through
+        self.warps_more = 0.0  # by which part more warps carry machine code out here than the source has: see regrouping.py
+        self._more = 0.0  # instructions that this adds up to
         self._rows: dict[Operation, list[int]] = {}
 
     def row(self, op: Operation) -> list[int]:
@@ -53,6 +55,8 @@ class Books:
                 slots += op.once
             row[ISSUED_WARPS] += warps * slots
             row[ISSUED_THREADS] += mask.active * slots
+            if self.warps_more:
+                self._more += warps * slots * self.warps_more
         work = self.warp_work
         if work.mask is mask:
             work.pending += 1
@@ -81,6 +85,20 @@ class Books:
             row = self.row(op)
             row[ISSUED_WARPS] += mask.warps * times
             row[ISSUED_THREADS] += mask.active * times
+            if self.warps_more:
+                self._more += mask.warps * times * self.warps_more
+
+    def begin_regrouping(self, op: Operation, warps_more: float, waits: tuple[int, int]) -> None:
+        """Before a loop in which more warps go round than in the source; `waits`: of warps and of lanes, behind it."""
+        self.warps_more = warps_more
+        row = self.row(op)
+        row[ISSUED_WARPS] += waits[0]
+        row[ISSUED_THREADS] += waits[1]
+
+    def end_regrouping(self, op: Operation) -> None:
+        """Behind a loop in which more warps went round than in the source."""
+        self.row(op)[ISSUED_WARPS] += round(self._more)
+        self.warps_more = self._more = 0.0
 
     def made_instead(self, op: Operation) -> list[int]:
         """The row for what the compiler makes in place of what the source says."""

@@ -25,12 +25,12 @@ READ, ATOMIC = prim.READ, prim.ATOMIC
 LINES_PER_PASS = 4  # tags that L1 looks up at once: measured on an H200, perfmodel/measurements/microbenchmarks.json
 
 GLOBAL_WORST = SLOT["global_atomic_worst_multiplicity"]
-ADDED_UP = ("int32", "uint32")  # what a warp adds up in one instruction
 
 BANK_BYTES = 4
 ADDRESSES, INDEX_TERMS = SLOT["global_addresses"], SLOT["global_index_terms"]
 _LOCAL = {kind: SLOT[f"local_{'load' if kind == READ else 'store'}_requests"] for kind in (READ, prim.WRITE, ATOMIC)}
 WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sectors"]
+AGAIN = SLOT["global_store_sectors_again"]
 _MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
 _NAMES = {READ: "load", prim.WRITE: "store"}
 _KINDS = ("load", "store", "atomic")  # as a trace calls them
@@ -55,6 +55,7 @@ class Counting:
         self.held_stores: set[Operation] = set()  # those whose element is stored behind the loop
         self.rounds: dict[Operation, int] = {}  # of loops whose accesses look at it: which round it is
         self.meeting = Meeting()  # accesses in arms of branches that the compiler has once for both
+        self.stored: dict[Buffer, tuple[int, int]] = {}  # in this round, by array: the first lane's byte, and sectors
         self.regrouping: Regrouping | None = None  # of the innermost loop, where the compiler has other lanes meet
 
     def count(self, view: View, place: Place, op: Operation, kind: int) -> None:
@@ -115,11 +116,16 @@ class Counting:
             self.regrouping.round = number
             self.regrouping.count_finished(self._count_instead)
 
+    def is_regrouped(self, loop: Operation) -> bool:
+        """Whether other lanes meet in a loop than in the source."""
+        return self.regrouping is not None and self.regrouping.loop is loop
+
     def end_regrouping(self, loop: Operation) -> None:
         """Counts what is left, behind the loop."""
         if self.regrouping is not None and self.regrouping.loop is loop:
             self.regrouping.count_finished(self._count_instead, is_over=True)
             self.regrouping = None
+            self.books.end_regrouping(loop)
 
     def end_arms(self, joined: frozenset[Operation]) -> None:
         """Counts what the arms of a branch have in common, once both are carried out."""
@@ -155,11 +161,13 @@ class Counting:
 
     def keep(self, trace: Trace, view: View, place: Place, op: Operation, kind: int) -> None:
         """Keeps the first accesses of each line, warp by warp, for pictures."""
-        if not trace.wants(op.line):
+        if not (trace.wants(op.line) and trace.has_room(op.line, _KINDS[kind], view.name)):
             return
         batch, linear = self.batch, place.by_lane
         origin = view.offset if isinstance(view.offset, np.ndarray) else None
         for warp in np.unique(place.mask.where // WARP):
+            if not trace.has_room(op.line, _KINDS[kind], view.name):
+                return
             lanes = slice(warp * WARP, (warp + 1) * WARP)
             start = origin[lanes] if origin is not None and view.buffer.space != "global" else 0
             offsets = np.where(place.mask.lanes[lanes], (linear[lanes] - start) * view.buffer.itemsize, -1)
@@ -194,6 +202,22 @@ class Counting:
                 new_to_first_block = self._count_first_block(view, place, itemsize)
             row[WAVEFRONTS] += counted.wavefronts
             of_block[BLOCK_SECTORS] += new_to_first_block * len(self.batch.blocks)
+        elif len(parts) > 1:
+            row[AGAIN] += counted.sectors * (len(parts) - 1) // len(parts)
+        else:
+            first = place.first_element * itemsize + _field_offset(view)
+            row[AGAIN] += self.stored_again(buffer, first, counted.sectors)
+
+    def stored_again(self, buffer: Buffer, first: int, sectors: int) -> int:
+        """How many sectors of a store the same lanes stored to in this round of the innermost loop.
+
+        `first`: the byte of the array that the first lane stores to.
+        """
+        before = self.stored.get(buffer.owner)
+        self.stored[buffer.owner] = first, sectors
+        if before is None or abs(first - before[0]) >= count_prim.SECTOR_BYTES:
+            return 0
+        return min(sectors, before[1])
 
     def _count_one_element(self, view: View, place: Place, itemsize: int, kind: int) -> GlobalCount:
         """Every lane at the same element: a warp moves the one or two sectors that it lies in."""
@@ -275,7 +299,7 @@ class Counting:
 
     def _count_global_atomic(self, row: list[int], view: View, place: Place, op: Operation) -> None:
         buffer, lanes = view.buffer, place.mask.lanes
-        if view.dtype.name not in ADDED_UP or not op.is_added_up_by_the_warp:
+        if not op.is_added_up_by_the_warp:
             self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
             return
         unseen = np.zeros(len(buffer.touched), np.uint8), np.zeros(len(buffer.touched), np.int64)

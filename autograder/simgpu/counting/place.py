@@ -118,6 +118,14 @@ class Place:
         return isinstance(self._linear, int)
 
     @property
+    def first_element(self) -> int:
+        """Where the first active lane goes to; of a pattern, the lowest element."""
+        if self.pattern is not None:
+            return self.base
+        linear = self.linear
+        return linear if isinstance(linear, int) else int(linear[self.mask.lanes.argmax()])
+
+    @property
     def by_lane(self) -> np.ndarray:
         """Element offsets by lane, even where all lanes share one."""
         linear = self.linear

@@ -20,6 +20,7 @@ from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 
 AT_ONCE = 4
+WARP = 32
 Step: TypeAlias = tuple[bool, int]
 """Whether it is in the loop of four rounds at a time, and the round's number there."""
 TOGETHER: Step = (False, 0)  # of accesses that are in no such loop
@@ -82,11 +83,29 @@ class Regrouping:
         """For a range; None where all lanes of each warp have as many rounds, so that nothing changes."""
         rounds = np.where(step > 0, -((start - stop) // step), -((stop - start) // -step))
         rounds = np.where(mask.lanes, np.maximum(rounds, 0), 0)
-        by_warp = rounds.reshape(-1, 32)
-        active = mask.lanes.reshape(-1, 32)
+        by_warp = rounds.reshape(-1, WARP)
+        active = mask.lanes.reshape(-1, WARP)
         most = by_warp.max(axis=1)
         least = np.where(active, by_warp, most[:, None]).min(axis=1)
         return None if np.array_equal(most, least) else cls(loop, rounds, not _begins_at_zero(start))
+
+    @property
+    def warps_more(self) -> float:
+        """By which part more warps go round than in the source: those of lanes at another place in the two loops."""
+        in_source = self.rounds.reshape(-1, WARP).max(axis=1).sum()
+        at_once = (self.rounds - self.left_over).reshape(-1, WARP).max(axis=1).sum()
+        left_over = self.left_over.reshape(-1, WARP).max(axis=1).sum()
+        return float((at_once + left_over) / in_source) - 1 if in_source else 0.0
+
+    @property
+    def waits(self) -> tuple[int, int]:
+        """Behind either loop lanes wait for each other: how many times a warp's lanes come there, and how many lanes."""
+        times = lanes = 0
+        for rounds in (self.left_over, self.rounds - self.left_over):
+            ordered = np.sort(rounds.reshape(-1, WARP), axis=1)
+            times += int(np.count_nonzero(np.diff(ordered, axis=1, prepend=0)))
+            lanes += int(np.count_nonzero(rounds))
+        return times, lanes
 
     def take(self, op: Operation, view: View, place: Place, kind: int) -> None:
         """Notes an access of this round, to be counted when every lane has come to it."""

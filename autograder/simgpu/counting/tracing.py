@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,18 +26,25 @@ class Trace:
     only: Line | None = None
     accesses: dict[Line, list[Access]] = field(default_factory=dict)
     branches: dict[Line, list[Branch]] = field(default_factory=dict)
+    _kept: Counter[tuple[Any, ...]] = field(default_factory=Counter)  # accesses of a line, array and kind, and of its warps
 
     def wants(self, line: Line) -> bool:
         return self.only is None or line == self.only
+
+    def has_room(self, line: Line, kind: str, array: str) -> bool:
+        """Whether one more such access would be kept: a loop may come to the line a million times."""
+        return self._kept[line, kind, array] < self.limit
 
     def add_access(
         self, line: Line, kind: str, space: str, array: str, itemsize: int, shape: tuple[int, ...],
         block: tuple[int, int, int], warp: int, addresses: np.ndarray,
     ) -> None:  # fmt: skip
-        kept = self.accesses.setdefault(line, [])
-        if sum(1 for a in kept if (a.array, a.kind) == (array, kind)) < self.limit:
-            step = sum(1 for a in kept if (a.block, a.warp, a.array, a.kind) == (block, warp, array, kind))
-            kept.append(Access(kind, space, array, itemsize, shape, block, warp, addresses, step))
+        if not self.has_room(line, kind, array):
+            return
+        step = self._kept[line, kind, array, block, warp]
+        self.accesses.setdefault(line, []).append(Access(kind, space, array, itemsize, shape, block, warp, addresses, step))
+        self._kept[line, kind, array] += 1
+        self._kept[line, kind, array, block, warp] += 1
 
     def add_branch(self, line: Line, mask: Mask, taken: np.ndarray, batch: Batch) -> None:
         kept = self.branches.setdefault(line, [])

@@ -7,6 +7,8 @@ shared memory one of 32 bits. Of an element that is updated, load and store have
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.integers import Integers, Way
@@ -16,8 +18,9 @@ from autograder.simgpu.operations.operation import Operation
 WIDE = 2  # a sum of 64 bits
 WRAP = 4  # an index that may be negative: a selected length is added
 SIGN = 2  # its sign, once for all arrays that it is used for
-ADDRESS = 3  # of an element of global memory: the array's place, and a sum of two halves
+ADDRESS = 4  # of an element of global memory: the array's place, and a sum of two halves
 ROW = 5  # each dimension more: a product of 64 bits
+SHARED_BASE = 3  # where the block's shared memory lies, for each array in it
 SHARED_WRAP, SHARED_ADDRESS, SHARED_ROW = 3, 1, 1  # addresses of shared memory have 32 bits
 
 
@@ -37,12 +40,19 @@ class Addresses:
         if op.leaves_no_load and op not in self.found.stores or space == "local" and not op.is_of_local_memory:
             op.slots = 0
             return
-        at = self.updates.get(op, op)
+        self.of_element(self.updates.get(op, op), reached, way, op.has_cheap_address)
+
+    def of_element(self, at: Operation, reached: Reached, way: Way, is_cheap: bool = False) -> None:
+        """Adds the address of an element to an operation, as far as it is not there already."""
+        space = reached.array.space
         is_small = space in ("shared", "local")
-        if op.has_cheap_address and self.placing.is_counted_on(reached):
+        if space == "shared":
+            self.placing.needed(at, SHARED_BASE, ("base", reached.array.identity), [], way)
+        if is_cheap and self.placing.is_counted_on(reached) and self._is_advanced(reached, way):
             key = ("address", reached.array.identity, reached.array.part, reached.indices)
-            if key not in way.done:
-                at.slots += 1 if is_small else WIDE
+            step = 1 if is_small else WIDE
+            if key not in way.done and not (self._is_an_offset(reached, is_small) and self.placing.in_common(step)):
+                at.slots += step
             way.done.add(key)
             return
         signed = [each is not None and self.integers.is_positive(each, way) for each in reached.indices]
@@ -51,7 +61,8 @@ class Addresses:
                 continue
             if not is_small:
                 self.placing.needed(at, SIGN, ("sign", index), [index], way)
-            wrapped = ("wrap", reached.array.identity, place, index)
+            extent = reached.array.extents[place] if place < len(reached.array.extents) else None
+            wrapped = ("wrap", extent or (reached.array.identity, place), index)  # by one length it is done once
             self.placing.needed(at, SHARED_WRAP if is_small else WRAP, wrapped, [index], way)
         own = SHARED_ADDRESS if is_small else ADDRESS
         row = SHARED_ROW if is_small else ROW
@@ -66,8 +77,33 @@ class Addresses:
         known = ("address", reached.array.identity, reached.array.part, tuple(kept))
         if all(each is not None and not self.integers.without_counters(each)[1] for each in kept):
             own = 0 if is_small else own
-        whole = own + row * (len(reached.indices) - 1)
+        whole = own + row * (len(kept) - 1)
+        if self._goes_along_a_row(kept):  # where it begins is worked out before the loop
+            rows = ("rows", reached.array.identity, reached.array.part, tuple(kept[:-1]))
+            self.placing.needed(at, whole - own, rows, kept[:-1], way)
+            whole = own
         self.placing.needed(at, whole, known, kept, way)
+
+    def _goes_along_a_row(self, indices: Sequence[Form | None]) -> bool:
+        """Whether the innermost loop changes the last index alone."""
+        loops = self.placing.loops
+        return bool(loops) and not self.placing.stays(indices, loops[-1]) and self.placing.stays(indices[:-1], loops[-1])
+
+    def _is_an_offset(self, reached: Reached, is_small: bool) -> bool:
+        """Whether the next round's element is a number of bytes further that is known when the code is made."""
+        loop = self.placing.loops[-1]
+        moving = [each for each in reached.indices if each is None or not self.placing.stays([each], loop)]
+        if not is_small and (len(moving) > 1 or moving[0] is not reached.indices[-1]):
+            return False
+        amounts = [None if each is None else self.integers.goes_on_by(loop, each) for each in moving]
+        return all(each is not None and not each[1] for each in amounts)
+
+    def _is_advanced(self, reached: Reached, way: Way) -> bool:
+        """Whether nothing but an addition leads from an address to that of the next round: no index has to be wrapped."""
+        return all(
+            index is None or self.placing.stays([index], self.placing.loops[-1]) or self.integers.is_positive(index, way)
+            for index in reached.indices
+        )
 
     def _simple_address(
         self, op: Operation, reached: Reached, own: int, row: int, is_small: bool, way: Way

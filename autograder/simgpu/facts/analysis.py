@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -36,6 +36,7 @@ from autograder.simgpu.facts.known import (
     conflict,
     varies,
 )
+from autograder.simgpu.facts.scope import Element as ElementKey
 from autograder.simgpu.facts.scope import InRegister, Placed, Scope
 from autograder.simgpu.facts.unused import unused_in
 from autograder.simgpu.operations.expressions import Captured, Constant, Impossible, Local, NamedExpression, TupleOf
@@ -105,6 +106,7 @@ class Found:
     kills: dict[Operation, set[Hashable]] = field(default_factory=dict)  # of each loop, memory that it may change
     begins: dict[Operation, dict[Hashable, Known]] = field(default_factory=dict)  # of each loop: variables before it
     ends: dict[Operation, dict[int, Form]] = field(default_factory=dict)  # by its atom, what a round makes of a variable
+    carried: dict[Operation, set[Operation]] = field(default_factory=dict)  # of each loop: loads of the first round alone
     at_entry: dict[Operation, set[Hashable]] = field(default_factory=dict)  # of each loop, elements in registers before it
     untracked: set[Hashable] = field(default_factory=set)  # arrays that are written where it is not known
     dropped: set[Block] = field(default_factory=set)  # what the compiler may drop before it looks at types
@@ -142,6 +144,7 @@ class Analysis:
         self._undecided = 0  # conditions around this place that the compiler may decide, so that it drops one side
         self.unused: set[Operation] = set()  # what goes into assignments that nobody reads
         self._told = 0  # conditions around this place on what an atomic found
+        self._where_all: dict[Operation, Scope] = {}  # of conditions with `and` or `or`: where all operands were asked for
         self.in_both_arms: dict[Operation, list[tuple[Operation, Operation]]] = {}  # of branches: loads of one element
         self._rounds: tuple[int, ...] = ()  # of loops that are gone through round by round: see expanded.py
 
@@ -236,7 +239,7 @@ class Analysis:
         self._told += looks
         scope.unread.clear()
         scope.ahead.clear()
-        one, other = self._arms(op, scope)
+        one, other = self._arms(op, scope, *self._ways(op.condition, scope))
         self._apart -= apart
         self._told -= looks
         if one is None or other is None:
@@ -247,13 +250,26 @@ class Analysis:
         self._undecided -= may_be_dropped
         return joined
 
-    def _arms(self, op: If, scope: Scope) -> tuple[Scope | None, Scope | None]:
+    def _ways(self, condition: Expression, scope: Scope) -> tuple[Scope, Scope]:
+        """What is known where a condition holds, and where it does not."""
+        if isinstance(condition, Unary) and condition.kind is ast.Not:
+            return self._ways(condition.operand, scope)[::-1]
+        all_asked = self._where_all.get(condition)
+        if not isinstance(condition, Junction) or all_asked is None:
+            return scope.copy(), scope.copy()
+        decided_early = scope.copy()
+        decided_early.ahead = {
+            key: place for key, place in all_asked.first.items() if key in all_asked.elements and key not in scope.elements
+        }
+        return (all_asked.copy(), decided_early) if condition.is_and else (decided_early, all_asked.copy())
+
+    def _arms(self, op: If, scope: Scope, one_way: Scope, other_way: Scope) -> tuple[Scope | None, Scope | None]:
         """What is known at the end of either side: what one of them does to memory is nothing to the other."""
         before = self._epochs
         self._epochs = dict(before)
-        one = self.arm(op.body, scope.copy())
+        one = self.arm(op.body, one_way)
         changed, self._epochs = self._epochs, dict(before)
-        other = self.arm(op.orelse, scope.copy())
+        other = self.arm(op.orelse, other_way)
         for kind in changed.keys() | self._epochs.keys():
             if not changed.get(kind) == self._epochs.get(kind) == before.get(kind):
                 self._epoch += 1
@@ -286,8 +302,14 @@ class Analysis:
                 joined[name] = _varying(known) if apart else known
             else:
                 joined[name] = a if a == b else self._merge((op, name), a, b, apart)
-        both = {key: held for key, held in one.elements.items() if other.elements.get(key) == held}
+        both = {
+            key: held if other.elements[key] == held else self._of_either(op, key, held, other.elements[key])
+            for key, held in one.elements.items()
+            if key in other.elements
+        }
         made = Scope(joined, both)
+        made.killed = one.killed | other.killed
+        made.fresh = {key: place for key, place in one.fresh.items() if other.fresh.get(key) == place}
         if isinstance(op, If):
             for ours, theirs in ((one, other), (other, one)):
                 made.ahead |= {
@@ -296,6 +318,14 @@ class Analysis:
                     if key in ours.elements and key not in both and key not in theirs.elements
                 }
         return made
+
+    def _of_either(self, op: Operation, key: ElementKey, one: InRegister, other: InRegister) -> InRegister:
+        """An element that is in a register on both ways here, in another one on each."""
+        number, another = one.known, other.known
+        form = number.form
+        if form != another.form:
+            form = self.forms.atom(("either", (op, key), self._rounds), self._around, (form, another.form))
+        return InRegister(KnownNumber(number.dtype, form, True), one.space)
 
     def _merge(self, key: Hashable, a: Known, b: Known, apart: bool) -> Known:
         """What is known of a value that is the one or the other."""
@@ -334,14 +364,19 @@ class Analysis:
             header = Scope(variables, dict(scope.elements))
             for each in kills:
                 self._forget(each, header)
+            header.killed.clear()
             after, end, is_apart = self._round(op, header.copy(), source)
             widened = self._widened(op, scope, header, end, changed, is_apart)
             if widened is None and len(kills) == known_kills:
                 self._note_steps(op, header, end, changed)
+                self._note_carried(op, end)
                 break
             variables = variables if widened is None else widened
         for each in kills:
             self._kill(each, after)
+        if after is not None:
+            after.killed |= scope.killed
+            after.fresh = scope.fresh
         if op.orelse.statements and after is not None:
             after = self.block(op.orelse, after)
         return after
@@ -370,13 +405,18 @@ class Analysis:
         self._leaving.append(leaving)
         self._loops.append(op)
         if isinstance(op, While):
+            before = scope.elements.keys() | set()
             condition = self.value(op.condition, scope)
             self.found.values[op.condition] = condition
             apart = varies(condition)
+            exit_scope = scope.copy()
+            scope = self._ways(op.condition, scope)[0]
+            self._asked_twice(op, before, scope)
+            self._asked_twice(op, before, exit_scope)
         else:
             apart = source is None or _differs(source)
             self.assign(op.target, self._item(op, source), scope)
-        exit_scope = scope.copy()
+            exit_scope = scope.copy()
         self._apart += apart
         end = self.block(op.body, scope)
         self._apart -= apart
@@ -387,6 +427,16 @@ class Analysis:
         for each in leaving.scopes:
             after = self._join(op, after, each, is_apart)
         return after, end, is_apart
+
+    def _asked_twice(self, op: While, before: Set[ElementKey], scope: Scope) -> None:
+        """What the condition has loaded, and the loop makes another in each round, is no help to its body.
+
+        Python asks for the condition in two places, before the first round and behind each one, and the compiler does not
+        see that the body has the element from either.
+        """
+        for key in scope.elements.keys() - before:
+            if any(op in self.forms.loops_of(index) for index in key[2]):
+                del scope.elements[key]
 
     def _widened(
         self, op: Operation, entry: Scope, header: Scope, end: Scope | None, changed: frozenset[str], is_apart: bool
@@ -420,6 +470,16 @@ class Analysis:
                     self.found.steps.add(number)
                 if self._is_of_a_round(op, number):
                     self.found.ends.setdefault(op, {})[number] = then.form
+
+    def _note_carried(self, op: For | While, end: Scope | None) -> None:
+        """Notes loads of elements that each round but the first one finds in a register, from the round before."""
+        carried: set[Operation] = set()
+        self.found.carried[op] = carried
+        if end is None or any(isinstance(each, Continue) for each in everything_in(op)):
+            return
+        for key, (load, _) in end.fresh.items():
+            if key in end.elements and not any(op in self.forms.loops_of(index) for index in key[2]):
+                carried.add(load)
 
     def _is_of_a_round(self, op: Operation, number: int) -> bool:
         """Whether an atom stands for a variable that this loop changes."""
@@ -564,7 +624,10 @@ class Analysis:
                 decided = self.decided(condition)
                 if decided is not None:
                     return self.value(op.yes if decided else op.no, scope)
-                yes, no = self.of_arm(op.yes, scope), self.of_arm(op.no, scope)
+                one, other = scope.copy(), scope.copy()
+                yes, no = self.of_arm(op.yes, one), self.of_arm(op.no, other)
+                self._note_both(op, one, other)
+                scope.take_over(self._join(op, one, other, varies(condition)))
                 may_be_dropped = may_be_decided(op.condition, self.found)
                 self._undecided += may_be_dropped
                 known = self._merge((op, "selected"), yes, no, varies(condition))
@@ -611,8 +674,13 @@ class Analysis:
     def _junction(self, op: Junction, scope: Scope) -> list[Known]:
         """The operands of `and` and `or`, up to one that decides it; those that change nothing are left out."""
         sides: list[Known] = []
+        inner = scope
         for place, each in enumerate(op.operands):
-            known = self.of_arm(each, scope) if place else self.value(each, scope)
+            if place:
+                inner = inner.copy()
+            known = self.of_arm(each, inner) if place else self.value(each, inner)
+            scope.variables, scope.killed = inner.variables, inner.killed
+            self._where_all[op] = inner
             decided = self.decided(known)
             if decided is None or decided != op.is_and or place == len(op.operands) - 1:
                 sides.append(known)
@@ -804,6 +872,8 @@ class Analysis:
             self.found.again.add((op, self._rounds))
             return held.known
         self.found.again.discard((op, self._rounds))
+        if not kinds_of_memory(array) & scope.killed:
+            scope.fresh.setdefault(key, (op, self._rounds))
         self._read(array, scope)
         known = self._loaded(array, indices, apart)
         if key in scope.ahead:  # it is loaded before the branch, for both
@@ -898,6 +968,7 @@ class Analysis:
         self, kind: Hashable, scope: Scope, identity: Hashable = None, indices: tuple[Form | None, ...] = ()
     ) -> None:
         """Elements that may have changed are in no register any more; an element that is provably another one stays."""
+        scope.killed.add(kind)
         for key, held in [*scope.elements.items()]:
             if kind == ALL:
                 is_hit = held.space in ("shared", "global")
@@ -1090,6 +1161,8 @@ class Analysis:
             return self._range(arguments)
         if path == "builtins.slice":
             return ANYTHING
+        if path == "builtins.divmod" and len(arguments) == 2:
+            return KnownTuple(tuple(self.binary(op, kind, *arguments) for kind in (ast.FloorDiv, ast.Mod)))
         if path == "numba.cuda.grid":
             return self._grid(arguments)
         if path == "numba.cuda.gridsize":

@@ -43,9 +43,12 @@ class Arithmetic:
         if dtype is None:
             return 1
         if dtype.kind in "fc":
+            divisor = self.integers.constant(sides[1])
+            if kind is ast.Div and divisor is not None and _is_power(divisor):
+                kind = ast.Mult  # by its reciprocal, which is exact
             return self._of_floats(op, kind, dtype, dtypes)
         if kind in (ast.FloorDiv, ast.Mod):
-            return self._of_division(kind, sides, way)
+            return self._of_division(op, kind, sides, way)
         if kind is ast.Mult:
             return self._of_product(sides)
         return of_integers(NAMES.get(kind, "sum"))
@@ -66,18 +69,21 @@ class Arithmetic:
             return converted + (4 if kind is ast.Mult else 2)  # on their parts
         return of_floats("floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum"), dtype) + converted
 
-    def _of_division(self, kind: type[ast.operator], sides: Sequence[Known | None], way: Way) -> int:
-        """// or %: whichever comes second has most of its work done already."""
+    def _of_division(self, op: Operation, kind: type[ast.operator], sides: Sequence[Known | None], way: Way) -> int:
+        """// or %: by a constant, whichever comes second has most of its work done already."""
         left, right = sides
         divisor = self.integers.constant(right)
         is_power = divisor is not None and _is_power(divisor)
         if is_power and isinstance(left, KnownNumber) and self.integers.is_positive(left.form, way):
-            return of_integers("and")
+            if self.integers.cannot_overflow(left.form):
+                return of_integers("and")
         if isinstance(left, KnownNumber) and isinstance(right, KnownNumber):
             key = ("divided", left.form, right.form)
             if key in way.done:
-                return of_integers("quotient beside the remainder")
+                by = "" if divisor is None else " by a constant"
+                return of_integers(f"quotient{by} beside the remainder")
             way.done.add(key)
+        op.divides_in_parts = divisor is None
         by = " by a power of two" if is_power else "" if divisor is None or divisor <= 0 else " by a constant"
         return of_integers(NAMES[kind] + by)
 

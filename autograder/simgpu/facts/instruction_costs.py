@@ -36,3 +36,9 @@ def of_function(name: str, is_double: bool) -> int:
     """A function of `math`."""
     known = costs()["float64" if is_double else "float32"]
     return known.get(AS.get(name, f"math.{name}"), OTHER_FUNCTION[8 if is_double else 4])
+
+
+def constants_of_function(name: str, is_double: bool) -> int:
+    """How many of these put constants into registers, which a loop has done before its first round."""
+    known = costs()["float64, constants" if is_double else "float32, constants"]
+    return known.get(AS.get(name, f"math.{name}"), 0)

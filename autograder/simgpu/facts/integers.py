@@ -138,20 +138,40 @@ class Integers:
             return True
         return lowest >= 0 and all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest)
 
+    def cannot_overflow(self, form: Form) -> bool:
+        """Whether a sum that a condition says is not negative is one all the same: nothing is added to what it names."""
+        return form[0] <= 0 or self.is_positive(form, Way())
+
     def _atom_is_positive(self, number: int, way: Way) -> bool:
         if way.least.get(((number, 1),), -1) >= 0:
             return True
         key = self.forms.key_of(number)
         if not isinstance(key, tuple):
             return False
-        if key[0] == "counter" and isinstance(key[1], For):
-            values = self._range_of(key[1])
-            return values is not None and (not values or min(values[0], values[-1]) >= 0)
+        if key[0] == "round" and isinstance(key[1], While):
+            return self._counts_up(key[1], key[2], number, way)
         if key[0] is ast.BitAnd:
             return any(not form[1] and form[0] >= 0 for form in key[1:])
         if key[0] == "load":
             return False
         return key[0] == "name" and key[1] in ("numba.cuda.laneid", "numba.cuda.warpsize")
+
+    def _counts_up(self, loop: While, name: Hashable, number: int, way: Way) -> bool:
+        """Whether a variable begins at no less than 0, and a loop adds no negative constants to it."""
+        begin = self.found.begins.get(loop, {}).get(name)
+        end = self.found.ends.get(loop, {}).get(number)
+        if not isinstance(begin, KnownNumber) or end is None:
+            return False
+        amount = self.forms.add(end, (0, ((number, 1),)), -1)
+        return not amount[1] and amount[0] >= 0 and self.is_positive(begin.form, way)
+
+    def goes_on_by(self, loop: Operation, form: Form) -> Form | None:
+        """What a loop adds in each round to the variable that a value is made of, if that is always the same."""
+        for number, _ in form[1]:
+            end = self.found.ends.get(loop, {}).get(number)
+            if number in self.found.steps and end is not None:
+                return self.forms.add(end, (0, ((number, 1),)), -1)
+        return None
 
     def note_bounds(self, condition: Operation, holds: bool, way: Way) -> None:
         """Lower bounds that hold where a condition does, or does not."""

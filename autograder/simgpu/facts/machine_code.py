@@ -15,24 +15,28 @@ import ast
 
 import numpy as np
 
+from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
-from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.arithmetic import Arithmetic
 from autograder.simgpu.facts.forms import Form, Forms
-from autograder.simgpu.facts.instruction_costs import of_function, of_integers
+from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber, KnownRange, Unknown
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.operations.expressions import Constant, Local
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.statements import (
+    Assign,
     Break,
     Continue,
+    Element,
     If,
     Nothing,
     Raise,
@@ -42,14 +46,21 @@ from autograder.simgpu.operations.statements import (
 )
 from autograder.simgpu.operations.steps import Block
 
+START = 1  # before the first statement
 BRANCH = 1
+EXIT = 1
 MEETING = 1  # before a branch behind which lanes meet again; each of its sides waits there by another instruction
 LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
-COUNT = 3  # a round over a range of known length
+CONSTANT_LOOP = 10  # of known length, where it is too long to be written out
+NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; of a range whose counter nobody uses
+COUNTED, DIVIDED = 26, 53  # before a `while` loop, to know how many rounds it has: it goes on by a constant, or not
+FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and addresses
 FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; where four rounds are done at once
 GRID = 5  # by dimension
 SHORT_CONDITION = 8  # instructions, at the most, of a sum in an `and` that all lanes work out
 SHORT_ARM = 8  # instructions, at the most, of an arm that no lane jumps over
+COUNTED_UP = 3  # an atomic in shared memory that adds the same constant for every lane: the array's place
+ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that the warp adds up itself: who does it, how many there are, who is first
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
 PREDICATES = 7  # registers for conditions
 
@@ -61,16 +72,22 @@ class MachineCode:
         self.found = found
         self.forms = forms
         self.last = rules.last
+        self.kernel: Function | None = None
         self.integers = Integers(found, forms, written_out)
         self.placing = Placing(found, forms, self.integers)
         self.arithmetic = Arithmetic(found, self.integers)
         self.addresses = Addresses(found, self.integers, self.placing)
         self.of_all: dict[Operation, Way] = {}  # of conditions with `and`: what is known where all of them hold
         self.asked_by: dict[Junction, If] = {}  # by such a condition, the branch
+        self.alone: set[Operation] = set()  # what is all that an arm of a branch does
         self.chained: set[Operation] = set()  # what alone is behind an `else`: an `elif`
 
     def of_kernel(self, body: Block) -> None:
+        self.kernel = body.function
         self.block(body, Way())
+        ends = body.statements[-1] if body.statements else None
+        body.slots = START
+        body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # by those who get to the end
 
     def block(self, block: Block, way: Way) -> None:
         block.slots = 0
@@ -106,12 +123,23 @@ class MachineCode:
         leaves = _leaves(op.body) or _leaves(op.orelse)
         has_else = not _is_empty(op.orelse)
         is_guard = op in self.last and not has_else
-        op.slots, op.is_met_behind = BRANCH, varies and not leaves and op not in self.last
-        op.jumps_over = has_else and not leaves and op not in self.last
-        if op.is_met_behind:
+        is_met = varies and not leaves and op not in self.last
+        op.slots, op.behind_body, op.behind_orelse = BRANCH, int(is_met), int(is_met)
+        if has_else and not leaves and op not in self.last:
+            op.behind_body += 1
+        if is_met:
             op.slots += MEETING
+        if op in self.last:
+            op.behind_body = self._exits(op.body)
+            op.behind_orelse = self._exits(op.orelse) if has_else else 0
+        for arm in (op.body, op.orelse):
+            if len(arm.statements) == 1:
+                self.alone.add(arm.statements[0])
         if self.integers.is_settled(op.condition):
-            op.slots, op.is_met_behind, op.jumps_over = 0, False, False
+            op.slots = op.behind_body = op.behind_orelse = 0
+        begun = self._begun_in_both(op)
+        if begun is not None:
+            self.addresses.of_element(op, begun, way)
         one, other = way.copy(), way.copy()
         self.integers.note_bounds(op.condition, True, one)
         self.integers.note_bounds(op.condition, False, other)
@@ -125,10 +153,10 @@ class MachineCode:
         is_open = not (leaves or is_guard or self._is_asked_in_parts(op) or self._has_no_predicate(op.condition))
         if is_open and self._is_short(op.orelse, op.body):
             if self._is_short(op.body, op.orelse) and not (op in self.chained and not has_else):
-                op.slots, op.is_met_behind, op.jumps_over = 0, False, False
+                op.slots = op.behind_body = op.behind_orelse = 0
                 op.short_arms = max(1, self._size(op.body) + self._size(op.orelse))
             if op in self.last and has_else:
-                op.slots, op.is_short_for_else, op.is_met_behind, op.jumps_over = BRANCH, True, False, False
+                op.slots, op.is_short_for_else, op.behind_body, op.behind_orelse = BRANCH, True, EXIT, 0
                 op.short_arms = max(1, self._size(op.orelse))
         if _leaves(op.body):
             way.done, way.least = other.done, other.least
@@ -136,6 +164,30 @@ class MachineCode:
             way.done, way.least = one.done, one.least
         else:
             way.done |= one.done & other.done
+
+    def _begun_in_both(self, op: If) -> Reached | None:
+        """The element that both arms store to before they do anything else: its address is worked out before the branch."""
+        if self._is_asked_in_parts(op):
+            return None
+        one, other = self._begun(op.body), self._begun(op.orelse)
+        return one if one is not None and other is not None and _is_same(one, other) else None
+
+    def _begun(self, arm: Block) -> Reached | None:
+        """The element that an arm stores to before it does anything else."""
+        first = arm.statements[0] if arm.statements else None
+        if isinstance(first, Assign) and len(first.targets) == 1 and self._is_there(first.operand):
+            (target,) = first.targets
+            return self.found.reached.get(target.reached) if isinstance(target, Element) else None
+        return None
+
+    def _is_there(self, part: Operation) -> bool:
+        """Whether a value takes no instruction at all: a constant, a variable, an element in a register."""
+        return isinstance(part, (Constant, Local)) or isinstance(part, Subscript) and part.leaves_no_load
+
+    def _exits(self, arm: Block) -> int:
+        """What ends an arm behind which the kernel ends, unless a branch in it does so."""
+        end = arm.statements[-1] if arm.statements else None
+        return 0 if end in self.last or isinstance(end, Return) else EXIT
 
     def _is_asked_in_parts(self, op: If) -> bool:
         """Whether lanes branch within the condition, for an operand that they do not all work out."""
@@ -179,7 +231,7 @@ class MachineCode:
                 size += each.slots
                 if not any(each in loop.hoisted for loop in self.placing.loops):
                     size += each.once
-            if isinstance(each, If) and each.short_arms:
+            if isinstance(each, (If, Selection)) and each.short_arms:
                 size += each.short_arms
                 waiting.append(each.condition)
                 continue
@@ -188,7 +240,7 @@ class MachineCode:
                 waiting.extend(body.body for body in each.bodies.values())
         return size
 
-    def _is_short(self, arm: Block, other: Block) -> bool:
+    def _is_short(self, arm: Operation, other: Operation) -> bool:
         """Whether all lanes go through an arm, each instruction of it carried out by those that the condition chose.
 
         The address of one load from global memory does not count.
@@ -210,7 +262,7 @@ class MachineCode:
             waiting.extend(each.parts())
             if isinstance(each, FunctionCall):
                 waiting.extend(body.body for body in each.bodies.values())
-        both = not _is_empty(arm) and not _is_empty(other)
+        both = isinstance(arm, Block) and isinstance(other, Block) and not _is_empty(arm) and not _is_empty(other)
         return size - chain + both <= SHORT_ARM
 
     def _looks_at_memory(self, op: Selection) -> bool:
@@ -231,6 +283,9 @@ class MachineCode:
         op.slots = 0 if self.integers.is_settled(op.condition) else self.arithmetic.width(known)
         self.go_through(op.yes, way.copy())
         self.go_through(op.no, way.copy())
+        op.short_arms = 0
+        if not op.joins and self._is_short(op.yes, op.no) and self._is_short(op.no, op.yes):
+            op.short_arms = self._size(op.yes) + self._size(op.no)
 
     def _junction(self, op: Junction, way: Way) -> None:
         """Of conditions one after the other, those that do nothing but compute are worked out at once."""
@@ -248,7 +303,9 @@ class MachineCode:
         if op.is_and:
             self.of_all[op] = inner
         op.slots = 0
-        op.plain, op.plain_slots = len(plain), sum(plain)
+        op.plain, op.plain_slots, op.part_slots = len(plain), sum(plain), BRANCH
+        branch = self.asked_by.get(op)
+        op.is_met_behind = branch is not None and not (op.is_and and _is_empty(branch.orelse))
 
     def _is_plain(self, part: Operation) -> bool:
         """Whether all lanes may as well work it out: no look at memory, and no more than a few sums."""
@@ -283,30 +340,103 @@ class MachineCode:
         inner = way.copy()
         self.placing.loops.append(op)
         op.hoisted = set()
+        op.is_met_behind = self._is_left_apart(op)
         before = self.integers.states
         self.integers.enter(op)
         if isinstance(op, While):
+            amount = self._amount_a_round(op)
+            if amount is not None:
+                self.placing.fours[op] = FOUR_ROUNDS
             self.go_through(op.condition, inner)
             self.integers.note_bounds(op.condition, True, inner)
-            op.slots = 0 if op in self.integers.lengths else BRANCH if not self._varies(op.condition) else 2
+            op.slots = 0 if op in self.integers.lengths else BRANCH
+            if amount is not None and self.placing.in_common(op.slots + op.condition.slots):
+                op.slots = op.condition.slots = 0
+            op.before = (0 if amount is None else DIVIDED if amount[1] else COUNTED) + op.is_met_behind
         else:
             op.slots = self._of_a_round(op)
-            op.before = self._before(op)
+            op.before = self._before(op) + op.is_met_behind
         self.block(op.body, inner)
+        if isinstance(op, While):
+            op.every_fourth = self.placing.fours.pop(op, 0)
         self.integers.states = before
         self.placing.loops.pop()
         self.block(op.orelse, way)
 
+    def _amount_a_round(self, loop: While) -> Form | None:
+        """By how much a loop goes on each round, where the compiler counts its rounds beforehand, to do four at a time.
+
+        So it does where a variable is compared with what the loop leaves alone, and goes on by an amount that is the same in
+        each round, if nothing in the loop waits for other threads or leaves it. An amount that is known only at run time,
+        such as the threads of the grid, takes a division.
+        """
+        condition = loop.condition
+        if loop in self.integers.lengths or not isinstance(condition, Compare) or len(condition.kinds) != 1:
+            return None
+        sides = [self.found.values.get(each) for each in (condition.left, *condition.others)]
+        advancing = [self.integers.goes_on_by(loop, each.form) for each in sides if isinstance(each, KnownNumber)]
+        amounts = [each for each in advancing if each is not None]
+        return amounts[0] if len(amounts) == 1 and self._goes_through(loop.body) else None
+
+    def _is_counter_of_four(self, op: UpdateName) -> bool:
+        """Whether it advances the variable that a loop counts by, by a constant."""
+        known, loop = self.found.values.get(op), self.placing.loops[-1] if self.placing.loops else None
+        if loop not in self.placing.fours or not isinstance(known, KnownNumber) or loop is None:
+            return False
+        amount = self.integers.goes_on_by(loop, known.form)
+        return amount is not None and not amount[1]
+
+    def _goes_through(self, body: Operation) -> bool:
+        """Whether a loop's rounds wait for no other thread, and none of them ends it."""
+        for each in everything_in(body):
+            if isinstance(each, (Break, Return, While)):
+                return False
+            if isinstance(each, FunctionCall):
+                if self.found.callees.get(each, "").startswith(APART):
+                    return False
+                if not all(self._goes_through(one.body) for one in each.bodies.values()):
+                    return False
+        return True
+
+    def _is_narrow(self, source: Operation) -> bool:
+        """Whether Numba counts through a range with 32 bits: none of its bounds has more."""
+        given = [self.found.values.get(each) for each in source.arguments] if isinstance(source, FunctionCall) else []
+        dtypes = [each.dtype if isinstance(each, KnownNumber) else None for each in given]
+        return bool(dtypes) and all(dtype is not None and dtype.itemsize <= 4 for dtype in dtypes)
+
+    def _is_left_apart(self, loop: For | While) -> bool:
+        """Whether lanes may leave a loop in different rounds: they wait behind it then."""
+        if isinstance(loop, While):
+            differs = loop not in self.integers.lengths and self._varies(loop.condition)
+        else:
+            source = self.found.values.get(loop.source)
+            differs = isinstance(source, KnownRange) and any(
+                each.varies for each in (source.start, source.stop, source.step)
+            )
+        return differs or self._breaks_apart(loop.body)
+
+    def _breaks_apart(self, block: Block) -> bool:
+        """Whether some lanes may break out of the loop around, and others not."""
+        for each in block.statements:
+            if isinstance(each, If):
+                arms = each.body, each.orelse
+                if self._varies(each.condition) and any(isinstance(end, Break) for arm in arms for end in arm.statements):
+                    return True
+                if any(map(self._breaks_apart, arms)):
+                    return True
+        return False
+
     def _of_a_round(self, op: For) -> int:
         if op.is_written_out:
             return 0
-        source = self.found.values.get(op.source)
-        if isinstance(source, KnownRange) and all(each.constant is not None for each in (source.start, source.stop)):
-            return COUNT
-        return COUNT if op.is_cheap else LOOP
+        if op.is_cheap:
+            return UNSEEN_LOOP
+        if self.integers.values_of(op) is not None:
+            return CONSTANT_LOOP
+        return NARROW_LOOP if self._is_narrow(op.source) else LOOP
 
     def _before(self, op: For) -> int:
-        if op.slots != LOOP:
+        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
             return 0
         return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
 
@@ -317,6 +447,8 @@ class MachineCode:
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.left, op.right, way), way)
         elif isinstance(op, UpdateName):
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.read, op.operand, way), way)
+            if self._is_counter_of_four(op) and self.placing.in_common(op.slots):
+                op.slots = 0
         elif isinstance(op, UpdateElement):  # beside the address
             op.slots += self.arithmetic.of(op, op.kind, op.reached, op.operand, way)
         elif isinstance(op, Unary):
@@ -327,6 +459,10 @@ class MachineCode:
             self.placing.worth(op, max(map(self.arithmetic.width, sides)), way)
         elif isinstance(op, FunctionCall):
             self._call(op, way)
+        elif isinstance(op, Break):
+            op.slots = int(bool(self.placing.loops) and self.placing.loops[-1].is_met_behind)
+        elif isinstance(op, Return):
+            op.slots = EXIT if op.function is self.kernel and op not in self.alone else 0
         elif not isinstance(op, (Subscript, Attribute)) or not isinstance(self.found.values.get(op.owner), Unknown):
             op.slots = 0  # a name, a constant, an assignment
 
@@ -339,8 +475,10 @@ class MachineCode:
         path = self.found.callees.get(op, "")
         if op in self.found.reached:
             self.addresses.of_access(op, self.found.reached[op], way)
-            if op.is_added_up_by_the_warp:
-                op.slots += 8
+            if op.is_added_up_by_the_warp and self.found.reached[op].array.space == "global":
+                op.slots += ADDED_UP if op.discards else ADDED_UP_AND_USED
+            elif op.is_added_up_by_the_warp:
+                op.slots += COUNTED_UP if self._is_constant(op.arguments[-1]) else 8
             return
         name = path.rpartition(".")[2]
         known = self.found.values.get(op)
@@ -348,16 +486,27 @@ class MachineCode:
             given = self.found.values.get(op.arguments[0]) if op.arguments else None
             dimensions = given.constant or 1 if isinstance(given, KnownNumber) else 1
             self.placing.worth_once(op, GRID * dimensions, ("grid",), way)
+        elif path == "builtins.divmod" and len(op.arguments) == 2:
+            left, right = op.arguments
+            both = (self.arithmetic.of(op, kind, left, right, way) for kind in (ast.FloorDiv, ast.Mod))
+            self.placing.worth_once(op, sum(both), ("divmod", op), way)
         elif path.startswith("math."):
             argument = self.found.values.get(op.arguments[0]) if op.arguments else None
             is_double = not (isinstance(argument, KnownNumber) and argument.dtype == np.float32)
-            self.placing.worth(op, of_function(name, is_double), way)
+            constants = constants_of_function(name, is_double)
+            self.placing.worth(op, of_function(name, is_double) - constants, way)
+            if op.slots or op.once:
+                self.placing.place(op, constants, [])
         elif path in ("builtins.min", "builtins.max"):
             is_small = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4
             each = 1 if is_small else of_integers("minimum")
             self.placing.worth(op, each * max(1, len(op.arguments) - 1), way)
         else:
             op.slots = 1
+
+    def _is_constant(self, op: Operation) -> bool:
+        known = self.found.values.get(op)
+        return isinstance(known, KnownNumber) and known.constant is not None
 
     def _varies(self, condition: Operation) -> bool:
         known = self.found.values.get(condition)
@@ -367,6 +516,10 @@ class MachineCode:
 def _leaves(block: Block) -> bool:
     """Whether lanes that go in there do not come out behind it."""
     return bool(block.statements) and isinstance(block.statements[-1], (Return, Break, Continue, Raise))
+
+
+def _is_same(one: Reached, other: Reached) -> bool:
+    return (one.array.identity, one.array.part, one.indices) == (other.array.identity, other.array.part, other.indices)
 
 
 def _is_empty(block: Block) -> bool:

@@ -24,6 +24,7 @@ class Placing:
         self.forms = forms
         self.integers = integers
         self.loops: list[For | While] = []
+        self.fours: dict[Operation, int] = {}  # loops done four rounds at a time: instructions that the four have in common
 
     def worth(self, op: Operation, slots: int, way: Way) -> None:
         """Notes what a value costs, unless it is there already; and before which loops it is worked out."""
@@ -63,6 +64,13 @@ class Placing:
             way.done.add((key, slots))
             self.place(op, slots, [])
 
+    def in_common(self, slots: int) -> bool:
+        """Adds instructions to those that four rounds of the innermost loop have in common, if it is done so."""
+        if not self.loops or self.loops[-1] not in self.fours:
+            return False
+        self.fours[self.loops[-1]] += slots
+        return True
+
     def is_counted_on(self, reached: Reached) -> bool:
         """Whether an address is advanced by an addition in the innermost loop."""
         return bool(self.loops) and not self.stays(reached.indices, self.loops[-1])
@@ -73,14 +81,24 @@ class Placing:
         if key in way.done:
             return
         way.done.add(key)
-        counters = any(each is not None and self.integers.without_counters(each) != each for each in made_of)
-        if counters and self.loops and self.integers.is_written_out(self.loops[-1]):
-            op.slots += slots if self._moves(made_of) else 0
-            if not self._moves(made_of):
-                self.place(op, slots, made_of)
+        written_out = 0  # the innermost loops, each round of which has a value of its own
+        for loop in reversed(self.loops):
+            if not self.integers.is_written_out(loop) or not self._moves(loop, made_of):
+                break
+            written_out += 1
+        if not written_out:
+            self.place(op, slots, made_of)
             return
-        self.place(op, slots, made_of)
+        outside = self.loops[: len(self.loops) - written_out]
+        if not outside or not self.stays(made_of, outside[-1]):
+            op.slots += slots
+            return
+        op.once += slots  # before the loops around: each round's value has a register
+        for loop in reversed(outside):
+            if not self.stays(made_of, loop):
+                break
+            loop.hoisted.add(op)
 
-    def _moves(self, made_of: Iterable[Form | None]) -> bool:
-        """Whether a loop written out, the innermost one, changes what these are beside a constant."""
-        return any(each is None or self.loops[-1] in self.forms.loops_of(each) for each in made_of)
+    def _moves(self, loop: Operation, made_of: Iterable[Form | None]) -> bool:
+        """Whether a loop written out changes what these are."""
+        return any(each is None or loop in self.forms.loops_of(each) for each in made_of)

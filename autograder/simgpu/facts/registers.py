@@ -69,6 +69,12 @@ class Registers:
         if ALL not in kills:
             for kind in kills:
                 self._sums(loop, kind, every_round, loads, stores)
+        known = self.found.at_entry.get(loop, set())
+        for each in self.found.carried.get(loop, set()):
+            each.leaves_no_load |= _element(self.found.reached[each]) in known
+            loads.add(each)
+        if isinstance(loop, For) and _breaks(loop):
+            loads, stores = set(), set()
         if self.written_out.includes(loop):
             loads, stores = ({each for each in ours if each.by_round is None} for ours in (loads, stores))
             loads -= {each for each in loads if each.leaves_no_load}
@@ -149,6 +155,18 @@ class Registers:
             if isinstance(op, FunctionCall):
                 for body in op.bodies.values():
                     yield from self._always(body.body, loop)
+
+
+def _breaks(loop: For) -> bool:
+    """Whether lanes may leave it in the middle: then its first round is no certain thing, and nothing is done before it."""
+    waiting: list[Operation] = [loop.body]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, (Break, Return)):
+            return True
+        if not isinstance(each, (For, While)):
+            waiting.extend(each.parts())
+    return False
 
 
 def _may_leave(statement: Operation) -> bool:

@@ -34,7 +34,15 @@ class Scope:
         self.unread: dict[Element, Placed] = {}  # stores that nobody has had a chance to read, along a straight way
         self.first: dict[Element, Placed] = {}  # along this way: loads that found nothing in a register
         self.ahead: dict[Element, Placed] = {}  # loads of one arm of the branch just behind, not of the other
+        self.killed: set[Hashable] = set()  # kinds of memory that may have changed since the loop around began its round
+        self.fresh: dict[Element, Placed] = {}  # on all ways here: first loads in this round, before such a change
         self.loaded: dict[Element, tuple[Known, Operation]] = {}  # along this way: first loads, whatever happened since
 
     def copy(self) -> Scope:
-        return Scope(dict(self.variables), dict(self.elements))
+        made = Scope(dict(self.variables), dict(self.elements))
+        made.killed, made.fresh = set(self.killed), dict(self.fresh)
+        return made
+
+    def take_over(self, other: Scope) -> None:
+        """Goes on as another scope."""
+        vars(self).update(vars(other))

@@ -30,6 +30,7 @@ QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by what is no constant
 LOAD_ALONG = 9.3  # the loop's variable in the last index: neighbouring elements
 LOAD_ACROSS = 13.8  # in an earlier one
 LOAD_ACROSS_ODD = 18.5  # likewise, where a row is no power of two long: a multiplication in place of a shift
+SAME_ROW, SAME_INDEX = 5.5, 2.0  # what a further load saves: in a row that is worked out, by an index that is wrapped
 STORE_ALONG = 6.3
 STORE_ACROSS = 14.0
 BRANCH = 7.0
@@ -146,13 +147,19 @@ class _Sizes:
             size += self._access(part)
         elif isinstance(part, (If, Selection)):
             size += BRANCH
-        elif isinstance(part, Binary) and not self._is_seen(part):
+        elif isinstance(part, Binary) and not self._stays(part) and not self._is_seen(part):
             size += self._division(part) or OPERATION
         elif isinstance(part, UpdateName):
             size += OPERATION
         elif isinstance(part, FunctionCall):
             size += self._call(part)
         return size + sum(map(self.of, part.parts()))
+
+    def _stays(self, part: Binary) -> bool:
+        """Whether it is worked out before the loop: an integer that no round changes."""
+        known = self.found.values.get(part)
+        is_whole = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in "iu"
+        return is_whole and isinstance(known, KnownNumber) and not self._moves(known.form)
 
     def _is_seen(self, part: Binary) -> bool:
         known = self.found.values.get(part)
@@ -189,7 +196,21 @@ class _Sizes:
         across = any(moving[:-1])
         if is_store:
             return STORE_ACROSS if across else STORE_ALONG
-        return self._load(reached, across)
+        return self._load(reached, across) - self._has_in_common(reached, moving)
+
+    def _has_in_common(self, reached: Reached, moving: Sequence[bool]) -> float:
+        """What of an address the same round has worked out for another load: its row, or an index that was wrapped."""
+        array, common = reached.array, 0.0
+        row = ("row", array.identity, reached.indices[:-1])
+        if any(moving[:-1]) and row in self.seen:
+            common = SAME_ROW
+        for index, extent, moves in zip(reached.indices, array.extents, moving, strict=False):
+            if moves and extent is not None and index is not None:
+                wrapped = ("wrapped", index, extent)
+                common = max(common, SAME_INDEX if wrapped in self.seen else 0.0)
+                self.seen.add(wrapped)
+        self.seen.add(row)
+        return common
 
     def _load(self, reached: Reached, across: bool) -> float:
         if not across:

@@ -22,6 +22,7 @@ from autograder.records.transfers import Transfer
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.facts.prepared import reach_of
+from autograder.simgpu.host.host_time import floor_ns, host_ns
 from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord, RunningLaunch
 from autograder.simgpu.host.sampling import ALL, MOST_ROUNDS, Footprint, Partial, Plan, Producer, footprint_of
 from autograder.simgpu.machine.launch_state import WorkLimit, silent
@@ -59,6 +60,8 @@ class Session:
         self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
         self.watched: dict[str, Buffer] = {}  # arrays of which it is to be known how much all blocks would write
         self.covered: dict[str, float] = {}
+        self.inputs: dict[str, Buffer] = {}  # arrays of which it is to be known what the sampled blocks load
+        self.loaded: dict[str, np.ndarray] = {}  # a flag for each sector of those
         self.passes: dict[
             str, list[np.ndarray]
         ] = {}  # what each launch wrote of a watched array that writes most of it
@@ -144,7 +147,13 @@ class Session:
             partial.settle(is_the_end)
 
     def _note_covered(self, running: RunningLaunch, before: dict[str, int], most_of: set[str]) -> None:
-        """Judges by the sampled blocks how much of each watched array all blocks write."""
+        """Judges by the sampled blocks how much of each watched array all blocks write, and notes what they loaded."""
+        given = {id(each.owner) for each in running.buffers}
+        for name, buffer in self.inputs.items():
+            if id(buffer) not in given:  # of an earlier launch that is known
+                continue
+            loads = buffer.loaded_sectors()
+            self.loaded[name] = self.loaded[name] | loads if name in self.loaded else loads
         for name, buffer in self.watched.items():
             share = (_set_elements(buffer) - before[name]) / max(1, len(buffer.data))
             scale = running.geometry.blocks / max(1, len(running.sampled))
@@ -225,6 +234,7 @@ def estimate_launch(record: LaunchRecord, model: str) -> Any:
     from autograder.perfmodel import SPECIFICATIONS, estimate
 
     x, y, z = record.block
+
     return estimate(
         record.compiled,
         SPECIFICATIONS[model],
@@ -294,6 +304,8 @@ class SimulatedDevice:
             asked_for = (name for name in request.arguments if name not in request.scratch)
             new = [name for name in asked_for if isinstance(request.arguments[name], Uninitialised)]
             session.watched = {name: handles[name]._buffer for name in new}
+            given = [name for name, value in request.arguments.items() if isinstance(value, np.ndarray) and value.ndim]
+            session.inputs = {name: handles[name]._buffer for name in given}
         returned, fault = None, None
         try:
             function = program.function(request.function)
@@ -320,14 +332,18 @@ class SimulatedDevice:
         self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
     ) -> Comparison:
         """Estimates both on the first request: deterministic, so there is no interval and no threshold to clear."""
+        from autograder.perfmodel import SPECIFICATIONS
+
         baseline_ns = requests[0].baseline_estimated_ns or self._baseline_ns(baseline, requests[0])
         sampled = requests[0].sample_blocks is not None
         run = self.run(
             submission, requests[0], checks_order=sampled
         )  # of a sample, what was written is known by its checks
         fault, outputs = run.fault, run.outputs
-        submission_ns = run.estimated_ns or float("nan")
+        submission_ns = (run.estimated_ns or float("nan")) + host_ns(run.transfers)
         ratio = baseline_ns / submission_ns if fault is None else 0.0
+        inputs = [each.nbytes for each in requests[0].arguments.values() if isinstance(each, np.ndarray)]
+        is_too_fast = fault is None and submission_ns < floor_ns(sum(inputs), SPECIFICATIONS[self.model])
         return Comparison(
             ratio=ratio,
             low=ratio,
@@ -339,7 +355,9 @@ class SimulatedDevice:
             request_of_output=() if sampled or fault is not None else (0,),
             sampled=replace(run, outputs=_of_kernels(run)) if sampled and fault is None else None,
             fault=fault,
+            flags=("faster than the roofline floor",) if is_too_fast else (),
             launches=len(run.launches),
+            transfers=run.transfers,
             notes={"model": self.model, "launches": len(run.launches)}
             | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {})
             | ({"host_requests": len(run.transfers)} if run.transfers else {}),
@@ -365,6 +383,8 @@ class SimulatedDevice:
         return value
 
     def _gather(self, request: RunRequest, carried_out: CarriedOut, plan: Plan) -> Run:
+        from autograder.perfmodel import SPECIFICATIONS, in_a_row
+
         session, handles = carried_out.session, carried_out.handles
         returned, fault = carried_out.returned, carried_out.fault
         if self._is_cut_short(carried_out, plan):
@@ -393,15 +413,16 @@ class SimulatedDevice:
                 if request.sample_blocks is not None and request.follows_reads
             },
             launches=launches,
-            counters=sum((record.counters for record in session.records), Counters()),
+            counted=sum((record.counters for record in session.records), Counters()),
             covered=session.covered,
+            loaded=session.loaded,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),
             accesses=tuple(session.trace.accesses.get(request.traced_line, ())) if session.trace else (),
             transfers=tuple(session.transfers),
             fault=fault,
             source="simulated",
-            estimated_ns=sum(estimates) if estimates else None,
+            estimated_ns=in_a_row(estimates, SPECIFICATIONS[self.model]) if estimates else None,
         )
 
     def _launch_of(self, record: LaunchRecord) -> Launch:

@@ -195,6 +195,7 @@ class RunningLaunch(LaunchState):
             "local_bytes": self.local_bytes_per_thread * total * self.geometry.threads_per_block,
             "simulated_blocks": simulated,
             "hottest_atomic_sectors": round(max((each.hottest_atomics for each in buffers), default=0) * scale),
+            "unique_atomic_sectors": _scaled_sectors(buffers, [each.atomic_sectors for each in buffers], scale),
             "unique_load_sectors": _scaled_sectors(buffers, [read for read, _ in touched], scale),
             "unique_store_sectors": _scaled_sectors(buffers, [wrote for _, wrote in touched], scale),
         }

@@ -38,13 +38,15 @@ from autograder.simgpu.values.variables import Unmergeable, Variable, packed
 
 # What Python raises for values of a kind that an operation does not have; anything else is a mistake of ours.
 SURPRISES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, StopIteration, Unmergeable)
-START = 4  # machine instructions before the first statement and behind the last
 MOST_CALLS = 64  # device functions calling each other, deepest
 MOST_LOCAL_BYTES = 512 * 1024  # of a thread (CUDA C++ Programming Guide, technical specifications)
 
 
 class Body(Protocol):
     """What a function's statements do, one after the other."""
+
+    slots: int  # machine instructions before the first statement
+    once: int  # those behind the last, by the lanes that get there
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None: ...
 
@@ -143,9 +145,11 @@ class Machine:
         everyone = self.batch.everyone
         for name, value in arguments.items():
             self.frame.write(name, value, everyone)
-        self.books.issued(kernel.first_return, everyone, START)
+        self.books.issued(kernel.first_return, everyone, kernel.body.slots)
         try:
-            kernel.body.carry_out(self, everyone)
+            after = kernel.body.carry_out(self, everyone)
+            if after is not None:
+                self.books.issued(kernel.first_return, after, kernel.body.once)
         except SURPRISES as problem:
             raise self.surprised(problem) from problem
         finally:

@@ -51,6 +51,7 @@ DIFFERENCES: tuple[Difference, ...] = (
     *_all("histogram_global uniform", "global_atomic_sectors", "scattered atomic"),
     *_all("scan_exclusive_tree", "shared_load_wavefronts shared_load_bank_conflicts", "kept in a register"),
     *_all("scan_exclusive_tree", RATIO, "predicates"),
+    *_all("block_counter", RATIO, "predicates"),
     *_all("bits_set", RATIO, "recognised"),
     *_all("local_array_by_index", "local_load_requests local_store_requests", "registers"),
     *_all("atomic_add_unused to 1024", "global_atomic_sectors", "scattered atomic"),

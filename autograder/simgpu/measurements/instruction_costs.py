@@ -61,7 +61,7 @@ OF_FLOATS = {
 }  # fmt: skip
 FUNCTIONS = (
     "sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "atan", "asin", "acos", "floor", "ceil", "fabs", "log2", "log10",
-    "erf",
+    "erf", "erfc", "expm1", "log1p", "sinh", "cosh", "asinh", "acosh", "atanh",
 )  # fmt: skip
 OF_TWO = ("atan2", "pow", "hypot", "fmod")
 
@@ -75,21 +75,33 @@ class Instruction:
     target: str
 
 
-def usual_way(listing: str) -> int:
-    """The instructions of a kernel that a warp carries out whose numbers are ordinary, and that enters no loop twice."""
+def usual_way(listing: str) -> list[Instruction]:
+    """What a warp carries out of a kernel whose numbers are ordinary, and that enters no loop twice: calls followed."""
     code, labels = parsed(listing)
-    at = counted = 0
+    way: list[Instruction] = []
+    back: list[int] = []
+    at = 0
     while at < len(code):
         each = code[at]
-        counted += 1
+        way.append(each)
         if each.name == "EXIT" and not each.is_predicated:
             break
         goal = labels.get(each.target, -1)
-        if each.name == "BRA" and goal > at and (not each.is_predicated or _is_slow(code, labels, at, goal)):
+        if each.name == "CALL" and goal >= 0:
+            back.append(at + 1)
+            at = goal
+        elif each.name == "RET" and back and not each.is_predicated:
+            at = back.pop()
+        elif each.name == "BRA" and goal > at and (not each.is_predicated or _is_passed_over(code, labels, at, goal)):
             at = goal
         else:
             at += 1
-    return counted
+    return way
+
+
+def constants_in(way: Sequence[Instruction]) -> int:
+    """Those that only put a constant into a register: a loop has them done before its first round."""
+    return sum(each.name in ("UMOV", "MOV") for each in way)
 
 
 def parsed(listing: str) -> tuple[list[Instruction], dict[str, int]]:
@@ -97,12 +109,23 @@ def parsed(listing: str) -> tuple[list[Instruction], dict[str, int]]:
     code: list[Instruction] = []
     labels: dict[str, int] = {}
     for line in listing.splitlines():
-        if label := re.match(r"(\.L_x_\d+):", line):
+        if label := re.match(r"([.$\w]+):$", line):
             labels[label[1]] = len(code)
         elif found := re.match(r"\s+/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z]\w*)[\w.]*(.*?);", line):
-            target = re.search(r"\.L_x_\d+", found[3])
-            code.append(Instruction(found[2], bool(found[1]), target[0] if target else ""))
+            target = re.search(r"`\(([.$\w]+)\)", found[3])
+            code.append(Instruction(found[2], bool(found[1]), target[1] if target else ""))
     return code, labels
+
+
+def _is_passed_over(code: list[Instruction], labels: Mapping[str, int], at: int, goal: int) -> bool:
+    """Whether ordinary numbers take a jump: over what is slow, or, of two arms, over the one that is shorter."""
+    if _is_slow(code, labels, at, goal):
+        return True
+    last = code[goal - 1]
+    end = labels.get(last.target, -1)
+    if last.name != "BRA" or last.is_predicated or end <= goal:
+        return False
+    return end - goal > goal - 1 - at and not _is_slow(code, labels, goal - 1, end)
 
 
 def _is_slow(code: list[Instruction], labels: Mapping[str, int], at: int, goal: int) -> bool:
@@ -148,13 +171,17 @@ class Costs:
         self.types = [real, real, whole, whole, real, real, numba.boolean[::1], whole, whole, numba.int64]
         self.float32 = numba.float32
         self.fastmath = fastmath
-        self._known: dict[str, int] = {}
+        self._known: dict[str, list[Instruction]] = {}
 
     def of(self, body: str, base: str = BASE) -> int:
         """The instructions that a body has more than another one."""
-        return self._counted(body) - self._counted(base)
+        return len(self._way(body)) - len(self._way(base))
 
-    def _counted(self, body: str) -> int:
+    def constants(self, body: str, base: str = BASE) -> int:
+        """How many of these put constants into registers."""
+        return max(0, constants_in(self._way(body)) - constants_in(self._way(base)))
+
+    def _way(self, body: str) -> list[Instruction]:
         if body not in self._known:
             self._known[body] = usual_way(compiled(_kernel(body), self.types, fastmath=self.fastmath))
         return self._known[body]
@@ -164,7 +191,7 @@ class Costs:
         types = [*self.types, *(self.float32[(slice(None),) * (n - 1) + (slice(None, None, 1),)] for n in (1, 2, 3))]
         head = "wide, n, matrix1, matrix2, matrix3"
         texts = [_kernel(body).replace("wide, n", head, 1) for body in (f"{BASE}\n{place} = 1", base)]
-        one, other = (usual_way(compiled(text, types)) for text in texts)
+        one, other = (len(usual_way(compiled(text, types))) for text in texts)
         return one - other
 
     def of_a_round(self, loop: str) -> int:
@@ -187,13 +214,26 @@ def of_floats(dtype: str, *, fastmath: bool = False) -> Iterator[tuple[str, int]
     yield "from an integer", costs.of("out[i] = p")
 
 
+def constants_of(dtype: str) -> Iterator[tuple[str, int]]:
+    """Of functions and operations that need constants in registers: how many of their instructions put them there."""
+    costs = Costs(dtype)
+    texts = {f"math.{name}": f"math.{name}(x)" for name in FUNCTIONS} | {
+        f"math.{name}": f"math.{name}(x, y)" for name in OF_TWO
+    }
+    for name, text in (OF_FLOATS | texts).items():
+        if found := costs.constants(f"out[i] = {text}"):
+            yield name, found
+
+
 def of_integers() -> Iterator[tuple[str, int]]:
     costs = Costs("float32")
     for name, text in OF_INTEGERS.items():
         yield name, costs.of(f"numbers[i + 1] = {text}", "numbers[i + 1] = p")
-    both = costs.of("numbers[i + 1] = p // 8\nnumbers[i + 2] = p % 8", "numbers[i + 1] = p\nnumbers[i + 2] = q")
-    one = costs.of("numbers[i + 1] = p % 8", "numbers[i + 1] = p")
-    yield "quotient beside the remainder", both - one
+    for name, divisor in (("quotient", "q"), ("quotient by a constant", "8")):
+        pair = f"numbers[i + 1] = p // {divisor}\nnumbers[i + 2] = p % {divisor}"
+        both = costs.of(pair, "numbers[i + 1] = p\nnumbers[i + 2] = q")
+        one = costs.of(f"numbers[i + 1] = p % {divisor}", "numbers[i + 1] = p")
+        yield f"{name} beside the remainder", both - one
     yield "comparison", costs.of("flags[i] = p < q", "flags[i] = True")
 
 
@@ -230,6 +270,7 @@ def main() -> None:
     found: dict[str, Mapping[str, int]] = {
         "int64": dict(of_integers()), **{dtype: dict(of_floats(dtype)) for dtype in FLOATS},
         "float32, fastmath": dict(of_floats("float32", fastmath=True)),
+        **{f"{dtype}, constants": dict(constants_of(dtype)) for dtype in FLOATS},
         "address": dict(of_addresses()), "round": dict(of_rounds()),
     }  # fmt: skip
     versions = {name: version(name) for name in ("numba-cuda", "nvidia-nvvm", "nvidia-cuda-nvcc", "numba")}

@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
 from autograder import perfmodel
 from autograder.simgpu.measurements.measured_lines import add_choice, append_line, chosen, lines_of
@@ -116,11 +117,8 @@ MOST_OF_LAUNCHES = ("registers", "waves", "blocks_by_registers", "blocks_by_shar
 @contextmanager
 def the_gpu_alone() -> Iterator[None]:
     """One process at a time uses the GPU that CUDA_VISIBLE_DEVICES names."""
-    import fcntl  # not on Windows
-
     which = os.environ.get("CUDA_VISIBLE_DEVICES", "0").replace(",", "_").replace("/", "_")
-    with (Path(tempfile.gettempdir()) / f"measure_unseen_gpu_{which}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(Path(tempfile.gettempdir()) / f"measure_unseen_gpu_{which}.lock"):
         yield
 
 
@@ -326,7 +324,10 @@ def in_a_child(kind: str, names: Sequence[str], folder: Path, metrics: Mapping[s
     try:
         page, words = child.communicate(timeout=CHILD_SECONDS)
     except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)  # the profiler and what it watches, which may hold the lock
+        if sys.platform == "win32":
+            child.kill()
+        else:
+            os.killpg(child.pid, signal.SIGKILL)  # the profiler and what it watches, which may hold the lock
         page, words = child.communicate()
     rows = list(lines_of(out).values())
     if kind == "counters":

@@ -29,14 +29,17 @@ STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing sti
 class Loop(Statement):
     """What `while` and `for` have in common."""
 
-    __slots__ = ("body", "orelse", "held_loads", "held_stores", "hoisted")
+    __slots__ = ("body", "orelse", "is_written_out", "held_loads", "held_stores", "hoisted", "is_met_behind", "before")
 
     def __init__(self, node: ast.AST, function: Function, body: Block, orelse: Block) -> None:
         super().__init__(node, function)
         self.body, self.orelse = body, orelse
+        self.is_written_out = False  # the compiler repeats the body instead of counting
         self.held_loads: frozenset[Operation] = frozenset()  # accesses whose element is loaded once, before the loop
         self.hoisted: set[Operation] = set()  # what is worked out before it, where that is told apart: see `once`
         self.held_stores: frozenset[Operation] = frozenset()  # those whose element is stored once, behind it
+        self.before = 0  # machine instructions before the first round
+        self.is_met_behind = False  # lanes leave it in different rounds, and wait for each other behind it
 
     def keep_in_registers(self, machine: Machine) -> None:
         """From the second round on nothing is left of accesses to what is kept in registers, and of what was worked out."""
@@ -52,9 +55,16 @@ class Loop(Statement):
         counting.held_loads -= self.held_loads
         counting.held_stores -= self.held_stores
 
+    def wait(self, machine: Machine, gone: Mask | None) -> None:
+        """The lanes that leave in this round wait behind the loop: one instruction, for as many of them as come at once."""
+        if self.is_met_behind and gone is not None and not machine.counting.is_regrouped(self):
+            machine.books.issued(self, gone)
+
     def one_round(self, machine: Machine, running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through the body; the lanes that go on to the next (those at `continue` among them)."""
         frame, batch = machine.current, machine.batch
+        if not self.is_written_out:
+            machine.counting.stored.clear()
         gone_before = len(broken), len(frame.returned)
         after = self.body.carry_out(machine, running)
         if after is running:
@@ -92,7 +102,7 @@ class Loop(Statement):
 class While(Loop):
     """`while condition: ...`."""
 
-    __slots__ = ("condition", "is_hopeless")
+    __slots__ = ("condition", "is_hopeless", "every_fourth")
 
     def __init__(
         self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block
@@ -100,6 +110,7 @@ class While(Loop):
         super().__init__(node, function, body, orelse)
         self.condition = condition
         self.is_hopeless = False  # nothing in the body can change the condition or leave
+        self.every_fourth = 0  # machine instructions that four rounds have in common
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
         frame = machine.current
@@ -107,13 +118,17 @@ class While(Loop):
         frame.loops.append(broken)
         returned_before = len(frame.returned)
         running: Mask | None = mask
+        machine.books.issued(self, mask, self.before)
         rounds = 0
         before: Standstill | None = None
         while running is not None:
             condition = truth(self.condition.value(machine, running), self.condition)
-            running, _ = split(machine, self, condition, running)
+            running, gone = split(machine, self, condition, running)
+            self.wait(machine, gone)
             if running is None:
                 break
+            if rounds % 4 == 0:
+                machine.books.issued(self, running, self.every_fourth)
             running = self.one_round(machine, running, broken)
             self.keep_in_registers(machine)
             rounds += 1
@@ -141,15 +156,13 @@ Coming: TypeAlias = "Value | UnreadItem | list[Coming]"
 class For(Loop):
     """`for target in source: ...`."""
 
-    __slots__ = ("target", "source", "is_written_out", "is_cheap", "is_watched", "is_four_at_once", "before")
+    __slots__ = ("target", "source", "is_cheap", "is_watched", "is_four_at_once")
 
     def __init__(
         self, node: ast.AST, function: Function, target: Target, source: Expression, body: Block, orelse: Block
     ) -> None:
         super().__init__(node, function, body, orelse)
         self.target, self.source = target, source
-        self.is_written_out = False  # the compiler repeats the body instead of counting
-        self.before = 0  # machine instructions before the first round
         self.is_cheap = False  # its rounds cost next to nothing beside their bodies: written out, or counting unseen
         self.is_watched = False  # what is left of accesses in it depends on the number of the round: see `ByRound`
         self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
@@ -162,7 +175,8 @@ class For(Loop):
         running: Mask | None = mask
         for number_of_round, (value, still) in enumerate(self.rounds(machine, mask)):
             if still is not None and running is not None:  # lanes that have rounds left
-                running, _ = split(machine, self, still, running, is_issued=False)
+                running, gone = split(machine, self, still, running, is_issued=False)
+                self.wait(machine, gone)
             if running is None:
                 break
             books.instruction(self, running)
@@ -179,6 +193,8 @@ class For(Loop):
             self.keep_in_registers(machine)
             if running is None:
                 break
+        else:
+            self.wait(machine, running)
         self.let_go_of_registers(machine)
         counting.end_regrouping(self)
         frame.loops.pop()
@@ -249,6 +265,8 @@ def _count_up(
     start, stop, step = (np.asarray(bound, dtype=np.int64) for bound in (first, last, by))
     if loop.is_four_at_once:
         counting.regrouping = Regrouping.of(loop, start, stop, step, mask)
+        if counting.regrouping is not None:
+            counting.books.begin_regrouping(loop, counting.regrouping.warps_more, counting.regrouping.waits)
     current = np.broadcast_to(start, mask.lanes.shape).copy()
     up = bool(np.all(step > 0))
     while True:

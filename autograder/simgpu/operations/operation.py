@@ -39,7 +39,8 @@ class Operation:
 
     __slots__ = (
         "node", "function", "line", "is_told", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
-        "is_folded", "multiplies", "leaves_no_load", "leaves_no_store", "by_round", "joined", "slots", "once",
+        "is_folded", "multiplies", "divides_in_parts",
+        "leaves_no_load", "leaves_no_store", "by_round", "joined", "slots", "once",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function) -> None:
@@ -56,6 +57,7 @@ class Operation:
         self.leaves_no_load = False  # of an access: the element is in a register already
         self.leaves_no_store = False  # of an access: the element is stored anew before anybody can read it
         self.by_round: ByRound | None = None  # of an access in loops written out: where not all rounds are the same
+        self.divides_in_parts = False  # of 64-bit integers: a quotient that lanes with more than 32 bits work out apart
         self.slots = 1  # machine instructions that it takes each time
         self.once = 0  # and those that it takes but once where a loop leaves alone what they are made of
         self.joined: Operation | None = None  # of an access in one arm: what stands for it and its like in the other arm

@@ -46,6 +46,7 @@ COMPARISONS = {
     ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }
+LONG_DIVISION, SHORT_DIVISION = 87, 18  # machine instructions, see `_count_parts`
 MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
 SIMPLE = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}  # on two scalars
 DATES = "mM"  # kinds of dtype: timedelta64 and datetime64
@@ -135,12 +136,14 @@ class Compare(Expression):
 class Junction(Expression):
     """`and` / `or`: what stands further right is evaluated only by the lanes that still need it."""
 
-    __slots__ = ("is_and", "operands", "plain", "plain_slots")
+    __slots__ = ("is_and", "operands", "plain", "plain_slots", "part_slots", "is_met_behind")
 
     def __init__(self, node: ast.AST, function: Function, is_and: bool, operands: Sequence[Expression]) -> None:
         super().__init__(node, function)
         self.is_and, self.operands = is_and, operands
         self.plain = 0  # operands behind the first that all lanes work out, since that is no more than arithmetic
+        self.is_met_behind = False  # lanes that need no more operands wait for the others
+        self.part_slots = 0  # machine instructions with which the others go on asking
         self.plain_slots = 0  # and the machine instructions that they take
 
     def value(self, machine: Machine, mask: Mask) -> Value:
@@ -155,9 +158,14 @@ class Junction(Expression):
                     return value
                 value = self._next(machine, asking, each, place)
                 continue
+            asked = asking
             asking = asking.only(holds if self.is_and else ~holds)
+            if self.is_met_behind and place >= self.plain and asking is not asked:
+                machine.books.issued(self, asked.without(asking.lanes))
             if not asking.active:
                 return value
+            if place >= self.plain and self.part_slots:
+                machine.books.issued(self, asking, self.part_slots)
             value = merged(self, asking.lanes, self._next(machine, asking, each, place), value)
         return value
 
@@ -173,7 +181,7 @@ class Junction(Expression):
 class Selection(Expression):
     """`yes if condition else no`."""
 
-    __slots__ = ("condition", "yes", "no", "joins")
+    __slots__ = ("condition", "yes", "no", "joins", "short_arms")
 
     def __init__(
         self, node: ast.AST, function: Function, condition: Expression, yes: Expression, no: Expression
@@ -181,11 +189,17 @@ class Selection(Expression):
         super().__init__(node, function)
         self.condition, self.yes, self.no = condition, yes, no
         self.joins: frozenset[Operation] = frozenset()  # accesses that the compiler has once for both sides
+        self.short_arms = 0  # instructions of sides so short that all lanes go through both; 0 where there is a branch
 
     def value(self, machine: Machine, mask: Mask) -> Value:
         holds = truth(self.condition.value(machine, mask), self)
         machine.books.instruction(self, mask)
+        if self.short_arms:
+            machine.books.issued(self, mask, self.short_arms)
+            machine.books.in_short_arms += 1
         value = self._selected(machine, holds, mask)
+        if self.short_arms:
+            machine.books.in_short_arms -= 1
         if self.joins:
             machine.counting.end_arms(self.joins)
         return value
@@ -278,6 +292,8 @@ def binary(
     if compute.kind in "iu":
         if kind in (ast.FloorDiv, ast.Mod) and not np.all(right):
             _notice_division(machine, op, right, mask)
+        if op.divides_in_parts:
+            _count_parts(machine, op, left, right, mask)
         if kind is not ast.Pow and (isinstance(left, np.ndarray) or isinstance(right, np.ndarray)):
             return integer_vector(machine, op, kind, compute, left, right)
     left, right = left.astype(compute, copy=False), right.astype(compute, copy=False)
@@ -285,6 +301,16 @@ def binary(
         return _integer_power(left, right)
     value: Number = OPERATORS[kind](left, right)
     return value if value.dtype == result else value.astype(result)
+
+
+def _count_parts(machine: Machine, op: Operation, left: Number, right: Number, mask: Mask) -> None:
+    """Lanes whose numbers are negative or have more than 32 bits call a subroutine, and skip the quick division."""
+    wide = np.right_shift(np.bitwise_or(left.astype(np.int64), right.astype(np.int64)), 32) != 0
+    apart = mask.only(np.broadcast_to(wide, mask.lanes.shape))
+    if apart.active:
+        machine.books.issued(op, apart, LONG_DIVISION)
+        machine.books.issued(op, mask, -SHORT_DIVISION)
+        machine.books.issued(op, mask.only(~apart.lanes), SHORT_DIVISION)
 
 
 def integer_vector(

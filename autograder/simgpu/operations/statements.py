@@ -38,15 +38,14 @@ BRANCHES, DIVERGENT_BRANCHES = SLOT["branches"], SLOT["divergent_branches"]
 class If(Statement):
     """One side for the lanes whose condition holds, then the other for the rest; then all go on together."""
 
-    __slots__ = ("condition", "body", "orelse", "joins", "short_arms", "is_short_for_else", "is_met_behind", "jumps_over")
+    __slots__ = ("condition", "body", "orelse", "joins", "short_arms", "is_short_for_else", "behind_body", "behind_orelse")
 
     def __init__(self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block) -> None:
         super().__init__(node, function)
         self.condition, self.body, self.orelse = condition, body, orelse
         self.joins: frozenset[Operation] = frozenset()  # accesses that the compiler has once for both arms
         self.is_short_for_else = False  # all lanes go through what is behind `else`, and those of the body go on to that
-        self.is_met_behind = False  # the lanes of both sides wait for each other behind it
-        self.jumps_over = False  # the lanes of the body jump over the other side
+        self.behind_body = self.behind_orelse = 0  # instructions that end a side: a jump, to wait for the other, to exit
         self.short_arms = 0  # instructions in arms so short that all lanes go through both; 0 where there is a branch
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
@@ -59,7 +58,7 @@ class If(Statement):
         if self.short_arms:
             machine.books.in_short_arms += self.is_short_for_else
         after_other = self.orelse.carry_out(machine, other) if other is not None else None
-        if self.is_met_behind or self.jumps_over:
+        if self.behind_body or self.behind_orelse:
             self._issue_ends(machine, taken, other)
         if self.short_arms:
             machine.books.in_short_arms -= 1
@@ -72,9 +71,9 @@ class If(Statement):
     def _issue_ends(self, machine: Machine, taken: Mask | None, other: Mask | None) -> None:
         """The instructions that end each side: those who took the other way do not take part in them."""
         if taken is not None:
-            machine.books.issued(self, taken, self.is_met_behind + self.jumps_over)
+            machine.books.issued(self, taken, self.behind_body)
         if other is not None:
-            machine.books.issued(self, other, int(self.is_met_behind))
+            machine.books.issued(self, other, self.behind_orelse)
 
 
 def split(
@@ -111,6 +110,7 @@ class Break(Statement):
     __slots__ = ()
 
     def carry_out(self, machine: Machine, mask: Mask) -> None:
+        machine.books.issued(self, mask, self.slots)
         machine.current.loops[-1].append(mask)
 
 
@@ -144,6 +144,7 @@ class Return(Statement):
                     frame.result = Variable()
                 frame.result.write(mask, value)
         frame.returned.append(mask)
+        machine.books.issued(self, mask, self.slots)
         if frame.depth == 0:
             machine.batch.exited |= mask.lanes
 

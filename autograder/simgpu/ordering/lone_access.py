@@ -69,7 +69,7 @@ class LoneAccess:
     __slots__ = (
         "memory", "view", "mask", "op", "kind", "data", "type", "buffer", "shadow", "rows", "me", "site",
         "shape", "strides", "offset", "address", "itemsize", "origin", "sector", "stamp", "is_first", "times", "new",
-        "order", "batch", "launch", "held", "books", "issued",
+        "again", "order", "batch", "launch", "held", "books", "issued",
     )  # fmt: skip
 
     def __init__(self, memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int) -> None:
@@ -88,6 +88,7 @@ class LoneAccess:
         self.is_first = kind == READ and lane < self.batch.geometry.padded
         self.times = self.new = 0  # accesses, and sectors that the first block loaded first, not yet in the books
         self.issued = 0  # and the machine instructions of those accesses
+        self.again = 0  # and the sectors that a round of the innermost loop stored to before
         self.shadow = buffer.shadow
         self.rows: tuple[Rows, Rows] | None = None  # of the shadow: the writes, the reads
         if self.shadow is not None and self.launch.checks_order:
@@ -120,6 +121,8 @@ class LoneAccess:
         sector = (self.address + linear * self.itemsize) >> SECTOR_SHIFT
         if sector != self.sector:
             self.enter(sector)
+        if self.kind != READ:
+            self.again += self.memory.counting.stored_again(self.buffer, linear * self.itemsize, 1)
         self.times += 1
         self.issued += self.books.slots(self.op)
         self.launch.work += 1
@@ -168,7 +171,9 @@ class LoneAccess:
         if self.kind == READ:
             row[SLOT["global_load_wavefronts"]] += times
             row[SLOT["block_load_sectors"]] += self.new * len(self.batch.blocks)
-        self.times = self.new = self.issued = 0
+        else:
+            row[SLOT["global_store_sectors_again"]] += self.again
+        self.times = self.new = self.issued = self.again = 0
 
 
 def _flat(rows: np.ndarray) -> Rows:

@@ -157,6 +157,11 @@ class Buffer:
         """The atomics at the sector that has most of them."""
         return 0 if self._atomics is None else int(self._atomics.max())
 
+    @property
+    def atomic_sectors(self) -> int:
+        """The distinct sectors that atomics went to, since `forget_touched`."""
+        return 0 if self._atomics is None else int(np.count_nonzero(self._atomics))
+
     def forget_touched(self) -> None:
         self._touched = self._stamps = self._atomics = None
 
@@ -165,6 +170,10 @@ class Buffer:
         if self._touched is None:
             return 0, 0
         return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
+
+    def loaded_sectors(self) -> np.ndarray:
+        """A flag for each sector: read since `forget_touched`."""
+        return np.zeros(len(self.touched), bool) if self._touched is None else self._touched & 1 > 0
 
     def written_sectors(self) -> np.ndarray:
         """Which sectors were written since `forget_touched`, from 0 for the first (an int64 each, ascending)."""
