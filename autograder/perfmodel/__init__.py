@@ -2,7 +2,7 @@
 
 from autograder.perfmodel.gpus import SPECIFICATIONS
 from autograder.perfmodel.occupancy import Occupancy, occupancy
-from autograder.perfmodel.prediction import Estimate, estimate
+from autograder.perfmodel.prediction import Estimate, estimate, in_a_row
 from autograder.perfmodel.specification import Roofline, Specification, roofline
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Roofline",
     "Specification",
     "estimate",
+    "in_a_row",
     "occupancy",
     "roofline",
 ]

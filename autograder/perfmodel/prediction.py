@@ -5,20 +5,28 @@ START HERE: `estimate` below. Each resource is one small function from counted w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log10
 
-from autograder.perfmodel.instructions import CYCLES_PER_SLOT_ALONE, global_requests, issue_slots
 from autograder.perfmodel.occupancy import Occupancy, occupancy
 from autograder.perfmodel.specification import Specification
 from autograder.records.counters import Counters
 
 SECTOR_BYTES = 32
+LINE_BYTES = 128
 WARP = 32
 ASSUMED_REGISTERS = 32
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
+
+# Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
+ISSUE_SHARE = 0.82  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
+CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
+OVERLAP = 4.7  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
+SLOWEST_SHARE = 0.75  # of the life of an average warp that each of the slowest warp's instructions takes: others are done
+MERGED_STORES = 0.88  # of the sectors that a warp stores to again at once, those that L2 does not see
+COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {
     "DRAM": "Move fewer bytes through DRAM: reuse what was read, and use every byte of each sector.",
@@ -26,10 +34,9 @@ ADVICE = {
     "L1": "Let the lanes of a warp touch fewer lines per access: neighbours should read neighbours.",
     "shared memory": "Take fewer passes through shared memory: avoid bank conflicts, and keep values in registers.",
     "block launch": "Start fewer, larger blocks: give each thread several elements.",
-    "issue": "Execute fewer instructions for each result: hoist index arithmetic, reuse what was loaded.",
+    "issue": "Execute fewer instructions for each result: less index arithmetic, nothing worked out twice, fewer functions.",
     "float32": "The float32 units are busy all the time: only fewer operations, or a lower precision, would help.",
     "float64": "Use float32 where it is accurate enough: float64 runs at a fraction of its rate.",
-    "integer": "Do less index arithmetic: and move out of the loop what does not change in it.",
     "special": "Divide, take roots and call functions less often: those units are few.",
     "atomics": "Let fewer atomics meet at one address: give each block its own copy and merge at the end.",
     "shared atomics": "Add to shared memory less often: let each thread gather several items first.",
@@ -61,9 +68,8 @@ class Estimate:
     @property
     def most_to_gain(self) -> float:
         """How many times faster the launch would be at most, if the slowest resource cost nothing."""
-        rest = [ns for name, ns in self.breakdown.items() if name not in (self.binding, "launch overhead")]
-        overhead = 0.0 if self.binding == "launch overhead" else self.breakdown["launch overhead"]
-        return self.ns / max(1e-9, max(rest, default=0.0) + overhead)
+        rest = {name: 0.0 if name == self.binding else ns for name, ns in self.breakdown.items()}
+        return self.ns / max(1e-9, _together(rest))
 
     def __str__(self) -> str:
         gain = f"Without {self.binding} {self.next_binding} would bind, at most x {self.most_to_gain:.3g}."
@@ -100,7 +106,7 @@ def estimate(
     registers_per_thread: int | None = None,
     array_bytes: int | None = None,
 ) -> Estimate:
-    """Time of the counted launches on a GPU: the slowest resource plus the launch overhead.
+    """Time of the counted launches on a GPU: its resources, which hide each other but for a rest, and the launch overhead.
 
     `array_bytes` is the size of all arrays touched; it decides whether reads after the first are served by L2.
     Raises ValueError where not even one block fits on a multiprocessor.
@@ -114,8 +120,9 @@ def estimate(
         raise ValueError(f"not one block fits on a multiprocessor of the {specification.name}: too much {fit.limit}")
     if counters.is_sampled:
         assumptions.append(f"work scaled up from {counters.simulated_blocks} of {counters.blocks} blocks")
-    traffic = Traffic.of(counters, specification, array_bytes)
-    local = LocalTraffic.of(counters, specification, fit, shared_bytes_per_block)
+    resident = Resident.of(counters, specification, fit, shared_bytes_per_block)
+    traffic = Traffic.of(counters, specification, array_bytes, resident)
+    local = LocalTraffic.of(counters, specification, resident)
     assumptions.append(traffic.assumption)
     if (slower := slowest_warp(counters)) >= UNEVEN:
         assumptions.append(f"warps alike: the slowest executes {slower:.1f} times the average, and the clock waits for it")
@@ -124,9 +131,8 @@ def estimate(
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
     breakdown["launch overhead"] = _overhead_ns(counters, specification)
     binding = max(breakdown, key=breakdown.__getitem__)
-    work = max(ns for name, ns in breakdown.items() if name != "launch overhead")
     return Estimate(
-        ns=work + breakdown["launch overhead"],
+        ns=_together(breakdown),
         breakdown=breakdown,
         binding=binding,
         occupancy=fit.ratio,
@@ -139,82 +145,138 @@ def estimate(
     )
 
 
+def _together(breakdown: Mapping[str, float]) -> float:
+    """The time of resources that work side by side: a little more than that of the slowest, and the overhead before."""
+    work = [ns for name, ns in breakdown.items() if name != "launch overhead"]
+    longest = max(work, default=0.0)
+    overlapped = longest * sum((ns / longest) ** OVERLAP for ns in work) ** (1 / OVERLAP) if longest else 0.0
+    return overlapped + breakdown["launch overhead"]
+
+
+def in_a_row(launches_ns: Sequence[float], specification: Specification) -> float:
+    """The time of launches that follow each other, from what each would take alone (in nanoseconds).
+
+    All but the first stand in line while another works. The host is taken to be ahead of the GPU: with Numba a launch keeps
+    it busy for 5 to 60 microseconds (limits.json), and kernels shorter than that wait for it where nothing else is queued.
+    """
+    saved = specification.launch_overhead_ns + COLD_START_NS - specification.further_launch_ns
+    return sum(launches_ns) - saved * max(0, len(launches_ns) - 1)
+
+
+@dataclass(frozen=True)
+class Resident:
+    """What is on a multiprocessor at one time: threads, and the bytes of L1 that shared memory leaves them."""
+
+    threads: float
+    l1_bytes: float
+
+    @classmethod
+    def of(
+        cls, counters: Counters, specification: Specification, fit: Occupancy, shared_bytes_per_block: int
+    ) -> Resident:
+        even = counters.threads / max(1, counters.launches) / specification.multiprocessors
+        blocks = min(fit.blocks, ceil(counters.blocks / max(1, counters.launches) / specification.multiprocessors))
+        left = specification.shared_bytes - blocks * shared_bytes_per_block if specification.l2_bytes else 0
+        return cls(min(even, fit.ratio * specification.max_threads), float(max(0, left)))
+
+
 @dataclass(frozen=True)
 class Traffic:
     """Sectors below L1, as far as counts without addresses tell."""
 
     l2_load_sectors: float
+    l2_store_sectors: float
     dram_load_sectors: float
     dram_store_sectors: float
-    is_scattered: bool  # loads fetch single sectors, not whole lines
+    dram_scattered_sectors: float  # one by one, at random: atomics on more than L2 holds
     assumption: str
 
     @classmethod
-    def of(cls, counters: Counters, specification: Specification, array_bytes: int | None) -> Traffic:
-        """L1 serves what a block has read before; L2 serves the rest as far as the arrays fit into it."""
+    def of(
+        cls, counters: Counters, specification: Specification, array_bytes: int | None, resident: Resident
+    ) -> Traffic:
+        """L1 serves what a block has read before, while it has room for it; L2 serves what another block has read."""
         loads, stores = counters.global_load_sectors, counters.global_store_sectors
         if not specification.l2_bytes:
-            return cls(loads, loads, stores, False, "no cache: every sector comes from DRAM")
+            return cls(loads, stores, loads, stores, 0.0, "no cache: every sector comes from DRAM")
         unique = min(loads, counters.unique_load_sectors or loads)
+        written = float(min(stores, counters.unique_store_sectors or stores))
         fetched = max(unique, min(loads, counters.block_load_sectors or unique))
+        fetched = min(fetched, max(unique, specification.multiprocessors * unique))  # one L1 serves all of its blocks
+        again = max(0.0, 1.0 - resident.l1_bytes / max(1.0, _live_bytes(counters, resident)))
         footprint = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
-        missing = max(0.0, 1.0 - specification.l2_bytes / footprint) if footprint else 0.0
-        scattered = counters.global_load_lines > 0 and loads < 2 * counters.global_load_lines
+        lost = (loads - fetched) * again
+        atomics = counters.unique_atomic_sectors
         return cls(
-            l2_load_sectors=float(fetched),
-            dram_load_sectors=unique + (fetched - unique) * missing,
-            dram_store_sectors=float(min(stores, counters.unique_store_sectors or stores)),
-            is_scattered=scattered and fetched > 2 * unique,
-            assumption="a block's repeated reads hit L1; other repeated reads hit L2 as far as the arrays fit into it",
+            l2_load_sectors=fetched + lost,
+            l2_store_sectors=stores - MERGED_STORES * counters.global_store_sectors_again,
+            dram_load_sectors=unique + again * lost * _beyond(specification.l2_bytes, footprint),
+            dram_store_sectors=written,
+            dram_scattered_sectors=(counters.global_atomic_sectors - atomics)
+            * _beyond(specification.l2_bytes, SECTOR_BYTES * atomics),
+            assumption="L1 serves what a block reads again, while it has room for it, and L2 what other blocks read again",
         )
+
+
+def _live_bytes(counters: Counters, resident: Resident) -> float:
+    """The lines that a load of each resident warp needs at one time, and those of the stores between two loads."""
+    lines = counters.global_load_lines + min(
+        counters.global_store_lines,
+        counters.global_store_lines * counters.global_load_requests / max(1, counters.global_store_requests),
+    )
+    return resident.threads / WARP * LINE_BYTES * lines / max(1, counters.global_load_requests)
+
+
+def _beyond(capacity_bytes: float, bytes_wanted: float) -> float:
+    """The share that does not fit."""
+    return max(0.0, 1.0 - capacity_bytes / bytes_wanted) if bytes_wanted else 0.0
 
 
 @dataclass(frozen=True)
 class LocalTraffic:
-    """Sectors of local arrays below L1: what does not fit into the caches, of all threads that are there at one time."""
+    """Sectors of local arrays below L1, of all threads that are there at one time: every store, and what L1 cannot keep."""
 
     l2_load_sectors: float = 0.0
     l2_store_sectors: float = 0.0
     dram_sectors: float = 0.0
 
     @classmethod
-    def of(
-        cls, counters: Counters, specification: Specification, fit: Occupancy, shared_bytes_per_block: int
-    ) -> LocalTraffic:
+    def of(cls, counters: Counters, specification: Specification, resident: Resident) -> LocalTraffic:
         if not counters.local_bytes:
             return cls()
-        even = counters.threads / max(1, counters.launches) / specification.multiprocessors
-        resident = min(even, fit.ratio * specification.max_threads)
-        bytes_of_multiprocessor = counters.local_bytes / counters.threads * resident
-        l1_bytes = specification.shared_bytes - fit.blocks * shared_bytes_per_block if specification.l2_bytes else 0
-        past_l1 = max(0.0, 1.0 - max(0, l1_bytes) / bytes_of_multiprocessor)
-        past_l2 = max(0.0, 1.0 - specification.l2_bytes / (bytes_of_multiprocessor * specification.multiprocessors))
-        loads, stores = past_l1 * counters.local_load_sectors, past_l1 * counters.local_store_sectors
-        return cls(loads, stores, past_l2 * (loads + stores))
+        bytes_there = counters.local_bytes / counters.threads * resident.threads
+        past_l1 = _beyond(resident.l1_bytes, bytes_there)
+        past_l2 = _beyond(specification.l2_bytes, bytes_there * specification.multiprocessors)
+        loads, stores = past_l1 * counters.local_load_sectors, float(counters.local_store_sectors)
+        return cls(loads, stores, past_l2 * (loads + past_l1 * stores))
 
 
 def _multiprocessor_times(counters: Counters, specification: Specification) -> dict[str, float]:
     """Resources that every multiprocessor has for itself; the fullest multiprocessor sets the time."""
     loads = counters.global_load_wavefronts or counters.global_load_lines
     passes = loads + counters.global_store_lines + counters.global_atomic_requests + counters.local_wavefronts
+    requests = counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
     shared = counters.shared_load_wavefronts + counters.shared_store_wavefronts
     cycles = {
-        "issue": issue_slots(counters) / specification.warp_instructions_per_cycle,
+        "issue": _instructions(counters) / (ISSUE_SHARE * specification.warp_instructions_per_cycle),
         "L1": max(
-            global_requests(counters) / specification.load_store_requests_per_cycle,
-            passes / specification.l1_wavefronts_per_cycle,
+            requests / specification.load_store_requests_per_cycle, passes / specification.l1_wavefronts_per_cycle
         ),
         # L1 and shared memory are one array: what passes through as global data holds up shared data
         "shared memory": (shared + passes) / specification.l1_wavefronts_per_cycle if shared else 0.0,
         "float32": counters.float32_operations / 2 / specification.float32_lanes_per_cycle,
         "float64": counters.float64_operations / 2 / specification.float64_lanes_per_cycle,
-        "integer": counters.integer_operations / specification.integer_lanes_per_cycle,
         "special": counters.special_operations / specification.special_lanes_per_cycle
         + counters.conversions / specification.conversion_lanes_per_cycle,
         "shared atomics": WARP * counters.shared_atomic_requests / specification.shared_atomic_lanes_per_cycle,
     }
     scale = _imbalance(counters, specification) / specification.multiprocessors / specification.cycles_per_ns
     return {name: value * scale for name, value in cycles.items()}
+
+
+def _instructions(counters: Counters) -> int:
+    """Machine instructions, once per warp, as the compiler leaves them; those of the source where nobody weighed them."""
+    return counters.issued_warp_instructions or counters.warp_instructions
 
 
 def _imbalance(counters: Counters, specification: Specification) -> float:
@@ -229,12 +291,12 @@ def _memory_times(
 ) -> dict[str, float]:
     """Resources that all multiprocessors share."""
     dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
-    per_load = 1.0 / specification.dram_scattered_gsectors_per_s if traffic.is_scattered else dram
+    streamed = traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors
     loads = (traffic.l2_load_sectors + local.l2_load_sectors) * SECTOR_BYTES / specification.l2_load_gb_per_s
-    stores = counters.global_store_sectors + local.l2_store_sectors
+    stores = (traffic.l2_store_sectors + local.l2_store_sectors) * SECTOR_BYTES / specification.l2_store_gb_per_s
     return {
-        "DRAM": traffic.dram_load_sectors * per_load + (traffic.dram_store_sectors + local.dram_sectors) * dram,
-        "L2": loads + stores * SECTOR_BYTES / specification.l2_store_gb_per_s,
+        "DRAM": streamed * dram + traffic.dram_scattered_sectors / specification.dram_scattered_gsectors_per_s,
+        "L2": loads + stores,
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
@@ -242,28 +304,30 @@ def _memory_times(
 
 def _atomics_ns(counters: Counters, specification: Specification) -> float:
     """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector is served at the rate of one."""
-    spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_store_sectors
+    spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_atomic_sectors
     least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
     all_of_them = counters.global_atomic_sectors / min(most, max(least, spread))
     return max(all_of_them, counters.hottest_atomic_sectors / least) / specification.cycles_per_ns
 
 
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
-    """The life of a warp that never waits for others, times the turns in which the blocks come."""
-    warps, blocks = max(1, counters.warps), max(1, counters.blocks)
+    """The life of a warp that never waits for others, times the turns in which blocks come; or that of the slowest one."""
+    warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
     loads = counters.global_load_requests / warps
-    turns = max(1.0, blocks / max(1, counters.launches) / (fit.blocks * specification.multiprocessors))
-    cycles = CYCLES_PER_SLOT_ALONE * issue_slots(counters) / warps + counters.global_load_wavefronts / warps
+    turns = max(1.0, blocks / launches / (fit.blocks * specification.multiprocessors))
+    cycles = CYCLES_ALONE * _instructions(counters) / warps + counters.global_load_wavefronts / warps
     cycles += counters.barriers / warps * specification.barrier_cycles
     if counters.global_load_sectors:
         per_request = counters.global_load_sectors / counters.global_load_requests
         misses = min(loads, traffic.l2_load_sectors / blocks / per_request)
         from_dram = traffic.dram_load_sectors / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
         # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
-        from_dram = max(from_dram, 1 / turns)
+        from_dram = min(1.0, max(from_dram, 1 / turns))
         wait = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles
-        cycles += misses / _loads_in_flight(counters) * wait
-    return cycles * turns * max(1, counters.launches) / specification.cycles_per_ns
+        waits = misses * wait + (loads - misses) * specification.l1_latency_cycles
+        cycles += waits / _loads_in_flight(counters)
+    lives = max(turns, SLOWEST_SHARE * slowest_warp(counters))
+    return cycles * lives * launches / specification.cycles_per_ns
 
 
 def _loads_in_flight(counters: Counters) -> float:
@@ -287,4 +351,4 @@ def slowest_warp(counters: Counters) -> float:
 def _overhead_ns(counters: Counters, specification: Specification) -> float:
     """What a launch costs when it does nothing, and the first load that nobody hides."""
     first_load = specification.dram_latency_cycles / specification.cycles_per_ns if counters.global_load_requests else 0
-    return max(1, counters.launches) * (specification.launch_overhead_ns + first_load)
+    return max(1, counters.launches) * (specification.launch_overhead_ns + COLD_START_NS + first_load)

@@ -22,7 +22,6 @@ class Specification:
     float32_lanes_per_cycle: float  # a fused multiply-add is one
     float64_lanes_per_cycle: float
     float16_lanes_per_cycle: float
-    integer_lanes_per_cycle: float
     special_lanes_per_cycle: float
     conversion_lanes_per_cycle: float
     # what fits on a multiprocessor
@@ -55,6 +54,7 @@ class Specification:
     shared_atomic_lanes_per_cycle: float
     # launches
     launch_overhead_ns: float
+    further_launch_ns: float  # of one that stands in line behind another, beside its work
     gpu_blocks_per_cycle: float  # blocks that the whole GPU can start
     sources: Mapping[str, str] = field(repr=False, default_factory=dict)
 

@@ -9,11 +9,15 @@ from pathlib import Path
 import pytest
 
 from autograder import perfmodel
-from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, occupancy, roofline
+from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
+from autograder.perfmodel.prediction import COLD_START_NS
 from autograder.records.counters import Counters
 
-MEASURED = json.loads((Path(perfmodel.__file__).parent / "measurements" / "microbenchmarks.json").read_text())
+MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
+MEASURED = json.loads((MEASUREMENTS / "microbenchmarks.json").read_text(encoding="utf-8"))
+LIMITS = json.loads((MEASUREMENTS / "limits.json").read_text(encoding="utf-8"))
+ROWS = LIMITS["microseconds of launches in a row"]
 H200 = SPECIFICATIONS["H200"]
 
 
@@ -51,10 +55,6 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
     assert ceilings.ridge_flop_per_byte == pytest.approx(ridge, rel=0.01)
 
 
-def mean_of(*rates: float) -> float:
-    return len(rates) / sum(1 / rate for rate in rates)
-
-
 @pytest.mark.parametrize(
     ("figure", "measured"),
     [
@@ -63,7 +63,7 @@ def mean_of(*rates: float) -> float:
         ("l2_bytes", MEASURED["l2_bytes"]),
         ("dram_achievable_gb_per_s", MEASURED["memory"]["DRAM copy, four elements a thread, GB/s"]),
         ("dram_scattered_gsectors_per_s", MEASURED["memory"]["gather from 1 GiB, G sectors/s"]),
-        ("l2_load_gb_per_s", MEASURED["memory"]["L2, whole lines of 16 MiB, GB/s"]),
+        ("l2_load_gb_per_s", 32 * MEASURED["memory"]["gather from 16 MiB, G sectors/s"]),
         ("l2_store_gb_per_s", 32 * MEASURED["memory"]["scatter to 16 MiB, G sectors/s"]),
         ("l1_latency_cycles", MEASURED["latency in cycles"]["L1 load"]),
         ("l2_latency_cycles", MEASURED["latency in cycles"]["L2 load"]),
@@ -77,24 +77,11 @@ def mean_of(*rates: float) -> float:
             MEASURED["atomics"]["shared, each adding one, 256 places, 1 lanes together, lanes/cycle"],
         ),
         ("launch_overhead_ns", MEASURED["launch in ns"]["between events"]),
+        ("further_launch_ns", (ROWS["100 empty launches"] - ROWS["1 empty launches"]) / 99 * 1e3),
         (
             "gpu_blocks_per_cycle",
             132 / MEASURED["launch in ns"]["one more block of 256 on each multiprocessor"] / 1.98,
         ),
-        (
-            "special_lanes_per_cycle",
-            mean_of(
-                *(
-                    MEASURED["operations per multiprocessor and cycle"][f"float32 {name}"]
-                    for name in ("square root", "division", "exponential")
-                )
-            ),
-        ),
-        (
-            "conversion_lanes_per_cycle",
-            MEASURED["operations per multiprocessor and cycle"]["conversion float32 to int32 and back"],
-        ),
-        ("integer_lanes_per_cycle", MEASURED["operations per multiprocessor and cycle"]["int64 xor and add"]),
     ],
 )
 def test_the_h200_s_figures_are_the_measured_ones(figure: str, measured: float) -> None:
@@ -104,7 +91,7 @@ def test_the_h200_s_figures_are_the_measured_ones(figure: str, measured: float) 
 def test_every_figure_that_claims_a_measurement_is_held_against_it() -> None:
     (table,) = vars(test_the_h200_s_figures_are_the_measured_ones)["pytestmark"]
     held = {argument for argument, _ in table.args[1]}
-    claimed = {name for name, source in H200.sources.items() if "microbenchmarks.json" in source}
+    claimed = {name for name, source in H200.sources.items() if "measurements/" in source}
     per_pass = {"load_store_requests_per_cycle", "l1_wavefronts_per_cycle"}  # tested below, by pattern
     assert claimed - held - per_pass == {"gpu_atomic_sectors_per_cycle_and_sector"}  # a slope between several figures
     assert set(MEASURED_ON_H200) <= claimed
@@ -167,7 +154,7 @@ MILLION = 10**6
         (work(float64_operations=200_000 * MILLION), "float64"),
         (work(float32_operations=200_000 * MILLION), "float32"),
         (work(special_operations=20_000 * MILLION), "special"),
-        (work(global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_store_sectors=1), "atomics"),
+        (work(global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_atomic_sectors=1), "atomics"),
         (
             work(
                 global_load_requests=20 * MILLION,
@@ -191,14 +178,32 @@ def test_what_there_is_most_of_binds(counters: Counters, binding: str) -> None:
 
 
 def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
-    found = estimate(work(warp_instructions=5000 * MILLION), H200, threads_per_block=256)
-    assert found.ns == pytest.approx(found.breakdown["issue"] + found.breakdown["launch overhead"])
+    """A resource alone takes its time; two that are wanted alike hide each other but for a sixth; their sum is the most."""
+    few = Counters(launches=1, blocks=132, warps=132 * 8, threads=132 * 256)
+    alone = estimate(replace(few, float64_operations=200_000 * MILLION), H200, threads_per_block=256)
+    assert alone.ns == pytest.approx(alone.breakdown["float64"] + alone.breakdown["launch overhead"], rel=1e-3)
+    both = estimate(
+        replace(few, float64_operations=200_000 * MILLION, float32_operations=400_000 * MILLION), H200,
+        threads_per_block=256,
+    )  # fmt: skip
+    assert both.breakdown["float32"] == pytest.approx(both.breakdown["float64"])
+    assert 1.1 * alone.ns < both.ns < 1.2 * alone.ns
+    assert both.most_to_gain == pytest.approx(both.ns / alone.ns, rel=1e-3)
+
+
+def test_launches_in_a_row_pay_for_the_start_of_the_first_only() -> None:
+    one = estimate(work(), H200, threads_per_block=256).ns
+    assert in_a_row([one], H200) == one
+    assert in_a_row([one, one, one], H200) == pytest.approx(
+        3 * one - 2 * (H200.launch_overhead_ns + COLD_START_NS - H200.further_launch_ns)
+    )
+    assert in_a_row([], H200) == 0
 
 
 def test_atomics_that_spread_out_go_faster_up_to_a_limit() -> None:
     times = [
         estimate(
-            work(global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_store_sectors=places),
+            work(global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_atomic_sectors=places),
             H200,
             threads_per_block=256,
         ).breakdown["atomics"]
@@ -208,13 +213,13 @@ def test_atomics_that_spread_out_go_faster_up_to_a_limit() -> None:
 
 
 def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
-    counters = work(global_atomic_requests=MILLION, global_atomic_sectors=8 * MILLION, unique_store_sectors=10**6)
+    counters = work(global_atomic_requests=MILLION, global_atomic_sectors=8 * MILLION, unique_atomic_sectors=10**6)
     even, skewed, alone = (
         estimate(each, H200, threads_per_block=256).breakdown["atomics"]
         for each in (
             counters,
             replace(counters, hottest_atomic_sectors=4 * MILLION),
-            replace(counters, global_atomic_sectors=4 * MILLION, unique_store_sectors=1),
+            replace(counters, global_atomic_sectors=4 * MILLION, unique_atomic_sectors=1),
         )
     )
     assert even < skewed == pytest.approx(alone)
@@ -256,18 +261,50 @@ def test_few_blocks_leave_multiprocessors_idle() -> None:
     assert slow == pytest.approx(2 * fast, rel=0.02)
 
 
-def test_arrays_that_fit_into_l2_are_read_from_dram_once() -> None:
-    counters = work(
-        global_load_requests=MILLION,
-        global_load_sectors=4 * MILLION,
-        global_load_lines=MILLION,
-        block_load_sectors=4 * MILLION,
-        unique_load_sectors=MILLION // 10,
+def rows_walked(lines_a_request: int) -> Counters:
+    """Each lane reads a row of its own, four bytes at a time: eight loads find their sector, one after the other."""
+    requests = 64 * 132 * 64
+    return work(
+        warp_instructions=4 * requests, global_load_requests=requests, global_load_sectors=32 * requests,
+        global_load_lines=lines_a_request * requests, global_load_wavefronts=lines_a_request * requests,
+        block_load_sectors=4 * requests, unique_load_sectors=4 * requests,
+    )  # fmt: skip
+
+
+def test_lines_that_l1_has_no_room_for_are_fetched_again() -> None:
+    near, far = (estimate(rows_walked(lines), H200, threads_per_block=256, array_bytes=2**24) for lines in (1, 32))
+    assert far.breakdown["L2"] > 1.5 * near.breakdown["L2"]
+    assert far.breakdown["DRAM"] == near.breakdown["DRAM"]  # L2 has them
+
+
+def test_what_l1_loses_comes_from_dram_where_l2_cannot_hold_it() -> None:
+    small, large = (estimate(rows_walked(32), H200, threads_per_block=256, array_bytes=size) for size in (2**24, 2**30))
+    assert large.breakdown["DRAM"] > 1.05 * small.breakdown["DRAM"]
+
+
+def test_sectors_stored_to_again_at_once_are_sent_to_l2_once() -> None:
+    stores = work(global_store_requests=MILLION, global_store_sectors=8 * MILLION, unique_store_sectors=2 * MILLION)
+    apart, together = (
+        estimate(each, H200, threads_per_block=256).breakdown["L2"]
+        for each in (stores, replace(stores, global_store_sectors_again=6 * MILLION))
     )
-    small, large = (
-        estimate(counters, H200, threads_per_block=256, array_bytes=size).breakdown["DRAM"] for size in (2**20, 2**30)
+    assert together < 0.5 * apart
+
+
+def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:
+    few, many = (
+        work(global_atomic_requests=MILLION, global_atomic_sectors=32 * MILLION, unique_atomic_sectors=places)
+        for places in (MILLION, 16 * MILLION)
     )
-    assert large > 10 * small
+    found = [estimate(each, H200, threads_per_block=256).breakdown["DRAM"] for each in (few, many)]
+    assert found[0] == 0 and found[1] > 0
+
+
+def test_the_slowest_warp_bounds_the_time_from_below() -> None:
+    alike = replace(work(warp_instructions=132 * 64 * 8 * 100), slowest_warp_instructions=100)
+    one_alone = replace(alike, slowest_warp_instructions=100_000)
+    first, second = (estimate(each, H200, threads_per_block=256).breakdown["latency"] for each in (alike, one_alone))
+    assert second > 50 * first
 
 
 def test_a_sampled_launch_says_so() -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder import perfmodel
 from autograder.grading.known_answers import profiled
-from autograder.perfmodel.instructions import issue_slots
+from autograder.grading.known_answers.answers import known_answers
+from autograder.grading.known_answers.counting import program_of
+from autograder.grading.labs import load_lab
 from autograder.perfmodel.measurements import verdicts
 from autograder.records.counters import Counters
+from autograder.records.runs import RunRequest, Uninitialised
+from autograder.simgpu.host.device import SimulatedDevice
 
 LIMITS = json.loads(Path(verdicts.__file__).with_name("limits.json").read_text(encoding="utf-8"))
 README = " ".join((Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8").split())
@@ -26,7 +32,7 @@ UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of laun
     ("words", "measured"),
     [
         ("1.9 a nanosecond over 256 places", [UPDATES["load and store, 256 places"]]),
-        ("where stores alone reach 193", [UPDATES["store, 256 places"]]),
+        ("where stores alone reach 194", [UPDATES["store, 256 places"]]),
         ("(over 4,096 places 2.0 and 13)", [UPDATES["load and store, 4096 places"], UPDATES["store, 4096 places"]]),
         ("0.6 float32 additions a nanosecond, 1.4", [ATOMICS[f"global, {t}, one place"] for t in ("float32", "int32")]),
         ("over 256 places both 3.8", [ATOMICS["global, float32, 256 places"]]),
@@ -35,7 +41,7 @@ UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of laun
             [ATOMICS[f"shared, float32, {n} places"] for n in (1, 256, 4096)],
         ),
         ("of int32 0.9 to 4.0", [ATOMICS[f"shared, int32, {n} places"] for n in (1, 4096)]),
-        ("at 79 G sectors a second, stores to as much at 24", [PLACES["loads, 64 MiB"], PLACES["stores, 64 MiB"]]),
+        ("at 74 G sectors a second, stores to as much at 24", [PLACES["loads, 64 MiB"], PLACES["stores, 64 MiB"]]),
         ("(17 G sectors a second, measured on 256 MiB)", [PLACES["stores, 256 MiB"]]),
         ("cost 1.3 microseconds each", [(ROWS["100 empty launches"] - ROWS["1 empty launches"]) / 99]),
     ],
@@ -63,6 +69,38 @@ def profile_of(lab: str, name: str) -> dict[str, float]:
     return max(json.loads(path.read_text(encoding="utf-8"))[name], key=lambda each: each["warp instructions"])
 
 
+# What was profiled: the sizes that labs timed then. Those of today come from the seed.
+PROFILED: dict[str, RunRequest] = {
+    "lab02_tiled_matmul": RunRequest(
+        "matmul_tiled",
+        {name: np.ones((1024, 1024), np.float32) for name in "ab"} | {"c": Uninitialised((1024, 1024), np.float32)},
+        sample_blocks=2,
+    ),
+    "lab04_reduction": RunRequest(
+        "total_sum",
+        {
+            "values": np.ones(2**24, np.float32),
+            "scratch": Uninitialised((131_072,), np.float32),
+            "total": Uninitialised((1,), np.float32),
+        },
+        sample_blocks=2,
+    ),
+    "lab05_histogram": RunRequest(
+        "histogram",
+        {"items": np.arange(2**20, dtype=np.int32) % 256, "bins": Uninitialised((256,), np.int32)},
+    ),
+}
+
+
+def counted_as_profiled(lab: str, name: str) -> Counters:
+    """What the compiler leaves of the launch that does most, at the size that was profiled."""
+    run = SimulatedDevice().run(
+        program_of(known_answers(load_lab(lab))[name]), replace(PROFILED[lab], work_limit=10**9)
+    )
+    found = [each.compiled for each in run.launches if each.compiled is not None]
+    return max(found, key=lambda each: each.warp_instructions)
+
+
 @pytest.mark.parametrize(
     ("lab", "name", "counter", "metric"),
     [
@@ -77,7 +115,7 @@ def profile_of(lab: str, name: str) -> dict[str, float]:
 def test_local_arrays_and_sums_in_registers_are_counted_as_by_the_profiler(
     lab: str, name: str, counter: str, metric: str
 ) -> None:
-    assert counted(lab, name)[counter] == profile_of(lab, name)[metric] > 0
+    assert getattr(counted_as_profiled(lab, name), counter) == profile_of(lab, name)[metric] > 0
 
 
 def test_atomics_at_a_common_index_are_as_few_as_the_profiler_sees() -> None:
@@ -110,15 +148,18 @@ def test_the_readme_s_words_on_lab_2_are_the_profiler_s(words: str, holds: Calla
 @pytest.mark.parametrize(
     ("words", "name"),
     [
-        ("Of `one_element_a_thread` the profiler saw 332 instructions a warp, counted are 108", "one_element_a_thread"),
-        ("of `no_grid_stride`, which has no loop over the elements, 263 and 112", "no_grid_stride"),
+        ("Of `one_element_a_thread` the profiler saw 332 instructions a warp, counted are 313", "one_element_a_thread"),
+        ("of `no_grid_stride`, which has no loop over the elements, 263 and 253", "no_grid_stride"),
     ],
 )
 def test_the_readme_s_instructions_of_lab_4_are_the_profiler_s_and_the_counted_ones(words: str, name: str) -> None:
-    counters = Counters(**counted("lab04_reduction", f"wrong/{name}"))
-    seen = profile_of("lab04_reduction", f"wrong/{name}")["warp instructions"] / counters.warps
+    counters = counted_as_profiled("lab04_reduction", f"wrong/{name}")
+    profile = profile_of("lab04_reduction", f"wrong/{name}")
+    seen = profile["warp instructions"] / profile["global load requests"]  # a load a warp
     assert words in README
-    assert [f"{seen:.0f}", f"{issue_slots(counters) / counters.warps:.0f}"] == re.findall(r"\b\d{3}\b", words)
+    assert [f"{seen:.0f}", f"{counters.issued_warp_instructions / counters.warps:.0f}"] == re.findall(
+        r"\b\d{3}\b", words
+    )
 
 
 def page(*kernels: str) -> list[str]:

@@ -17,6 +17,8 @@ from autograder.perfmodel.measurements.course_kernels import cases
 from autograder.perfmodel.measurements.predicting import HERE, headline, predictions, summary, table
 from autograder.simgpu.measurements import course_counts
 
+pytestmark = pytest.mark.long
+
 FOUND = predictions()
 README = (Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8")
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from autograder.perfmodel.measurements import unseen
+from autograder.perfmodel import prediction
+from autograder.perfmodel.measurements import fitting, unseen
 from autograder.perfmodel.measurements.predicting import HERE
 
 FOUND = unseen.predictions()
@@ -35,10 +36,33 @@ def test_both_sizes_of_a_kernel_are_in_the_same_half() -> None:
     [([(1, 10), (2, 20), (3, 30)], 1.0), ([(1, 30), (2, 20), (3, 10)], -1.0), ([(1, 1), (2, 3), (3, 2)], 0.5)],
 )
 def test_the_rank_correlation_is_spearmans(times: list[tuple[float, float]], expected: float) -> None:
-    cases = [unseen.UnseenPrediction("a", "held", measured, predicted, 1, 1, 1, "L2") for predicted, measured in times]
+    cases = [unseen.UnseenPrediction("a", "held", measured, predicted, 1, 1, "L2") for predicted, measured in times]
     assert unseen.rank_correlation(cases) == pytest.approx(expected)
 
 
 def test_a_time_four_times_too_short_is_as_far_off_as_one_four_times_too_long() -> None:
-    short, long = (unseen.UnseenPrediction("a", "held", 100, predicted, 1, 1, 1, "L2") for predicted in (25, 400))
+    short, long = (unseen.UnseenPrediction("a", "held", 100, predicted, 1, 1, "L2") for predicted in (25, 400))
     assert short.factor == long.factor == 4 and short.error == -0.75 and long.error == 3
+
+
+def test_the_fitted_numbers_are_where_they_fit_best() -> None:
+    """None of them fits the learned half and the cases of development better by a hundredth where it is a fifth away."""
+    learned, development = fitting.cases()
+    assert len(learned) == sum(each.half == "learned" for each in FOUND)
+
+    def loss() -> float:
+        return fitting.loss(learned) + fitting.OF_DEVELOPMENT * fitting.loss(development)
+
+    best = loss()
+    for name in fitting.FITTED:
+        for factor in (0.8, 1.25):
+            with fitting.set_to({name: getattr(prediction, name) * factor}):
+                assert loss() > 0.99 * best, (name, factor)
+    assert loss() == best
+
+
+def test_the_fit_finds_a_number_that_was_moved() -> None:
+    learned, _ = fitting.cases()
+    with fitting.set_to({"ISSUE_SHARE": 0.5}):
+        found = fitting.fitted(lambda: fitting.loss(learned[:40]))
+    assert found["ISSUE_SHARE"] > 0.65 and prediction.ISSUE_SHARE > 0.8

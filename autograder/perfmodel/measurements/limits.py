@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -55,6 +56,29 @@ def atomics_at_places(target: Any, places: Any, one: Any) -> None:
     """One atomic a thread, where an array says."""
     i = cuda.grid(1)
     cuda.atomic.add(target, places[i], one)
+
+
+@cuda.jit
+def nothing_of_one(a: Any) -> None:
+    pass
+
+
+@cuda.jit
+def nothing_of_two(a: Any, b: Any) -> None:
+    pass
+
+
+@cuda.jit
+def nothing_of_four(a: Any, b: Any, c: Any, d: Any) -> None:
+    pass
+
+
+@cuda.jit
+def nothing_of_six(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> None:
+    pass
+
+
+DOING_NOTHING = (nothing_of_one, nothing_of_two, nothing_of_four, nothing_of_six)
 
 
 def shared_atomics(dtype: Any) -> Any:
@@ -106,6 +130,24 @@ def rows_of_launches() -> dict[str, float]:
         empty = microseconds_of_a_row(partial(launch_often, kernels.nothing[1, 32], count, out))
         copies = microseconds_of_a_row(partial(launch_often, kernels.copy[256, 256], count, source, target))
         found |= {f"{count} empty launches": empty, f"{count} copies of 65,536 elements": copies}
+    return found
+
+
+def host_time_of_launches() -> dict[str, float]:
+    """Microseconds that a launch keeps the host busy, by the device arrays among its arguments; the GPU keeps up."""
+    found: dict[str, float] = {}
+    arrays = [cuda.device_array(64, np.float32) for _ in range(6)]
+    for kernel, count in zip(DOING_NOTHING, (1, 2, 4, 6), strict=True):
+        launch = kernel[1, 32]
+        launch_often(launch, 100, *arrays[:count])
+        cuda.synchronize()
+        times = []
+        for _ in range(WARM_UP + REPEATS):
+            began = time.perf_counter_ns()
+            launch_often(launch, 200, *arrays[:count])
+            cuda.synchronize()
+            times.append((time.perf_counter_ns() - began) / 200 / 1e3)
+        found[f"{count} arrays"] = float(np.median(times[WARM_UP:]))
     return found
 
 
@@ -163,6 +205,7 @@ def measure() -> dict[str, Any]:
     return {
         "gpu": name.decode() if isinstance(name, bytes) else name,
         "microseconds of launches in a row": rows_of_launches(),
+        "microseconds of the host for a launch": host_time_of_launches(),
         "G sectors/s at random places": scattered_by_footprint(),
         "lanes/ns without atomics": updates_without_atomics(),
         "atomics": atomics_by_type(),

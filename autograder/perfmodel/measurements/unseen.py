@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.perfmodel import SPECIFICATIONS, estimate
-from autograder.perfmodel.instructions import issue_slots
+from autograder.perfmodel import SPECIFICATIONS, estimate, in_a_row
 from autograder.perfmodel.measurements.predicting import HERE, publish
 from autograder.records.counters import Counters
 
@@ -35,7 +34,6 @@ class UnseenPrediction:
     measured_ns: float
     predicted_ns: float
     measured_instructions: float  # warp instructions executed: smsp__inst_executed
-    slots: float  # of the issue stage, as the model has them
     simulated_instructions: float  # as the simulated GPU weighs operations by machine instructions
     binding: str  # of the longest launch
 
@@ -61,7 +59,8 @@ def predictions() -> list[UnseenPrediction]:
 
 def _predicted(measured: dict[str, Any], counted: dict[str, Any], place: int) -> UnseenPrediction:
     registers = max(measured["times"]["registers"])
-    total = slots = weighed = longest = 0.0
+    weighed = longest = 0.0
+    each_ns: list[float] = []
     binding = ""
     for launch in counted["launches"]:
         counters = Counters(**launch["counters"])
@@ -73,8 +72,7 @@ def _predicted(measured: dict[str, Any], counted: dict[str, Any], place: int) ->
             registers_per_thread=registers,
             array_bytes=launch["array_bytes"],
         )
-        total += launch["times"] * found.ns
-        slots += launch["times"] * issue_slots(counters)
+        each_ns += [found.ns] * launch["times"]
         weighed += launch["times"] * counters.issued_warp_instructions
         if found.ns > longest:
             longest, binding = found.ns, found.binding
@@ -82,9 +80,8 @@ def _predicted(measured: dict[str, Any], counted: dict[str, Any], place: int) ->
         case=measured["case"],
         half=measured["half"],
         measured_ns=measured["times"]["ns"],
-        predicted_ns=total,
+        predicted_ns=in_a_row(each_ns, SPECIFICATIONS["H200"]),
         measured_instructions=measured["counters"][place],
-        slots=slots,
         simulated_instructions=weighed,
         binding=binding,
     )
@@ -119,11 +116,7 @@ def table(found: Sequence[UnseenPrediction]) -> str:
         row("error of the time: median, 90th percentile", (percentiles([each.error for each in half]) for half in halves)),
         row("rank correlation", (f"{rank_correlation(half):.2f}" for half in halves)),
         row("off by more than three times", (str(sum(each.factor > 3 for each in half)) for half in halves)),
-        row("error of the model's issue slots, as instructions", (instructions(half, "slots") for half in halves)),
-        row(
-            "error of the instructions that operations weigh",
-            (instructions(half, "simulated_instructions") for half in halves),
-        ),
+        row("error of the instructions", (instructions(half, "simulated_instructions") for half in halves)),
     ]
     return "\n".join(lines)
 

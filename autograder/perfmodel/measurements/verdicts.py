@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autograder import course_folder
-from autograder.perfmodel import SPECIFICATIONS, estimate
+from autograder.perfmodel import SPECIFICATIONS, estimate, in_a_row
 from autograder.perfmodel.measurements.predicting import publish
 from autograder.records.counters import Counters
 
@@ -88,17 +88,18 @@ def _calibration(lab: str, name: str) -> dict[str, Any]:
 
 def predicted_ns(launches: Sequence[dict[str, Any]]) -> float:
     """The time of a host function's launches on the H200, registers assumed, as the grader without a GPU has it."""
-    return sum(
-        float(row.get("times", 1))
-        * estimate(
+    h200 = SPECIFICATIONS["H200"]
+    each_ns: list[float] = []
+    for row in launches:
+        predicted = estimate(
             Counters(**row["counters"]),
-            SPECIFICATIONS["H200"],
+            h200,
             threads_per_block=row["threads_per_block"],
             shared_bytes_per_block=row["shared_bytes_per_block"],
             array_bytes=row["array_bytes"],
-        ).ns
-        for row in launches
-    )
+        )
+        each_ns += [predicted.ns] * row.get("times", 1)
+    return in_a_row(each_ns, h200)
 
 
 def distinct(found: Sequence[Verdict]) -> list[Verdict]:
