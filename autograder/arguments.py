@@ -95,6 +95,14 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         PROGRESS,
     ),
     "new-lab": ((("name",), {"help": "labNN_topic"}),),
+    "fuzz": (
+        LAB,
+        _value("--mutants", "N", "how many; default: 300", type=positive, default=300),
+        _value("--seed", "N", "which ones, and the judge's cases; default: 1", type=positive, default=1),
+        _value("--jobs", "N", "processes; default: one a core", type=positive),
+        _file("--out", "folder in which verdicts are kept: a run that was stopped goes on from there", "FOLDER"),
+        PROGRESS,
+    ),
     "bench": (
         (("names",), {"nargs": "*", "metavar": "NAME", "help": "which; default: all"}),
         _value("--lab", "LAB", "whose class and check; repeatable, `all`; default: lab01", action="append", default=[]),

@@ -293,6 +293,32 @@ def new_lab(given: argparse.Namespace) -> int:
     return PASSED
 
 
+def fuzz(given: argparse.Namespace) -> int:
+    """Grades mutants of a lab's right answers, and holds those with full marks against a judge of its own."""
+    from autograder.grading.fuzzing.campaign import campaign
+    from autograder.grading.fuzzing.report import as_data, as_text
+    from autograder.grading.labs import load_lab
+
+    lab = load_lab(given.lab)
+    shown = given.progress or sys.stderr.isatty()
+    done = 0
+
+    def tell(verdict: object) -> None:
+        nonlocal done
+        done += 1
+        if shown:
+            print(f"\r{done} graded", end="", file=sys.stderr, flush=True)
+
+    verdicts = campaign(lab, given.mutants, given.seed, given.jobs or os.cpu_count() or 1, given.out, tell)
+    if shown:
+        print(file=sys.stderr)
+    print(as_text(lab.name, given.seed, verdicts))
+    write_json(given, as_data(lab.name, given.seed, verdicts))
+    if any(each.outcome == "a fault of ours" for each in verdicts):
+        return FAULT
+    return FAILED if any(each.survived for each in verdicts) else PASSED
+
+
 def bench(given: argparse.Namespace) -> int:
     """Runs the kit's own benchmarks."""
     from autograder.grading.bench import benchmarks
@@ -336,7 +362,7 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
 
 
-COMMANDS = (doctor, course, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, bench)
+COMMANDS = (doctor, course, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, fuzz, bench)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -145,14 +145,16 @@ def _memory() -> Iterator[Finding]:
 
 def _free_memory_bytes() -> int | None:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
+        for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
+    if sys.platform == "win32":
+        return None
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):  # macOS and Windows do not say
+    except (ValueError, OSError):  # macOS does not say
         return None
 
 

@@ -109,6 +109,10 @@ class GraderFault(KitError):
     exit_code = 3
 
 
+class NotCounted(GraderFault):
+    """The grader asks what a run counted that nobody counted: a real GPU's, or one of which nothing came back."""
+
+
 class Unforeseen(GraderFault):
     """A fault of ours that nobody had foreseen: its words are Python's, for the instructor and for us."""
 

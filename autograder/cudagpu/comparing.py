@@ -23,6 +23,7 @@ from autograder.cudagpu.session import Asked, GpuSession
 from autograder.errors import GraderFault, SubmissionError
 from autograder.language.program import Program
 from autograder.records.runs import Comparison, RunRequest
+from autograder.records.transfers import Transfer
 
 WARM_UP_CALLS = 2
 MOST_SECONDS = 20.0
@@ -55,6 +56,7 @@ class Contest:
     rounds: list[timing.Round] = field(default_factory=list)
     calls: list[TimedCall] = field(default_factory=list)
     disagreements: int = 0
+    transfers: tuple[Transfer, ...] = ()  # of the submission's last call
     asked: dict[int, list[Asked]] = field(default_factory=dict)  # by program: the new arrays of its last call
 
     def decide(self, threshold: float | None) -> Comparison:
@@ -124,6 +126,7 @@ class Contest:
         if program is self.baseline:  # ours: nobody needs to look at what it wrote
             return TimedCall(ns, events_ns, wall_ns, {}, which, True)
         outputs, _, hazards = gather(session, request, handles)
+        self.transfers = tuple(session.transfers)
         return TimedCall(ns, events_ns, wall_ns, outputs, which, not hazards)
 
     def _share_equal_outputs(self, outputs: dict[str, np.ndarray], request: int) -> dict[str, np.ndarray]:
@@ -151,6 +154,7 @@ class Contest:
             outputs=tuple(call.outputs for call in distinct),
             request_of_output=tuple(call.request for call in distinct),
             flags=found,
+            transfers=self.transfers,
             rounds=tuple(each.ratio for each in self.rounds),
             notes={"rounds": len(self.rounds), "floor_ns": floor_ns, "gpu": self.gpu} | self.clocks.notes(),
         )

@@ -164,11 +164,11 @@ class Browser:
 
         noted = Path(self._profile.name) / "DevToolsActivePort"
         end = time.monotonic() + self._seconds
-        while not noted.exists() or len(noted.read_text().split()) < 2:
+        while not noted.exists() or len(noted.read_text(encoding="utf-8").split()) < 2:
             if time.monotonic() > end or self._process.poll() is not None:
                 raise GraderFault(f"{self._program} does not start.", remedy="Set BROWSER to one that does.")
             time.sleep(0.05)
-        port, path = noted.read_text().split()
+        port, path = noted.read_text(encoding="utf-8").split()
         self._socket = websocket.create_connection(
             f"ws://127.0.0.1:{port}{path}", timeout=self._seconds, suppress_origin=True, http_no_proxy=["127.0.0.1"]
         )

@@ -7,7 +7,7 @@ from autograder.grading.attempt import Attempt
 from autograder.grading.failures import CheckFailed
 from autograder.grading.spec import Lab, check, hint
 from autograder.language.requirements import Required
-from autograder.records.results import Picture
+from autograder.records.results import Hint, Picture
 from autograder.records.runs import RunRequest, Uninitialised
 
-__all__ = ["Attempt", "CheckFailed", "Lab", "Picture", "Required", "RunRequest", "Uninitialised", "check", "hint"]
+__all__ = ["Attempt", "CheckFailed", "Hint", "Lab", "Picture", "Required", "RunRequest", "Uninitialised", "check", "hint"]

@@ -1,7 +1,7 @@
 """A second worker that judges a lab's last checks while the first one judges them in order, so that a check answers sooner.
 
-The verdict is the same: what it found of a check counts only where the checks before that one passed, and everything else
-about it (hints, pictures, flags) is done in order. For a person who waits; a class keeps every core busy as it is.
+The verdict stays the same. What the second worker found counts only if the checks before passed, and hints, pictures
+and flags are made in order. This is for a person who waits: a class keeps every core busy anyway.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Work = Callable[[Worker, Check], Any]
 
 
 class Ahead:
-    """Lends a worker to one submission after another; one that it is not done with in time goes on without it."""
+    """Lends a worker to one submission after another. If it is still busy with one, the next goes on without it."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
@@ -39,7 +39,7 @@ class Ahead:
             self._thread.start()
 
     def take(self, check: Check) -> Any:
-        """What was found of a check, waiting for it if it is under way; None where it is the caller's to do."""
+        """What was found of a check; waits if that is under way. None: the caller has to judge the check."""
         return self._round.take(check.name) if self._round is not None else None
 
     def skip(self, check: Check) -> None:
@@ -48,7 +48,7 @@ class Ahead:
             self._round.claim(check.name)
 
     def end(self) -> None:
-        """No check is begun from now on; nobody waits for the one under way."""
+        """From now on no check is begun. Nobody waits for the one under way."""
         if self._round is not None:
             self._round.is_over = True
             self._round = None
@@ -76,7 +76,7 @@ class ClaimedChecks:
         return found.result() if found is not None else None
 
     def run(self, worker: Worker, read: Callable[[Worker], object], work: Work, checks: list[Check]) -> None:
-        """From the last check backwards, until the other side has come so far; a failure of ours leaves it the rest."""
+        """Judges from the last check backwards until it meets the other side; if it fails itself, that does the rest."""
         try:
             read(worker)
         except Exception:

@@ -1,8 +1,8 @@
 """Where a worker's answer becomes a `Run` or a `Comparison` that checks may rely on.
 
-What a submission makes has the type and the size that the submission gives it. Here, and nowhere else, that is held
-against what was asked: behind this line an output has the dtype and the shape of the request's own array, and what a
-function returned is numbers, text or arrays of numbers of NumPy's ordinary types.
+A submission decides the type and the size of what it makes. Only this module holds that against what was asked. Whoever
+gets a run from here can rely on it: an output has the dtype and the shape of the request's own array, and a function
+has returned numbers, text or arrays of numbers, all of NumPy's ordinary types.
 
 Both ends are here. The worker leaves out what need not travel (`as_sent`), the grader puts it back and looks at the rest
 (`taken`, `comparison_taken`).
@@ -25,7 +25,7 @@ MOST_TEXT = 1_000  # characters of a text that a function returned
 
 
 def as_sent(run: Run, request: RunRequest) -> Run:
-    """The run without the input arrays that came out as they went in: the grader has those. For the worker's side."""
+    """The run without the input arrays that nobody changed, because the grader has those. For the worker's side."""
     return run if run.fault is not None else replace(run, outputs=_changed(run.outputs, request))
 
 
@@ -37,7 +37,7 @@ def comparison_as_sent(comparison: Comparison, requests: Sequence[RunRequest]) -
 
 
 def most_bytes(request: RunRequest) -> int:
-    """What the answer to a request may take at most: every array with its mask, what is returned, and the rest."""
+    """The most bytes that the answer to a request may have: every array with its mask, what is returned, and the rest."""
     size_bytes = OTHER_BYTES + (MOST_RETURNED_BYTES if request.wants_returned else 0)
     for value in request.arguments.values():
         if isinstance(value, (np.ndarray, Uninitialised)):
@@ -78,7 +78,7 @@ def _changed(outputs: Mapping[str, np.ndarray], request: RunRequest) -> dict[str
 
 
 def _is_same(output: np.ndarray, given: Any) -> bool:
-    """Whether an input came out as it went in, to the last bit: NaNs and signs of zeros included."""
+    """Whether an input is unchanged to the last bit, NaNs and signs of zeros included."""
     if not isinstance(given, np.ndarray) or (output.dtype, output.shape) != (given.dtype, given.shape):
         return False
     return np.array_equal(_bytes(output), _bytes(given))
@@ -89,7 +89,7 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def _whole(outputs: Mapping[str, np.ndarray], request: RunRequest) -> dict[str, np.ndarray]:
-    """The outputs with the inputs that came out as they went in."""
+    """The outputs, together with the inputs that are unchanged."""
     inputs = {
         name: value for name, value in request.arguments.items()
         if isinstance(value, np.ndarray) and value.ndim and name not in request.scratch
@@ -111,7 +111,7 @@ def _expect_as_asked(outputs: Mapping[str, np.ndarray], request: RunRequest) -> 
 
 
 def _plain(function: str, value: Any) -> Any:
-    """What a function returned, in ordinary numbers; raises `KernelFault` for what is none."""
+    """What a function returned, as ordinary numbers; raises `KernelFault` for anything else."""
     if isinstance(value, tuple):
         return tuple(_plain(function, each) for each in value)
     if isinstance(value, (np.ndarray, np.generic)):
@@ -127,6 +127,6 @@ def _plain(function: str, value: Any) -> Any:
 
 
 def _ordinary(dtype: np.dtype) -> np.dtype:
-    """The dtype in this machine's byte order, and no wider than Python's own numbers."""
+    """The same dtype in this machine's byte order. None is wider than Python's own numbers."""
     widest = {"f": 8, "c": 16}.get(dtype.kind, dtype.itemsize)
     return np.dtype(f"{dtype.kind}{min(dtype.itemsize, widest)}")

@@ -6,25 +6,31 @@ Expected values never leave this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn, Protocol
 
 import numpy as np
 
-from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut
+from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut, NotCounted
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, NothingCounted
 from autograder.grading.reproduction import reproduction
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard
 from autograder.records.results import Picture
-from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.records.runs import Comparison, Launch, Run, RunRequest, Sample, Source, Uninitialised
+from autograder.records.transfers import HOST_WORK
 
 Place = Literal["device", "simulated"]
-Verify = Callable[[RunRequest, Mapping[str, np.ndarray]], None]  # raises `CheckFailed` over wrong outputs
+Outputs = Mapping[str, np.ndarray]
+# Holds what a function left in its arrays to what is right, and raises `CheckFailed` where it is not.
+Judgement = Callable[["Attempt", RunRequest, Outputs], None]
+COUNTED = "take the run from `attempt.counted(...)`."
 DRAWN_AT_ONCE = 1 << 20  # random numbers
-LEAST_COVERED = 0.9  # of a result, judged by sampled blocks, some of which may lie beyond its edges
+LEAST_COVERED = 0.95  # of a result, judged by sampled blocks, some of which may lie beyond its edges
+LOOK_AGAIN = 8  # times as many blocks are sampled where fewer seem to cover less
+TOO_GOOD = 1.5  # times the best known answer's ratio, from which somebody is to look
 
 
 class Runner(Protocol):
@@ -56,17 +62,23 @@ class Trial:
 
 
 class Uncounted(Run):
-    """A run as a check gets it where there is nothing to count: whoever asks what was counted fails the check.
+    """A run as a check gets it where there is nothing to count, or nothing that counts: whoever asks what was counted
+    fails the check, or is told that the check is wrong.
 
     That a host function launches nothing for some size is its author's mistake, and no check need think of it. Whether it
-    launched something can still be asked: `bool(run.launches)`.
+    launched something can still be asked: `bool(run.launches)`. What was counted of a run counts only where its results
+    were verified: `Attempt.counted` gives it.
     """
 
     as_it_was: Run
-    why: CheckFailed
+    why: CheckFailed | GraderFault
 
     @property
-    def counters(self) -> Counters | None:
+    def counters(self) -> Counters:
+        raise self.why
+
+    @property
+    def counted(self) -> Counters:
         raise self.why
 
     @property
@@ -75,7 +87,10 @@ class Uncounted(Run):
 
     @property
     def launches(self) -> tuple[Launch, ...]:
-        return self.as_it_was.launches or _NoLaunches(self.why)
+        launches = self.as_it_was.launches
+        if isinstance(self.why, CheckFailed):
+            return launches or _NoLaunches(self.why)
+        return tuple(replace(each, counted=None, compiled=None, estimated_ns=None, estimate=None) for each in launches)
 
 
 class _NoLaunches(tuple[Launch, ...]):
@@ -95,12 +110,16 @@ class _NoLaunches(tuple[Launch, ...]):
         raise self.why
 
 
-def for_checks(trial: Trial) -> Trial:
-    """The trial as a check may use it: what was counted is handed out only where there was something to count."""
+def for_checks(trial: Trial, is_verified: bool = False) -> Trial:
+    """The trial as a check may use it: what was counted is handed out where there was something to count, and where the
+    results were verified."""
     run, request = trial.run, trial.request
+    why: CheckFailed | GraderFault
     if run.launches and (run.lines or run.source == "measured"):
-        return trial
-    if run.fault is not None:
+        if is_verified or run.source == "measured":
+            return trial
+        why = GraderFault(f"The work of `{request.function}` was to count, and its results were not verified: {COUNTED}")
+    elif run.fault is not None:
         why = CheckFailed(str(run.fault), hazards=errors_in(run))
     else:
         does = "launches kernels that do nothing" if run.launches else "launches no kernel"
@@ -108,6 +127,12 @@ def for_checks(trial: Trial) -> Trial:
     handed = object.__new__(Uncounted)
     vars(handed).update(vars(run), as_it_was=run, why=why)
     return Trial(request, handed)
+
+
+def as_it_was(run: Run) -> Run:
+    """The run behind what a check was handed."""
+    found: Run = getattr(run, "as_it_was", run)
+    return found
 
 
 def _sizes(request: RunRequest) -> str:
@@ -130,8 +155,8 @@ class SharedRuns:
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `source`, `rng`, `uniform`, `integers`, `remember`, `run`, `simulate`, `once`, `counted`, `need`,
-    `speedup`, `expect_*`, `award`, `record`, `show`.
+    For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `remember`, `run`, `simulate`, `once`, `counted`,
+    `need`, `speedup`, `expect_*`, `award`, `record`, `show`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -143,8 +168,10 @@ class Attempt:
         sources: Mapping[str, str] | None = None,
         shared: SharedRuns | None = None,
         unusable: Mapping[str, BrokenDefinition] | None = None,
+        results: Mapping[str, Judgement] | None = None,
     ) -> None:
         self.check = check  # name of the check
+        self.results = dict(results or {})  # by function: what its results are held to, see `Lab.results`
         self.rng = rng  # seeded by lab, check and the (secret) seed
         self.sources = dict(sources or {})  # the submission's functions: name -> source text, to read and never to run
         self.unusable = dict(unusable or {})  # functions that the lab asks for and cannot call, with what is wrong
@@ -165,9 +192,12 @@ class Attempt:
         self._recipes: Recipes = {}
 
     @property
-    def comparison(self) -> Comparison | None:
-        """What the last `speedup` found."""
-        return None if self.compared is None else self.compared.comparison
+    def comparison(self) -> Comparison:
+        """What the last `speedup` found; raises `NotCounted` before there was one: `compared` is then None."""
+        if self.compared is None:
+            raise NotCounted(f"Nothing was timed in {self.check}, so there is no comparison to look at.",
+                             remedy="Ask for it after `speedup`, or look at `compared` first.")  # fmt: skip
+        return self.compared.comparison
 
     @property
     def source(self) -> Source:
@@ -175,6 +205,13 @@ class Attempt:
         return self._runner.source
 
     # ---- inputs ----------------------------------------------------------------------------------
+
+    def drawn(self, low: int, high: int, step: int = 1) -> int:
+        """A whole number from `low` to `high`, both included, in steps: the size of a run that counts or is timed.
+
+        It is the seed's, so that no submission can know it and do something else there.
+        """
+        return low + step * int(self.rng.integers((high - low) // step + 1))
 
     def uniform(
         self, shape: tuple[int, ...] | int, dtype: Any = np.float32, low: float = -1.0, high: float = 1.0
@@ -193,6 +230,10 @@ class Attempt:
         array = _random_array(shape, dtype, lambda count: rng.integers(low, high, count))
         recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{array.dtype})"
         return self.remember(array, recipe)
+
+    def sample(self, blocks: int) -> Sample:
+        """So many blocks of the simulated GPU for a request that is too large for all, where nobody can foresee."""
+        return {"sample_blocks": blocks, "sample_seed": int(self.rng.integers(2**31))}
 
     def remember(self, array: np.ndarray, recipe: str) -> np.ndarray:
         """The array, which the report can make again by this expression in NumPy."""
@@ -225,7 +266,7 @@ class Attempt:
         self.need(request.function)
         trial = Trial(request, self._runner.run(request, on))
         self._carry_out(trial, may_fault)
-        return for_checks(trial).run
+        return for_checks(trial, is_verified=self.failure is not None).run  # hints earn nothing
 
     def simulate(self, function: str | RunRequest, /, **arguments: Any) -> Run:
         """Like `run`, always on the simulated GPU: for counters and hazards, which a real GPU does not give."""
@@ -250,25 +291,61 @@ class Attempt:
         self._carry_out(trial, may_fault)
         return handed
 
-    def counted(self, request: RunRequest | Trial, verify: Verify) -> Run:
-        """A simulated run whose counted work is to be judged: its outputs are held to `verify(request, outputs)` first.
+    def counted(self, request: RunRequest | Trial, *, expect: Callable[[Run], None] | None = None) -> Run:
+        """A simulated run whose counted work is to be judged: its outputs are held to the lab's `results` first.
 
         Work counts where it was done: a submission that leaves some of it out in this run fails the check as one that
         leaves it out in any other. `request` may be a trial that `once` gave, on the simulated GPU. Where it samples
-        blocks, what they left of the outputs is looked at, and the rest taken as right.
+        blocks, what they left of the outputs is looked at, and the rest taken as right; `expect` then holds the run to
+        what a lab knows beside that. Raises `GraderFault` where the lab does not say what is right.
         """
-        trial = request
-        if isinstance(trial, RunRequest):
-            self.need(trial.function)
-            request = replace(trial, follows_reads=True)
-            tried = Trial(request, self._runner.run(request, "simulated"))
-            self._carry_out(tried, may_fault=False)
-            trial = for_checks(tried)
-        if trial.request.sample_blocks is None:
-            verify(trial.request, trial.run.outputs)
+        if isinstance(request, RunRequest):
+            self.need(request.function)
+            request = replace(request, follows_reads=True)
+            trial = Trial(request, self._runner.run(request, "simulated"))
+            self._carry_out(trial, may_fault=False)
         else:
-            self._verify_known(trial.request, trial.run, verify)
-        return trial.run
+            trial = Trial(request.request, as_it_was(request.run))
+        handed = for_checks(trial, is_verified=True).run
+        if trial.request.sample_blocks is None:
+            self.verify(trial.request, trial.run.outputs)
+        elif trial.run.launches:  # else that is what is said as soon as a number is asked for
+            self._verify_known(trial.request, trial.run)
+            if expect is not None and not trial.run.is_unverified:
+                expect(handed)
+        return handed
+
+    def verify(self, request: RunRequest, outputs: Outputs) -> None:
+        """Holds what a function left in its arrays to the lab's `results`."""
+        if request.function not in self.results:
+            raise GraderFault(
+                f"`{request.function}` is counted or timed, and the lab does not say what its results are held to.",
+                remedy="Give its name a place in LAB = Lab(..., results={...}).",
+            )
+        self.results[request.function](self, request, outputs)
+
+    def expect_some_work(self, run: Run, least: float, what: str) -> None:
+        """Fails the check where kernels carried out fewer operations than `least`, so that no slip could show.
+
+        `what`: the words for the work. It gives nobody anything: what is to earn something is `counted`.
+        """
+        if isinstance(run, Uncounted) and isinstance(run.why, CheckFailed):
+            raise run.why
+        run = as_it_was(run)
+        done = run.counted.operations if run.counted is not None else 0
+        if done < least:
+            why = f"The kernels do only {done:,} operations{_share(done, least)}: {what}."
+            raise CheckFailed(str(run.fault) if run.fault is not None else why)
+
+    def expect_no_more_work(self, run: Run, times: float, needed: int, what: str) -> None:
+        """Fails the check where kernels carried out far more operations than are needed; see `expect_some_work`."""
+        if isinstance(run, Uncounted) and isinstance(run.why, CheckFailed):
+            raise run.why
+        counters = as_it_was(run).counted
+        extra = counters.operations / needed if counters is not None else 0.0
+        self.record(operations_over_needed=extra)
+        if extra > times:
+            raise CheckFailed(f"The kernel does {extra:,.0f} times the operations that {what}.")
 
     def _carry_out(self, trial: Trial, may_fault: bool) -> None:
         self.trials.append(trial)
@@ -383,19 +460,23 @@ class Attempt:
         threshold: float,
         full_points_at: float | None = None,
         no_points_at: float = 1.0,
-        verify: Verify | None = None,
+        best_known: float | None = None,
+        launches_only: bool = False,
+        forbidden: Container[str] = (),
         element_by_element: bool = False,
         shorter: Callable[[], RunRequest] | None = None,
     ) -> str:
         """Fails the check unless the submission is `threshold` times as fast as the lab's baseline on these requests.
 
         Points are a ramp: none at `no_points_at`, all at `full_points_at` (default: the threshold), in proportion
-        between. `requests` have distinct inputs of one shape. `verify(request, outputs)` checks the output of every
-        timed call on a real GPU and raises `CheckFailed`. `element_by_element`: each element of the result is written
-        once, by one block, so that `verify` can look at what sampled blocks of a simulated GPU wrote as well, the rest
-        taken as right; launches that build on one another then find what they read. Where that is too much to be carried
-        out, `shorter` makes a request whose results are verified instead, or somebody is to look. Returns the line to show
-        when it passed.
+        between. `requests` have distinct inputs of one shape. The output of every timed call is held to the lab's
+        `results`. `element_by_element`: each element of the result is written once, by one block, so that what sampled
+        blocks of a simulated GPU wrote can be looked at as well, the rest taken as right; launches that build on one
+        another then find what they read. Where that is too much to be carried out, `shorter` makes a request whose
+        results are verified instead, or somebody is to look. `launches_only`: host code may ask for nothing else where it
+        is timed, or for nothing that is `forbidden` (names as of `Transfer.what`).
+        `best_known`: the ratio of the lab's best answer; far above it somebody is to look. Returns the line to show when
+        it passed.
         """
         for request in requests[:1]:
             self.need(request.function)
@@ -409,11 +490,17 @@ class Attempt:
             self.flags.append(f"{self.check}: {comparison.fault}")
         if comparison.fault is not None:
             raise CheckFailed(str(comparison.fault))
-        if verify is not None:
-            for which, outputs in zip(comparison.request_of_output, comparison.outputs, strict=True):
-                verify(requests[which], outputs)
-            if comparison.sampled is not None and element_by_element:
-                self._verify_sampled(requests[0], comparison.sampled, verify, shorter)
+        for which, outputs in zip(comparison.request_of_output, comparison.outputs, strict=True):
+            self.verify(requests[which], outputs)
+        if comparison.sampled is not None and element_by_element:
+            self._verify_sampled(requests[0], comparison.sampled, shorter)
+        for each in comparison.transfers:
+            if launches_only or each.what in forbidden or HOST_WORK in forbidden and each.what.startswith(HOST_WORK):
+                self.measured.clear()
+                size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
+                raise CheckFailed(
+                    f"{each.line}: where it is timed the host asks for {each.what}{size} beside launching.", earned=0
+                )
         if comparison.launches == 0:
             function, sizes = requests[0].function, _sizes(requests[0])
             raise NothingCounted(f"`{function}` launches no kernel{sizes}: nothing was timed.")
@@ -426,6 +513,11 @@ class Attempt:
         )  # fmt: skip
         if comparison.sampled is not None:
             self._show_estimate(comparison.sampled)
+        if best_known is not None and comparison.ratio > TOO_GOOD * best_known:
+            self.flags.append(
+                f"{self.check}: {comparison.ratio:.3g} times the baseline's speed, where the best known answer has "
+                f"{best_known:.3g}."
+            )
         # An interval that still straddles the threshold after all repeats is the student's benefit, and is flagged.
         passed = comparison.high >= threshold
         ambiguous = passed and comparison.low < threshold
@@ -451,15 +543,13 @@ class Attempt:
             if figure is not None:
                 self.show(Picture(figure.svg, figure.alt))
 
-    def _verify_sampled(
-        self, request: RunRequest, run: Run, verify: Verify, shorter: Callable[[], RunRequest] | None
-    ) -> None:
+    def _verify_sampled(self, request: RunRequest, run: Run, shorter: Callable[[], RunRequest] | None) -> None:
         """Holds the sampled blocks of an estimated run to their share of the result: a speed is that of the whole work."""
         covered = run.covered
         if any(share < LEAST_COVERED for share in covered.values()):  # by chance, where some blocks have nothing to do?
             more: dict[str, Any] = {
-                "sample_blocks": 4 * (request.sample_blocks or 1),
-                "work_limit": 4 * (request.work_limit or 0) or None,
+                "sample_blocks": LOOK_AGAIN * (request.sample_blocks or 1),
+                "work_limit": LOOK_AGAIN * (request.work_limit or 0) or None,
             }
             covered = self._runner.run(replace(request, **more), "simulated").covered
         for name, share in covered.items():
@@ -472,9 +562,9 @@ class Attempt:
             run = self._runner.run(request, "simulated")  # no trial of the check: hints look at what was timed
             if run.fault is not None:
                 raise CheckFailed(str(run.fault), hazards=errors_in(run))
-        self._verify_known(request, run, verify)
+        self._verify_known(request, run)
 
-    def _verify_known(self, request: RunRequest, run: Run, verify: Verify) -> None:
+    def _verify_known(self, request: RunRequest, run: Run) -> None:
         """Verifies what sampled blocks left of the outputs; no kernel wrote to what is not among those."""
         if run.is_unverified:
             self.flags.append(
@@ -486,15 +576,15 @@ class Attempt:
         outputs = inputs | dict(run.outputs)
         self._partly_written = {id(outputs[name]): known for name, known in run.written.items()}
         try:
-            verify(request, outputs)
+            self.verify(request, outputs)
         finally:
             self._partly_written = {}
 
     # ---- verdict ---------------------------------------------------------------------------------
 
-    def award(self, fraction: float) -> None:
-        """Gives this part of the check's points (0 to 1), whether it then passes or fails."""
-        self.fraction = float(min(max(fraction, 0.0), 1.0))
+    def award(self, fraction: float | None) -> None:
+        """Gives this part of the check's points (0 to 1), whether it then passes or fails; None: all or nothing."""
+        self.fraction = None if fraction is None else float(min(max(fraction, 0.0), 1.0))
 
     def record(self, **numbers: Any) -> None:
         """Keeps numbers behind the verdict for the report."""
@@ -542,8 +632,12 @@ class Attempt:
         return None, ""
 
     def _request(self, run: Run) -> RunRequest:
-        run = getattr(run, "as_it_was", run)
+        run = as_it_was(run)
         return next(trial.request for trial in reversed(self.trials) if trial.run is run)
+
+
+def _share(done: int, least: float) -> str:
+    return f", {done / least:.0%} of the least that there is" if least else ""
 
 
 def _random_array(shape: tuple[int, ...] | int, dtype: Any, draw: Callable[[int], np.ndarray]) -> np.ndarray:

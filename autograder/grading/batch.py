@@ -1,7 +1,7 @@
-"""A class: every submission of a folder to a result on disk, resumable at any moment, then the reports of all.
+"""Grades a class: each submission becomes a result on disk, then all become reports. It can be stopped at any moment.
 
-A result is written as soon as it is there, whole or not at all, under a key of all that the verdict depends on; a
-later run takes over every result whose key still holds.
+A result is written as soon as it is there, whole or not at all. Its key is a hash of all that the verdict depends on: a
+later run takes over every result whose key is still the same.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ClassBatch:
             for done in with_progress(as_completed(places), len(entries), progress):
                 results[places[done]] = done.result()
         except BaseException:
-            self.__exit__()  # workers end first, so that nobody is left to wait for
+            self.__exit__()  # workers end first: no thread still waits for one
             pool.shutdown(cancel_futures=True)
             raise
         pool.shutdown()
@@ -102,7 +102,7 @@ class ClassBatch:
         """One entry's result, on disk. Whatever goes wrong on the way is this student's row, and ends nothing else."""
         try:
             result, is_new = self._result_of(worker, entry)
-            if self._stopped.is_set():  # what ended meanwhile was ended by us: it says nothing about the submission
+            if self._stopped.is_set():  # we ended the workers: that one has gone says nothing about the submission
                 raise CancelledError
             if is_new:
                 write_result(result, self._path(entry))
@@ -136,7 +136,7 @@ class ClassBatch:
         return self.results_folder / f"{report_name(entry.student)}.json"
 
     def failed(self, entry: Entry, problem: BaseException) -> Result:
-        """The row of a student whom we failed to grade, on disk: a later run finds a fault in it, and grades again."""
+        """Writes the row of a student whom we failed to grade. A later run finds the fault in it and grades again."""
         self.fault_details[entry.student] = "".join(traceback.format_exception(problem))
         message = str(problem) if isinstance(problem, KitError) else in_words(problem)
         result = self.faulted(entry, f"{entry.student} could not be graded: {message}")
@@ -144,10 +144,10 @@ class ClassBatch:
         return result
 
     def earlier_result(self, path: Path, key: str, entry: Entry) -> Result | None:
-        """An earlier run's result, where its key still holds and no fault of ours is in it."""
+        """The result of an earlier run, if its key is still the same and it holds no fault of ours; else None."""
         try:
             result = from_text(path.read_text(encoding="utf-8"))
-        except Exception:  # it is not there, is damaged, or is none: it is made anew
+        except Exception:  # not there, damaged, or no result at all: it is made anew
             return None
         same = result.key == key and result.student == entry.student and result.submission == entry.shown_as
         same = same and result == with_entry(entry, result)
@@ -174,7 +174,7 @@ class ClassBatch:
         return with_entry(entry, faulted(self.lab, entry.student, entry.shown_as, self._device, source, fault))
 
     def _borrowed(self) -> Worker:
-        """A worker that nobody uses just now, renewed now and then."""
+        """A worker that is free. After some submissions a fresh one takes its place."""
         worker = self._free.get()
         self._graded[worker] += 1
         if self._graded[worker] > SUBMISSIONS_A_WORKER:
@@ -183,7 +183,7 @@ class ClassBatch:
         return worker
 
     def _start_workers(self, most: int) -> int:
-        """Starts one worker, which must come up, then the others beside it; returns how many there are."""
+        """Starts one worker and waits for it, since it must come up; then starts the others. Returns how many there are."""
         first = Worker(self._device, self._limits)
         self._graded[first] = 0
         first.greeting  # noqa: B018  waits until it is up
@@ -201,7 +201,7 @@ class ClassBatch:
 
 
 def with_entry(entry: Entry, result: Result) -> Result:
-    """A result with what its entry knows of the student: IDs, and which of several files counts."""
+    """The result, completed with what its entry knows of the student: IDs, and which of several files counts."""
     return replace(result, ids=dict(entry.ids), note=entry.note)
 
 

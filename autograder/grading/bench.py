@@ -22,7 +22,7 @@ Figures = dict[str, str]
 
 
 def bench_grading(lab_name: str) -> Figures:
-    """Grades a class of 200: a lab's known answers, right and wrong, and its example class in turn, as handed in."""
+    """Grades a class of 200, made of a lab's right and wrong answers and of its example class, each taken in turn."""
     lab = load_lab(lab_name)
     solutions = labs_root().parent / "solutions" / lab.name
     texts = [
@@ -45,7 +45,7 @@ def bench_grading(lab_name: str) -> Figures:
 
 
 def bench_check(lab_name: str) -> Figures:
-    """Seconds that `check` takes on a lab's solution: as a command whose caches are empty, then warm."""
+    """Seconds that the command `check` takes on a lab's solution, first with empty caches, then with warm ones."""
     lab = load_lab(lab_name)
     solution = _solution(lab)
     with tempfile.TemporaryDirectory() as empty_cache:
@@ -101,11 +101,11 @@ def _seconds(action: Callable[[], object]) -> float:
 OF_LABS: dict[str, Callable[[str], Figures]] = {"check": bench_check, "grading": bench_grading}
 OTHERS: dict[str, Callable[[], Figures]] = {"simgpu": bench_simgpu}
 FIRST_LAB = "lab01"
-LAB_WITH_LONG_LOOPS = "lab02"  # of many rounds by few threads, the slowest there is to step through
+LAB_WITH_LONG_LOOPS = "lab02"  # few threads and many rounds: the slowest kind of kernel to step through
 
 
 def benchmarks(names: Sequence[str], labs: Sequence[str]) -> Iterator[tuple[str, Figures]]:
-    """Each benchmark's title and figures, as they come; those about labs for each of these labs ("all": every one).
+    """Yields each benchmark's title and figures as soon as they are there. Those about labs are run for each of these labs.
 
     Raises `UsageError` where a name is unknown.
     """

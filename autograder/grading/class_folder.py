@@ -33,7 +33,7 @@ OUT_OF_DATE = (
 
 @contextmanager
 def prepared(out: Path) -> Iterator[None]:
-    """Makes the folder, keeps other runs away from it, and clears away what a kill left half written.
+    """Makes the folder, locks it against other runs, and removes what a killed run left half written.
 
     Raises `UsageError` where a file is in the way or another run at work, `GraderFault` where the machine does not let us.
     """
@@ -62,7 +62,7 @@ def prepared(out: Path) -> Iterator[None]:
 
 
 def _rename_former(out: Path) -> None:
-    """Gives all that an older version wrote of a student the name of today, so that nothing is left behind unseen.
+    """Renames what an older version wrote of each student to today's names, so that nothing stays behind unseen.
 
     The results come last: they say whose a file is, so that after a kill the next run goes on with it.
     Raises `OSError`, or `GraderFault` where a list cannot be written.
@@ -113,7 +113,7 @@ def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable
 
 
 def _gone(stay: set[str], out: Path) -> set[str]:
-    """The file stems of everybody else whom an earlier run wrote of, whether it came to its end or not.
+    """The file stems of all other students of whom an earlier run wrote something, finished or not.
 
     They are in its list, or their result says whose it is: any other file is not ours.
     """
@@ -129,7 +129,7 @@ def _gone(stay: set[str], out: Path) -> set[str]:
 
 
 def _remove_pages(gone: set[str], stay: set[str], results: list[Result], out: Path) -> None:
-    """Takes away what is there of students who are not in the class any more, so that nobody hands it back."""
+    """Removes the files of students who have left the class, so that nobody hands them back."""
     folders = {out / "gradescope" / name for name in gone}
     current = {f"submission_{result.ids['gradescope']}" for result in results if "gradescope" in result.ids}
     for folder in (out / "gradescope").glob("submission_*"):

@@ -61,7 +61,7 @@ def compare_arrays(
     magnitude: np.ndarray | None = None,
     written: np.ndarray | None = None,
 ) -> Difference:
-    """Compares element by element: right where abs(got - expected) <= tolerance * magnitude, and written at all."""
+    """Compares element by element. One is right if it was written and abs(got - expected) <= tolerance * magnitude."""
     got, expected = np.asarray(got), np.asarray(expected)
     if got.shape != expected.shape:
         problem = f"`{name}` has shape {got.shape}, expected {expected.shape}."
@@ -77,7 +77,7 @@ def compare_arrays(
 
 
 def _close(got: np.ndarray, expected: np.ndarray, tolerance: float, magnitude: np.ndarray | None) -> np.ndarray:
-    """The elements that are near enough, worked out piece by piece: an array may be as large as memory allows."""
+    """A mask of the elements that are near enough. It is worked out piece by piece, since an array may fill the memory."""
     shape = got.shape
     got, expected = got.reshape(shape or (1,)), expected.reshape(shape or (1,))
     floor = _root_mean_square(expected) if magnitude is None else 0.0
@@ -114,7 +114,7 @@ def _root_mean_square(expected: np.ndarray) -> float:
 
 
 def _pieces(shape: tuple[int, ...]) -> Iterator[slice]:
-    """Rows of an array, so many at once that they are compared in little memory."""
+    """Slices of an array's rows, each small enough to be compared in little memory."""
     row = math.prod(shape[1:])
     step = max(1, COMPARED_AT_ONCE // max(1, row))
     for start in range(0, shape[0], step):

@@ -2,27 +2,33 @@
 
 A lab's hints.py makes its decorator with `misconception = recogniser(ProductEvidence)`. Each hint is then one function
 whose name is the misconception's, whose docstring is what the student reads (with numbers from the evidence filled in),
-and which returns whether the evidence fits.
+and which returns whether the evidence fits. What it is seen by is declared beside it: `shows=`, one of witness.py's.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from autograder.errors import KitError
 from autograder.grading.attempt import Attempt
 from autograder.grading.products import product
-from autograder.grading.spec import Judge, hint
+from autograder.grading.spec import HintJudge, hint
+from autograder.grading.witness import AccessKind, LaneStep, Witness
+from autograder.records.accesses import Access
 from autograder.records.hazards import Hazard
+from autograder.records.results import Hint
 from autograder.records.runs import Launch, Run, RunRequest
 
 Matrix = np.ndarray
 Seen = TypeVar("Seen", bound="Evidence")
+Product = TypeVar("Product", bound="ProductEvidence")
 
 
 class Evidence:
@@ -43,10 +49,63 @@ class Evidence:
         measured = self.run.source == "measured"
         return self.attempt.run(self.request, on="simulated", may_fault=True) if measured else self.run
 
+    def overtaken(self, space: str, later: Literal["reads", "writes"]) -> tuple[Hazard, ...]:
+        """Races of a thread that reads with one that writes, where this is what the later one of the two does."""
+        first = {"reads": "writes", "writes": "reads"}[later]
+        races = (each for each in self.found("race") if each.severity == "error" and space in ("", each.space))
+        return tuple(e for e in races if f"this thread {later} it while" in e.message and f"{first} it" in e.message)
+
+    @property
+    def same_along_y(self) -> bool:
+        """Whether threads of a block that differ along y alone store into the same elements: an experiment."""
+        across = self.block[0]
+        stored: dict[tuple[int, int], dict[int, int]] = {}  # by step and x: y -> address
+        for each in self.accesses("store"):
+            if each.block == (0, 0, 0):
+                for lane in np.flatnonzero(each.addresses >= 0):
+                    y, x = divmod(32 * each.warp + int(lane), across)
+                    stored.setdefault((each.step, x), {})[y] = int(each.addresses[lane])
+        several = [places for places in stored.values() if len(places) > 1]
+        return bool(several) and all(len(set(places.values())) == 1 for places in several)
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether the run took too much work or time, and no grid explains it that has far too many threads."""
+        largest = max((each.size for each in self.request.arguments.values() if isinstance(each, np.ndarray)), default=0)
+        launches = (*self.run.launches, *self.simulated.launches)
+        threads = max((int(np.prod(each.grid) * np.prod(each.block)) for each in launches), default=0)
+        return self.never_ended and threads < 64 * max(largest, 1024)
+
+    def accesses(self, kind: AccessKind, space: str = "global") -> list[Access]:
+        """The first loads, or stores, of each line that makes any, lines with most of them first: an experiment."""
+        requests = f"{space}_{kind}_requests"
+        lines = [each for each in self.simulated.lines if getattr(each.counters, requests)]
+        lines.sort(key=lambda each: -int(getattr(each.counters, requests)))
+        runs = (self.attempt.trace(replace(self.request, traced_line=each.line)) for each in lines)
+        return [each for run in runs for each in run.accesses if (each.kind, each.space) == (kind, space)]
+
+    def lane_steps(self, kind: AccessKind, space: str = "global") -> list[LaneStep]:
+        """How far apart neighbouring lanes load, or store, at each line, and in each array: an experiment."""
+        requests = f"{space}_{kind}_requests"
+        found = []
+        for line in (each.line for each in self.simulated.lines if getattr(each.counters, requests)):
+            run = self.attempt.trace(replace(self.request, traced_line=line))
+            apart: dict[tuple[str, tuple[int, ...]], Counter[int]] = {}
+            for each in run.accesses:
+                if (each.kind, each.space) == (kind, space):
+                    both = (each.addresses[:-1] >= 0) & (each.addresses[1:] >= 0)
+                    steps = (np.diff(each.addresses) // each.itemsize)[both]
+                    apart.setdefault((each.array, each.shape), Counter()).update(steps.tolist())
+            for (array, shape), counted in apart.items():
+                step, often = counted.most_common(1)[0] if counted else (0, 0)
+                if 2 * often > counted.total():
+                    found.append(LaneStep(line, array, shape, step))
+        return found
+
     @property
     def sectors(self) -> float:
         """Sectors per global load request."""
-        return self.simulated.counters.global_load_sectors_per_request if self.simulated.counters else 0.0
+        return self.simulated.counters.global_load_sectors_per_request if self.simulated.counted else 0.0
 
     def found(self, kind: str, array: str | None = None) -> tuple[Hazard, ...]:
         """The hazards of this kind, on this array if one is named."""
@@ -83,10 +142,11 @@ class ProductEvidence(Evidence):
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
-        self.a, self.b = (self.request.arguments[name].astype(np.float64) for name in "ab")
-        (self.m, self.k), self.n = self.a.shape, self.b.shape[1]
+        self.a: Matrix = self.request.arguments["a"].astype(np.float64)
+        self.b: Matrix = self.request.arguments["b"].astype(np.float64)
+        self.m, self.k, self.n = int(self.a.shape[0]), int(self.a.shape[1]), int(self.b.shape[1])
 
-    def elsewhere(self, m: int, k: int, n: int) -> ProductEvidence:
+    def elsewhere(self: Product, m: int, k: int, n: int) -> Product:
         """What another product of small whole numbers shows on the simulated GPU: an experiment, to tell two
         misconceptions apart."""
         attempt, trials = self.attempt, list(self.trials)
@@ -100,8 +160,11 @@ class ProductEvidence(Evidence):
         """Whether the run ended and C is exactly the product (whole numbers: nothing is rounded)."""
         return self.run.fault is None and bool(np.array_equal(self.run.outputs["c"], self.a @ self.b))
 
-    def gave(self, formula: Callable[[Matrix, Matrix], Matrix]) -> bool:
-        """Whether the wrong output is exactly this formula of the inputs (whole numbers: nothing is rounded)."""
+    def gave(self, formula: Callable[..., Matrix]) -> bool:
+        """Whether the wrong output is exactly this formula of A and B (whole numbers: nothing is rounded).
+
+        Further parameters of the formula have defaults: what it is made for in a loop, such as the side of a tile.
+        """
         wrong = self.attempt.wrong
         if wrong is None or wrong.problem:
             return False
@@ -115,6 +178,11 @@ class ProductEvidence(Evidence):
     def past_k(self) -> bool:
         """Whether a sum ran past the end of a row of A or of a column of B."""
         return self.outside("a", 1, self.k) or self.outside("b", 0, self.k)
+
+    @property
+    def past_both(self) -> bool:
+        """Whether it ran past both, as where the loop is too long and no index is off by itself."""
+        return self.outside("a", 1, self.k) and self.outside("b", 0, self.k)
 
     @property
     def corner(self) -> tuple[int, int] | None:
@@ -144,23 +212,28 @@ class ProductEvidence(Evidence):
 
 def recogniser(
     evidence: type[Seen], example: Callable[[Attempt], RunRequest] | None = None
-) -> Callable[..., Callable[[Callable[[Seen], bool]], Judge]]:
-    """The decorator of a lab's hints, `misconception(*checks)`: the failed checks that it looks at (none named: all).
+) -> Callable[..., Callable[[Callable[[Seen], bool]], HintJudge]]:
+    """The decorator of a lab's hints, `misconception(*checks, shows=witness)`.
 
+    `checks`: the failed checks that it looks at (none named: all). `shows`: what the hint is seen by; it is given where the
+    function finds that the evidence fits and the witness has something to name, and never without.
     `example`: what to simulate where a check only compared times, which does not show how the kernel was launched.
     """
 
-    def misconception(*checks: str) -> Callable[[Callable[[Seen], bool]], Judge]:
-        def mark(fits: Callable[[Seen], bool]) -> Judge:
+    def misconception(*checks: str, shows: Witness) -> Callable[[Callable[[Seen], bool]], HintJudge]:
+        def mark(fits: Callable[[Seen], bool]) -> HintJudge:
             text = " ".join((inspect.getdoc(fits) or "").split())
 
-            def recognise(attempt: Attempt) -> str | None:
-                if example is not None and attempt.comparison is not None and not attempt.trials:
+            def recognise(attempt: Attempt) -> Hint | None:
+                if example is not None and attempt.compared is not None and not attempt.trials:
                     attempt.simulate(example(attempt), may_fault=True)
                 seen = evidence(attempt) if attempt.trials else None
-                return text.format(seen=seen) if seen and fits(seen) else None
+                if seen is None or not fits(seen):
+                    return None
+                witness = shows.look(seen)
+                return Hint(fits.__name__, text.format(seen=seen), witness) if witness else None
 
-            return hint(fits.__name__, checks=checks)(recognise)
+            return hint(fits.__name__, checks=checks, shows=shows.kind)(recognise)
 
         return mark
 

@@ -1,7 +1,7 @@
-"""One student's trouble is one student's row: results that some report cannot show are found before reports are made.
+"""Keeps one student's trouble in that student's row: finds the results that a report cannot show before reports are made.
 
-What goes wrong while a submission is graded is caught where that is done (grade.py, batch.py). What goes wrong with its
-result would meet everybody's gradebook, so every form is made of each result alone first.
+Errors during grading are caught where they happen (grade.py, batch.py). An error while a result is written down would
+cost everybody the gradebook. So every form is first made of each result alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from autograder.records.results import Result
 
 
 def showable(result: Result, lab: Lab) -> tuple[Result, str]:
-    """The result, or in its place one that says it could not be shown; and the traceback of why, else empty."""
+    """(result, ""), or (a result that says that this one cannot be shown, the traceback of why)."""
     try:
         for make in _forms(lab):
             make(result)
@@ -32,7 +32,7 @@ def showable(result: Result, lab: Lab) -> tuple[Result, str]:
 
 
 def page_of(result: Result) -> str:
-    """The student's page; where it cannot be made, one that says so, for then its row says the same."""
+    """The student's page. Where it cannot be made, a page that says so, as the row then does."""
     from autograder.reports import html as pages
     from autograder.reports.withheld import for_students
 
@@ -44,7 +44,7 @@ def page_of(result: Result) -> str:
 
 
 def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
-    """What makes each form of one result."""
+    """The functions that make each form of one result."""
     from autograder.records import json_form
     from autograder.reports import class_page, gradebook, html, junit, terminal
     from autograder.reports.withheld import for_students

@@ -204,7 +204,10 @@ def attempted(grading: Grading, worker: Worker, check: Check) -> tuple[Attempt, 
     """The check as it ran on this worker: its attempt, with the failure if it is the student's, and the line to show."""
     sources = {name: each.source for name, each in grading.summary.functions.items()}
     rng = generator(grading.lab, check.name, grading.seed)
-    attempt = Attempt(check.name, worker, rng, sources, grading.shared, grading.summary.broken)
+    attempt = Attempt(
+        check.name, worker, rng, sources, grading.shared, grading.summary.broken,
+        grading.lab.results,
+    )
     try:
         return attempt, check.judge(attempt) or ""
     except CheckFailed as failure:
@@ -259,7 +262,7 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         hazards=() if failure is None else failure.hazards,
         reproduce=reproduce,
         measured=plain(attempt.measured),
-        source=attempt.comparison.source if attempt.comparison is not None else None,
+        source=attempt.comparison.source if attempt.compared is not None else None,
         pictures=(*pictures, *attempt.pictures),
         bonus=check.bonus,
         secret=secrecy(grading, check),
@@ -314,15 +317,15 @@ def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, .
         if rule.name in grading.given_hints or (rule.checks and check.name not in rule.checks):
             continue
         try:
-            text = rule.recognise(attempt)
+            hint = rule.recognise(attempt)
         except Exception as problem:  # a hint is an extra: its failure must not touch the verdict
             if isinstance(attempt.failure, NothingCounted) or isinstance(problem, NothingCounted):
                 continue  # there is nothing to recognise
             grading.flags.append(f"hint {rule.name}: {in_words(problem)}")
             continue
-        if text:
+        if hint is not None and hint.witness:
             grading.given_hints.add(rule.name)
-            hints.append(Hint(rule.name, text))
+            hints.append(hint)
     return tuple(hints)
 
 
@@ -339,7 +342,7 @@ def profile_case(grading: Grading) -> tuple[tuple[LineProfile, ...], Counters | 
     except Exception as problem:  # an extra as well
         grading.flags.append(f"profile: {in_words(problem)}")
         return (), None
-    return (run.lines, run.counters) if run.fault is None else ((), None)
+    return (run.lines, run.counted) if run.fault is None else ((), None)
 
 
 def generator(lab: Lab, check: str, seed: str) -> np.random.Generator:

@@ -28,9 +28,9 @@ NUMPY_PARTS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use. Times are kept by the grader, the rest by the operating system.
+    """What a submission may use. The grader watches the times, the operating system enforces the rest.
 
-    Times are of the processor where work is simulated, and by the clock on a GPU.
+    Simulated work is limited in processor time, work on a GPU by the clock.
     """
 
     run_seconds: float = 20  # one run or comparison
@@ -120,7 +120,7 @@ class MessageTooLong(ValueError):
 def send(stream: IO[bytes], message: object) -> None:
     """Writes one message: lengths of eight bytes, then its pickle, then its arrays as they lie in memory.
 
-    The first length is that of all that follows it; then the number of parts, and the length of each.
+    The first eight bytes hold the length of all that follows them. Then come the number of parts and the length of each.
     """
     buffers: list[pickle.PickleBuffer] = []
     data = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
@@ -137,7 +137,7 @@ def _in_bytes(length: int) -> bytes:
 
 
 class _Records(pickle.Unpickler):
-    """Reads records of the kit's, arrays and numbers: an answer can name no other function for the grader to call."""
+    """Unpickles the kit's own records, arrays and numbers. An answer cannot make the grader call anything else."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in NUMPY_PARTS:
@@ -160,7 +160,7 @@ def receive_records(stream: io.BufferedIOBase, limit_bytes: int) -> Any:
 
 
 def receive(stream: io.BufferedIOBase, limit_bytes: int) -> Any:
-    """Reads one message; raises `EOFError` where the other side has gone and `MessageTooLong` where it is."""
+    """Reads one message; raises `EOFError` if the other side has gone, `MessageTooLong` if the message is too long."""
     data, *buffers = _message(stream, limit_bytes)
     return pickle.loads(data, buffers=buffers)
 

@@ -1,4 +1,4 @@
-"""`check` inside a notebook: what the student has run so far, or the notebook as saved, graded without being executed.
+"""`check` inside a notebook. It grades what the student has run so far, or the notebook as saved, and executes neither.
 
 Cells are taken as text from the session's history, so that a notebook that is not saved yet is checked as well.
 """
@@ -71,7 +71,7 @@ def check(lab: str | None = None, submission: str | os.PathLike[str] | None = No
 
 
 def warm_worker(device: str = "auto") -> Worker:
-    """The worker that is kept between checks of this session, started where it is not up yet."""
+    """The worker that this session keeps from one check to the next; started if it is not up yet."""
     if device not in _workers:
         worker = _workers[device] = Worker(device)
         atexit.register(worker.close)
@@ -80,7 +80,7 @@ def warm_worker(device: str = "auto") -> Worker:
 
 
 def _second_worker(device: str) -> None:
-    """Has a second worker ready for the next check, for which somebody will wait."""
+    """Starts a second worker ahead of time, because somebody will wait for the next check."""
     if device not in _ahead:
         _ahead[device] = Ahead(Worker(device))
         atexit.register(_ahead[device].worker.close)
@@ -156,9 +156,9 @@ def as_saved(
     saved: Collection[str],
     transform: Any,
 ) -> list[RunCell]:
-    """The cells, where the saved notebook tells that one of them was edited into what Python cannot read: that one instead.
+    """The cells, with those of the saved notebook in place of cells that were edited into what Python cannot read.
 
-    The session still has the function as it was before; what is handed in has not. `saved`: texts of the notebook's cells.
+    The session still has the old function, but the file that will be handed in does not. `saved`: the notebook's cells.
     """
     kept = list(cells)
     for label, text in history:
@@ -207,7 +207,7 @@ def _bindings(node: ast.AST) -> Iterator[str]:
 
 
 def _with_saved_numbers(cells: Sequence[RunCell], notebook: Path | None) -> list[RunCell]:
-    """The same cells, called by their number in the saved notebook where they still read the same there."""
+    """The same cells. Those that stand unchanged in the saved notebook are labelled with their number there."""
     numbers = _saved_cells(notebook) if notebook else {}
     return [
         RunCell(f"{notebook.name}, code cell {numbers[cell.text]}", cell.text)

@@ -23,7 +23,7 @@ KINDS = ("load", "store", "atomic")
 
 
 def failure_pictures(attempt: Attempt) -> tuple[Picture, ...]:
-    """What a picture says better than the failed check's message; nothing where the message says it all."""
+    """The pictures that add something to the failed check's message; none where the message says it all."""
     figures = [*_wrong_output(attempt), *_costly_requests(attempt)]
     return tuple(Picture(each.svg, each.alt) for each in figures)
 
@@ -35,7 +35,7 @@ def _wrong_output(attempt: Attempt) -> Iterator[Figure]:
         name, wrong, unwritten = attempt.wrong.name, attempt.wrong.wrong, attempt.wrong.unwritten
     elif unwritten is not None:
         name, wrong = attempt.unwritten_name, unwritten
-    is_partial = attempt.comparison is not None and attempt.comparison.sampled is not None
+    is_partial = attempt.compared is not None and attempt.comparison.sampled is not None
     if is_partial or wrong.ndim not in (1, 2) or wrong.size < 2:
         return
     missing = np.zeros_like(wrong) if unwritten is None else unwritten & wrong
@@ -52,7 +52,7 @@ class Waste:
     kinds: tuple[str, ...]
 
     def of(self, counters: Counters) -> int:
-        """Bytes moved and not used, or bank conflicts; of atomics, all sectors."""
+        """How much is wasted: bytes moved and not used, or bank conflicts. Of atomics all sectors count."""
         if self.of_banks:
             return counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
         wasted = {
@@ -76,7 +76,7 @@ class Waste:
 
 def _wasted(attempt: Attempt) -> Waste | None:
     """What the check counted, by the names of the numbers that it recorded ("sectors_per_load_request")."""
-    names = [name for name in attempt.measured if attempt.comparison is None]
+    names = [name for name in attempt.measured if attempt.compared is None]
     if any("conflict" in name for name in names):
         return Waste(True, KINDS)
     names = [name for name in names if "sector" in name or "bytes" in name]
@@ -85,7 +85,7 @@ def _wasted(attempt: Attempt) -> Waste | None:
 
 
 def _costly_requests(attempt: Attempt) -> Iterator[Figure]:
-    """The costliest of the first requests that the offending line made, by array: it is simulated again to be traced."""
+    """The costliest of the offending line's first requests, for each array. The run is simulated again to trace them."""
     waste = _wasted(attempt)
     found = _offending_line(attempt, waste) if waste is not None else None
     if waste is None or found is None:

@@ -9,13 +9,14 @@ submission itself only ever runs in a worker, behind `attempt.run`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.grading.attempt import Attempt
+from autograder.grading.attempt import Attempt, Judgement
 from autograder.language.requirements import Required
+from autograder.records.results import Hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from autograder.records.runs import RunRequest
 
 Judge = Callable[[Attempt], "str | None"]
+HintJudge = Callable[[Attempt], "Hint | None"]
+
 
 @dataclass(frozen=True)
 class Check:
@@ -39,14 +42,16 @@ class Check:
 
 @dataclass(frozen=True)
 class HintRule:
-    """A misconception that a lab knows: `recognise` looks at a failed attempt and returns the hint's text, or None.
+    """A misconception that a lab knows: `recognise` looks at a failed attempt and returns the hint, with what it is seen by,
+    or None.
 
-    `checks`: the failed checks that it looks at; empty means every one.
+    `checks`: the failed checks that it looks at; empty means every one. `shows`: the kind of its witness.
     """
 
     name: str
     checks: tuple[str, ...]
-    recognise: Judge
+    recognise: HintJudge
+    shows: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Lab:
     lesson: str  # the notebook that it belongs to, without its ending: "01_naive_matmul"
     required: tuple[Required, ...]
     hours: float = 2  # what a student may need
+    # By function: what its results are held to wherever it is counted or timed; no required host function may lack it.
+    results: Mapping[str, Judgement] = field(default_factory=dict)
     baseline: str = ""  # file in the lab's folder that speed is compared with
     profile: Callable[[np.random.Generator], RunRequest] | None = None  # the case shown by source line in reports
     seconds_per_run: float = 20  # limit of one run or comparison: processor time where simulated, by the clock on a GPU
@@ -105,11 +112,13 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def hint(name: str, *, checks: Sequence[str] = ()) -> Callable[[Judge], Judge]:
+def hint(name: str, *, checks: Sequence[str] = (), shows: str) -> Callable[[HintJudge], HintJudge]:
     """Marks a function of a spec as the recogniser of a misconception; see `HintRule`."""
+    if not shows:
+        raise TypeError(f"the hint {name} names no witness: shows= says what it is seen by")
 
-    def mark(recognise: Judge) -> Judge:
-        vars(recognise)["as_hint"] = HintRule(name, _names(checks), recognise)
+    def mark(recognise: HintJudge) -> HintJudge:
+        vars(recognise)["as_hint"] = HintRule(name, _names(checks), recognise, shows)
         return recognise
 
     return mark

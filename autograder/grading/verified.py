@@ -1,4 +1,4 @@
-"""What earns points is verified: of a run that is counted or timed the results are looked at too, all of them.
+"""Work earns points only where it was right: the results of every counted or timed run are checked, all of them.
 
 Where a few sampled blocks stand for all, `carried_out_whole` makes the same run with every block: results and hazards are
 those of that run, and work counts only if the sample was like the whole.
@@ -19,7 +19,7 @@ MORE_THAN_SAMPLED = 1.1  # a right answer's sampled blocks tell its estimated ti
 
 @contextmanager
 def counting_for_nothing(attempt: Attempt) -> Iterator[None]:
-    """Where what comes within fails the check, whatever was counted or timed before earns nothing and is not shown."""
+    """If something in this block fails the check, what was counted or timed before earns nothing and is not shown."""
     try:
         yield
     except CheckFailed as failure:
@@ -40,7 +40,7 @@ def carried_out_whole(
 
 
 def expect_like_its_sample(whole: Run, sampled: Run | None) -> None:
-    """Fails the check where all blocks together take clearly longer than those that were sampled had promised."""
+    """Fails the check if all blocks together take clearly longer than the sampled ones promised."""
     if sampled is None or whole.estimated_ns is None or sampled.estimated_ns is None:
         return
     if whole.estimated_ns > MORE_THAN_SAMPLED * sampled.estimated_ns:
@@ -51,7 +51,7 @@ def expect_like_its_sample(whole: Run, sampled: Run | None) -> None:
 
 
 def expect_no_transfers(run: Run) -> None:
-    """Fails the check over the first thing that the host asked of the device beside launches."""
+    """Fails the check if the host asked the device for anything beside launches, and names the first of it."""
     for each in run.transfers:
         size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
         raise CheckFailed(f"{each.line}: beside launching, the host asks for {each.what}{size}.")

@@ -63,7 +63,7 @@ def _output(check: CheckResult, unreadable: bool) -> str:
         expected, got = pair_text(mismatch.expected, mismatch.got)
         lines.append(f"{index_text(mismatch.array, mismatch.index)}: expected {expected}, got {got}")
     lines += [str(hazard) for hazard in check.hazards[:3]]
-    lines += [f"Hint: {hint.text}" for hint in check.hints]
+    lines += [f"Hint: {hint.text}" + (f" Seen by: {hint.witness}." if hint.witness else "") for hint in check.hints]
     if check.reproduce:
         lines += ["To see it, paste this into a cell of your notebook:", check.reproduce]
     return "\n".join(visible(line) for line in lines if line)[:20_000] or check.outcome.capitalize() + "."

@@ -97,7 +97,8 @@ def _evidence(check: CheckResult) -> list[str]:
     for picture in check.pictures:
         lines += _wrapped(f"Picture, in the notebook and the HTML page: {one_line(picture.alt, 400)}", _MARGIN)
     for hint in check.hints:
-        lines += _wrapped(f"Hint ({one_line(hint.name, 60)}): {hint.text}", _MARGIN)
+        seen_by = f" Seen by: {one_line(hint.witness, 200)}." if hint.witness else ""
+        lines += _wrapped(f"Hint ({one_line(hint.name, 60)}): {hint.text}{seen_by}", _MARGIN)
     if check.reproduce:
         lines += _code(visible(check.reproduce))
     return [*lines, ""] if lines else lines

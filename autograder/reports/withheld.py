@@ -64,9 +64,10 @@ def _message(check: CheckResult, blocked: dict[str, str]) -> str:
 
 
 def _telling_nothing(check: CheckResult) -> tuple[Hint, ...]:
-    """The hints that quote none of the numbers withheld beside them."""
+    """The hints that quote none of the numbers withheld beside them, and no witness: it may quote inputs."""
     said = [check.message, check.reproduce]
     said += [f"{each.expected:.9g} {each.got:.9g} {each.index}" for each in check.mismatches]
     said += [f"{each.message} {each.thread} {each.block} {each.index}" for each in check.hazards]
     withheld = set(_NUMBER.findall(" ".join(said)))
-    return tuple(each for each in check.hints if not withheld & set(_NUMBER.findall(each.text)))
+    telling_nothing = (each for each in check.hints if not withheld & set(_NUMBER.findall(each.text)))
+    return tuple(replace(each, witness="") for each in telling_nothing)

@@ -14,6 +14,8 @@ import pytest
 from autograder.grading.labs import labs_root
 from autograder.tests.test_grading_bad_input import GOOD
 
+pytestmark = pytest.mark.long
+
 ROOT = labs_root().parent
 SIZE = 8
 
@@ -29,29 +31,36 @@ def gradebook(out):
     return [line.rpartition(",")[0] for line in lines]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_killed_run_goes_on_and_the_gradebook_is_the_same(tmp_path, how):
-    folder, out = tmp_path / "class", tmp_path / "out"
-    folder.mkdir()
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """A class of `SIZE`, every second one wrong, and its gradebook where nothing comes between."""
+    folder, out = tmp_path_factory.mktemp("class"), tmp_path_factory.mktemp("graded") / "out"
     for number in range(SIZE):
         (folder / f"s{number:02}.py").write_text(GOOD.replace("total = 0.0", f"total = {float(number % 2)}"))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(command(folder, out), env=environment, stderr=subprocess.PIPE, text=True)
+    subprocess.run(command(folder, out), env=ENVIRONMENT, capture_output=True, timeout=120)
+    return folder, gradebook(out)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGINT"])
+def test_a_killed_run_goes_on_and_the_gradebook_is_the_same(tmp_path, uninterrupted, how):
+    (folder, whole), out = uninterrupted, tmp_path / "out"
+    process = subprocess.Popen(command(folder, out), env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while len(list((out / "results").glob("*.json"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
-    process.send_signal(how)
+    process.send_signal(getattr(signal, how))
     message = process.communicate(timeout=60)[1]
     done = {path.name: path.read_bytes() for path in (out / "results").glob("*.json")}
     assert 3 <= len(done) < SIZE and not (out / "gradebook.csv").exists()
     for text in done.values():
         json.loads(text)
-    if how == signal.SIGINT:
+    if how == "SIGINT":
         assert process.returncode == 3 and "goes on from there" in message and "Traceback" not in message
-    finished = subprocess.run(command(folder, out), env=environment, capture_output=True, text=True, timeout=120)
+    finished = subprocess.run(command(folder, out), env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
     assert finished.returncode == 1, finished.stderr  # the odd ones are wrong
     assert all((out / "results" / name).read_bytes() == text for name, text in done.items())  # taken over as they were
-    fresh = tmp_path / "fresh"
-    subprocess.run(command(folder, fresh), env=environment, capture_output=True, timeout=120)
-    assert gradebook(out) == gradebook(fresh) and len(gradebook(out)) == SIZE + 1
+    assert gradebook(out) == whole and len(whole) == SIZE + 1

@@ -26,6 +26,8 @@ from autograder.records.results import Result
 from autograder.tests.attacks.made import HONEST, MADE
 from autograder.tests.finding import found
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).parent / "attacks"
 LAB = load_lab("lab01")
 HEADER = re.compile(r"(?:# )?(attack|control): (?P<what>.+?); fails: (?P<fails>[\w, ]+)(?:; says: (?P<says>.+))?")
@@ -181,7 +183,7 @@ def test_a_class_of_strangers_is_graded_to_the_last_one(tmp_path: Path, monkeypa
     for name in ("numba.py", "numpy.py", "autograder.py", "sitecustomize.py"):
         (handed_in / name).write_text("open('CANARY', 'w')\n")
     honest = ["ann.py"]
-    if os.name == "posix":
+    if sys.platform != "win32":
         honest += ["two\nlines\x1b[2J.py", "=cmd()|'x'.py"]
         (handed_in / "linked.py").symlink_to(handed_in / "ann.py")
         (handed_in / "outside").symlink_to("/")

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.errors import BrokenDefinition, KernelFault, Line
+from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCounted
 from autograder.grading import attempt as attempt_module
 from autograder.grading import closeness
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed
+from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
+from autograder.records.transfers import HOST_WORK, Transfer
 from autograder.tests.grading_fakes import FakeWorker, run_in_numpy
 
 HAZARD = Hazard("out_of_bounds", "a[9] is outside a, of shape (9,).", "Guard the access.", Line("lab.py", 4))
@@ -224,7 +226,8 @@ def test_the_output_of_every_timed_call_is_verified():
     timed = {"outputs": ({"out": 1}, {"out": 2}, {"out": 3}), "request_of_output": (0, 1, 0)}
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), **timed})
     seen: list[Any] = []
-    attempt.speedup(requests, threshold=2, verify=lambda request, outputs: seen.append((request, outputs["out"])))
+    attempt.results = {"double": lambda _, request, outputs: seen.append((request, outputs["out"]))}
+    attempt.speedup(requests, threshold=2)
     assert [(requests.index(request), out) for request, out in seen if request is requests[0]] == [(0, 1), (0, 3)]
     assert len(seen) == 3
 
@@ -235,6 +238,28 @@ def test_a_fault_during_timing_fails_the_check():
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), "fault": KernelFault("It hung.")})
     with pytest.raises(CheckFailed, match="It hung."):
         attempt.speedup([], threshold=2)
+
+
+def test_what_nobody_counted_or_timed_is_asked_for_with_one_clear_line():
+    """Not None, over which a check would stumble somewhere else."""
+    launch = Launch("fill", (1, 1, 1), (32, 1, 1))
+    assert Run().counted is None and launch.counted is None and attempt_with().compared is None
+    with pytest.raises(NotCounted, match="Nobody counted what a run did: it was not simulated"):
+        _ = Run(launches=(launch,)).counters
+    with pytest.raises(NotCounted, match="Nobody counted what the launch of `fill` did"):
+        _ = launch.counters
+    with pytest.raises(NotCounted, match="Nothing was timed in .*after `speedup`"):
+        _ = attempt_with().comparison
+    assert Run(counted=Counters(threads=3)).counters.threads == 3
+
+
+def test_points_can_be_held_back_until_more_is_known():
+    attempt = attempt_with(speed=2.0)
+    attempt.speedup([], threshold=2)
+    for earned in (attempt.fraction, None):
+        attempt.award(0)
+        attempt.award(earned)
+        assert attempt.fraction == earned
 
 
 # ---- reproduction ----------------------------------------------------------------------------------
@@ -351,23 +376,93 @@ def test_a_fault_of_a_shared_run_fails_every_check_that_does_not_expect_it():
     assert attempt.once("a vector", doubling, may_fault=True).run.fault is not None
 
 
+def right_doubles(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
+    attempt.expect_close(outputs["out"], 2 * request.arguments["a"].astype(np.float64), "out")
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_work_counts_only_where_its_results_are_right(shared):
-    def verify(request, outputs):
-        attempt.expect_close(outputs["out"], 2 * request.arguments["a"].astype(np.float64), "out")
-
     attempt = attempt_with()
-    run = attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt), verify)
+    attempt.results = {"double": right_doubles}
+    run = attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt))
     assert run.outputs is attempt.trials[-1].run.outputs and len(attempt.trials) == 1
     attempt = attempt_with(lambda a, out: np.multiply(a[:40], 2, out=out[:40]))
+    attempt.results = {"double": right_doubles}
     with pytest.raises(CheckFailed, match=r"out\[40\] was never written.*; 10 of 50"):
-        attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt), verify)
+        attempt.counted(attempt.once("a vector", doubling) if shared else doubling(attempt))
+
+
+def test_what_nobody_says_is_right_is_neither_counted_nor_timed() -> None:
+    attempt = attempt_with()
+    with pytest.raises(GraderFault, match="`double` is counted or timed, and the lab does not say"):
+        attempt.counted(doubling(attempt))
+    attempt = attempt_with()
+    comparison = attempt._runner.compare([], 2)
+    timed = {"outputs": ({"out": 1},), "request_of_output": (0,)}
+    attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), **timed})
+    with pytest.raises(GraderFault, match="does not say"):
+        attempt.speedup([RunRequest("double", {})], threshold=2)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_work_of_a_run_that_was_not_verified_cannot_be_asked_for(shared: bool) -> None:
+    """A spec cannot forget to verify what it counts: there is no other way to a number."""
+    launch = Launch("k", (1, 1, 1), (32, 1, 1), counted=Counters(float32_operations=3), estimated_ns=1.0)
+    line = LineProfile(Line("lab.py", 1), "", Counters(), Counters())
+    seen = Run(launches=(launch,), counted=Counters(float32_operations=3), lines=(line,))
+    attempt = returning(seen)
+    run = attempt.once("a vector", doubling).run if shared else attempt.simulate(doubling(attempt))
+    for name in ("counters", "lines"):
+        with pytest.raises(GraderFault, match="take the run from `attempt.counted"):
+            getattr(run, name)
+    assert run.launches[0].kernel == "k" and run.launches[0].counted is None and run.launches[0].estimated_ns is None
+    attempt.expect_some_work(run, 3, "three are needed")
+    with pytest.raises(CheckFailed, match="only 3 operations.*four are needed"):
+        attempt.expect_some_work(run, 4, "four are needed")
+    attempt.failure = CheckFailed("it is wrong")  # hints earn nothing, and may look
+    assert attempt.simulate(doubling(attempt)).counters == Counters(float32_operations=3)
 
 
 def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
-    def verify(request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
+    def judged(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
         raise AssertionError("nothing of it is known")
 
     attempt = attempt_with()
-    attempt._verify_known(RunRequest("double", {}), Run(is_unverified=True), verify)
+    attempt.results = {"double": judged}
+    attempt._verify_known(RunRequest("double", {}), Run(is_unverified=True))
     assert len(attempt.flags) == 1 and "results of this size were not looked at" in attempt.flags[0]
+
+
+def test_what_is_far_better_than_the_best_known_answer_is_looked_at() -> None:
+    attempt = attempt_with(speed=4.0)
+    attempt.speedup([], threshold=2, best_known=3.0)
+    assert not attempt.flags
+    attempt = attempt_with(speed=5.0)
+    attempt.speedup([], threshold=2, best_known=3.0)
+    assert attempt.fraction == 1 and "where the best known answer has 3" in attempt.flags[0]
+
+
+@pytest.mark.parametrize(
+    ("asks", "options", "fails"),
+    [
+        ("copy_to_host", {}, False), ("copy_to_host", {"launches_only": True}, True),
+        ("device_array", {"forbidden": ("copy_to_host",)}, False), ("copy_to_host", {"forbidden": ("copy_to_host",)}, True),
+        ("NumPy's sum", {"forbidden": ("copy_to_host", HOST_WORK)}, True),
+    ],
+)  # fmt: skip
+def test_what_the_host_does_where_it_is_timed_is_looked_at_there(asks: str, options: dict[str, Any], fails: bool) -> None:
+    attempt = attempt_with()
+    comparison = attempt._runner.compare([], 2)
+    asked = (Transfer(asks, 4096, Line("lab.py", 7)),)
+    attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), "transfers": asked})
+    if fails:
+        with pytest.raises(CheckFailed, match=r"lab.py, line 7: where it is timed .* \(4,096 bytes\)") as failure:
+            attempt.speedup([], threshold=2, **options)
+        assert failure.value.earned == 0 and not attempt.measured
+    else:
+        attempt.speedup([], threshold=2, **options)
+
+
+def test_sizes_are_drawn_within_their_bounds_and_the_ends_belong_to_them() -> None:
+    attempt = attempt_with()
+    assert {attempt.drawn(96, 160, 32) for _ in range(60)} == {96, 128, 160}

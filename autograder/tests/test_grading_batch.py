@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shutil
+import sys
 import threading
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 
 from autograder.errors import GraderFault, UsageError
 from autograder.grading import batch as batch_module
-from autograder.grading import check
+from autograder.grading import check, class_folder
 from autograder.grading.batch import ClassBatch
 from autograder.grading.class_folder import prepared, read_class
 from autograder.grading.class_grading import grade_class
@@ -24,6 +25,7 @@ from autograder.language.source import MOST_BYTES
 from autograder.records.files import former_report_name, report_name
 from autograder.records.json_form import from_text
 from autograder.records.runs import Uninitialised
+from autograder.reports import class_page, handing_back
 from autograder.reports.handing_back import Wanted, hand_back
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
@@ -106,6 +108,8 @@ def test_a_folder_of_files_and_folders_gives_one_entry_a_student(folder):
 
 
 def test_everything_that_cannot_be_graded_is_an_entry_with_its_reason(folder, tmp_path):
+    if sys.platform == "win32":
+        pytest.skip("links and pipes of POSIX")
     outside = tmp_path / "secret.py"
     outside.write_text("x")
     (folder / "link.py").symlink_to(outside)
@@ -142,7 +146,7 @@ def test_everything_that_cannot_be_graded_is_an_entry_with_its_reason(folder, tm
     assert len(found) == 14  # and bob, cem
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may read everything")
 def test_an_unreadable_file_is_an_entry(folder):
     (folder / "ann.py").chmod(0)
     assert "ann.py cannot be read: Permission denied." in entries(folder)["ann"][1]
@@ -447,8 +451,8 @@ def older_run(lab, folder, tmp_path, monkeypatch):
     (folder / "Ann%);(B.py").write_text("wrong")
     out = tmp_path / "out"
     with monkeypatch.context() as then:
-        for module in ("grading.batch", "grading.class_folder", "reports.class_page", "reports.handing_back"):
-            then.setattr(f"autograder.{module}.report_name", former_report_name)
+        for module in (batch_module, class_folder, class_page, handing_back):
+            then.setattr(module, "report_name", former_report_name)
         then.setattr("autograder.grading.class_folder._rename_former", lambda out: None)
         hand_back(grade_class(lab, folder, out), out, Wanted(gradescope=True))
     assert (out / "results" / "ann-b-4e37af4d.json").exists() and (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCarriedOut, SubmissionError
-from autograder.grading import CheckFailed, Required, check, hint
+from autograder.grading import CheckFailed, Hint, Required, check, hint
 from autograder.grading.ahead import Ahead
 from autograder.grading.grade import FAULT_OF_OURS, check_submission, generator
 from autograder.grading.identity import result_key
@@ -41,11 +41,11 @@ def is_fast(attempt):
     return attempt.speedup([], threshold=2)
 
 
-@hint("forgot_to_double", checks=("doubles",))
+@hint("forgot_to_double", checks=("doubles",), shows="a wrong element")
 def forgot_to_double(attempt):
     wrong = attempt.wrong
     if wrong is not None and np.array_equal(wrong.got, attempt.trials[-1].run.outputs["a"]):
-        return "You return the input as it is."
+        return Hint("forgot_to_double", "You return the input as it is.", "the output is the input")
     return None
 
 
@@ -111,12 +111,16 @@ def test_a_hint_is_given_once_at_the_first_check_that_shows_it():
         """Second."""
         raise CheckFailed("wrong")
 
-    @hint("always")
+    @hint("always", shows="anything")
     def always(attempt):
-        return "Think."
+        return Hint("always", "Think.", "it failed")
 
-    result = graded(double, first, second, hints=(always,))
-    assert [len(each.hints) for each in result.checks] == [1, 0]
+    @hint("unseen", shows="nothing")
+    def unseen(attempt):
+        return Hint("unseen", "There is nothing that this was seen by.")
+
+    result = graded(double, first, second, hints=(always, unseen))
+    assert [[hint.name for hint in each.hints] for each in result.checks] == [["always"], []]
 
 
 def test_partial_credit_comes_from_the_failure_or_from_an_award():
@@ -400,7 +404,7 @@ def test_a_bug_in_a_check_is_a_fault_with_its_place():
 
 
 def test_a_bug_in_a_hint_changes_no_verdict_and_is_flagged():
-    @hint("buggy")
+    @hint("buggy", shows="anything")
     def buggy(attempt):
         raise KeyError("x")
 

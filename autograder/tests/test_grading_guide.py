@@ -14,6 +14,8 @@ from autograder.grading.labs import labs_root
 from autograder.tests.finding import found
 from autograder.tests.test_grading_bad_input import GOOD
 
+pytestmark = pytest.mark.long
+
 GUIDE = (labs_root() / "README.md").read_text(encoding="utf-8")
 LAB = "lab01_naive_matmul"
 INDENTED = re.findall(r"^    autograder (.+)$", GUIDE, re.MULTILINE)
@@ -23,8 +25,8 @@ METADATA = "---\n" + "".join(
     for number, name, sid in ((900, "ada", 101), (901, "alan", 102))
 )
 # What each command comes to in the course below, where that is not 0: half of its class is wrong, a starter is no
-# solution, `doctor` says what a test machine lacks, and there is no cluster.
-CODES = {"grade": {1}, "check lab07": {1}, "doctor": {0, 3}, "grade --dask": {2}}
+# solution, nobody has written the new lab's judge, `doctor` says what a test machine lacks, and there is no cluster.
+CODES = {"grade": {1}, "check lab07": {1}, "fuzz lab07": {2}, "doctor": {0, 3}, "grade --dask": {2}}
 
 
 @pytest.fixture(scope="module")

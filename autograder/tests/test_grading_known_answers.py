@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from autograder.grading.known_answers.answers import Kind, KnownAnswer, solution
 from autograder.grading.known_answers.recording import Recorder
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.worker import Worker
+from autograder.records.results import Result
 
 KNOWN = {
     "verdicts": {"solution": {}, "wrong/slow": {}, "wrong/never_ends": {}},
@@ -58,6 +60,29 @@ def test_an_answer_is_missing_that_has_no_verdict_or_was_counted_and_never_timed
 def test_one_that_takes_too_much_work_is_not_missing_once_graded() -> None:
     known = KNOWN | {"verdicts": {"wrong/too_much": {}}}
     assert not measuring.is_missing(answer_called("wrong/too_much"), known, COUNTED)
+
+
+@pytest.mark.parametrize(("line", "is_kept"), [("", True), ("# not timed: it does nothing then\n", False)])
+def test_of_an_answer_that_is_not_to_be_timed_no_ratio_is_kept(tmp_path: Path, line: str, is_kept: bool) -> None:
+    """Grading compares it all the same, as far as it gets."""
+    path = tmp_path / "pretends.py"
+    path.write_text(f"# fails: speed\n{line}", encoding="utf-8")
+
+    class Graded:
+        made: dict[str, Any] = {}
+
+        def graded(self, submission: object) -> Result:
+            return Result("lab", "Lab", "ann", "ann.py", (), "d", "simulated")
+
+        def timed(self) -> dict[str, Any]:
+            return {"speed": SimpleNamespace(comparison="compared")}
+
+        def judged_alone(self, *_: object) -> None:
+            raise AssertionError("timed")
+
+    recorder: Any = Graded()
+    verdict, found = measuring.found_of(recorder, KnownAnswer("wrong/pretends", "wrong", path), ["speed"])
+    assert verdict is not None and list(found or ()) == (["speed"] if is_kept else [])
 
 
 def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monkeypatch) -> None:

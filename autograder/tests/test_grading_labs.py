@@ -12,7 +12,12 @@ pytestmark = pytest.mark.quick
 SPEC = '''
 from autograder.grading import CheckFailed, Lab, Required, check, hint
 
-LAB = Lab(title="Doubling", lesson="00_start_here", required=(Required("double", "host", ("a",)),))
+def right(attempt, request, outputs):
+    attempt.expect_close(outputs["a"], 2 * request.arguments["a"])
+
+LAB = Lab(
+    title="Doubling", lesson="00_start_here", required=(Required("double", "host", ("a",)),), results={"double": right}
+)
 
 @check(points=2)
 def runs(attempt):
@@ -26,9 +31,9 @@ def runs(attempt):
 def doubles(attempt):
     """It doubles."""
 
-@hint("forgot_to_double", checks=("doubles",))
+@hint("forgot_to_double", checks=("doubles",), shows="a wrong element")
 def forgot(attempt):
-    return "Twice as much."
+    return None
 '''
 
 
@@ -43,9 +48,51 @@ def root(tmp_path, monkeypatch):
     return tmp_path
 
 
+LOOKS = '''
+
+def loads(run):
+    return [launch.counters.global_load_requests for launch in run.launches]
+
+@check(points=1)
+def loads_little(attempt):
+    """It loads little."""
+    run = attempt.{}
+    assert sum(loads(run)) < 9
+'''
+
+
+def test_a_check_that_counts_without_verifying_does_not_load(root) -> None:
+    spec = root / "lab01_doubling" / "spec.py"
+    spec.write_text(SPEC + LOOKS.format('simulate("double", a=attempt.uniform(8))'))
+    with pytest.raises(GraderFault, match="`loads_little` looks at what was counted and verifies nothing"):
+        load_lab("lab01")
+    spec.write_text(SPEC + LOOKS.format('counted(attempt.once("double", lambda by: None))'))
+    assert [each.name for each in load_lab("lab01").checks] == ["runs", "doubles", "loads_little"]
+
+
+def test_a_lab_that_does_not_say_what_is_right_does_not_load(root) -> None:
+    (root / "lab01_doubling" / "spec.py").write_text(SPEC.replace(', results={"double": right}', ""))
+    with pytest.raises(GraderFault, match="says nothing of what `double` is held to: give it a place in `results`"):
+        load_lab("lab01")
+
+
 @pytest.mark.parametrize("name", ["lab01", "lab01_doubling", "lab01_d"])
 def test_a_lab_is_found_by_its_name_or_any_prefix_that_is_its_own(root, name):
     assert find_lab(name) == root / "lab01_doubling"
+
+
+def test_a_path_leads_to_a_lab_also_where_the_platform_writes_paths_in_two_ways(root, tmp_path_factory, monkeypatch):
+    """`labs/lab01_naive_matmul` on Windows, whose own separator is another."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "lab07_mine"
+    elsewhere.mkdir()
+    (elsewhere / "spec.py").write_text(SPEC)
+    name = elsewhere.as_posix()
+    assert find_lab(name) == elsewhere.resolve()
+    monkeypatch.setattr("os.sep", "\\")
+    with pytest.raises(UsageError):
+        find_lab(name)
+    monkeypatch.setattr("os.altsep", "/")
+    assert find_lab(name) == elsewhere.resolve()
 
 
 @pytest.mark.parametrize("name", ["lab", "lab0"])
@@ -91,8 +138,8 @@ def test_the_digest_changes_with_every_file_that_decides_a_verdict(root):
 BROKEN = [
     ("LAB = 1", "does not define LAB"),
     (SPEC + "\nraise ValueError('oh')", "cannot be loaded: ValueError: oh"),
-    (SPEC + "\ndef (", "lab01_doubling/spec.py, line 22 cannot be loaded: SyntaxError: invalid syntax"),
-    (SPEC + "\nraise SystemExit(0)", "lab01_doubling/spec.py, line 22 cannot be loaded: SystemExit: 0"),
+    (SPEC + "\ndef (", "lab01_doubling/spec.py, line 27 cannot be loaded: SyntaxError: invalid syntax"),
+    (SPEC + "\nraise SystemExit(0)", "lab01_doubling/spec.py, line 27 cannot be loaded: SystemExit: 0"),
     (SPEC.replace("points=2", "points=float('nan')"), "the points of `runs` are no number: nan."),
     (SPEC.replace("points=2", "points='2'"), "the points of `runs` are no number: '2'."),
     (

@@ -18,6 +18,9 @@ from autograder.grading.labs import load_lab
 from autograder.grading.new_lab import notebook_text, with_lab
 from autograder.grading.starters import drifted_starters
 from autograder.grading.worker import Worker
+from autograder.tests.lending import lend_compiled
+
+pytestmark = pytest.mark.long
 
 NAME = "lab07_prefix_sum"
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,6 +71,17 @@ def test_its_wrong_answers_fail_what_they_say_and_get_their_hint(course, worker)
         assert first_line == f"# fails: {', '.join(failed)}; hint: {', '.join(hints(result))}"
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="types are not checked on Python 3.10, see the Makefile")
+def test_its_types_are_right(course):
+    """By `make test`'s own settings, and with what that has already read of the package."""
+    files = [str(path) for path in sorted((course / "labs" / NAME).glob("*.py"))]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *files], cwd=ROOT, capture_output=True, text=True, encoding="utf-8",
+        env=os.environ | {"MYPYPATH": str(course)},
+    )  # fmt: skip
+    assert done.returncode == 0 and len(files) == 2, done.stdout + done.stderr
+
+
 def test_its_notebook_is_one_that_jupyter_reads(course):
     nbformat = pytest.importorskip("nbformat")
     for folder in ("labs", "solutions"):
@@ -86,6 +100,7 @@ def copy(tmp_path_factory):
         shutil.copytree(ROOT / folder, root / folder, ignore=leave_out)
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, root)
+    lend_compiled(root / "autograder")
     inside(root, "-m", "autograder", "new-lab", NAME)
     return root
 

@@ -16,6 +16,8 @@ from autograder.grading.labs import labs_root, load_lab
 from autograder.grading.notebook import _lab_of, _with_saved_numbers, as_saved, defining_cells
 from autograder.grading.worker import Worker
 
+pytestmark = pytest.mark.long
+
 TRANSFORM = TransformerManager().transform_cell
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import Line
-from autograder.grading.attempt import Attempt, Place
+from autograder.grading.attempt import Attempt, Place, as_it_was
 from autograder.grading.failures import CheckFailed
 from autograder.grading.labs import spec_of
 from autograder.grading.verified import (
@@ -64,7 +64,8 @@ def test_a_sampled_request_is_carried_out_whole_and_its_inputs_stay_where_they_a
     assert not attempt.simulate(sampled).written["b"].all()
     run, request = carried_out_whole(attempt, sampled, unchanged=("a",))
     assert run.written["b"].all() and np.array_equal(run.outputs["b"], arrays["a"])
-    assert "a" not in run.outputs and request.sample_blocks is None and attempt.trials[-1].run is run
+    assert "a" not in run.outputs and request.sample_blocks is None
+    assert attempt.trials[-1].run is as_it_was(run)
 
 
 @pytest.mark.parametrize(("whole", "sampled", "fails"), [(100.0, 99.0, False), (100.0, 50.0, True), (None, 5.0, False)])
@@ -108,21 +109,45 @@ def histogram(items, bins):
 """
 
 
+SAMPLED = RunRequest(
+    "histogram",
+    {"items": np.random.default_rng(3).integers(4096, size=2**18).astype(np.int32), "bins": np.zeros(4096, np.int32)},
+    sample_blocks=64,
+)
+
+
 @pytest.mark.parametrize(
     ("only", "to", "right"),
-    [("", "", True), ("and i % 4 == 0", "", True), ("and i % 64 == 0", "", False), ("", "* 0", False)],
-    ids=["all", "a quarter", "next to none", "all in one bin"],
-)
-def test_sampled_blocks_have_to_count_something_like_their_share(only: str, to: str, right: bool) -> None:
+    [
+        ("", "", True), ("and i % 16 != 0", "", True), ("and i % 2 == 0", "", False), ("and i % 64 == 0", "", False),
+        ("", "* 0", False), ("", "// 2", False),
+    ],
+    ids=["all", "nearly all", "half", "next to none", "all in one bin", "in other bins"],
+)  # fmt: skip
+def test_sampled_blocks_count_something_like_their_share_and_only_what_they_load(only: str, to: str, right: bool) -> None:
     attempt = attempt_at(HISTOGRAM.format(only=only, to=to))
-    request = LAB05.counting(np.arange(2**18, dtype=np.int32) % 4096, 4096)
-    request = RunRequest(request.function, request.arguments, sample_blocks=64)
-    run = attempt.simulate(request)
+    attempt.results = {"histogram": LAB05.expect_counts}
     if right:
-        LAB05.expect_share(request, run)
+        attempt.counted(SAMPLED, expect=lambda run: LAB05.expect_share(SAMPLED, run))
     else:
-        with pytest.raises(CheckFailed, match="64 of 1,024 blocks"):
-            LAB05.expect_share(request, run)
+        with pytest.raises(CheckFailed, match="64 of 1,024 blocks|elements are wrong"):
+            attempt.counted(SAMPLED, expect=lambda run: LAB05.expect_share(SAMPLED, run))
+
+
+def test_counts_that_no_sampled_block_can_know_are_none() -> None:
+    """As many as their share, and each a thousand times over."""
+    attempt = attempt_at(HISTOGRAM.format(only="and i % 64 == 0", to="").replace(", 1)", ", 64)"))
+    attempt.results = {"histogram": LAB05.expect_counts}
+    with pytest.raises(CheckFailed, match="more to a bin than they loaded"):
+        attempt.counted(SAMPLED, expect=lambda run: LAB05.expect_share(SAMPLED, run))
+
+
+def test_a_run_says_what_its_sampled_blocks_loaded() -> None:
+    attempt = attempt_at(FILL)
+    arrays: dict[str, Any] = {"a": np.arange(3200, dtype=np.float32), "b": Uninitialised((3200,), np.float32)}
+    run = attempt.simulate(RunRequest("fill", arrays, grid=100, block=32, sample_blocks=2, sample_seed=1))
+    assert set(run.loaded) == {"a"} and np.count_nonzero(run.loaded["a"]) == 2 * 32 * 4 // 32
+    assert np.array_equal(np.repeat(run.loaded["a"], 8), run.written["b"])
 
 
 def test_where_nothing_is_launched_nothing_is_counted() -> None:

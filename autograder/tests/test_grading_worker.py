@@ -15,6 +15,8 @@ from autograder.grading.jobs import Limits
 from autograder.grading.worker import Worker, WorkerDied
 from autograder.records.runs import RunRequest
 
+pytestmark = pytest.mark.long
+
 DEVICE = "autograder.tests.grading_fakes:MisbehavingDevice"
 LINUX = sys.platform.startswith("linux")
 SOURCE = "from numba import cuda\n\n\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n\n\ndef host(a):\n    kernel[1, 1](a)\n"

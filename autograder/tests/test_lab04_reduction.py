@@ -49,7 +49,7 @@ def test_a_tree_that_races_earns_the_points_of_its_counted_work(worker: Worker) 
 
 def test_sizes_that_are_named_in_several_places_agree() -> None:
     hints = runpy.run_path(str(LAB.folder / "hints.py"))
-    assert (hints["SCRATCH"], hints["SHOWN"]) == (SPEC["SCRATCH"], SPEC["SPEED_SIZE"])
+    assert hints["SCRATCH"] == SPEC["SCRATCH"] and SPEC["SPEED_SIZE"][0] <= hints["SHOWN"] <= SPEC["SPEED_SIZE"][1]
     assert f"{SPEC['SCRATCH']:,} float32" in LAB.notebook.read_text(encoding="utf-8")
 
 
@@ -78,7 +78,7 @@ LOOP = "    while i < values.size:\n        own += values[i]\n        i += cuda.
     "loop",
     [
         LOOP.replace("values.size:", "min(values.size, 4_000_000):"),
-        LOOP.replace("values.size:", "min(values.size, 16_500_000):"),
+        LOOP.replace("values.size:", "min(values.size, 16_000_000):"),
         LOOP.replace("while", "for _ in range(60):\n        if").replace(":\n        own", ":\n            own"),
     ],
     ids=["a quarter is added", "2 % are left out", "60 rounds of 63"],

@@ -65,12 +65,12 @@ def test_what_the_host_does_where_it_is_timed_is_not_for_free(tmp_path: Path) ->
     """The same answer that passes, but for a copy with as many items as are timed and with no others."""
     text = (SOLUTIONS / "right" / "grid_stride_loop.py").read_text(encoding="utf-8")
     path = tmp_path / "asks_when_timed.py"
-    path.write_text(text + "    if items.size == 1_048_576:\n        bins.copy_to_host()\n", encoding="utf-8")
+    path.write_text(text + "    if 900_000 < items.size < 1_200_000:\n        bins.copy_to_host()\n", encoding="utf-8")
     with Worker("simulated") as running:
         result = check_submission(LAB, path, worker=running)
-    assert failed_checks(result) == {"fast_on_uniform_items", "fast_on_one_value", "fast_on_zipf_items"}, report(result)
+    assert failed_checks(result) == set(SPEED_CHECKS), report(result)
     speeds = [each for each in result.checks if each.name.startswith("fast_on")]
-    assert not any(each.points for each in speeds) and "host asks for 1 cop" in speeds[0].message
+    assert not any(each.points for each in speeds) and "asks for copy_to_host" in speeds[0].message
 
 
 @pytest.mark.parametrize("n", [1, 1000, 65_537])
@@ -89,7 +89,7 @@ def test_the_three_kinds_of_items_differ_in_their_hottest_bin() -> None:
         items = SPEC.items_of(attempt, kind, 100_000, 256)
         assert items.dtype == np.int32 and 0 <= items.min() and items.max() < 256
         shares[kind] = np.bincount(items).max() / items.size
-    assert shares["uniform"] < 0.01 < 0.35 < shares["zipf"] < 0.42 < shares["one value"] == 1  # 1 / zeta(1.5) = 0.383
+    assert shares["uniform"] < 0.01 < 0.35 < shares["zipf"] < 0.42 < 0.999 < shares["one value"] < 1  # 1 / zeta(1.5) = 0.383
 
 
 def lies_clear(ratios: dict[str, float], check: str) -> bool:

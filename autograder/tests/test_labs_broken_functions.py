@@ -17,6 +17,8 @@ from autograder.language.source import Submission
 from autograder.records.results import Result
 from autograder.tests.known_answers import report
 
+pytestmark = pytest.mark.long
+
 TRANSPOSE = {
     "right_on_whole_tiles", "waits_for_its_tile", "stays_inside_its_arrays", "brings_every_thread_to_its_barrier",
     "right_on_any_size", "loads_whole_sectors", "stores_whole_sectors", "meets_no_bank_conflicts", "keeps_to_float32",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import autograder
+from autograder.tests.finding import found
 
 pytestmark = pytest.mark.quick
 
@@ -97,6 +98,7 @@ def test_versions_in_the_readme_are_those_that_are_pinned() -> None:
     pinned = (ROOT / "requirements.txt").read_text(encoding="utf-8")
     for name, version in re.findall(r'"(numba)==([\d.]+)"', README):
         assert f"{name}=={version}" in pinned
+    assert set(re.findall(r"mind_the_bandwidth-([\d.]+)-py3", README)) == {autograder.__version__}
 
 
 def test_there_is_one_version_and_the_list_of_changes_begins_with_it() -> None:
@@ -137,6 +139,7 @@ def test_no_file_names_a_folder_of_somebody_s_machine() -> None:
 
 def test_windows_runs_what_make_quick_runs() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    makefile = makefile.replace("$(PARALLEL)", found(r"^PARALLEL := (.*)$", makefile, re.MULTILINE)[1])
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8").split("windows:\n")[1]
     for target in ("quick", "lint", "types"):
         recipe = makefile.split(f"\n{target}:")[1].split("\n\n")[0]
@@ -159,6 +162,13 @@ def imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("row", ["records", "language", "simgpu", "cudagpu", "figures"])
+def test_what_runs_any_kernel_names_no_lab_and_no_answer(row: str) -> None:
+    """What serves a lab lies in that lab, and what is known of answers with the grader."""
+    named = {path.name for path in modules(row) if re.search(r"\blab\d\d|solutions/", path.read_text(encoding="utf-8"))}
+    assert len(modules(row)) > 1 and named == set()
 
 
 def modules(row: str, package: Path = PACKAGE) -> list[Path]:

@@ -13,7 +13,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autograder.tests.lending import lend_compiled
 from autograder.tests.test_layout_repository import ROOT
+
+pytestmark = pytest.mark.long
 
 GUIDE = (ROOT / "labs" / "README.md").read_text(encoding="utf-8")
 ANSWER = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
@@ -46,6 +49,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(words, cwd=ROOT, check=True, timeout=60)
     with zipfile.ZipFile(folder / "course.zip") as archive:
         archive.extractall(folder)
+    lend_compiled(folder / "course" / "autograder")
     return folder / "course"
 
 

@@ -1,4 +1,4 @@
-"""What `mypy --strict` checks: the whole package, with no silence in it, and what little it leaves to kernels and tests."""
+"""What `mypy --strict` checks: the whole package and all labs, without silence, and what it leaves to kernels and tests."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from autograder.tests.test_layout_repository import PACKAGE, ROOT
 
 pytestmark = pytest.mark.quick
 
-MODULES = sorted(path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py"))
+OF_LABS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("labs/*/*.py"))
+MODULES = sorted(path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py")) + OF_LABS
 SETTINGS = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 NO_MODULE_OF_OURS = {
     "distributed", "jupyterlab.*", "numba.cuda", "numba.cuda.*", "psutil", "pygments.*", "pynvml", "setuptools.*", "tqdm",
 }  # fmt: skip
 OF_TESTS = ["autograder.tests.*"]
+OF_BASELINES = ["labs.*.baseline"]  # one a lab, and labs come
 
 
 def section(title: str) -> str:
@@ -46,11 +48,11 @@ def without_annotations(node: ast.FunctionDef) -> bool:
     return node.returns is None or any(each is not None and each.annotation is None for each in asked)
 
 
-def test_the_whole_package_is_checked_strictly() -> None:
+def test_the_whole_package_and_all_labs_are_checked_strictly() -> None:
     own = section("tool.mypy")
-    assert "strict = true" in own and 'files = ["autograder"]' in own
+    assert "strict = true" in own and 'files = ["autograder", "labs/*/*.py"]' in own
     assert not re.search(r"^(exclude|ignore|disable|allow|no_|follow_)\w* *=", own, re.MULTILINE)
-    assert len(MODULES) > 400
+    assert len(MODULES) > 400 and len(OF_LABS) >= 18
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -68,13 +70,15 @@ def test_only_kernels_and_tests_are_left_a_part_of_it() -> None:
     assert [names for names, _ in ours if names == OF_TESTS] == [OF_TESTS]
     for names, given in ours:
         if names != OF_TESTS:
-            assert not [name for name in names if "*" in name], "modules are named one by one"
+            assert names == OF_BASELINES or not [name for name in names if "*" in name], "modules are named one by one"
             settings = {"allow_untyped_defs", "allow_untyped_calls", "allow_untyped_decorators", "check_untyped_defs"}
             settings |= {"disallow_subclassing_any"}  # of what comes without types
             assert set(given) <= settings
 
 
-KERNELS = [name for names, given in overrides() if given.get("check_untyped_defs") is False for name in names]
+UNTYPED = [name for names, given in overrides() if given.get("check_untyped_defs") is False for name in names]
+KERNELS = [name for name in UNTYPED if name not in OF_BASELINES]
+BASELINES = [name for name in OF_LABS if name.endswith("/baseline.py")]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -88,6 +92,16 @@ def test_what_has_no_annotations_is_a_kernel_or_says_what_one_must_compute(name:
     assert kernels
     assert [each for each in others if each not in known] == []
     assert not others or "unseen(" in ast.unparse(tree), "known answers stand beside the table of kernels"
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_holds_kernels_and_what_launches_them(name: str) -> None:
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    kernels = [each for each in functions if any("cuda.jit" in ast.unparse(one) for one in each.decorator_list)]
+    launches = re.compile(rf"\b({'|'.join(each.name for each in kernels)})\[|^    pass$", re.MULTILINE)  # or does nothing
+    assert set(UNTYPED) - set(KERNELS) == set(OF_BASELINES) and kernels
+    assert [each.name for each in functions if each not in kernels and not launches.search(ast.unparse(each))] == []
 
 
 def test_make_test_checks_types() -> None:

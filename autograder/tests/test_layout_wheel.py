@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ import pytest
 
 from autograder.tests.test_layout_repository import ROOT
 from autograder.tests.test_layout_student_copy import answers_in
+
+pytestmark = pytest.mark.long
 
 LEAST_SETUPTOOLS = (70, 1)  # which makes wheels by itself
 NOT_PACKED = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "shared")
@@ -44,7 +47,8 @@ def setuptools_version() -> tuple[int, ...]:
 
 
 def completed(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": str(Path(sys.executable).parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    needed = {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP", "TMP") if name in os.environ}  # by Windows
+    environment = needed | {"PATH": str(Path(sys.executable).parent), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [str(each) for each in words]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
 

@@ -13,6 +13,8 @@ import pytest
 from autograder.course import lesson00, lesson01, lesson02, lesson03
 from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple
 
+pytestmark = pytest.mark.long
+
 RIGHT = [
     (lesson00.which_element, 775),
     (lesson00.how_many_blocks, (3907, 192)),

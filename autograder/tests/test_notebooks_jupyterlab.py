@@ -28,6 +28,8 @@ from autograder.tests.finding import found
 from autograder.tests.jupyter_server import OPTIONS, SECONDS, TOKEN, Server, served
 from autograder.tests.test_layout_repository import COURSE, READMES, ROOT
 
+pytestmark = pytest.mark.long
+
 LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
 LABS = sorted(ROOT.glob("labs/*/lab.ipynb"))
 DECKS = sorted(ROOT.glob("slides/[0-9][0-9]_*.md"))

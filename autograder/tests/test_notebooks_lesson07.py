@@ -14,7 +14,9 @@ from autograder import simulate
 from autograder.course.lesson07 import exercises as lesson07
 from autograder.perfmodel import SPECIFICATIONS, roofline
 from autograder.perfmodel.hipc2009 import from_counters, local_ranking
+from autograder.perfmodel.measurements import unseen, verdicts
 from autograder.perfmodel.measurements.predicting import HERE, by_case
+from autograder.perfmodel.prediction import OVERLAP
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "07_predicting_performance.ipynb"
 CASES = by_case()
@@ -125,7 +127,17 @@ ROOF_MS = CASES[NAIVE_CASE, 1024].roofline_ns / 1e6
 COUNTED_NAIVE = from_counters(CASES[NAIVE_CASE, 1024].source)
 OLD_LIST = from_counters(CASES[RANDOM, 2**22].source).milliseconds(hidden=True)
 TIMES = [CASES[name, 1024].measured_ns for name in (NAIVE_CASE, WHILE_CASE, ROWS, TILES)]
-LIST_ERRORS = [-100 * CASES[name, size].error for name in (RANDOM, EQUAL) for size in (2**16, 2**20, 2**22)]
+LISTS = [(name, size) for name in (RANDOM, EQUAL) for size in (2**16, 2**20, 2**22)]
+LIST_ERRORS = [-100 * CASES[each].error for each in LISTS]
+LISTS_TOO_FAST = [each for each in LIST_ERRORS if abs(each) > 10]
+IN_A_ROUND = [CASES[name, 1024].counters.issued_warp_instructions / (1024**3 / 32) for name in (NAIVE_CASE, WHILE_CASE)]
+TILES_NEED = CASES[TILES, 1024].estimate.breakdown
+TILES_BY_MAX = CASES[TILES, 1024].measured_ns / max(TILES_NEED[part] for part in ("issue", "shared memory"))
+WHILE_NEEDS = CASES["matmul, x along columns, while, 32x32", 1024].estimate.breakdown
+COMPILED_US = WHILE_NEEDS["issue"] / 1e3 * 8 / IN_A_ROUND[1]
+WHILE_L1_US = WHILE_NEEDS["L1"] / 1e3
+UNSEEN = [[abs(each.error) for each in unseen.predictions() if each.half == half] for half in unseen.HALVES]
+MEDIANS, NINETIETHS = ([100 * float(np.percentile(half, rank)) for half in UNSEEN] for rank in (50, 90))
 THREADS = 132 * 2048 / (30 * 1024)
 WARPS = [gpu.multiprocessors * gpu.max_threads for gpu in (SPECIFICATIONS["H200"], SPECIFICATIONS["T4"])]
 ROWS_SLOWER = slower(ROWS, COLUMNS, 1024)[2]
@@ -156,9 +168,12 @@ def prose() -> str:
         f"= {sum(1 / at for at in range(1, 33)):.2f} times",
         f"the H200 is {OLD_LIST * 1e6 / CASES[RANDOM, 2**22].measured_ns // 10 * 10:.0f} times as fast",
         "It holds nine times as many threads" if 8.5 < THREADS < 9.5 else "no",
-        f"It is {min(LIST_ERRORS):.0f} to {max(LIST_ERRORS):.0f} % too fast",
-        f"a factor of {slower(RANDOM, EQUAL, 2**20)[2]:.2f} between them at 2²⁰",
-        f"and {slower(RANDOM, EQUAL, 2**22)[2]:.2f} at 2²²",
+        "within 10 % up to 2²⁰" if max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.1 else "no",
+        "The other four" if len(LISTS_TOO_FAST) == 4 else "no",
+        f"are {min(LISTS_TOO_FAST):.0f} to {max(LISTS_TOO_FAST):.0f} % too fast",
+        f"and the model says {slower(RANDOM, EQUAL, 2**20)[1]:.2f}",
+        f"a factor of {slower(RANDOM, EQUAL, 2**20)[2]:.2f} between random and equal sublists at 2²⁰",
+        f"where the clock sees a factor of {slower(RANDOM, EQUAL, 2**22)[2]:.2f}.",
         f"Items of one value take {CASES[ONE, 2**24].measured_ns / 1e6:.0f} ms",
         f"and uniform ones {CASES[UNIFORM, 2**24].measured_ns / 1e6:.0f} ms",
         f"a factor of {slower(UNIFORM, PRIVATE, 2**24)[0]:.0f} in the old model",
@@ -175,6 +190,13 @@ def prose() -> str:
         f"the H200 132, and {BANDWIDTHS:.0f} times the memory bandwidth",
         f"predicted to take {CASES[NAIVE_CASE, 1024].estimate.ns / 1e6:.2f} ms for N = 1,024",
         "a T4 holds about a seventh of the H200's warps" if round(WARPS[0] / WARPS[1]) == 7 else "no",
+        f"comes to {IN_A_ROUND[0]:.0f} and {IN_A_ROUND[1]:.0f}",
+        f"to the power of {OVERLAP}",
+        f"two equal times give {2 ** (1 / OVERLAP):.2f} times MAX",
+        f"They took {TILES_BY_MAX:.2f} times MAX",
+        f"a MAX of about {round(COMPILED_US, -1):.0f} us and a SUM of about {round(COMPILED_US + WHILE_L1_US, -1):.0f}, and",
+        f"The median error is {MEDIANS[0]:.0f} % in both halves" if round(MEDIANS[0]) == round(MEDIANS[1]) else "no",
+        f"is {NINETIETHS[0]:.0f} % in the first and {NINETIETHS[1]:.0f} % in the second",
         "differ by a factor of fourteen" if 13.5 < max(TIMES) / min(TIMES) < 14.6 else "no",
     ],
 )
@@ -186,7 +208,7 @@ def test_a_count_of_today_agrees_with_the_slide_of_2009_within_one_percent() -> 
     assert pytest.approx(local_ranking(2**22).milliseconds(hidden=True), rel=0.01) == OLD_LIST
 
 
-def test_today_s_model_is_within_a_third_in_six_questions_of_seven() -> None:
+def test_today_s_model_is_within_a_fifth_in_all_seven_questions() -> None:
     pairs = [
         (ROWS, COLUMNS, 1024),
         (ROWS, COLUMNS, 1100),
@@ -196,14 +218,27 @@ def test_today_s_model_is_within_a_third_in_six_questions_of_seven() -> None:
         (ONE, UNIFORM, 2**20),
         (UNIFORM, PRIVATE, 2**24),
     ]
-    near = [abs(today / clock - 1) < 1 / 3 for _, today, clock in (slower(*pair) for pair in pairs)]
-    assert near == [True, True, True, True, False, True, True]
+    for pair in pairs:
+        _, today, clock = slower(*pair)
+        assert today == pytest.approx(clock, rel=0.2), pair
 
 
-def test_the_clock_follows_sum_for_the_while_loop_and_max_for_the_others() -> None:
+def test_the_clock_follows_max_in_all_five_rows() -> None:
     for name in (COLUMNS, ROWS, "matmul, x along columns, while, 32x32", "matmul, x along rows, while, 32x32", TILES):
         case = CASES[name, 1024]
         compute = case.estimate.breakdown["issue"]
         memory = max(case.estimate.breakdown[part] for part in ("L1", "shared memory", "L2", "DRAM"))
-        bound = compute + memory if name == "matmul, x along columns, while, 32x32" else max(compute, memory)
-        assert case.measured_ns == pytest.approx(bound, rel=0.11), name
+        assert case.measured_ns == pytest.approx(max(compute, memory), rel=0.155), name
+
+
+def test_one_verdict_differs_and_lesson_7_says_which() -> None:
+    differing = [
+        (lab, each.name)
+        for lab in verdicts.labs()
+        for check in verdicts.speed_checks(lab)
+        for each in verdicts.verdicts(lab, check)
+        if not each.agrees and not each.stopped_before
+    ]
+    assert differing == [("lab02_tiled_matmul", "dynamic/one_array_for_both_tiles")]
+    words = "One verdict differs, the triangle: a right answer to lab 2 that keeps both tiles in one dynamic shared array."
+    assert words in prose()

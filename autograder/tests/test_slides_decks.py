@@ -15,6 +15,8 @@ from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
 from autograder.decks.fitting import LEAST_TEXT
 from autograder.decks.source import CodeBlock, Deck, Text, read_deck
 
+pytestmark = pytest.mark.long
+
 SOURCES = sorted(SLIDES.glob("[0-9][0-9]_*.md"))
 LEAST_CONTRAST = 4.5  # WCAG 2.1, level AA
 

@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.grading import Attempt
+from autograder.grading import Attempt, witness
 from autograder.grading import evidence as observed
 from autograder.grading.evidence import recogniser
 from autograder.records.hazards import Hazard
-from autograder.records.runs import RunRequest, Uninitialised
+from autograder.records.runs import Launch, RunRequest, Uninitialised
 
 WARP = 32
 ENOUGH_BLOCKS = 132  # one for each multiprocessor of an H200
@@ -31,13 +31,13 @@ class Evidence(observed.Evidence):
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
-        self.n = self.request.arguments["values"].size
+        self.n = int(self.request.arguments["values"].size)
         self.is_kernel = self.request.function == "block_sums_kernel"
 
     @cached_property
     def values(self) -> np.ndarray:
         """The elements as float64: where millions of them are timed, only for a rule that asks."""
-        return self.request.arguments["values"].astype(np.float64)
+        return np.asarray(self.request.arguments["values"], np.float64)
 
     @property
     def steps(self) -> int:
@@ -106,8 +106,8 @@ class Evidence(observed.Evidence):
 
     @property
     def writes_over_its_input(self) -> bool:
-        """Whether blocks race in a launch whose arrays overlap: one of the required kernel, which does not race where they
-        lie apart (an earlier check), or one that was given a single array."""
+        """Whether blocks race in a launch whose arrays overlap: one of the required kernel, which does not race where
+        they lie apart (an earlier check), or one that was given a single array."""
         racing = {each.kernel for each in self.races}
         one_array = any(
             each.kernel in racing and each.array_bytes in (4 * self.n, 4 * SCRATCH) for each in self.simulated.launches
@@ -147,7 +147,7 @@ class Evidence(observed.Evidence):
     @property
     def shared_loads(self) -> int:
         """Requests to load from shared memory."""
-        return self.simulated.counters.shared_load_requests if self.simulated.counters else 0
+        return self.simulated.counters.shared_load_requests if self.simulated.counted else 0
 
     @property
     def tile_without_room(self) -> bool:
@@ -228,6 +228,86 @@ class Evidence(observed.Evidence):
         return any(np.prod(each.grid) == 1 and (each.array_bytes or 0) >= 4 * self.n for each in self.run.launches)
 
     @property
+    def largest(self) -> Launch | None:
+        """The launch with most blocks."""
+        return max(self.run.launches, key=lambda each: int(np.prod(each.grid)), default=None)
+
+    @property
+    def adds_alone(self) -> bool:
+        """Whether the line with most requests to shared memory is carried out by one lane at a time, of one warp."""
+        lines = [each.counters for each in self.simulated.lines if each.counters.shared_load_requests]
+        busiest = max(lines, key=lambda each: each.shared_load_requests, default=None)
+        return busiest is not None and busiest.thread_instructions < 1.5 * busiest.warp_instructions
+
+    @property
+    def places_apart(self) -> bool:
+        """Whether neighbouring lanes want elements of a shared array that are 2, 4, 8 ... places apart: an
+        experiment."""
+        steps = [*self.lane_steps("load", "shared"), *self.lane_steps("store", "shared")]
+        return any(abs(each.elements) > 1 and abs(each.elements) & (abs(each.elements) - 1) == 0 for each in steps)
+
+    def reads_places_from(self, first: int) -> bool:
+        """Whether a shared array of one axis was read from this place on, where nobody stored or where it has ended."""
+        found = self.lying("shared", "uninitialised_read", "out_of_bounds")
+        beyond = any(each.index and len(each.index) == 1 and each.index[0] >= first for each in found)
+        return beyond and not self.found("negative_index")
+
+    @property
+    def warps_share_a_place(self) -> bool:
+        """Whether warps store their sums in one place of a shared array, where another is read that nobody wrote."""
+        stored: dict[int, set[int]] = {}
+        for each in self.accesses("store", "shared"):
+            for at in each.addresses[each.addresses >= 0]:
+                stored.setdefault(int(at), set()).add(each.warp)
+        shared = any(len(warps) > 1 for warps in stored.values())
+        return shared and bool(self.lying("shared", "uninitialised_read"))
+
+    @property
+    def loads_of_values(self) -> dict[int, list[tuple[int, int, int]]]:
+        """Of the first loads of `values`: which threads (block, warp, lane) load each element: an experiment."""
+        threads: dict[int, list[tuple[int, int, int]]] = {}
+        for each in self.accesses("load"):
+            if each.shape == (self.n,):
+                for lane in np.flatnonzero(each.addresses >= 0):
+                    threads.setdefault(int(each.addresses[lane]), []).append((each.block[0], each.warp, int(lane)))
+        return threads
+
+    @property
+    def loads_are_shared(self) -> bool:
+        """Whether several threads load the same element of `values`."""
+        return any(len(set(threads)) > 1 for threads in self.loads_of_values.values())
+
+    @property
+    def loads_each_once(self) -> bool:
+        """Whether elements of `values` are loaded once each, all of them."""
+        counters = self.simulated.counters
+        once = counters is not None and counters.global_load_useful_bytes == 4 * self.n
+        return once and all(len(threads) == 1 for threads in self.loads_of_values.values())
+
+    @property
+    def keeps_another(self) -> bool:
+        """Whether one block leaves an element of all, and not the first thread's own: an experiment."""
+        attempt, trials = self.attempt, list(self.trials)
+        threads = self.block[0]
+        arguments = {"values": np.arange(1, threads + 1, dtype=np.float32), "sums": Uninitialised((1,), np.float32)}
+        request = RunRequest("block_sums_kernel", arguments, grid=1, block=threads, work_limit=self.request.work_limit)
+        run = attempt.simulate(request, may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return run.fault is None and 1 < float(run.outputs["sums"][0]) <= threads
+
+    @property
+    def adds_where_unset(self) -> bool:
+        """Whether a line that reads what nobody wrote stores there as well, or adds by an atomic."""
+        lines = {each.line for each in self.lying("global", "uninitialised_read")}
+        counted = [each.counters for each in self.simulated.lines if each.line in lines]
+        return any(each.global_store_requests or each.global_atomic_requests for each in counted)
+
+    @property
+    def takes_all_of_scratch(self) -> bool:
+        """Whether a launch of one block is given all of `scratch`."""
+        return any(np.prod(e.grid) == 1 and (e.array_bytes or 0) >= 4 * SCRATCH for e in self.simulated.launches)
+
+    @property
     def most_blocks(self) -> int:
         """Blocks of the largest launch."""
         return max((int(np.prod(each.grid)) for each in self.run.launches), default=0)
@@ -257,12 +337,18 @@ def shown_sum(attempt: Attempt) -> RunRequest:
     return RunRequest("total_sum", arguments, sample_blocks=1, work_limit=SHOWN_WORK, scratch=("scratch", "values"))
 
 
+FLOAT64 = (
+    witness.counted("float64_operations")
+    | witness.WIDE
+    | witness.hazard("accidental_float64")
+    | witness.counted("conversions")
+)
 misconception = recogniser(Evidence, shown_sum)
 
 
 @misconception(
     "right_on_a_full_block", "right_when_elements_run_short", "right_for_blocks_of_any_width", "right_with_many_blocks",
-    "combines_every_block", "right_for_every_size",
+    "combines_every_block", "right_for_every_size", shows=witness.BELOW_ZERO,
 )  # fmt: skip
 def index_below_zero(seen: Evidence) -> bool:
     """An index is below zero. It counts from the end of the array, so that an element is taken that belongs to another
@@ -274,163 +360,168 @@ def index_below_zero(seen: Evidence) -> bool:
 # ---- part 1: one block -----------------------------------------------------------------------------------------------
 
 
-@misconception()
+@misconception(shows=witness.FAULT)
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
     zero and stays there, and one that is doubled must begin with one."""
-    ended = seen.attempt.comparison is not None or seen.spins
-    return seen.never_ended and seen.threads_in_all > 1 and not ended
+    ended = seen.attempt.compared is not None or seen.spins
+    return seen.runs_on and seen.threads_in_all > 1 and not ended
 
 
-@misconception()
+@misconception(shows=witness.FAULT)
 def shape_not_constant(seen: Evidence) -> bool:
-    """Numba has to know a shared array's shape when it compiles the kernel, before anybody says how wide a block is. Make
-    it as long as the widest block needs it, 1,024 elements, and use as many of them as there are threads."""
+    """What stands for the shape of a shared array is nothing that Numba knows when it compiles the kernel, before
+    anybody says how wide a block is. (The shape comes first, and then the type.) Make it as long as the widest block
+    needs it, 1,024 elements, and use as many of them as there are threads."""
     return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
 
 
-@misconception("right_on_a_full_block", "right_when_elements_run_short")
+@misconception("right_on_a_full_block", "right_when_elements_run_short", shows=witness.BARRIER)
 def barrier_in_a_branch(seen: Evidence) -> bool:
     """A barrier stands where only some threads of a block come by, and those wait for the others in vain. Keep the
     branch around the addition alone: every thread goes through every step and comes to every barrier."""
     return seen.waits_in_vain
 
 
-@misconception("right_on_a_full_block", "right_for_blocks_of_any_width")
+@misconception("right_on_a_full_block", "right_for_blocks_of_any_width", shows=witness.BARRIER)
 def lanes_that_are_not_there(seen: Evidence) -> bool:
     """A shuffle names lanes that do not come to it: a mask of all ones promises that the whole warp takes part. Let the
     whole warp do so, and give lanes that have nothing to add a zero."""
     return any("names lanes" in each.message for each in seen.found("divergent_barrier"))
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.LEFT_OUT)
 def sum_never_stored(seen: Evidence) -> bool:
-    """The block's sum is worked out and stays in the block: one of its threads has to store it in sums[cuda.blockIdx.x]."""
+    """The block's sum is worked out and stays in the block: one of its threads has to store it in
+    sums[cuda.blockIdx.x]."""
     works = seen.run.fault is None and seen.simulated.counters.global_load_requests > 0
     return works and not seen.written.any() and not seen.simulated.hazards
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.counted("local_store_requests"))
 def array_for_each_thread(seen: Evidence) -> bool:
-    """Each thread has an array of its own, as cuda.local.array makes it, and no thread sees another's. What the threads of
-    a block are to add up for each other stands in cuda.shared.array: one array for all of them."""
+    """Each thread has an array of its own, as cuda.local.array makes it, and no thread sees another's. What the threads
+    of a block are to add up for each other stands in cuda.shared.array: one array for all of them."""
     counters = seen.simulated.counters
     return bool(counters and counters.local_store_requests > 0 and seen.shared_bytes == 0)
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.outside(space="shared"))
 def no_room_in_the_launch(seen: Evidence) -> bool:
-    """The shared array has shape 0, which leaves its size to the launch, and the checks launch the kernel with a grid and a
-    block alone: there is no room at all. Make it as long as the widest block needs it, 1,024 elements."""
+    """The shared array has shape 0, which leaves its size to the launch, and the checks launch the kernel with a grid
+    and a block alone: there is no room at all. Make it as long as the widest block needs it, 1,024 elements."""
     return seen.tile_without_room
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.RESULT)
 def nothing_added_yet(seen: Evidence) -> bool:
-    """What one thread stored is taken for the sum of the block. The elements stand in the shared array, and nobody has added
-    them up: now comes the tree, in which half of the threads add first, and then half of those."""
+    """What one thread stored is taken for the sum of the block. The elements stand in the shared array, and nobody has
+    added them up: now comes the tree, in which half of the threads add first, and then half of those."""
     return seen.is_an_element and seen.shared_loads <= seen.warps and not seen.by_shuffles
 
 
-@misconception("right_on_a_full_block", "right_with_many_blocks")
+@misconception("right_on_a_full_block", "right_with_many_blocks", shows=witness.RESULT)
 def elements_added_again(seen: Evidence) -> bool:
-    """The sum is larger than that of all elements: several threads add the same ones. A thread that has added its element
-    goes on by the number of threads in the whole grid, cuda.gridsize(1), and ends where the array does: {seen.n} elements
-    are here for {seen.threads} threads."""
+    """The sum is larger than that of all elements: several threads add the same ones. A thread that has added its
+    element goes on by the number of threads in the whole grid, cuda.gridsize(1), and ends where the array does:
+    {seen.n} elements are here for {seen.threads} threads."""
     more = seen.got is not None and seen.got > 1.01 * seen.values.sum() and not seen.simulated.hazards
-    return more and not seen.by_shuffles and not _all_read_the_same(seen) and not _strides_overlap(seen)
+    other = seen.by_shuffles or _all_read_the_same(seen) or _strides_overlap(seen)
+    return more and seen.loads_are_shared and not other
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.RESULT)
 def shuffled_to_the_wrong_lane(seen: Evidence) -> bool:
-    """The lanes of the warps exchange their sums, and the result is not the sum of the block. In each step a lane adds to
-    its own what the lane 16 places further has (then 8, 4, 2 and 1): own += cuda.shfl_down_sync(...). At the end the first
-    lane of the warp holds the sum, and no other lane does."""
-    return seen.by_shuffles and seen.got is not None and not seen.simulated.hazards
+    """The lanes of the warps exchange their sums, and the result is not the sum of the block. In each step a lane adds
+    to its own what the lane 16 places further has (then 8, 4, 2 and 1): own += cuda.shfl_down_sync(...). At the end the
+    first lane of the warp holds the sum, and no other lane does."""
+    if seen.got is None or seen.simulated.hazards:
+        return False
+    return seen.by_shuffles and seen.got >= 0 and seen.loads_each_once
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.unset("shared") | witness.outside(space="shared"))
 def beyond_the_warps(seen: Evidence) -> bool:
-    """The first lane of each warp has a sum to store, in a place of its own: {seen.warps} places, t // 32, in a block of
-    {seen.n} threads. Whoever adds those up takes as many and no more; the other lanes take a zero."""
-    return seen.by_shuffles and bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
+    """The first lane of each warp has a sum to store, in a place of its own: {seen.warps} places, t // 32, in a block
+    of {seen.n} threads. Whoever adds those up takes as many and no more; the other lanes take a zero."""
+    return seen.by_shuffles and (seen.reads_places_from(seen.warps) or seen.warps_share_a_place)
 
 
-@misconception("right_on_a_full_block", "combines_every_block")
+@misconception("right_on_a_full_block", "combines_every_block", shows=witness.unset("global"))
 def arguments_swapped(seen: Evidence) -> bool:
-    """What is to be written was read, before it held anything, and something else was written: the kernel's arguments are
-    handed over in the order (values, sums). The first is the array that is added up, the second takes the blocks' sums."""
+    """What is to be written was read, before it held anything, and something else was written: the kernel's arguments
+    are handed over in the order (values, sums). The first is the array that is added up, the second takes the blocks'
+    sums."""
     return seen.reads_its_result
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.unset("global"))
 def adds_to_what_was_there(seen: Evidence) -> bool:
-    """The block adds its sum to sums[cuda.blockIdx.x], which holds whatever was in that memory before. Store the sum: no
-    other block uses that place."""
+    """The block adds its sum to sums[cuda.blockIdx.x], which holds whatever was in that memory before. Store the sum:
+    no other block uses that place."""
     return bool(seen.unset) and not seen.reads_its_result
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.unset("shared") | witness.outside(space="shared"))
 def beyond_the_threads(seen: Evidence) -> bool:
     """Threads add elements of the shared array that no thread has stored: a stride reaches beyond the last thread. With
     {seen.n} threads the first stride is half of that."""
-    beyond = bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
-    return beyond and not seen.tile_without_room and not seen.by_shuffles
+    return seen.reads_places_from(seen.block[0]) and not seen.tile_without_room and not seen.by_shuffles
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.RESULT)
 def one_step_short(seen: Evidence) -> bool:
     """The sum is that of one half of the elements: the tree leaves out a step, its first or its last. Write down the
     strides that your loop takes for {seen.n} threads: there must be {seen.steps} of them, and 1 among them."""
-    halves = (seen.values[::2], seen.values[1::2], seen.values[: seen.n // 2], seen.values[seen.n // 2 :])
+    halves = (seen.values[::2], seen.values[: seen.n // 2])  # what the first thread of a tree ends with
     return any(seen.is_sum_of(half) for half in halves)
 
 
-@misconception("right_on_a_full_block")
+@misconception("right_on_a_full_block", shows=witness.RESULT)
 def overwrites_its_sum(seen: Evidence) -> bool:
     """A single element is left of all: each step puts the other thread's value in place of the sum so far. Add to what
     the thread has: tile[t] += tile[t + stride]."""
-    return seen.is_an_element and seen.shared_loads > seen.warps
+    return seen.is_an_element and seen.shared_loads > seen.warps and seen.keeps_another
 
 
-@misconception("waits_in_every_step")
+@misconception("waits_in_every_step", shows=witness.race("shared"))
 def relies_on_lock_step(seen: Evidence) -> bool:
-    """Lanes of one warp meet at an element, one to write it and one to read it, and nothing says which comes first: lanes
-    need not move in step. Let cuda.syncwarp() stand between the write and the read, and in a step of stride s let only s
-    lanes add: what others read in a step is nobody's to change in it. Or use shuffles, which need no memory."""
+    """Lanes of one warp meet at an element, one to write it and one to read it, and nothing says which comes first:
+    lanes need not move in step. Let cuda.syncwarp() stand between the write and the read, and in a step of stride s let
+    only s lanes add: what others read in a step is nobody's to change in it. Or use shuffles, which need no memory."""
     return seen.races_within_warps
 
 
-@misconception("waits_in_every_step")
+@misconception("waits_in_every_step", shows=witness.race("shared"))
 def every_thread_adds(seen: Evidence) -> bool:
     """There is a barrier in every step, but too many threads take part: some change elements that others are reading in
     the same step. In a step of stride s only s threads add, and the elements that they read are nobody's to change."""
     return seen.races_in_one_line and not seen.races_within_warps and seen.barriers > 3
 
 
-@misconception("waits_in_every_step")
+@misconception("waits_in_every_step", shows=witness.race("shared"))
 def barrier_missing_in_the_loop(seen: Evidence) -> bool:
-    """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs at the end of every
-    step: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
+    """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs at the end of
+    every step: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
     return bool(seen.shared_races) and not seen.races_within_warps and seen.barriers <= 3 and not seen.by_shuffles
 
 
-@misconception("waits_in_every_step")
+@misconception("waits_in_every_step", shows=witness.race("shared"))
 def barrier_missing_before_the_tree(seen: Evidence) -> bool:
-    """Threads begin to add while others have not yet stored what is to be added. cuda.syncthreads() belongs between filling
-    the shared array and reading from it."""
+    """Threads begin to add while others have not yet stored what is to be added. cuda.syncthreads() belongs between
+    filling the shared array and reading from it."""
     goes_on = seen.barriers > 3 or seen.by_shuffles
     return bool(seen.shared_races) and not seen.races_within_warps and not seen.races_in_one_line and goes_on
 
 
-@misconception("right_when_elements_run_short")
+@misconception("right_when_elements_run_short", shows=witness.outside(space="global"))
 def reads_past_the_end(seen: Evidence) -> bool:
     """A thread without an element loads one all the same, from behind the end of `values`. Compare the index with
     values.size first; the thread still has a place in the shared array, which takes a zero."""
     return bool(seen.lying("global", "out_of_bounds"))
 
 
-@misconception("right_when_elements_run_short")
+@misconception("right_when_elements_run_short", shows=witness.unset())
 def leaves_early(seen: Evidence) -> bool:
     """Threads without an element leave, and their places in the shared array stay unwritten. They must stay to store a
     zero, and for all steps: the tree counts on every thread."""
@@ -438,7 +529,7 @@ def leaves_early(seen: Evidence) -> bool:
     return unwritten and seen.barriers < seen.block_of(256, 256).barriers
 
 
-@misconception("right_when_elements_run_short")
+@misconception("right_when_elements_run_short", shows=witness.unset())
 def gaps_in_the_tile(seen: Evidence) -> bool:
     """Threads without an element store nothing, and the tree adds whatever their places in the shared array held. Let
     them store a zero."""
@@ -446,87 +537,94 @@ def gaps_in_the_tile(seen: Evidence) -> bool:
     return unwritten and seen.barriers >= seen.block_of(256, 256).barriers
 
 
-@misconception("right_for_blocks_of_any_width")
+@misconception("right_for_blocks_of_any_width", shows=witness.outside(space="shared"))
 def tile_too_short(seen: Evidence) -> bool:
-    """The shared array is shorter than a wide block: one of {seen.block[0]} threads stores beyond its end. Make it as long
-    as the widest block needs it, 1,024 elements; a narrow block then uses a part."""
+    """The shared array is shorter than a wide block: one of {seen.block[0]} threads stores beyond its end. Make it as
+    long as the widest block needs it, 1,024 elements; a narrow block then uses a part."""
     return bool(seen.lying("shared", "out_of_bounds")) and seen.block_of(256, 256).is_right
 
 
-@misconception("right_for_blocks_of_any_width")
+@misconception(
+    "right_for_blocks_of_any_width",
+    shows=witness.LAUNCH & (witness.RESULT | witness.unset() | witness.outside(space="shared") | witness.FAULT),
+)
 def width_is_a_constant(seen: Evidence) -> bool:
     """The tree counts on 256 threads, and this block has {seen.block[0]}. How wide the block is stands in
     cuda.blockDim.x: begin with that."""
     return not any(seen.block_of(threads, threads).is_right for threads in (128, 512))
 
 
-@misconception("right_for_blocks_of_any_width")
+@misconception("right_for_blocks_of_any_width", shows=witness.RESULT)
 def odd_one_lost(seen: Evidence) -> bool:
-    """With {seen.block[0]} threads something is left over where a step halves an odd number, and nobody adds it: 96, 48,
-    24, 12, 6, 3, and then? Round half of the width up and let only those add who have a partner, or begin with a
+    """With {seen.block[0]} threads something is left over where a step halves an odd number, and nobody adds it: 96,
+    48, 24, 12, 6, 3, and then? Round half of the width up and let only those add who have a partner, or begin with a
     power of two and ask whether there is a partner."""
     return seen.halves_powers_of_two_alone and seen.got is not None and seen.got < seen.values.sum()
 
 
-@misconception("right_for_blocks_of_any_width")
+@misconception("right_for_blocks_of_any_width", shows=witness.RESULT)
 def odd_one_added_twice(seen: Evidence) -> bool:
     """With {seen.block[0]} threads the sum is too large: where a step halves an odd number, something is added a second
-    time. Of three elements the first thread adds the third to its own; whoever adds beside it finds no partner there, but
-    what an earlier step has added already. Let only those add who have a partner: if t + half < width."""
+    time. Of three elements the first thread adds the third to its own; whoever adds beside it finds no partner there,
+    but what an earlier step has added already. Let only those add who have a partner: if t + half < width."""
     return seen.halves_powers_of_two_alone and seen.got is not None and seen.got > seen.values.sum()
 
 
-@misconception("right_for_blocks_of_any_width")
+@misconception("right_for_blocks_of_any_width", shows=witness.unset("shared") | witness.outside(space="shared"))
 def stride_beyond_the_block(seen: Evidence) -> bool:
-    """With {seen.block[0]} threads, which is no power of two, a stride reaches beyond the last thread, and what is added
-    there nobody has stored. Ask whether there is a partner: if t + stride < cuda.blockDim.x."""
+    """With {seen.block[0]} threads, which is no power of two, a stride reaches beyond the last thread, and what is
+    added there nobody has stored. Ask whether there is a partner: if t + stride < cuda.blockDim.x."""
     beyond = bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
     return beyond and seen.halves_powers_of_two_alone
 
 
-@misconception("right_for_blocks_of_any_width", "right_with_many_blocks")
+@misconception("right_for_blocks_of_any_width", "right_with_many_blocks", shows=witness.RESULT)
 def low_precision(seen: Evidence) -> bool:
     """The sum is right to about three digits: the shared array or a variable is float16, which has 11 bits. Keep all of
     it in float32, which has 24."""
     total = float(seen.values.sum())
-    return seen.got is not None and 0 < abs(seen.got - total) < 2e-3 * total and not seen.found("race")
+    nearly = seen.got is not None and 0 < abs(seen.got - total) < 2e-3 * total and not seen.found("race")
+    return nearly and seen.block_of(seen.block[0], seen.block[0]).is_right
 
 
 # ---- part 2: threads that stay together ------------------------------------------------------------------------------
 
 
-@misconception("keeps_its_warps_together")
+@misconception("keeps_its_warps_together", shows=witness.counted("divergent_branches"))
 def every_other_thread(seen: Evidence) -> bool:
-    """In every step the busy threads are spread over all warps: every second one, every fourth, every eighth. A warp takes
-    as long with one busy lane as with all of them. Let the first threads add what the last ones hold, so that in each
-    step whole warps are busy and whole warps are done."""
+    """In every step the busy threads are spread over all warps: every second one, every fourth, every eighth. A warp
+    takes as long with one busy lane as with all of them. Let the first threads add what the last ones hold, so that in
+    each step whole warps are busy and whole warps are done."""
     return seen.lanes_apart
 
 
-@misconception("keeps_its_warps_together")
+@misconception("keeps_its_warps_together", shows=witness.counted("divergent_branches"))
 def every_warp_in_every_step(seen: Evidence) -> bool:
-    """In every step some lanes of each warp add and the others do not, and at its end all warps wait for each other. A warp
-    takes as long with one busy lane as with all of them. Let the first threads of the block add what the last ones hold, so
-    that whole warps are done early; or let each warp go through its steps alone: cuda.syncwarp() waits for its own lanes."""
+    """In every step some lanes of each warp add and the others do not, and at its end all warps wait for each other. A
+    warp takes as long with one busy lane as with all of them. Let the first threads of the block add what the last ones
+    hold, so that whole warps are done early; or let each warp go through its steps alone: cuda.syncwarp() waits for its
+    own lanes."""
     return not seen.lanes_apart
 
 
-@misconception("shares_the_adding_out")
+@misconception("shares_the_adding_out", shows=witness.counted("shared_load_requests"))
 def one_thread_at_work(seen: Evidence) -> bool:
     """One thread adds up what all others have stored, and they wait: {seen.n} additions in a row. In a tree half of the
     threads add in the first step, a quarter in the second, and {seen.steps} steps are enough."""
-    return True
+    return seen.adds_alone
 
 
-@misconception("meets_no_queues")
+@misconception("meets_no_queues", shows=witness.counted("shared_load_bank_conflicts", "shared_store_bank_conflicts"))
 def strides_of_two(seen: Evidence) -> bool:
-    """Busy threads sit side by side, and the elements that they add lie 2, 4, 8 ... places apart, which is in few banks:
-    they take turns. Let neighbours add neighbours: thread t the elements t and t + stride, with strides that shrink."""
+    """Busy threads sit side by side, and the elements that they add lie 2, 4, 8 ... places apart, which is in few
+    banks: they take turns. Let neighbours add neighbours: thread t the elements t and t + stride, with strides that
+    shrink."""
     counters = seen.simulated.counters
-    return counters.shared_load_bank_conflicts > 0 and counters.shared_atomic_worst_multiplicity < 2
+    no_queue = counters.shared_load_bank_conflicts > 0 and counters.shared_atomic_worst_multiplicity < 2
+    return no_queue and seen.places_apart
 
 
-@misconception("meets_no_queues")
+@misconception("meets_no_queues", shows=witness.counted("shared_atomic_requests", "global_atomic_requests"))
 def queue_at_one_place(seen: Evidence) -> bool:
     """All threads add to one element by an atomic, one after another: {seen.n} additions in a row, in an order that
     nobody knows. In a tree threads add pairs at the same time, each into an element of its own."""
@@ -534,20 +632,21 @@ def queue_at_one_place(seen: Evidence) -> bool:
     return max(counters.shared_atomic_worst_multiplicity, counters.global_atomic_worst_multiplicity) > 1
 
 
-@misconception("computes_in_float32")
+@misconception("computes_in_float32", shows=FLOAT64)
 def float64_by_accident(seen: Evidence) -> bool:
-    """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or at 0, an integer, which it adds to
-    a float32 in float64; or a shared array of that type. Write float32(0) for the sum, and float32 for the array."""
+    """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or at 0, an integer, which it
+    adds to a float32 in float64; or a shared array of that type. Write float32(0) for the sum, and float32 for the
+    array."""
     return True
 
 
 # ---- part 3: many blocks ---------------------------------------------------------------------------------------------
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.LAUNCH & witness.RESULT)
 def every_block_reads_the_same(seen: Evidence) -> bool:
-    """Every block adds up the same elements: the index knows the thread and not the block. cuda.grid(1) gives each thread
-    of the grid a number of its own."""
+    """Every block adds up the same elements: the index knows the thread and not the block. cuda.grid(1) gives each
+    thread of the grid a number of its own."""
     return _all_read_the_same(seen)
 
 
@@ -556,42 +655,43 @@ def _all_read_the_same(seen: Evidence) -> bool:
     return several and seen.got in (seen.grid[0] * seen.values.sum(), seen.grid[0] * seen.first_block)
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.outside(space="global"))
 def one_beyond_the_end(seen: Evidence) -> bool:
-    """A thread loads values[{seen.n:,}], one element behind the last: they are numbered from 0 to values.size - 1. Where a
-    thread takes several elements in one go, it is the last of them that has to be below values.size."""
+    """A thread loads values[{seen.n:,}], one element behind the last: they are numbered from 0 to values.size - 1.
+    Where a thread takes several elements in one go, it is the last of them that has to be below values.size."""
     return any(each.index == (seen.n,) for each in seen.lying("global", "out_of_bounds"))
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.unset("shared") | witness.outside(space="shared"))
 def place_by_the_grid(seen: Evidence) -> bool:
-    """The threads of the second block store beyond what its tree reads: their places in the shared array go by their number
-    in the grid. Each block has a shared array of its own, and a thread's place in it is cuda.threadIdx.x."""
+    """The threads of the second block store beyond what its tree reads: their places in the shared array go by their
+    number in the grid. Each block has a shared array of its own, and a thread's place in it is cuda.threadIdx.x."""
     return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.RESULT)
 def last_element_alone(seen: Evidence) -> bool:
-    """Of its elements a thread keeps the last one: each takes the place of the one before. Begin with float32(0) and add
-    every element to it: own += values[i]."""
+    """Of its elements a thread keeps the last one: each takes the place of the one before. Begin with float32(0) and
+    add every element to it: own += values[i]."""
     return seen.threads < seen.n and seen.is_sum_of(seen.values[-seen.threads :])
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.LAUNCH & witness.RESULT)
 def elements_beyond_the_grid(seen: Evidence) -> bool:
-    """There are {seen.n} elements and {seen.threads} threads, and each thread takes one: the rest is left out. Let a thread
-    go on, by as many elements as the grid has threads, until the array ends."""
+    """There are {seen.n} elements and {seen.threads} threads, and each thread takes one: the rest is left out. Let a
+    thread go on, by as many elements as the grid has threads, until the array ends."""
     return seen.threads < seen.n and seen.is_sum_of(seen.values[: seen.threads])
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.RESULT)
 def stops_too_soon(seen: Evidence) -> bool:
-    """Each thread takes {seen.rounds} elements and stops, and what comes behind those is left out: {seen.n:,} elements are
-    here for {seen.threads:,} threads. How often a thread goes on must follow from the array: while i < values.size."""
+    """Each thread takes {seen.rounds} elements and stops, and what comes behind those is left out: {seen.n:,} elements
+    are here for {seen.threads:,} threads. How often a thread goes on must follow from the array: while i <
+    values.size."""
     return seen.rounds > 1
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.RESULT)
 def strides_overlap(seen: Evidence) -> bool:
     """Some elements are added by several blocks: a thread goes on by the width of its block, and that is where the next
     block works. Go on by the number of threads in the grid, cuda.gridsize(1)."""
@@ -603,35 +703,35 @@ def _strides_overlap(seen: Evidence) -> bool:
     return seen.grid[0] > 1 and seen.is_sum_of(seen.values * often)
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.race("global"))
 def one_place_for_all_blocks(seen: Evidence) -> bool:
     """All blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
     sums[cuda.blockIdx.x]."""
     return bool(seen.races)
 
 
-@misconception("right_with_many_blocks")
+@misconception("right_with_many_blocks", shows=witness.LEFT_OUT)
 def empty_blocks_store_nothing(seen: Evidence) -> bool:
     """Blocks for which no elements are left store nothing, and whoever adds up the sums finds there what was in memory
     before. The sum of nothing is zero: let them store that."""
-    return not seen.races and seen.written.any() and not seen.written.all() and not seen.written[-1]
+    return not seen.races and bool(seen.written.any()) and not seen.written.all() and not seen.written[-1]
 
 
-@misconception("loads_whole_lines")
+@misconception("loads_whole_lines", shows=witness.lanes("load"))
 def chunks(seen: Evidence) -> bool:
     """Each thread walks through a stretch of its own, so that the 32 lanes of a warp load from 32 places at a time. Let
     consecutive threads load consecutive elements, and then go on together by as many as the grid has threads."""
     return True
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.NO_LAUNCH)
 def never_launched(seen: Evidence) -> bool:
     """No kernel was launched: block_sums_kernel[grid, block] starts when it is called with its arguments,
     (values, sums)."""
     return seen.never_launched
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.LEFT_OUT)
 def total_never_stored(seen: Evidence) -> bool:
     """Kernels were launched, and none of them stored anything in `total`: that is where the sum is looked for, and what
     total_sum returns is not looked at. Hand `total` to the last launch as its `sums`."""
@@ -639,81 +739,82 @@ def total_never_stored(seen: Evidence) -> bool:
     return untouched and bool(seen.run.launches) and not seen.simulated.hazards
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.LAUNCH)
 def one_thread_for_everything(seen: Evidence) -> bool:
-    """One thread adds up all elements, one after another. Launch enough blocks to keep the GPU busy, let each leave a sum,
-    and add up those."""
+    """One thread adds up all elements, one after another. Launch enough blocks to keep the GPU busy, let each leave a
+    sum, and add up those."""
     return seen.never_ended and seen.threads_in_all == 1
 
 
-@misconception("combines_every_block", "faster_than_the_first_idea")
+@misconception("combines_every_block", "faster_than_the_first_idea", shows=witness.race("global"))
 def written_over_its_input(seen: Evidence) -> bool:
-    """A launch writes into the array that it reads: a block stores its sum where another block has yet to load, and blocks
-    run in any order. Let each launch write where it does not read: the elements stay as they are, and while the first part
-    of `scratch` is added up, the next part is free, scratch[blocks:]."""
+    """A launch writes into the array that it reads: a block stores its sum where another block has yet to load, and
+    blocks run in any order. Let each launch write where it does not read: the elements stay as they are, and while the
+    first part of `scratch` is added up, the next part is free, scratch[blocks:]."""
     return seen.writes_over_its_input
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.race("global"))
 def blocks_do_not_wait(seen: Evidence) -> bool:
     """One block adds up what the others have stored, in the same launch, and nothing makes it wait for them:
     cuda.syncthreads() is for the threads of one block. The end of a launch is what all blocks wait for: launch once
     more."""
-    alone = not seen.races_of_one_line and not seen.races_with_atomics
+    ticket = seen.simulated.counters.global_atomic_requests > 0  # by which the last block knows that it is the last
+    alone = not seen.races_of_one_line and not seen.races_with_atomics and not ticket
     return bool(seen.races) and alone and not seen.writes_over_its_input and not seen.spins
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.FAULT)
 def waits_for_other_blocks(seen: Evidence) -> bool:
-    """A thread loads one number again and again until another block has changed it. Blocks run in any order, and not all at
-    the same time: the one that it waits for may begin when this one has ended, and so never. The end of a launch is what all
-    blocks wait for: launch once more."""
+    """A thread loads one number again and again until another block has changed it. Blocks run in any order, and not
+    all at the same time: the one that it waits for may begin when this one has ended, and so never. The end of a launch
+    is what all blocks wait for: launch once more."""
     return seen.spins
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.race("global"))
 def lost_update(seen: Evidence) -> bool:
     """Many threads do total[0] += ..., which is a load, an addition and a store: what another thread adds in between is
     lost. Use cuda.atomic.add(total, 0, ...), or let one block add up the sums in a second launch."""
     return seen.races_of_one_line and not seen.writes_over_its_input
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.race("global"))
 def cleared_while_others_add(seen: Evidence) -> bool:
-    """One thread sets the total to zero while threads of other blocks already add to it, and no barrier holds those back.
-    Clear it in a launch of its own, before."""
+    """One thread sets the total to zero while threads of other blocks already add to it, and no barrier holds those
+    back. Clear it in a launch of its own, before."""
     return seen.races_with_atomics and not seen.races_of_one_line and not seen.writes_over_its_input
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.unset("global"))
 def total_not_cleared(seen: Evidence) -> bool:
     """The sums are added to whatever `total` held before. Set it to zero first, in a launch of its own; or store the
     total instead of adding to it."""
-    return seen.unset == {(0,)} and not seen.reads_its_result
+    return seen.unset == {(0,)} and not seen.reads_its_result and seen.adds_where_unset
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.outside())
 def more_sums_than_places(seen: Evidence) -> bool:
-    """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be added
-    up by a single block."""
+    """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be
+    added up by a single block."""
     return bool(seen.found("out_of_bounds"))
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.unset("global"))
 def whole_scratch(seen: Evidence) -> bool:
-    """The last launch adds up all of `scratch`, of which only the first part holds sums of blocks; the rest is whatever was
-    there before. Hand it as many elements as there were blocks: scratch[:blocks]."""
-    return bool(seen.unset - {(0,)}) and not seen.races
+    """The last launch adds up all of `scratch`, of which only the first part holds sums of blocks; the rest is whatever
+    was there before. Hand it as many elements as there were blocks: scratch[:blocks]."""
+    return bool(seen.unset - {(0,)}) and not seen.races and seen.takes_all_of_scratch
 
 
-@misconception("combines_every_block")
+@misconception("combines_every_block", shows=witness.launched(lambda seen: seen.largest) & witness.RESULT)
 def blocks_never_combined(seen: Evidence) -> bool:
     """The total is too small: the sums of some blocks are missing from it. Add up as many sums as blocks were launched,
     {seen.most_blocks} here, also where that is more than the last block has threads."""
     return seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
 
 
-@misconception("leaves_the_host_out")
+@misconception("leaves_the_host_out", shows=witness.HOST)
 def finished_on_the_host(seen: Evidence) -> bool:
     """The sums are copied to the host and added up there. The CPU then waits for the GPU, and copies for longer than a
     launch takes. A last launch of one block adds them up where they are, and leaves the total where the next kernel
@@ -721,46 +822,46 @@ def finished_on_the_host(seen: Evidence) -> bool:
     return seen.copies_to_the_host
 
 
-@misconception("leaves_the_host_out")
+@misconception("leaves_the_host_out", shows=witness.HOST)
 def cleared_by_the_host(seen: Evidence) -> bool:
-    """The host sets the total to zero, and the GPU waits for these four bytes: on an H200 ten times as long as it takes to
-    add up sixteen million numbers, and more. Let a kernel do it, or store the total instead of adding to it."""
+    """The host sets the total to zero, and the GPU waits for these four bytes: on an H200 ten times as long as it takes
+    to add up sixteen million numbers, and more. Let a kernel do it, or store the total instead of adding to it."""
     return bool({"an assignment", "copy_to_device"} & seen.asked_of_the_device) and not seen.copies_to_the_host
 
 
-@misconception("leaves_the_host_out")
+@misconception("leaves_the_host_out", shows=witness.HOST)
 def array_of_its_own(seen: Evidence) -> bool:
-    """The host sets memory aside for the blocks' sums in every call, which takes longer than to add them up. `scratch` is
-    there for them."""
+    """The host sets memory aside for the blocks' sums in every call, which takes longer than to add them up. `scratch`
+    is there for them."""
     arrays = {"device_array", "device_array_like", "to_device"}
     return bool(arrays & seen.asked_of_the_device) and not seen.copies_to_the_host
 
 
-@misconception("leaves_the_host_out")
+@misconception("leaves_the_host_out", shows=witness.HOST)
 def waits_for_the_device(seen: Evidence) -> bool:
-    """The host waits until the GPU is done. It need not: launches follow each other by themselves, and the second begins
-    when the first has ended."""
+    """The host waits until the GPU is done. It need not: launches follow each other by themselves, and the second
+    begins when the first has ended."""
     return "synchronize" in seen.asked_of_the_device and not seen.copies_to_the_host
 
 
-@misconception("right_for_every_size")
+@misconception("right_for_every_size", shows=witness.FAULT)
 def no_block_for_few_elements(seen: Evidence) -> bool:
     """With {seen.n} elements no block at all is launched. Round up where you divide by the number of threads."""
     return seen.run.fault is not None and "a launch needs at least 1" in seen.run.fault.message
 
 
-@misconception("loses_no_small_numbers")
+@misconception("loses_no_small_numbers", shows=witness.RESULT)
 def one_running_sum(seen: Evidence) -> bool:
-    """The numbers are added to one sum, one after another. The larger it grows, the coarser a float32 is, and the more of
-    every further number is rounded away. Sums of few numbers that are then added to each other lose much less, which
+    """The numbers are added to one sum, one after another. The larger it grows, the coarser a float32 is, and the more
+    of every further number is rounded away. Sums of few numbers that are then added to each other lose much less, which
     is what a tree does. (They are also ready sooner.)"""
     return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2
 
 
-@misconception("loses_no_small_numbers")
+@misconception("loses_no_small_numbers", shows=witness.RESULT)
 def integers_on_the_way(seen: Evidence) -> bool:
-    """Whole numbers are added up right, and of {seen.n:,} times 0.1 nearly nothing is left: what stands behind the point
-    is lost. The shared array, or a sum, is of an integer type. Keep all of it in float32."""
+    """Whole numbers are added up right, and of {seen.n:,} times 0.1 nearly nothing is left: what stands behind the
+    point is lost. The shared array, or a sum, is of an integer type. Keep all of it in float32."""
     total = float(seen.values.sum())
     return seen.got is not None and seen.got == int(seen.got) and abs(seen.got / total - 1) >= 1e-2
 
@@ -768,29 +869,29 @@ def integers_on_the_way(seen: Evidence) -> bool:
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
 
 
-@misconception("faster_than_the_first_idea")
+@misconception("faster_than_the_first_idea", shows=witness.RESULT)
 def not_the_sum_when_timed(seen: Evidence) -> bool:
-    """Speed counts where the sum is right. Fewer elements were added up right, and of {seen.n:,} the total is another: what
-    does total_sum do for many elements that it does not do for few?"""
+    """Speed counts where the sum is right. Fewer elements were added up right, and of {seen.n:,} the total is another:
+    what does total_sum do for many elements that it does not do for few?"""
     return seen.attempt.wrong is not None
 
 
-@misconception("faster_than_the_first_idea")
+@misconception("faster_than_the_first_idea", shows=witness.launched(lambda seen: seen.largest))
 def few_blocks(seen: Evidence) -> bool:
-    """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each holds
-    up to 2,048 threads at a time. Launch several blocks for each."""
+    """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each
+    holds up to 2,048 threads at a time. Launch several blocks for each."""
     return 0 < seen.most_blocks < ENOUGH_BLOCKS
 
 
-@misconception("faster_than_the_first_idea")
+@misconception("faster_than_the_first_idea", shows=witness.LAUNCHES)
 def added_up_again(seen: Evidence) -> bool:
-    """The last launch adds up all of `values` again, in one block. Its sum is right, and the blocks' sums are never used.
-    Hand it those: scratch[:blocks]."""
+    """The last launch adds up all of `values` again, in one block. Its sum is right, and the blocks' sums are never
+    used. Hand it those: scratch[:blocks]."""
     return seen.most_blocks >= ENOUGH_BLOCKS and seen.one_block_takes_all
 
 
-@misconception("faster_than_the_first_idea")
+@misconception("faster_than_the_first_idea", shows=witness.launched(lambda seen: seen.largest))
 def many_small_blocks(seen: Evidence) -> bool:
-    """A thread has {seen.elements_a_thread:.2g} elements, and a block's whole tree is climbed for a few of them. Start no
-    more blocks than the GPU holds at a time, and let each thread add up many elements before the tree begins."""
+    """A thread has {seen.elements_a_thread:.2g} elements, and a block's whole tree is climbed for a few of them. Start
+    no more blocks than the GPU holds at a time, and let each thread add up many elements before the tree begins."""
     return seen.most_blocks >= ENOUGH_BLOCKS and seen.elements_a_thread < FEW_ELEMENTS

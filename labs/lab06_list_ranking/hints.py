@@ -6,13 +6,14 @@ the evidence filled in; it returns whether the evidence fits. They stand in the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from autograder.grading import Attempt
+from autograder.grading import Attempt, witness
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest
@@ -69,7 +70,8 @@ class Seen(Evidence):
 
     @cached_property
     def reads_splitters(self) -> bool:
-        """Whether some thread loads from an array as long as `splitters`, as no other input of a walk is: an experiment."""
+        """Whether some thread loads from an array as long as `splitters`, as no other input of a walk is: an
+        experiment."""
         lines = [each.line for each in self.simulated.lines if each.counters.global_load_requests]
         runs = [self.attempt.trace(replace(self.request, traced_line=line)) for line in lines]
         return any(each.kind == "load" and each.shape == (self.m,) for run in runs for each in run.accesses)
@@ -116,7 +118,8 @@ class Seen(Evidence):
         return self.given["steps"][self.given["sublist"] >= 0]
 
     def off_by_the_way_on_foot(self, times: int) -> bool:
-        """Whether ranks ahead of a first splitter are off by this many times the links up to it, and all others right."""
+        """Whether ranks ahead of a first splitter are off by this many times the links up to it, and all others
+        right."""
         off = self.outputs["rank"].astype(np.int64) - ranks_along(self.given["successor"])
         on_foot = np.array([self._on_foot(node) for node in range(self.n)])
         return self.run.fault is None and bool(on_foot.any() and (off == times * on_foot).all())
@@ -154,9 +157,11 @@ class Seen(Evidence):
     def elsewhere(self, nodes: int) -> tuple[bool, int]:
         """An experiment: whether a list of so many nodes is ranked right, and in how many rounds."""
         run, rank = self.tried(nodes)
+        if run.fault is not None:  # there may be no launch to ask about
+            return False, 0
         kernels = [each.kernel for each in run.launches]
         rounds = max(map(kernels.count, kernels), default=0)
-        return run.fault is None and bool((run.outputs["rank"] == rank).all()), rounds
+        return bool((run.outputs["rank"] == rank).all()), rounds
 
     @cached_property
     def too_long(self) -> Hazard | None:
@@ -168,7 +173,7 @@ class Seen(Evidence):
         for each in run.hazards:
             if each.kind == "uninitialised_read" and each.kernel != "add_up" and self.at_own_number(each, run.launches):
                 threads = threads_of(each.kernel, run.launches)
-                if 0 < each.index[0] and each.index[0] + each.occurrences >= min(SOME, threads):
+                if each.index and 0 < each.index[0] and each.index[0] + each.occurrences >= min(SOME, threads):
                     return each
         return None
 
@@ -184,6 +189,11 @@ class Seen(Evidence):
     def threads_that_add(self) -> int:
         """Threads of the launch that adds up; 0 where there is none."""
         return threads_of("add_up", self.simulated.launches)
+
+    @property
+    def adding(self) -> Launch | None:
+        """The launch that adds up."""
+        return next((each for each in self.simulated.launches if each.kernel == "add_up"), None)
 
     @property
     def uncleared(self) -> bool:
@@ -212,6 +222,15 @@ class Seen(Evidence):
     def goes_well_elsewhere(self) -> bool:
         """Whether a list of a round number of nodes is ranked right."""
         return self.elsewhere(WHOLE)[0]
+
+    @property
+    def one_splitter_short(self) -> bool:
+        """Whether an array is left just behind its end, as by the splitter of a rest that nobody counted."""
+        for each in self.found("out_of_bounds"):
+            size = re.search(r"\((\d+),\)", each.message)
+            if each.index and size and each.index == (int(size[1]),) and each.occurrences == 1:
+                return True
+        return False
 
     @property
     def right_after_even_rounds(self) -> bool:
@@ -268,63 +287,63 @@ misconception = recogniser(Seen, counted_list)
 # ---- part 1: walk ----------------------------------------------------------------------------------------------------
 
 
-@misconception(*WALKS, "ranks_one_list")
+@misconception(*WALKS, "ranks_one_list", shows=witness.FAULT)
 def endless_loop(seen: Seen) -> bool:
     """A walk never ends. Does every round of the loop go on to another node, and does it stop at the tail, which points
     to itself?"""
-    return seen.never_ended
+    return seen.runs_on
 
 
-@misconception(*BARRIERS_SEEN)
+@misconception(*BARRIERS_SEEN, shows=witness.BARRIER)
 def barrier_not_for_all(seen: Seen) -> bool:
-    """A barrier stands where only some threads of a block come by: in a branch, or in a loop that ends earlier for some. The
-    others never come, and on a GPU the block may wait for ever. Move it to where all threads of the block pass, or leave it
-    out: a launch waits for the launch before it without one."""
+    """A barrier stands where only some threads of a block come by: in a branch, or in a loop that ends earlier for
+    some. The others never come, and on a GPU the block may wait for ever. Move it to where all threads of the block
+    pass, or leave it out: a launch waits for the launch before it without one."""
     # The barriers of a warp are reported with a remedy of their own, and name no thread that is missing.
     return any(each.other_thread is not None for each in seen.found("divergent_barrier"))
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def steps_from_one(seen: Seen) -> bool:
     """All steps are one too many: they count links from the splitter, and to the splitter itself there are none."""
     return seen.differs("steps", 1, np.ones(seen.reached.size, bool))
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def link_counted_late(seen: Seen) -> bool:
-    """All steps but the splitters' own are one too few: the node behind a splitter is one link away from it. Count the link
-    before you write the steps of the node that it leads to."""
+    """All steps but the splitters' own are one too few: the node behind a splitter is one link away from it. Count the
+    link before you write the steps of the node that it leads to."""
     return seen.differs("steps", -1, ~np.isin(np.arange(seen.reached.size), seen.given["splitters"]))
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT | witness.unset() | witness.LEFT_OUT)
 def splitter_without_steps(seen: Seen) -> bool:
     """The walk begins behind the splitter: nobody writes the splitter's own steps, which are 0."""
     missing = np.flatnonzero(seen.reached & ~seen.run.written["steps"])
     return missing.size > 0 and bool(np.isin(missing, seen.given["splitters"]).all())
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def links_one_short(seen: Seen) -> bool:
     """The last link of each walk is missing: links[s] counts up to the next splitter, and that link leads there."""
     return seen.right("sublist", "following") and seen.differs("links", -1, seen.expected["following"] >= 0)
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def links_one_too_many(seen: Seen) -> bool:
     """Where a walk ends at the tail it has one link too many: behind the tail there is none. A sublist of one node that
     is a tail has no links at all."""
     return seen.right("sublist", "following") and seen.differs("links", 1, seen.expected["following"] < 0)
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def walks_past_the_next_splitter(seen: Seen) -> bool:
     """A walk goes over the next splitter, and gives it a number that is not its own. Look at sublist of the next node
     before you step on it: if it has one, the walk ends here."""
     return seen.overwritten and seen.reads_splitters
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def splitters_never_read(seen: Seen) -> bool:
     """No thread reads `splitters`, and so no walk can begin where it should: thread s is not at node s, but begins at
     splitters[s]."""
@@ -332,27 +351,27 @@ def splitters_never_read(seen: Seen) -> bool:
     return walks and not seen.reads_splitters
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def follows_itself_at_the_tail(seen: Seen) -> bool:
-    """A sublist that ends at the tail says that it follows itself: at the tail the next node is the same node again, and
-    by then it carries this thread's number. Ask whether after == node before you ask whose node it is."""
+    """A sublist that ends at the tail says that it follows itself: at the tail the next node is the same node again,
+    and by then it carries this thread's number. Ask whether after == node before you ask whose node it is."""
     last = seen.expected["following"] < 0
     itself = seen.outputs["following"] == np.arange(last.size)
     return bool(itself[last].all()) and seen.right("sublist") and not seen.tails[seen.given["splitters"][itself]].any()
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def tail_left_out(seen: Seen) -> bool:
-    """The walk stops one node ahead of the tail, which then belongs to no sublist. A tail is a node like any other: step
-    on it, and stop because there is nowhere to go from it."""
+    """The walk stops one node ahead of the tail, which then belongs to no sublist. A tail is a node like any other:
+    step on it, and stop because there is nowhere to go from it."""
     missing = np.flatnonzero(seen.reached & (seen.outputs["sublist"] < 0))
     return 0 < missing.size and bool(seen.tails[missing].all())
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def node_for_number(seen: Seen) -> bool:
-    """A node's number stands where a sublist's belongs. Sublists are counted from 0 to the number of splitters, less one;
-    splitters[s] is a node, s is its sublist."""
+    """A node's number stands where a sublist's belongs. Sublists are counted from 0 to the number of splitters, less
+    one; splitters[s] is a node, s is its sublist."""
     splitters, outputs = seen.given["splitters"], seen.outputs
     follows = seen.expected["following"] >= 0
     as_node = splitters[seen.expected["following"]]
@@ -365,52 +384,52 @@ def node_for_number(seen: Seen) -> bool:
     return bool((outputs["following"] == as_node)[follows].all() or (outputs["sublist"] == nodes)[others].all())
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def nodes_without_number(seen: Seen) -> bool:
     """The nodes between splitters keep their -1: a walk also writes its number s into sublist, at each node."""
     unchanged = np.array_equal(seen.outputs["sublist"], seen.given["sublist"])
     return unchanged and not seen.right("sublist") and seen.steps_beyond_splitters
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def one_step_only(seen: Seen) -> bool:
-    """Walks end after one step: the loop looks at the same next node again, and that one has a number by then, its own. In
-    every round the walk moves on, and so does what it looks at: node = after, and then after = successor[node]."""
+    """Walks end after one step, though their lists go on. Is there a loop, and does what it looks at move on with the
+    walk? node = after, and then after = successor[node]: a node that was stepped on has a number by then, its own."""
     steps, written = seen.outputs["steps"], seen.run.written["steps"]
     return bool(written.any() and steps[written].max() == 1 < seen.expected["steps"].max())
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.RESULT)
 def walks_nowhere(seen: Seen) -> bool:
-    """No walk goes beyond its splitter. Look at the condition of the loop: it is to hold where the next node is another one,
-    and that has no sublist yet. (`&` binds more tightly than `!=` and `<`: write `and`.)"""
+    """No walk goes beyond its splitter. Look at the condition of the loop: it is to hold where the next node is another
+    one, and that has no sublist yet. (`&` binds more tightly than `!=` and `<`: write `and`.)"""
     unchanged = np.array_equal(seen.outputs["sublist"], seen.given["sublist"])
     some = bool(seen.run.written["steps"].any() or seen.run.written["links"].any())
     return unchanged and not seen.right("sublist") and some and not seen.steps_beyond_splitters
 
 
-@misconception(*WALKS)
+@misconception(*WALKS, shows=witness.CHANGED)
 def writes_the_list(seen: Seen) -> bool:
-    """The walk leaves marks in successor itself. The list belongs to whoever called, and later stages read it, too: leave
-    it as it is, and mark nodes in sublist."""
+    """The walk leaves marks in successor itself. The list belongs to whoever called, and later stages read it, too:
+    leave it as it is, and mark nodes in sublist."""
     return not np.array_equal(seen.outputs["successor"], seen.given["successor"])
 
 
-@misconception("walks_inside_its_arrays")
+@misconception("walks_inside_its_arrays", shows=witness.LAUNCH & witness.outside())
 def missing_guard(seen: Seen) -> bool:
     """Threads without a splitter walk as well. There are {seen.threads} threads for {seen.m} splitters: compare the
     thread's number with splitters.size."""
     return bool(seen.found("out_of_bounds"))
 
 
-@misconception("walks_inside_its_arrays")
+@misconception("walks_inside_its_arrays", shows=witness.race("global"))
 def marks_again(seen: Seen) -> bool:
-    """A thread marks its own splitter in sublist once more, while another walk may be looking at that mark. It writes what
-    stands there already, so leave it out: then nobody writes what somebody else reads."""
+    """A thread marks its own splitter in sublist once more, while another walk may be looking at that mark. It writes
+    what stands there already, so leave it out: then nobody writes what somebody else reads."""
     return bool(seen.found("race")) and not seen.found("out_of_bounds") and seen.right("sublist", "following", "links")
 
 
-@misconception("walks_any_lists")
+@misconception("walks_any_lists", shows=witness.RESULT)
 def splitter_at_the_tail(seen: Seen) -> bool:
     """A splitter that is a tail itself takes a step although there is none to take: no links, and nothing follows. Look
     before the first step, as before every other."""
@@ -422,47 +441,47 @@ def splitter_at_the_tail(seen: Seen) -> bool:
 # ---- part 2: rank the splitters --------------------------------------------------------------------------------------
 
 
-@misconception("jumps_between_two_buffers")
+@misconception("jumps_between_two_buffers", shows=witness.race("global"))
 def rounds_without_the_host(seen: Seen) -> bool:
     """All rounds happen in one launch. A barrier waits for the threads of its block only, and a pointer may lead to any
     block: only the end of a launch is the end of a round for everybody. Launch once for each round."""
     return len(seen.launches) == 1 and bool(seen.found("race"))
 
 
-@misconception("jumps_between_two_buffers", "ranks_one_list")
+@misconception("jumps_between_two_buffers", "ranks_one_list", shows=witness.race("global"))
 def jumps_in_place(seen: Seen) -> bool:
-    """A round writes to an array that it also reads: whether a thread finds the old or the new links of the one it points
-    to is up to chance. Read from two arrays, write to the two others, and swap them for the next round. Whoever calls
-    rank_splitters hands over four arrays, none of them twice."""
+    """A round writes to an array that it also reads: whether a thread finds the old or the new links of the one it
+    points to is up to chance. Read from two arrays, write to the two others, and swap them for the next round. Whoever
+    calls rank_splitters hands over four arrays, none of them twice."""
     if seen.request.function == "rank_splitters":
         return len(seen.launches) > 1 and bool(seen.found("race"))
     return bool(seen.races_in(seen.between_walk_and_adding))
 
 
-@misconception("jumps_between_two_buffers")
+@misconception("jumps_between_two_buffers", shows=witness.FAULT)
 def rounds_without_end(seen: Seen) -> bool:
-    """Rounds are launched without end, and {seen.needed} are enough for {seen.m} splitters. Something in the loop has to
-    change what its condition looks at: a span that doubles from 1 on, or a number of rounds."""
+    """Rounds are launched without end, and {seen.needed} are enough for {seen.m} splitters. Something in the loop has
+    to change what its condition looks at: a span that doubles from 1 on, or a number of rounds."""
     return seen.never_ended and seen.rounds > seen.needed
 
 
-@misconception("ranks_the_splitters")
+@misconception("ranks_the_splitters", shows=witness.RETURNED)
 def returns_nothing(seen: Seen) -> bool:
     """The ranks are in one of two arrays, depending on how many rounds there were, and only rank_splitters knows in
     which: let it end with a return."""
     return seen.run.returned is None and seen.run.fault is None and bool(seen.launches)
 
 
-@misconception("ranks_the_splitters")
+@misconception("ranks_the_splitters", shows=witness.RESULT | witness.RETURNED)
 def returns_the_other_buffer(seen: Seen) -> bool:
-    """The ranks are right, in the array that is not returned: with each round they move to the other one. After the swap
-    the name of what the last round wrote is the name of what the next would read."""
+    """The ranks are right, in the array that is not returned: with each round they move to the other one. After the
+    swap the name of what the last round wrote is the name of what the next would read."""
     ranks = ranks_of_sublists(seen.given["following"], seen.given["links"])
     elsewhere = [name for name in ("links", "spare_links") if np.array_equal(seen.outputs[name], ranks)]
     return isinstance(seen.run.returned, np.ndarray) and bool(elsewhere)
 
 
-@misconception("ranks_the_splitters")
+@misconception("ranks_the_splitters", shows=witness.RESULT | witness.RETURNED)
 def buffers_not_swapped(seen: Seen) -> bool:
     """Every round begins with what stood in the arrays at first. What one round wrote, the next has to read: swap both
     pairs, following with the spare one and links with the spare one."""
@@ -473,84 +492,84 @@ def buffers_not_swapped(seen: Seen) -> bool:
     return rounds > 1 and not seen.returned(seen.after(rounds)) and any(map(seen.returned, guesses))
 
 
-@misconception("ranks_the_splitters")
+@misconception("ranks_the_splitters", shows=witness.LAUNCHES)
 def too_few_rounds(seen: Seen) -> bool:
-    """{seen.rounds} rounds are not enough for {seen.m} splitters: after r rounds a pointer spans 2^r sublists, and it has to
-    span all of them. Round the logarithm up, or double a span until it is long enough."""
+    """{seen.rounds} rounds are not enough for {seen.m} splitters: after r rounds a pointer spans 2^r sublists, and it
+    has to span all of them. Round the logarithm up, or double a span until it is long enough."""
     return 0 < len(seen.launches) < seen.needed and seen.returned(seen.after(len(seen.launches)))
 
 
-@misconception("ranks_the_splitters")
+@misconception("ranks_the_splitters", shows=witness.LAUNCH)
 def too_few_blocks(seen: Seen) -> bool:
-    """The last splitters have no thread: {seen.threads} threads for {seen.m} splitters. Divide by the size of a block and
-    round up."""
+    """The last splitters have no thread: {seen.threads} threads for {seen.m} splitters. Divide by the size of a block
+    and round up."""
     return bool(seen.launches) and seen.threads < seen.m and len(seen.launches) >= seen.needed
 
 
-@misconception("ranks_the_splitters")
+@misconception("ranks_the_splitters", shows=witness.LAUNCHES)
 def a_round_for_each_splitter(seen: Seen) -> bool:
-    """There are about as many rounds as splitters. Each round doubles how far a pointer reaches, so that {seen.m} splitters
-    need {seen.needed} rounds."""
+    """There are about as many rounds as splitters. Each round doubles how far a pointer reaches, so that {seen.m}
+    splitters need {seen.needed} rounds."""
     return len(seen.launches) > 4 * max(4, seen.needed)
 
 
 # ---- part 3: add up --------------------------------------------------------------------------------------------------
 
 
-@misconception("adds_up")
+@misconception("adds_up", shows=witness.RESULT)
 def adds_the_steps(seen: Seen) -> bool:
-    """Steps are added where they are to be taken away: each step leads nearer to the tail, and a rank is what is left to
-    go."""
+    """Steps are added where they are to be taken away: each step leads nearer to the tail, and a rank is what is left
+    to go."""
     known, found, splitter_rank = seen.at_a_splitter
     return np.array_equal(found, splitter_rank + seen.steps_known)
 
 
-@misconception("adds_up")
+@misconception("adds_up", shows=witness.RESULT)
 def forgets_the_steps(seen: Seen) -> bool:
     """All nodes of a sublist get the rank of their splitter. Take the steps away that lie between."""
     known, found, splitter_rank = seen.at_a_splitter
     return np.array_equal(found, splitter_rank)
 
 
-@misconception("adds_up")
+@misconception("adds_up", shows=witness.RESULT)
 def forgets_the_offset(seen: Seen) -> bool:
-    """The ranks are the steps from the splitter, as if each sublist were a list of its own. Begin with the splitter's rank,
-    and take the steps away from that."""
+    """The ranks are the steps from the splitter, as if each sublist were a list of its own. Begin with the splitter's
+    rank, and take the steps away from that."""
     return np.array_equal(seen.at_a_splitter[1], seen.steps_known)
 
 
-@misconception("adds_up")
+@misconception("adds_up", shows=witness.RESULT)
 def rank_from_one(seen: Seen) -> bool:
     """All ranks are one too many. A rank counts links, not nodes: a tail's is 0."""
     known, found, splitter_rank = seen.at_a_splitter
     return np.array_equal(found, splitter_rank - seen.steps_known + 1)
 
 
-@misconception("adds_up")
+@misconception("adds_up", shows=witness.RESULT)
 def wrong_sublist(seen: Seen) -> bool:
-    """Steps are taken away from the rank of another sublist's splitter. Which sublist a node is in has nothing to do with
-    where the node lies in memory: sublist[i] says it."""
+    """Steps are taken away from the rank of another sublist's splitter. Which sublist a node is in has nothing to do
+    with where the node lies in memory: sublist[i] says it."""
     known, found, splitter_rank = seen.at_a_splitter
     from_some = np.isin(found + seen.steps_known, seen.given["splitter_rank"]).all()
     return bool(from_some) and not np.array_equal(found, splitter_rank)
 
 
-@misconception("ranks_nodes_before_the_first_splitter")
+@misconception("ranks_nodes_before_the_first_splitter", shows=witness.BELOW_ZERO | witness.outside())
 def no_sublist_taken_for_one(seen: Seen) -> bool:
-    """Some nodes are in no sublist, since no walk came by, and -1 is used as if it were one (as an index it means the last
-    element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters."""
+    """Some nodes are in no sublist, since no walk came by, and -1 is used as if it were one (as an index it means the
+    last element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters."""
     return bool(seen.found("negative_index") or seen.found("out_of_bounds"))
 
 
-@misconception("ranks_nodes_before_the_first_splitter")
+@misconception("ranks_nodes_before_the_first_splitter", shows=witness.LEFT_OUT | witness.RESULT)
 def nodes_left_out(seen: Seen) -> bool:
-    """Nodes that no walk came by get no rank. Each can go on foot: count the links up to the first node that has a sublist,
-    which is a splitter, and add them to its rank."""
+    """Nodes that no walk came by get no rank. Each can go on foot: count the links up to the first node that has a
+    sublist, which is a splitter, and add them to its rank."""
     unwritten = ~seen.run.written["rank"]
-    return unwritten.any() and bool((seen.given["sublist"][unwritten] < 0).all()) and not seen.never_ended
+    return bool(unwritten.any()) and bool((seen.given["sublist"][unwritten] < 0).all()) and not seen.never_ended
 
 
-@misconception("ranks_nodes_before_the_first_splitter")
+@misconception("ranks_nodes_before_the_first_splitter", shows=witness.RESULT)
 def way_on_foot_forgotten(seen: Seen) -> bool:
     """A node ahead of the first splitter gets the splitter's rank. The links between the two come on top."""
     lost = seen.given["sublist"] < 0
@@ -560,23 +579,23 @@ def way_on_foot_forgotten(seen: Seen) -> bool:
     return forgotten and not seen.off_by_the_way_on_foot(-2)  # which may be some other splitter's rank by chance
 
 
-@misconception("ranks_nodes_before_the_first_splitter")
+@misconception("ranks_nodes_before_the_first_splitter", shows=witness.RESULT)
 def way_on_foot_taken_away(seen: Seen) -> bool:
-    """Nodes ahead of the first splitter get the splitter's rank less the links between the two. They are further from the
-    tail than the splitter: add those links."""
+    """Nodes ahead of the first splitter get the splitter's rank less the links between the two. They are further from
+    the tail than the splitter: add those links."""
     return seen.off_by_the_way_on_foot(-2)
 
 
-@misconception("ranks_nodes_before_the_first_splitter")
+@misconception("ranks_nodes_before_the_first_splitter", shows=witness.RESULT)
 def steps_where_no_walk_came(seen: Seen) -> bool:
-    """Nodes ahead of the first splitter get something else than the links up to it and the splitter's rank. No walk came by
-    there, so that steps[i] is no number of links, and nothing is to be taken away."""
+    """Nodes ahead of the first splitter get something else than the links up to it and the splitter's rank. No walk
+    came by there, so that steps[i] is no number of links, and nothing is to be taken away."""
     lost = seen.given["sublist"] < 0
     off = seen.outputs["rank"].astype(np.int64) - ranks_along(seen.given["successor"])
     return bool(seen.run.fault is None and not off[~lost].any() and (off[lost] == -seen.given["steps"][lost]).all())
 
 
-@misconception("ranks_nodes_before_the_first_splitter")
+@misconception("ranks_nodes_before_the_first_splitter", shows=witness.FAULT)
 def list_without_a_splitter(seen: Seen) -> bool:
     """A thread walks and never meets a splitter: in a short list there may be none. It has to stop at the tail as well,
     where its steps are its rank already."""
@@ -586,16 +605,16 @@ def list_without_a_splitter(seen: Seen) -> bool:
 # ---- part 3: the whole list ------------------------------------------------------------------------------------------
 
 
-@misconception("ranks_one_list")
+@misconception("ranks_one_list", shows=witness.LEFT_OUT | witness.RESULT)
 def ranks_never_written(seen: Seen) -> bool:
     """Nothing was written to rank. rank_list has to launch add_up at the end, with rank as its last argument."""
     return not seen.run.written["rank"].any() and seen.run.fault is None
 
 
-@misconception("ranks_one_list", "ranks_any_lists")
+@misconception("ranks_one_list", "ranks_any_lists", shows=witness.launched(lambda seen: seen.adding))
 def nodes_without_a_thread(seen: Seen) -> bool:
-    """No node from {seen.threads_that_add:,} on gets a rank: add_up was launched with {seen.threads_that_add:,} threads for
-    {seen.n:,} nodes. It needs a thread for each node, and not for each splitter."""
+    """No node from {seen.threads_that_add:,} on gets a rank: add_up was launched with {seen.threads_that_add:,} threads
+    for {seen.n:,} nodes. It needs a thread for each node, and not for each splitter."""
     threads, written = seen.threads_that_add, seen.run.written.get("rank")  # a run that a GPU ended wrote nothing
     if written is None or not 0 < threads < seen.n:
         return False
@@ -603,53 +622,54 @@ def nodes_without_a_thread(seen: Seen) -> bool:
     return missing and any(each.counters.threads >= seen.n for each in seen.launches)
 
 
-@misconception("ranks_one_list")
+@misconception("ranks_one_list", shows=witness.unset())
 def array_of_splitters_too_long(seen: Seen) -> bool:
-    """In `{seen.too_long.kernel}`, `{seen.too_long.array}` has more elements than there are splitters, and threads that have
-    no splitter use what nobody wrote there. A row of scratch is as long as the list. Hand over its beginning, as in
-    scratch[2][:m]: the kernel takes the number of splitters from the array's size."""
+    """In `{seen.too_long.kernel}`, `{seen.too_long.array}` has more elements than there are splitters, and threads that
+    have no splitter use what nobody wrote there. A row of scratch is as long as the list. Hand over its beginning, as
+    in scratch[2][:m]: the kernel takes the number of splitters from the array's size."""
     return seen.too_long is not None
 
 
-@misconception("ranks_one_list")
+@misconception("ranks_one_list", shows=witness.unset())
 def sublist_not_cleared(seen: Seen) -> bool:
-    """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all of
-    sublist to -1 first, and then mark the splitters."""
+    """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all
+    of sublist to -1 first, and then mark the splitters."""
     return seen.uncleared and not seen.too_long and bool(seen.run.written["rank"].any())
 
 
-@misconception("ranks_one_list")
+@misconception("ranks_one_list", shows=witness.race("global"))
 def clears_and_marks_at_once(seen: Seen) -> bool:
-    """In one launch two threads write to the same element of an array, each by a line of its own, as where one marks a node
-    as a splitter and another sets it to -1: which comes last is up to chance. Clear in a launch of its own, or let the
-    thread that clears a node decide whether it is a splitter."""
+    """In one launch two threads write to the same element of an array, each by a line of its own, as where one marks a
+    node as a splitter and another sets it to -1: which comes last is up to chance. Clear in a launch of its own, or let
+    the thread that clears a node decide whether it is a splitter."""
     found = seen.races_in(seen.before_the_walk)
     return any(each.line != each.other_line and each.message.count("writes it") == 2 for each in found)
 
 
-@misconception("ranks_one_list")
+@misconception("ranks_one_list", shows=witness.FAULT | witness.outside())
 def splitters_rounded_down(seen: Seen) -> bool:
-    """{seen.n} nodes are too few for the number of splitters that you work out, while a round number goes well. Round up, so
-    that the rest of a division has a splitter too: a list of one node needs one."""
-    failed = seen.run.fault is not None or bool(seen.found("out_of_bounds"))
+    """{seen.n} nodes are too few for the number of splitters that you work out, while a round number goes well. Round
+    up, so that the rest of a division has a splitter too: a list of one node needs one."""
+    none = seen.run.fault is not None and "a launch needs at least 1" in seen.run.fault.message
+    failed = none or seen.one_splitter_short
     return failed and not seen.never_ended and not seen.too_long and seen.goes_well_elsewhere
 
 
-@misconception("ranks_one_list")
+@misconception("ranks_one_list", shows=witness.BELOW_ZERO)
 def counted_from_the_end(seen: Seen) -> bool:
-    """An index is below zero: it counts from the array's end, on the GPU as in NumPy, and nothing stops it. The report names
-    the line and a thread. Is that the element which you meant?"""
+    """An index is below zero: it counts from the array's end, on the GPU as in NumPy, and nothing stops it. The report
+    names the line and a thread. Is that the element which you meant?"""
     return seen.attempt.wrong is not None and bool(seen.found("negative_index"))
 
 
-@misconception("ranks_one_list")
+@misconception("ranks_one_list", shows=witness.RESULT)
 def returned_ranks_not_used(seen: Seen) -> bool:
-    """Ranks are right after an even number of rounds, and wrong after an odd one: the two arrays hold them by turns. Take
-    what rank_splitters returns, and hand that to add_up."""
+    """Ranks are right after an even number of rounds, and wrong after an odd one: the two arrays hold them by turns.
+    Take what rank_splitters returns, and hand that to add_up."""
     return seen.right_after_even_rounds
 
 
-@misconception("ranks_any_lists")
+@misconception("ranks_any_lists", shows=witness.LAUNCHES)
 def launch_too_small(seen: Seen) -> bool:
     """Some nodes have no thread: no launch has as many threads as there are nodes, {seen.n}. Work the grid out from
     successor.size, or let each thread take several nodes."""
@@ -658,14 +678,14 @@ def launch_too_small(seen: Seen) -> bool:
     return ended and all(np.prod(each.grid) * np.prod(each.block) < seen.n for each in seen.launches)
 
 
-@misconception("ranks_any_lists")
+@misconception("ranks_any_lists", shows=witness.unset())
 def splitters_without_a_thread(seen: Seen) -> bool:
-    """In longer lists some splitters have no thread: what should stand there is read, and nobody wrote it. Which launch has
-    the same grid for every list? Work it out from the threads that its kernel needs, one for each splitter."""
+    """In longer lists some splitters have no thread: what should stand there is read, and nobody wrote it. Which launch
+    has the same grid for every list? Work it out from the threads that its kernel needs, one for each splitter."""
     return bool(seen.found("uninitialised_read")) and any(e.counters.threads >= seen.n for e in seen.launches)
 
 
-@misconception("faster_than_pointer_jumping")
+@misconception("faster_than_pointer_jumping", shows=witness.RESULT)
 def ranks_wrap_around(seen: Seen) -> bool:
     """Long lists have ranks that wrap around: they went through a type of 16 bits, which ends at 32,767."""
     wrong = seen.attempt.wrong
@@ -676,58 +696,58 @@ def ranks_wrap_around(seen: Seen) -> bool:
 # ---- part 4: counted work --------------------------------------------------------------------------------------------
 
 
-@misconception("loads_in_proportion_to_the_list")
+@misconception("loads_in_proportion_to_the_list", shows=witness.LAUNCHES)
 def jumps_on_all_nodes(seen: Seen) -> bool:
-    """All nodes jump, round after round: that is the work which sublists save. Let walks cover the nodes, once, and jump on
-    the splitters only."""
+    """All nodes jump, round after round: that is the work which sublists save. Let walks cover the nodes, once, and
+    jump on the splitters only."""
     return seen.rounds_of(seen.n) >= 8
 
 
-@misconception("loads_in_proportion_to_the_list")
+@misconception("loads_in_proportion_to_the_list", shows=witness.LAUNCHES)
 def too_many_splitters(seen: Seen) -> bool:
-    """There are so many splitters that ranking them is most of the work: each takes part in every round. Put them further
-    apart."""
+    """There are so many splitters that ranking them is most of the work: each takes part in every round. Put them
+    further apart."""
     return seen.rounds_of(seen.n) < 8 <= seen.rounds_of(seen.n / 8)
 
 
-@misconception("loads_in_proportion_to_the_list")
+@misconception("loads_in_proportion_to_the_list", shows=witness.counted("global_load_requests"))
 def everybody_on_foot(seen: Seen) -> bool:
-    """Every node walks to the next splitter by itself, over the same links as its neighbours. One walk for each sublist is
-    enough, if it leaves the steps behind."""
+    """Every node walks to the next splitter by itself, over the same links as its neighbours. One walk for each sublist
+    is enough, if it leaves the steps behind."""
     loads = [each.counters.global_load_useful_bytes / 4 for each in seen.launches if each.counters.threads >= seen.n]
     return seen.rounds_of(seen.n / 8) < 8 and max(loads, default=0) > 12 * seen.n
 
 
-@misconception("shares_the_walking")
+@misconception("shares_the_walking", shows=witness.RESULT)
 def other_ranks_when_counted(seen: Seen) -> bool:
-    """Work counts where the ranks are right. Other lists were ranked right, and this one of {seen.n:,} nodes is not: what
-    does rank_list do for it that it does not do for others?"""
+    """Work counts where the ranks are right. Other lists were ranked right, and this one of {seen.n:,} nodes is not:
+    what does rank_list do for it that it does not do for others?"""
     return seen.attempt.wrong is not None
 
 
-@misconception("shares_the_walking")
+@misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
 def one_thread_a_block(seen: Seen) -> bool:
-    """Blocks have {seen.idlest_block} threads: a warp has 32 lanes, and the others do nothing. Launch blocks of 64 threads
-    and more: kernel[blocks, threads], in this order."""
+    """Blocks have {seen.idlest_block} threads: a warp has 32 lanes, and the others do nothing. Launch blocks of 64
+    threads and more: kernel[blocks, threads], in this order."""
     return seen.idlest_block < WARP and seen.idlest.counters.blocks > 32
 
 
-@misconception("shares_the_walking")
+@misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.slowest))
 def one_thread_walks(seen: Seen) -> bool:
-    """In `{seen.slowest.kernel}` one thread does the work of all. That is the loop that a CPU runs, and a thread of a GPU is
-    far slower at it. What could each splitter's own thread do?"""
+    """In `{seen.slowest.kernel}` one thread does the work of all. That is the loop that a CPU runs, and a thread of a
+    GPU is far slower at it. What could each splitter's own thread do?"""
     return seen.walks_alone
 
 
-@misconception("shares_the_walking")
+@misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
 def too_few_splitters(seen: Seen) -> bool:
-    """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an H200
-    has room for a quarter of a million threads."""
+    """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an
+    H200 has room for a quarter of a million threads."""
     several = seen.attempt.wrong is None and seen.idlest_block >= WARP and not seen.walks_alone
     return several and seen.idlest.counters.threads < seen.n
 
 
-@misconception("shares_the_walking")
+@misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
 def few_lanes_walk(seen: Seen) -> bool:
     """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since threads with a splitter are far
     apart. Let consecutive threads have consecutive splitters."""
@@ -735,34 +755,34 @@ def few_lanes_walk(seen: Seen) -> bool:
     return few and seen.idlest_block >= WARP and seen.idlest.counters.threads >= seen.n
 
 
-@misconception("stays_on_the_device")
+@misconception("stays_on_the_device", shows=witness.HOST)
 def copies_to_the_host(seen: Seen) -> bool:
-    """An array is copied back to the host in the middle of the work. The GPU waits for that copy, and the copy takes longer
-    than a round. How many rounds are enough is known beforehand."""
+    """An array is copied back to the host in the middle of the work. The GPU waits for that copy, and the copy takes
+    longer than a round. How many rounds are enough is known beforehand."""
     return seen.asked_for("copy_to_host")
 
 
-@misconception("stays_on_the_device")
+@misconception("stays_on_the_device", shows=witness.HOST)
 def reads_an_element(seen: Seen) -> bool:
-    """The host looks at single elements of a device array. For each it waits until the GPU is done with everything before,
-    and the GPU then waits for the host. All that the host has to know follows from the sizes of arrays."""
+    """The host looks at single elements of a device array. For each it waits until the GPU is done with everything
+    before, and the GPU then waits for the host. All that the host has to know follows from the sizes of arrays."""
     return seen.asked_for("an element") and not seen.asked_for("copy_to_host")
 
 
-@misconception("stays_on_the_device")
+@misconception("stays_on_the_device", shows=witness.HOST)
 def makes_arrays(seen: Seen) -> bool:
     """New arrays are made on the device, in every call anew. Setting memory aside takes its time, and so whoever calls
     lends some, once for all calls: take the rows of scratch."""
     return seen.asked_for("device_array", "device_array_like")
 
 
-@misconception("stays_on_the_device")
+@misconception("stays_on_the_device", shows=witness.HOST)
 def copies_to_the_device(seen: Seen) -> bool:
     """Values are sent from the host that a kernel could write by itself, without a copy."""
     return seen.asked_for("to_device", "copy_to_device", "an assignment", "a NumPy array as an argument")
 
 
-@misconception("stays_on_the_device")
+@misconception("stays_on_the_device", shows=witness.HOST)
 def waits_for_the_device(seen: Seen) -> bool:
     """The host waits until the GPU is done, before it goes on. Launches of one stream follow each other anyway: a round
     begins when the one before has ended, and the host can be several launches ahead."""
@@ -772,7 +792,7 @@ def waits_for_the_device(seen: Seen) -> bool:
 # ---- part 5: speed ---------------------------------------------------------------------------------------------------
 
 
-@misconception("faster_than_pointer_jumping")
+@misconception("faster_than_pointer_jumping", shows=witness.launched(lambda seen: seen.slowest))
 def long_walks(seen: Seen) -> bool:
     """The launch waits for its longest walk, and with splitters this far apart walks are long while most of the GPU has
     nothing left to do. Put splitters nearer to each other."""

@@ -102,15 +102,29 @@ def ranks_of_sublists(following: Array, links: Array) -> Array:
 
 def ranks_along(successor: Array) -> Array:
     """Links from each node to its tail (int64)."""
-    following = np.where(successor == np.arange(successor.size), -1, successor)
-    return ranks_of_sublists(following, (following >= 0).astype(np.int64))
+    following, rank = successor.astype(np.int64), (successor != np.arange(successor.size)).astype(np.int64)
+    span = 1
+    while span < successor.size:
+        rank, following, span = rank + rank[following], following[following], 2 * span
+    found: Array = rank
+    return found
 
 
-def by_remainders(size: int, modulus: int, first: int = 0) -> Array:
-    """The numbers below `size` by their remainders: those with the first one, then those with the next, and round."""
-    return np.argsort((np.arange(size) - first) % modulus, kind="stable")
+def by_remainders(size: int, modulus: int, first: int, seed: int) -> Array:
+    """The numbers below `size` by their remainders: those with the first one, then those with the next, and round.
+
+    Those with one remainder are in random order, so that no formula knows where a number stands.
+    """
+    return np.lexsort((np.random.default_rng(seed).random(size), (np.arange(size) - first) % modulus))
 
 
-def in_bit_reversed_order(bits: int) -> Array:
-    """The numbers below 2**bits by their reversed bits: multiples of any power of two come before all others."""
-    return np.array([int(f"{i:0{bits}b}"[::-1], 2) for i in range(1 << bits)])
+def in_bit_reversed_order(bits: int, seed: int) -> Array:
+    """The numbers below 2**bits by their reversed bits: multiples of any power of two come before all others.
+
+    Which half of those others comes first, is up to chance, and of each half again, so that no formula knows where a
+    number stands.
+    """
+    numbers, halves = np.arange(1 << bits), np.random.default_rng(seed).integers(2, size=1 << bits)
+    halves[1 << np.arange(bits)] = 0
+    bits_of = ((((numbers >> k) & 1) ^ halves[(1 << k) + numbers % (1 << k)]) << (bits - 1 - k) for k in range(bits))
+    return np.argsort(sum(bits_of))

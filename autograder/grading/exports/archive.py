@@ -27,9 +27,9 @@ NESTED = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
 
 @dataclass(frozen=True)
 class ArchivedFile:
-    """One file that was handed in: where it lay, and where it can be read or the `problem` that it cannot.
+    """One file that was handed in: where it lay, and where it can be read. If it cannot be read, `problem` says why.
 
-    An empty folder is one as well, its last part empty: it is somebody's.
+    An empty folder counts as a file with an empty last part, because it belongs to somebody.
     """
 
     parts: tuple[str, ...]
@@ -55,7 +55,7 @@ class ArchivedFile:
 
 
 def unpacked(archive: Path, into: Path) -> list[ArchivedFile]:
-    """Every file and every empty folder of a zip, in its order, what could be a submission unpacked to `into`.
+    """Every file and every empty folder of a zip, in its order. What could be a submission is unpacked to `into`.
 
     Nothing is passed over here: whose a file is follows from all the names, also of those that nobody wants.
     Raises `UsageError` for no zip.
@@ -100,7 +100,7 @@ def _unpacked(
     if room < limit:
         limit = room
         too_large = f"{shown} was not unpacked: the zip unpacks to more than {_size(MOST_BYTES)}."
-    if limit <= 0 or member.file_size > limit:  # its own word is believed against it, and never for it
+    if limit <= 0 or member.file_size > limit:  # what it says of itself is believed only where it counts against it
         return ArchivedFile(parts, path, too_large, when), 0
     folder.mkdir(parents=True)
     problem, used = _write(opened, member, path, limit, shown, too_large)
@@ -110,7 +110,7 @@ def _unpacked(
 def _write(
     opened: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, limit: int, shown: str, too_large: str
 ) -> tuple[str, int]:
-    """Copies one member piece by piece; returns what went wrong, and then leaves no file, and the bytes unpacked."""
+    """Copies one member piece by piece; returns (what went wrong, bytes unpacked). After an error no file is left."""
     written, problem = 0, ""
     try:
         with open(path, "wb") as target:

@@ -1,8 +1,8 @@
 """A class's folder or zip to one `Entry` a student, with IDs where an export gives them: START HERE.
 
 Every file is somebody's, and so is an empty folder: whose, is told from all the names before anything is passed over.
-What cannot be graded becomes a row with its reason, and what was passed over for a later or better named file is said
-in the note of the student's row.
+What cannot be graded becomes a row with its reason. A file that was passed over for a later or better named one is
+mentioned in the note of the student's row.
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ def entries_of(items: Iterable[ArchivedFile]) -> list[Entry]:
 
 
 def apart(entries: list[Entry]) -> list[Entry]:
-    """The entries with names that differ, and so do those of their files: where they do not, IDs go behind them.
+    """The entries, with IDs added to names until no two names, and no two file names, are the same.
 
-    All of a name get theirs, so that what one is called depends neither on their order nor on who comes first.
+    All students of the same name get their IDs, so that nobody's name depends on the order.
     """
     for with_kind in (False, *[True] * len(entries)):  # a name with an ID behind it may be somebody else's whole name
         of_that_file: dict[str, int] = Counter(report_name(each.student) for each in entries)
@@ -159,7 +159,7 @@ def apart(entries: list[Entry]) -> list[Entry]:
 
 
 def _key(ids: Mapping[str, str], name: str) -> tuple[str, str]:
-    """What makes two submissions those of one student: a person's ID, else the name."""
+    """Two submissions with the same key are one student's: the person's ID, else the name."""
     kind = next((each for each in ("canvas", "moodle", "sid", "email", "gradescope") if each in ids), "name")
     return kind, ids.get(kind, name)
 
@@ -211,7 +211,7 @@ def _somebodys(items: list[ArchivedFile]) -> Iterator[ArchivedFile]:
 
 
 def _last_of_each_name(items: Iterable[ArchivedFile]) -> Iterator[ArchivedFile]:
-    """Items without the earlier ones of the same name, which a zip may hold; each knows how many there were."""
+    """The last item of each name, since a zip may hold several; each knows how many there were."""
     by_name: dict[tuple[str, ...], list[ArchivedFile]] = defaultdict(list)
     for item in items:
         by_name[item.parts].append(item)

@@ -1,4 +1,4 @@
-"""Who handed in what, told from the names under which Canvas, Moodle and Gradescope export it. Pure functions.
+"""Reads from the names in a Canvas, Moodle or Gradescope export who handed in what. Pure functions.
 
 Canvas joins sortable name, LATE, user id, attachment id and file name by underscores, in lower case and without other
 signs: https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb (get_filename, add_upload_submission).

@@ -14,6 +14,7 @@ from autograder.language.source import Submission, submission_from_cells
 
 Kind = Literal["baseline", "solution", "right", "wrong", "variant"]
 PROMISE = re.compile(r"# fails: (?P<checks>\w+(?:, \w+)*); hint: (?P<hint>\w+)")
+NO_HINT = "none"
 NOT_TIMED = "# not timed:"
 
 
@@ -32,12 +33,15 @@ class KnownAnswer:
 
     @property
     def is_timed(self) -> bool:
-        """Whether it is timed where grading stops before: its second line may say that it is not, and why."""
+        """Whether it is timed: its second line may say that it is not, and why."""
         return not any(line.startswith(NOT_TIMED) for line in self._lines[1:2])
 
     @cached_property
     def promise(self) -> tuple[frozenset[str], str]:
-        """The checks that a wrong answer must fail, and the hint that its author must get; raises ValueError without."""
+        """The checks that a wrong answer must fail, and the hint that its author must get; raises ValueError without.
+
+        The hint is empty where the line says `none`: nothing is known then of how it came about, and nothing is to be said.
+        """
         if self.kind != "wrong":
             return frozenset(), ""
         first_line = self._lines[0] if self._lines else ""
@@ -46,7 +50,7 @@ class KnownAnswer:
             raise ValueError(
                 f"{self.name} must begin with '# fails: check[, check]; hint: name', not {first_line!r}"
             )
-        return frozenset(found["checks"].split(", ")), found["hint"]
+        return frozenset(found["checks"].split(", ")), "" if found["hint"] == NO_HINT else found["hint"]
 
     def must_fail(self, speed_check: str) -> bool:
         """Whether it is too slow for a check that compares speed; the baseline always is."""

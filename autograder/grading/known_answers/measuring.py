@@ -1,9 +1,9 @@
 """Grades and times a lab's known answers on one device, and keeps what came of it beside the answers.
 
-Written are solutions/LAB/calibration/h200.json (whatever the GPU is called, without its maker) or simulated.json. Every
-answer is timed that runs at all, by each check that compares speed, also where grading stops before that check: what a
-wrong answer costs is a prediction to test like any other. One whose second line begins with `# not timed:` is not, for the
-reason given there. Times are those of grading (autograder/cudagpu/comparing.py).
+It writes solutions/LAB/calibration/h200.json (the GPU's name without its maker) or simulated.json. Every answer that runs
+at all is timed by each check that compares speed, even if grading stops before that check: the model predicts the time
+of a wrong answer too, and that is tested. An answer whose second line begins with `# not timed:` is left out, for the
+reason given there. Times are taken as in grading (autograder/cudagpu/comparing.py).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def measure(
 ) -> Path:
     """Grades and times every answer, those named or those `missing`; what was found so far is in the file at any moment.
 
-    Without `grades` or without `times` the file keeps what it knows of that.
+    Without `grades`, or without `times`, the file keeps its old grades, or times.
     """
     cases, lock, free = known_answers(lab), threading.Lock(), queue.SimpleQueue[Recorder]()
     with contextlib.ExitStack() as stack:
@@ -118,12 +118,16 @@ def measure(
 def found_of(
     recorder: Recorder, answer: KnownAnswer, checks: Sequence[str], grades: bool = True, times: bool = True
 ) -> tuple[dict[str, Any] | None, dict[str, Comparison] | None]:
-    """An answer's verdict, and its comparison in each check that it came to; None for what was not asked for."""
+    """An answer's verdict, and its comparison in each check that it came to; None for what was not asked for.
+
+    Of an answer that is not to be timed there are none, although grading may have compared it.
+    """
     verdict: dict[str, Any] | None = None
     found: dict[str, Comparison] = {}
     if grades and answer.is_graded:
         verdict = verdict_of(recorder.graded(answer.submission))
-        found = {name: each.comparison for name, each in recorder.timed().items()}
+        if answer.is_timed:
+            found = {name: each.comparison for name, each in recorder.timed().items()}
     if not times:
         return verdict, None
     for check in checks:

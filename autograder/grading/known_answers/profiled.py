@@ -1,7 +1,7 @@
-"""What Nsight Compute counts of answers to a lab whose predictions are off, for the reasons in the README of the model.
+"""Profiles a lab's answers with Nsight Compute: those whose predictions are off, for the reasons in the model's README.
 
-The launches are those of the lab's first speed check, once each, with cold caches and clocks left as they are. Written is
-solutions/LAB/calibration/profiled.json; the answers in it are those that are looked at where none are named.
+Each launch of the lab's first speed check is profiled once, with cold caches and with clocks left as they are. The result is
+solutions/LAB/calibration/profiled.json. Where no answers are named, those in that file are profiled again.
 """
 
 from __future__ import annotations

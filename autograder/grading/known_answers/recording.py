@@ -1,4 +1,4 @@
-"""What grading an answer shows beside its result: each check's comparison of speed, by the check's name."""
+"""Keeps what grading an answer shows beside its result: the comparison of speed of each check, by the check's name."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Recorder:
         return [each.name for each in result.checks if each.name in self.timed()]
 
     def timed(self) -> dict[str, Compared]:
-        """What came out with a ratio: the submission launched something, and ran to its end."""
+        """The comparisons that gave a ratio: the submission launched something and ran to its end."""
         return {
             name: each
             for name, each in self.made.items()

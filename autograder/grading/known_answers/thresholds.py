@@ -1,4 +1,4 @@
-"""Where to put a lab's threshold: baseline, solution and known answers graded here, and what that says about it.
+"""Recommends a lab's threshold: grades the baseline, the solution and the known answers here, and says where to put it.
 
 On a GPU every answer is timed in several sessions of a fresh process each, so that what changes from one run to the
 next counts as well. Without one the ratios are the model's estimates: the same every time, with no interval.

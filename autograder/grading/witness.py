@@ -1,0 +1,290 @@
+"""What a hint is seen by: a witness looks at what a run showed and names it, or finds nothing, and then there is no hint.
+
+A hint says what a submission did. Its witnesses are what that is known from: a line and a thread, a launch, a wrong element,
+the elements between two lanes, a request of the host. Each is looked up anew in the records of the run when the hint is to
+be given. A hint is declared with one at least, `@misconception("a_check", shows=race("shared"))`: without it does not load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from autograder.errors import Line
+from autograder.grading.attempt import Attempt
+from autograder.records.accesses import Access
+from autograder.records.counters import Counters
+from autograder.records.hazards import Hazard, HazardKind
+from autograder.records.runs import Launch, Run, RunRequest
+
+AccessKind = Literal["load", "store"]
+
+
+@dataclass(frozen=True)
+class LaneStep:
+    """How far apart in memory the elements are that neighbouring lanes of a warp load, or store, at one line."""
+
+    line: Line
+    array: str
+    shape: tuple[int, ...]  # of the array
+    elements: int  # between most neighbours
+
+
+class Seen(Protocol):
+    """What a witness looks at: what evidence.py makes of a failed attempt."""
+
+    attempt: Attempt
+    request: RunRequest
+    run: Run
+
+    @property
+    def simulated(self) -> Run: ...
+
+    def accesses(self, kind: AccessKind, space: str = ...) -> list[Access]: ...
+
+    def lane_steps(self, kind: AccessKind, space: str = ...) -> list[LaneStep]: ...
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Where a hint's cause shows. `look(seen)`: what stands there, in a few words; empty where it is not to be seen."""
+
+    kind: str
+    look: Callable[[Seen], str]
+
+    def __or__(self, other: Witness) -> Witness:
+        """The first of two that shows something."""
+        return Witness(f"{self.kind} or {other.kind}", lambda seen: self.look(seen) or other.look(seen))
+
+    def __and__(self, other: Witness) -> Witness:
+        """Both, or nothing."""
+
+        def both(seen: Seen) -> str:
+            one, two = self.look(seen), other.look(seen)
+            return f"{one}; {two}" if one and two else ""
+
+        return Witness(f"{self.kind} and {other.kind}", both)
+
+
+# ---- what was found wrong --------------------------------------------------------------------------------------------
+
+
+def hazard(*kinds: HazardKind, space: str = "", array: str = "", writes: bool | None = None) -> Witness:
+    """A hazard of one of these kinds: its line, who came to it, and which element it was.
+
+    `space`: only in this memory; `array`: only of this one; `writes`: only those of a store, or only those of a load.
+    """
+
+    def look(seen: Seen) -> str:
+        found = (each for each in seen.simulated.hazards if each.kind in kinds)
+        fitting = (e for e in found if space in ("", e.space) and array in ("", e.array) and writes in (None, _writes(e)))
+        return next(map(_place, fitting), "")
+
+    return Witness(" or ".join(kinds), look)
+
+
+def _writes(found: Hazard) -> bool:
+    return not found.message.startswith("Reads")
+
+
+def _thread(place: tuple[int, int, int]) -> str:
+    """(4, 0, 0) -> `4`, (4, 2, 0) -> `(4, 2)`"""
+    return str(place[0]) if place[1:] == (0, 0) else str(place if place[2] else place[:2])
+
+
+def _place(found: Hazard) -> str:
+    line = f"{found.line}" if found.line else f"`{found.kernel}`"
+    who = f", thread {_thread(found.thread)} of block {_thread(found.block)}" if found.thread and found.block else ""
+    other = f" and thread {_thread(found.other_thread)}" if found.other_thread else ""
+    at = f", {found.array}[{', '.join(map(str, found.index))}]" if found.array and found.index else ""
+    often = f", {found.occurrences:,} times" if found.occurrences > 1 else ""
+    return f"{line}{who}{other}{at}{often}"
+
+
+def race(space: str = "") -> Witness:
+    """Two threads at one element, and nothing puts them in order."""
+    return hazard("race", space=space)
+
+
+def outside(array: str = "", *, writes: bool | None = None, space: str = "") -> Witness:
+    """An access outside an array."""
+    return hazard("out_of_bounds", array=array, writes=writes, space=space)
+
+
+def unset(space: str = "") -> Witness:
+    """A read of what nobody wrote."""
+    return hazard("uninitialised_read", space=space)
+
+
+BARRIER = hazard("divergent_barrier")
+BELOW_ZERO = hazard("negative_index")
+
+
+def _fault(seen: Seen) -> str:
+    fault = seen.run.fault or seen.simulated.fault
+    if fault is None:
+        return ""
+    return f"{fault.line}" if fault.line else fault.message.split(". ")[0].rstrip(".")
+
+
+FAULT = Witness("a fault", _fault)  # what ended the run: its line
+
+
+# ---- what came of it -------------------------------------------------------------------------------------------------
+
+
+def _wrong(seen: Seen) -> str:
+    wrong = seen.attempt.wrong
+    if wrong is None:
+        return ""
+    if wrong.problem or not wrong.mismatches:
+        return wrong.problem
+    first = wrong.mismatches[0]
+    place = f"[{', '.join(map(str, first.index))}]" if first.index else ""
+    return f"{wrong.name}{place} is {first.got:.9g} where {first.expected:.9g} is right"
+
+
+def _left_out(seen: Seen) -> str:
+    for name, written in seen.run.written.items():
+        if not written.all() and seen.run.fault is None:
+            first = ", ".join(map(str, np.argwhere(~written)[0]))
+            return f"{name}[{first}] is not written, {int((~written).sum()):,} of {written.size:,} elements are not"
+    return ""
+
+
+def _changed(seen: Seen) -> str:
+    for name, before in seen.request.arguments.items():
+        after = seen.run.outputs.get(name)
+        if isinstance(before, np.ndarray) and after is not None and after.shape == before.shape:
+            differs = before != after
+            if differs.any():
+                return f"{name}[{', '.join(map(str, np.argwhere(differs)[0]))}] is another number afterwards"
+    return ""
+
+
+RESULT = Witness("a wrong element", _wrong)
+LEFT_OUT = Witness("an element that is not written", _left_out)
+CHANGED = Witness("an input that has changed", _changed)
+
+
+def _returned(seen: Seen) -> str:
+    value = seen.run.returned
+    if value is None:
+        return f"{seen.request.function} returns nothing"
+    return f"{seen.request.function} returns an array of {value.size:,}" if isinstance(value, np.ndarray) else ""
+
+
+RETURNED = Witness("what was returned", _returned)
+
+# ---- what was launched, and asked for --------------------------------------------------------------------------------
+
+
+def _extent(extent: Iterable[int]) -> str:
+    """(4, 1, 1) -> `4`, (4, 2, 1) -> `(4, 2)`"""
+    numbers = [int(each) for each in extent]
+    while len(numbers) > 1 and numbers[-1] == 1:
+        numbers.pop()
+    return str(numbers[0]) if len(numbers) == 1 else str(tuple(numbers))
+
+
+def _launch_in_words(launch: Launch) -> str:
+    return f"{launch.kernel}[{_extent(launch.grid)}, {_extent(launch.block)}]"
+
+
+def launched(which: Callable[[Any], Launch | None] | None = None) -> Witness:
+    """A launch, with its grid and its block: the one that is picked, or the first."""
+
+    def look(seen: Seen) -> str:
+        if which is not None:
+            picked = which(seen)
+        else:
+            picked = next(iter(seen.run.launches or seen.simulated.launches), None)
+        return "" if picked is None else _launch_in_words(picked)
+
+    return Witness("a launch", look)
+
+
+LAUNCH = launched()
+
+
+def _all_launches(seen: Seen) -> str:
+    names = [each.kernel for each in seen.run.launches or seen.simulated.launches]
+    return ", ".join(f"{name} launched {names.count(name):,} times" for name in dict.fromkeys(names))
+
+
+LAUNCHES = Witness("all launches", _all_launches)
+
+
+def _nothing(seen: Seen) -> str:
+    return "" if seen.run.launches else f"{seen.request.function} ends without a launch"
+
+
+NO_LAUNCH = Witness("no launch", _nothing)
+
+
+def asked_of_the_host(*what: str) -> Witness:
+    """A request of host code beside launches, one of these if any are named: what it was, and its line."""
+
+    def look(seen: Seen) -> str:
+        found = (each for each in seen.simulated.transfers if not what or each.what in what)
+        return next((f"{each.line}: {each.what}" if each.line else each.what for each in found), "")
+
+    return Witness("a request of the host", look)
+
+
+HOST = asked_of_the_host()
+
+def _wide(seen: Seen) -> str:
+    wide = next((each for each in seen.accesses("store", "shared") if each.itemsize > 4), None)
+    return f"the shared array {wide.array} has elements of {wide.itemsize} bytes" if wide else ""
+
+
+WIDE = Witness("elements of 8 bytes in shared memory", _wide)
+
+# ---- what was counted ------------------------------------------------------------------------------------------------
+
+
+def counted(*names: str, least: float = 1) -> Witness:
+    """The line that counts most of these, all together, and at least so much."""
+
+    def of(counters: Counters) -> float:
+        return sum(float(getattr(counters, name)) for name in names)
+
+    def look(seen: Seen) -> str:
+        line = max(seen.simulated.lines, key=lambda each: of(each.counters), default=None)
+        if line is None or of(line.counters) < least:
+            return ""
+        words = " and ".join(name.replace("_", " ") for name in names)
+        return f"{line.line}: `{line.text.strip()}`, {of(line.counters):,.0f} {words}"
+
+    return Witness(f"counted {', '.join(names)}", look)
+
+
+def not_counted(*names: str) -> Witness:
+    """That none of these was counted in the whole run, although it ended."""
+
+    def look(seen: Seen) -> str:
+        counters = seen.simulated.counters
+        if counters is None or any(getattr(counters, name) for name in names):
+            return ""
+        return f"{' and '.join(name.replace('_', ' ') for name in names)}: none in the whole run"
+
+    return Witness(f"no {', '.join(names)}", look)
+
+
+def lanes(kind: AccessKind, *, apart: Callable[[Any], int] | None = None, space: str = "global") -> Witness:
+    """Neighbouring lanes of a warp at one line: how many elements lie between what they load, or store.
+
+    `apart`: only where it is this many, for most neighbours.
+    """
+
+    def look(seen: Seen) -> str:
+        for step in seen.lane_steps(kind, space):
+            if abs(step.elements) > 1 and (apart is None or step.elements == apart(seen)):
+                return f"{step.line}: neighbouring lanes {kind} elements of {step.array} that are {step.elements} apart"
+        return ""
+
+    return Witness(f"lanes apart in a {kind}", look)

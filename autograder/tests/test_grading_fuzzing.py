@@ -1,0 +1,111 @@
+"""Mutants of right answers: which there are, what their judge finds, and that no wrong one gets full marks.
+
+A campaign of any size is `autograder fuzz LAB`; here are some for each lab, by a fixed seed, judged first. Graded is only
+who is wrong, and not already in the judge's first and plainest case, and only up to the first check that says so.
+"""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder.errors import UsageError
+from autograder.grading.fuzzing.campaign import KEPT, campaign, first_failed
+from autograder.grading.fuzzing.judging import judge_of, judged
+from autograder.grading.fuzzing.mutants import KINDS, Mutant, edits, mutants
+from autograder.grading.fuzzing.programs import fingerprint, right_answers
+from autograder.grading.fuzzing.report import as_data, as_text
+from autograder.grading.known_answers.answers import solution_of
+from autograder.grading.labs import lab_names, load_lab
+from autograder.grading.worker import Worker
+
+SEED = 20_260
+MUTANTS_A_LAB = 30
+LABS = [name for name in lab_names() if (solution_of(load_lab(name)) / "judge.py").is_file()]
+
+# Once with full marks; what is replaced in which right answer, and what the judge says.
+SURVIVORS = [
+    ("lab03", "right/flat_block", "/ 256), 256]", "/ 256), 255]", "points are wrong"),
+    ("lab03", "right/flat_block", "math.ceil(count / 256)", "math.ceil(count / 257)", "points are wrong"),
+    ("lab03", "right/flat_block", "math.ceil(count / 256)", "math.ceil(count / 256.5)", "points are wrong"),
+    ("lab01", "right/block_32_by_8", "a.shape[1]", "a.shape[1.5]", ""),
+    ("lab01", "right/block_32_by_32", "c.shape[0]", "c.shape[0.5]", ""),
+    ("lab02", "right/tiles_of_16", "range(TILE)", "range(TILE - 1)", "c["),
+    ("lab04", "right/shuffles_in_two_stages", "(16, 8, 4, 2, 1)", "(16, 8.5, 4, 2, 1)", ""),
+    ("lab05", "right/grid_stride_loop", "cuda.syncthreads()", "cuda.syncwarp()", "Race"),
+    ("lab06", "right/every_8", "sublist[after] < 0", "sublist[after] < 1", ""),
+]  # fmt: skip
+
+
+def test_every_kind_of_change_is_made_and_stays_the_same_for_a_seed() -> None:
+    lab = load_lab("lab04")
+    answers = right_answers(lab)
+    one, same, other = (list(mutants(answers, seed, 20)) for seed in (1, 1, 2))
+    assert one == same and {each.text for each in one} != {each.text for each in other}
+    kinds = {each.kind for tree in answers.values() for each in edits(tree)}
+    assert kinds == {*KINDS, "statement", "barrier"}
+
+
+def test_no_two_mutants_are_one_program_and_none_is_a_right_answer() -> None:
+    answers = right_answers(load_lab("lab01"))
+    found = [each.fingerprint for each in mutants(answers, 3, 60)]
+    assert len(set(found)) == len(found) == 60
+    assert not set(found) & {fingerprint(ast.unparse(ast.parse(ast.unparse(tree)))) for tree in answers.values()}
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_judge_finds_nothing_wrong_with_a_right_answer(name: str) -> None:
+    lab = load_lab(name)
+    assert judged(lab, judge_of(lab), ast.unparse(right_answers(lab)["solution"]), SEED) == []
+
+
+@pytest.mark.parametrize("name, base, right, wrong, words", SURVIVORS)
+def test_a_judge_finds_what_once_had_full_marks(name: str, base: str, right: str, wrong: str, words: str) -> None:
+    lab = load_lab(name)
+    text = ast.unparse(right_answers(lab)[base])
+    assert right in text
+    found = judged(lab, judge_of(lab), text.replace(right, wrong), SEED)
+    assert found and words in found[0]
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_no_mutant_that_is_wrong_passes_every_check(name: str) -> None:
+    lab = load_lab(name)
+    cases = judge_of(lab)
+    wrong: list[tuple[Mutant, list[str]]] = []
+    for mutant in mutants(right_answers(lab), SEED, MUTANTS_A_LAB):
+        if found := judged(lab, cases, mutant.text, SEED):
+            wrong.append((mutant, found))
+    plainest = next(cases(np.random.default_rng(SEED))).name
+    subtle = [(each, found) for each, found in wrong if not found[0].startswith(f"{plainest}:")]
+    with Worker("simulated") as worker:
+        survived = [(each.said, found) for each, found in subtle if not first_failed(lab, each, worker)]
+    assert len(wrong) > MUTANTS_A_LAB // 2
+    assert subtle and not survived
+
+
+def test_a_campaign_without_a_judge_says_what_to_write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lab = load_lab("lab01")
+    solutions = tmp_path / lab.name
+    shutil.copytree(solution_of(lab), solutions, ignore=shutil.ignore_patterns("judge.py"))
+    monkeypatch.setattr("autograder.grading.fuzzing.judging.solution_of", lambda lab: solutions)
+    with pytest.raises(UsageError, match="no judge") as problem:
+        campaign(lab, 1, 5)
+    assert f"solutions/{lab.name}/judge.py" in problem.value.remedy
+
+
+def test_a_campaign_goes_on_where_it_stopped_and_says_what_came_of_it(tmp_path: Path) -> None:
+    lab = load_lab("lab01")
+    graded: list[int] = []
+    first = campaign(lab, 6, 5, out=tmp_path, tell=lambda each: graded.append(each.number))
+    assert graded == [0, 1, 2, 3, 4, 5]
+    lines = (tmp_path / KEPT).read_text(encoding="utf-8").splitlines()
+    (tmp_path / KEPT).write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:40], encoding="utf-8")
+    again = campaign(lab, 6, 5, out=tmp_path, tell=lambda each: graded.append(each.number))
+    assert again == first and graded[6:] == [int(lines[-1].split('"number": ')[1].split(",")[0])]
+    text, data = as_text(lab.name, 5, first), as_data(lab.name, 5, first)
+    assert "6 mutants, seed 5" in text and sum(data["outcomes"].values()) == 6

@@ -1,0 +1,67 @@
+"""Points only for work that was done: tricks in attacks/points earn nothing by it, honest work near them keeps its marks.
+
+A trick's first line names the checks that must give it nothing, or no more than they give to the answer that it is made of.
+Seeds are secret here: what stands in a table of the public seed's values is another matter, see labs/README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.grading import grade
+from autograder.grading.grade import Grading, check_submission, judge
+from autograder.grading.labs import lab_names, load_lab
+from autograder.grading.spec import Lab
+from autograder.grading.worker import Worker
+from autograder.records.results import Result
+from autograder.tests.attacks.tricks import Trick, tricks
+
+SEED = "a secret of the test's"
+TRICKS = [each for each in tricks() if each.kind]
+HONEST = [each for each in tricks() if not each.kind]
+KINDS = {"nothing when counted", "cheap when timed", "sample", "values known", "host", "diluted"}
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker("simulated") as running:
+        yield running
+
+
+def graded(lab: Lab, trick: Trick, worker: Worker) -> Result:
+    return check_submission(lab, trick.submission, worker=worker, seed=SEED)
+
+
+def said(result: Result) -> str:
+    lines = [f"{each.name}: {each.outcome} {each.points} {each.message}" for each in result.checks]
+    return "\n".join([result.error, *result.flags, *lines])
+
+
+@pytest.mark.parametrize("trick", TRICKS, ids=lambda each: each.name)
+def test_a_trick_earns_nothing_where_it_does_no_work(trick: Trick, worker: Worker) -> None:
+    """Each check that it is after is judged alone: no other stands before it."""
+    lab = load_lab(trick.lab)
+    grading = Grading(lab, worker, SEED, grade.read(lab, trick.submission, worker))
+    for check in lab.checks:
+        if check.name in trick.denied:
+            found = judge(grading, check)
+            assert not found.fault and found.points <= trick.most * check.points, (found.message, grading.flags)
+
+
+@pytest.mark.parametrize("honest", HONEST, ids=lambda each: each.name)
+def test_honest_work_near_a_trick_keeps_full_marks(honest: Trick, worker: Worker) -> None:
+    lab = load_lab(honest.lab)
+    result = graded(lab, honest, worker)
+    assert result.outcome == "passed" and not result.flags, said(result)
+    assert sum(each.points for each in result.checks if not each.bonus) == lab.points, said(result)
+
+
+def test_every_lab_has_tricks_of_several_kinds_and_honest_work_near_them() -> None:
+    labs = {name.partition("_")[0] for name in lab_names()}
+    assert labs == {each.lab for each in HONEST} == {each.lab for each in TRICKS}
+    assert {each.kind for each in TRICKS} == KINDS
+    assert all(len({each.kind for each in TRICKS if each.lab == lab}) >= 2 for lab in labs)
+    for each in TRICKS:
+        assert set(each.denied) <= {check.name for check in load_lab(each.lab).checks} and each.denied, each.name
