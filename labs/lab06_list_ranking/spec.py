@@ -441,7 +441,7 @@ def baseline_ns(nodes: int) -> float:
 
 @check(points=3, after=COUNTED_WORK)
 def faster_than_pointer_jumping(attempt: Attempt) -> str:
-    """Speed: a list of a million nodes and more is ranked clearly faster than by pointer jumping on all of them."""
+    """Speed: a list of about a million nodes is ranked clearly faster than by pointer jumping on all of them."""
     nodes = attempt.drawn(SPEED_NODES - FEWER_NODES, SPEED_NODES)
     requests = [ranking_request(list_from_zero(attempt, nodes)[0]) for _ in range(2)]
     expected = baseline_ns(nodes)
