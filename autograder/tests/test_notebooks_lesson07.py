@@ -132,10 +132,11 @@ LIST_ERRORS = [-100 * CASES[each].error for each in LISTS]
 LISTS_TOO_FAST = [each for each in LIST_ERRORS if abs(each) > 10]
 IN_A_ROUND = [CASES[name, 1024].counters.issued_warp_instructions / (1024**3 / 32) for name in (NAIVE_CASE, WHILE_CASE)]
 TILES_NEED = CASES[TILES, 1024].estimate.breakdown
-TILES_BY_MAX = CASES[TILES, 1024].measured_ns / max(TILES_NEED[part] for part in ("issue", "shared memory"))
-WHILE_NEEDS = CASES["matmul, x along columns, while, 32x32", 1024].estimate.breakdown
-COMPILED_US = WHILE_NEEDS["issue"] / 1e3 * 8 / IN_A_ROUND[1]
-WHILE_L1_US = WHILE_NEEDS["L1"] / 1e3
+TILES_TWO = [TILES_NEED[part] for part in ("issue", "shared memory")]
+TILES_BY_MAX = CASES[TILES, 1024].measured_ns / max(TILES_TWO)
+LARGE_WHILE = CASES["matmul, x along columns, while, 32x32", 1024]
+WHILE_NEEDS = LARGE_WHILE.estimate.breakdown
+WHILE_US = {part: ns / 1e3 for part, ns in WHILE_NEEDS.items()}
 UNSEEN = [[abs(each.error) for each in unseen.predictions() if each.half == half] for half in unseen.HALVES]
 MEDIANS, NINETIETHS = ([100 * float(np.percentile(half, rank)) for half in UNSEEN] for rank in (50, 90))
 THREADS = 132 * 2048 / (30 * 1024)
@@ -190,7 +191,10 @@ def prose() -> str:
         f"to the power of {OVERLAP}",
         f"two equal times give {2 ** (1 / OVERLAP):.2f} times MAX",
         f"They took {TILES_BY_MAX:.2f} times MAX",
-        f"a MAX of about {round(COMPILED_US, -1):.0f} us and a SUM of about {round(COMPILED_US + WHILE_L1_US, -1):.0f}, and",
+        f"could have taken {sum(TILES_TWO) / max(TILES_TWO):.1f} times MAX",
+        f"the `while` loop needs {WHILE_US['issue']:.0f} us to issue its instructions and {WHILE_US['L1']:.0f} us for L1, "
+        f"and it took {LARGE_WHILE.measured_ns / 1e3:.0f}",
+        f"here it needs {WHILE_US['latency']:.0f} us",
         f"The median error is {MEDIANS[0]:.0f} % in the first half and {MEDIANS[1]:.0f} % in the second, "
         f"the 90th percentile {NINETIETHS[0]:.0f} % and {NINETIETHS[1]:.0f} %",
     ],
@@ -233,12 +237,16 @@ def test_today_s_model_is_within_a_fifth_in_all_seven_questions() -> None:
         assert today == pytest.approx(clock, rel=0.2), pair
 
 
-def test_the_clock_follows_max_in_all_five_rows() -> None:
+def test_the_clock_follows_max_in_four_of_five_rows_and_latency_in_the_fifth() -> None:
+    times_max = {}
     for name in (COLUMNS, ROWS, "matmul, x along columns, while, 32x32", "matmul, x along rows, while, 32x32", TILES):
         case = CASES[name, 1024]
         compute = case.estimate.breakdown["issue"]
         memory = max(case.estimate.breakdown[part] for part in ("L1", "shared memory", "L2", "DRAM"))
-        assert case.measured_ns == pytest.approx(max(compute, memory), rel=0.155), name
+        times_max[name] = case.measured_ns / max(compute, memory)
+    fifth = times_max.pop(LARGE_WHILE.case)
+    assert 0 <= min(times_max.values()) - 1 and round(100 * (max(times_max.values()) - 1)) <= 15
+    assert fifth > 1.5 and LARGE_WHILE.estimate.binding == "latency" == max(WHILE_NEEDS, key=WHILE_NEEDS.__getitem__)
 
 
 def test_one_verdict_differs_and_lesson_7_says_which() -> None:
