@@ -49,6 +49,8 @@ class LabTests:
     hints_elsewhere: ClassVar[frozenset[str]] = frozenset()
     # Flags that only a clock gives, by answer: they ask a person to look, and cost nothing.
     flags_on_a_gpu: ClassVar[Mapping[str, list[str]]] = {}
+    # The ratio of the best known answer, by check that compares speed: far above it the spec has somebody look.
+    best_known: ClassVar[Mapping[str, float]] = {}
 
     solutions: ClassVar[Path]
     wrong: ClassVar[list[Path]]
@@ -143,3 +145,12 @@ class LabTests:
         assert {name: each["flags"] for name, each in measured.items() if each["flags"]} == self.flags_on_a_gpu
         assert not any(each["flags"] for each in simulated.values())
         assert table(self.lab) == (self.solutions / "calibration" / "verdicts.md").read_text(encoding="utf-8")
+
+    def test_the_best_known_ratio_is_that_of_an_answer_here(self) -> None:
+        """On whichever device it is the larger."""
+        found = dict.fromkeys(self.best_known, 0.0)
+        for source in SOURCES:
+            for check, ratios in verdicts_of(self.lab.name, source)["ratios"].items():
+                of_right = [each["ratio"] for name, each in ratios.items() if name.startswith(("right/", "solution"))]
+                found[check] = max(found[check], *of_right)
+        assert found == pytest.approx(dict(self.best_known), rel=0.02)
