@@ -14,6 +14,7 @@ from autograder.language.validate import validate_kernel
 from autograder.records.accesses import Access, Branch
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard, name_of
+from autograder.sampling.sampler import Sampler
 from autograder.simgpu.counting.tracing import TRACE_LIMIT, Trace
 from autograder.simgpu.host.device import Session, estimate_launch
 from autograder.simgpu.host.dispatch import device
@@ -185,7 +186,7 @@ class Profiler:
         for function in functions:
             validate_kernel(function)
         trace = Trace(self.trace_limit) if self.tracing else None
-        session = Session(sample_blocks=self.sample_blocks, trace=trace, output=lambda line: None)
+        session = Session(chooser=Sampler(self.sample_blocks), trace=trace, output=lambda line: None)
         given, copied_back = [], []
         for value in arguments:
             if hasattr(type(value), "copy_to_host") and not isinstance(value, DeviceArray):  # of a real GPU

@@ -42,7 +42,7 @@ from autograder.language.requirements import hold_to
 from autograder.language.source import Submission
 from autograder.live import wants_gpu
 
-SIMULATED = "autograder.simgpu.host.device:SimulatedDevice"
+SIMULATED = "autograder.simulated_device:SimulatedDevice"
 GPU = "autograder.cudagpu:GpuDevice"
 MAXIMUM_JOB_BYTES = 4 * GIB
 

@@ -18,7 +18,7 @@ from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
 from autograder.language.program import Program
 from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 
 Function = Callable[..., object]
 FAR_OUTSIDE = 1 << 24  # elements: beyond what a small test's arrays and what lies around them can take

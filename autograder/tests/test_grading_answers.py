@@ -23,7 +23,7 @@ from autograder.language.source import submission_from_cells
 from autograder.records.json_form import from_dict, to_dict
 from autograder.records.results import Mismatch
 from autograder.records.runs import Comparison, Run, RunRequest, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.sample_results import all_passed
 
 A = np.arange(6, dtype=np.float32)

@@ -38,7 +38,7 @@ from autograder.records.json_form import from_text
 from autograder.records.results import Result
 from autograder.records.runs import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.reports import class_page, gradebook, html, junit, terminal
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 from autograder.tests.test_grading_bad_input import GOOD
 

@@ -22,7 +22,7 @@ from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import Comparison, Run, RunRequest, Source, Uninitialised
 from autograder.records.transfers import Transfer
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 
 LAB05 = spec_of("lab05_histogram")
 

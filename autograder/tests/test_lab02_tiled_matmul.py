@@ -16,7 +16,7 @@ from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, promised, report
 from autograder.tests.lab_tests import LabTests, verdicts_of
 

@@ -13,7 +13,7 @@ from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.language.source import Submission, submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, hints, promised, report
 from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
 

@@ -14,7 +14,7 @@ from autograder.grading.labs import load_lab
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.records.runs import RunRequest, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.finding import found
 from autograder.tests.known_answers import failed_checks, promised, report
 from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of

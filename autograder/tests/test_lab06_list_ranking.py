@@ -15,7 +15,7 @@ from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab, spec_of
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, hints, report
 from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
 

@@ -17,8 +17,9 @@ from autograder.language.host_names import ARRAY_ATTRIBUTES, METHODS
 from autograder.language.quoting import MOST_OF_A_LINE, lines_of
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import RunRequest
-from autograder.simgpu.host.device import Session, SimulatedDevice
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.values.arrays import DeviceArray
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.test_language_kinds import fault_of
 
 pytestmark = pytest.mark.quick

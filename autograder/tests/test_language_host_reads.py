@@ -8,7 +8,7 @@ import pytest
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 
 pytestmark = pytest.mark.quick
 

@@ -9,7 +9,7 @@ from autograder.errors import SubmissionError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import RunRequest
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 from autograder.tests.test_language_kinds import fault_of
 
 pytestmark = pytest.mark.quick

@@ -14,7 +14,7 @@ from autograder.errors import KernelFault, KitError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import RunRequest
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 
 pytestmark = pytest.mark.quick
 

@@ -30,7 +30,7 @@ IMPORTS = {
 ORDER = list(IMPORTS)
 FREE = {"errors"}  # which imports nothing, and which everybody may import
 # What is loaded only when it is asked for: the grader starts without a device.
-TOP_LEVEL_NEVER = {"grading": {"simgpu", "cudagpu"}}
+TOP_LEVEL_NEVER = {"grading": {"simgpu", "simulated_device", "cudagpu"}}
 
 
 def layout() -> dict[str, str]:
@@ -164,7 +164,7 @@ def imports(path: Path, *, top_level_only: bool = False) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("row", ["records", "language", "simgpu", "cudagpu", "figures"])
+@pytest.mark.parametrize("row", ["records", "language", "simgpu", "sampling", "cudagpu", "figures"])
 def test_what_runs_any_kernel_names_no_lab_and_no_answer(row: str) -> None:
     """What serves a lab lies in that lab, and what is known of answers with the grader."""
     named = {path.name for path in modules(row) if re.search(r"\blab\d\d|solutions/", path.read_text(encoding="utf-8"))}
@@ -230,6 +230,13 @@ def test_a_wall_that_is_broken_is_seen(row: str, target: str, tmp_path: Path) ->
 
 def test_errors_import_nothing_of_the_package() -> None:
     assert not targets("errors")
+
+
+def test_the_engine_knows_neither_requests_nor_results() -> None:
+    """It is told which blocks of a launch to carry out; who asks for a sample and what is made of it is others' business."""
+    known = {name for path in modules("simgpu") for name in imports(path) if name.startswith("autograder.records")}
+    assert len(known) > 5
+    assert not {name for name in known if re.match(r"autograder\.records\.(runs|results)\b", name)}
 
 
 @pytest.mark.parametrize("row", TOP_LEVEL_NEVER)

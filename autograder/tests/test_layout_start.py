@@ -59,6 +59,6 @@ def test_a_check_that_draws_loads_no_more_than_pictures(tmp_path: Path) -> None:
 
 
 def test_the_worker_loads_neither() -> None:
-    code = "import sys, autograder.grading.worker_process, autograder.simgpu.host.device; print(*sys.modules)"
+    code = "import sys, autograder.grading.worker_process, autograder.simulated_device; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert among(f"{NEVER}|{PICTURES}", set(done.stdout.split())) == []

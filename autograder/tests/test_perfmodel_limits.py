@@ -20,7 +20,7 @@ from autograder.grading.labs import load_lab
 from autograder.perfmodel.measurements import verdicts
 from autograder.records.counters import Counters
 from autograder.records.runs import RunRequest, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 
 LIMITS = json.loads(Path(verdicts.__file__).with_name("limits.json").read_text(encoding="utf-8"))
 README = " ".join((Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8").split())

@@ -15,7 +15,7 @@ from autograder.grading.worker import Worker
 from autograder.perfmodel.measurements import verdicts
 from autograder.perfmodel.measurements.course_kernels import cases
 from autograder.perfmodel.measurements.predicting import HERE, headline, predictions, summary, table
-from autograder.simgpu.measurements import course_counts
+from autograder.sampling.measurements import course_counts
 
 pytestmark = pytest.mark.long
 

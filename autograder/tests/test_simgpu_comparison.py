@@ -8,7 +8,7 @@ import pytest
 from autograder.errors import GraderFault
 from autograder.language import parse_program, submission_from_cells
 from autograder.records.runs import RunRequest, Uninitialised
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.simulated_device import SimulatedDevice
 
 KERNEL = """
 from numba import cuda

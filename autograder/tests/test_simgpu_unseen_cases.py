@@ -16,13 +16,13 @@ import pytest
 
 from autograder.perfmodel import SPECIFICATIONS, estimate
 from autograder.records.counters import Counters
+from autograder.sampling.measurements.unseen_counts import counted
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.measurements import measure_unseen
 from autograder.simgpu.measurements.measured_lines import append_line, chosen, lines_of
 from autograder.simgpu.measurements.sizing import SAMPLE, Launch, Random, Sized
 from autograder.simgpu.measurements.unseen_cases import CASES, HELD, LEARNED, SIZED
-from autograder.simgpu.measurements.unseen_counts import counted
 from autograder.simgpu.measurements.unseen_kernels import UNSEEN, is_held
 
 MOST_BLOCKS = 2**31 - 1, 65_535, 65_535

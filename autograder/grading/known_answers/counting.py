@@ -58,8 +58,8 @@ def counted_launches(answer: KnownAnswer, request: RunRequest) -> list[dict[str,
     An empty list where the run is stopped for taking too much work; None where the answer cannot be read or runs into a
     fault of another kind.
     """
-    from autograder.simgpu.host.device import SimulatedDevice
     from autograder.simgpu.machine.launch_state import WorkLimit
+    from autograder.simulated_device import SimulatedDevice
 
     try:
         program = program_of(answer)

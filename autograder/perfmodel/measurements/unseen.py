@@ -1,6 +1,6 @@
 """Holds predictions against times of kernels on which the model was not tuned: the README's section on them.
 
-    python -m autograder.perfmodel.measurements.unseen COUNTED...   # lines of simgpu.measurements.unseen_counts: kept
+    python -m autograder.perfmodel.measurements.unseen COUNTED...   # lines of sampling.measurements.unseen_counts: kept
     python -m autograder.perfmodel.measurements.unseen              # writes the README's table from what is kept
 
 The learned half may be looked into case by case, and rules be made from it. Of the held half only totals are written down.

@@ -67,16 +67,6 @@ class Tally:
     def compiled_row(self, line: Line) -> list[int]:
         return _row_of(self.compiled_rows, line)
 
-    def scaled(self, scale: float) -> Tally:
-        """The same, scaled up where it stands for more blocks than were simulated."""
-        if scale == 1.0:
-            return self
-        made = Tally()
-        for ours, theirs in zip(made._all, self._all, strict=True):
-            for line, counts in theirs.items():
-                ours[line] = [n if slot in MAXIMA else round(n * scale) for slot, n in enumerate(counts)]
-        return made
-
     def lines(self) -> dict[Line, tuple[Counters, Counters]]:
         """Of each line what the source says, and what the compiler leaves."""
         known = sorted({*self.rows, *self.source_rows, *self.compiled_rows})
@@ -103,10 +93,6 @@ class Tally:
         if both is None or more is None:
             return both or more or [0] * len(NAMES)
         return _together(both, more)
-
-    @property
-    def _all(self) -> tuple[dict[Line, list[int]], ...]:
-        return self.rows, self.source_rows, self.compiled_rows
 
 
 def _as_said(counts: list[int]) -> list[int]:

@@ -1,1 +1,1 @@
-"""What the host sees: the module `cuda`, devices, launches, sampling, and scripts run on the simulated GPU."""
+"""What the host sees: the module `cuda`, memory, launches, and scripts run on the simulated GPU."""

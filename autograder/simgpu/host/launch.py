@@ -1,4 +1,7 @@
-"""One kernel launch on the simulated GPU: checks the launch, steps through the grid batch by batch, gathers the record."""
+"""One kernel launch on the simulated GPU: checks the launch, steps through its blocks batch by batch, gathers the record.
+
+All blocks are carried out and counted, unless a session is given a `Chooser` of somebody's own.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,9 @@ from autograder.records.hazards import Hazard
 from autograder.simgpu.counting.tally import Tally
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug, Raised, Stopped
-from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared
+from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared, reach_of
 from autograder.simgpu.functions import known_functions  # noqa: F401  (fills the tables of what a kernel may call)
+from autograder.simgpu.host.stores import Stores, stores_since
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.ordering.tickets import Words
@@ -50,6 +54,56 @@ class LaunchRecord:
     raised: Raised | None = None  # the first exception that a kernel raised
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Which blocks of a launch are carried out, by their linear numbers (int64, ascending)."""
+
+    counted: np.ndarray
+    uncounted: np.ndarray  # carried out after those, for what they write
+
+
+@dataclass(frozen=True)
+class Touched:
+    """The distinct sectors of one array that the counted blocks of a launch went to."""
+
+    loaded: int
+    stored: int
+    by_atomics: int
+    of_all: int  # that the array has
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the counted blocks of a launch did together."""
+
+    tally: Tally
+    diverged_warps: int
+    slowest_warp: int  # instructions of the warp that executes most
+    hottest_atomics: int  # at the sector that has most of them
+    touched: tuple[Touched, ...]  # by array
+
+
+class Chooser:
+    """Says which blocks of each launch are carried out, and is told what they did. This one takes all of them.
+
+    A session asks and tells it in the order of these methods. It is not to keep the launch, which holds all its arrays.
+    """
+
+    def choose(self, launch: RunningLaunch) -> Part | None:
+        """The blocks of a launch that is about to begin; None: all of them, counted."""
+        return None
+
+    def done(self, launch: RunningLaunch, work: Work) -> Work:
+        """What the record is to say of the counted blocks, which have just been carried out, and no others.
+
+        `Buffer.loaded_sectors` of the launch's `buffers` and their shadows show what they did where.
+        """
+        return work
+
+    def end(self, launch: RunningLaunch, record: LaunchRecord) -> None:
+        """All blocks have been carried out; `RunningLaunch.stores_in` tells who wrote what."""
+
+
 class RunningLaunch(LaunchState):
     """A launch while it runs; `run` carries it out and returns its record."""
 
@@ -65,13 +119,10 @@ class RunningLaunch(LaunchState):
         work_limit: int = DEFAULT_WORK_LIMIT,
         earlier_launches: int = 0,
         earlier_work: int = 0,
-        sample_blocks: int | None = None,
-        sample_seed: int | None = None,
         trace: Trace | None = None,
         output: Callable[[str], None] | None = None,
         checks_order: bool = True,
-        beside_the_sample: np.ndarray | None = None,
-        after_the_sample: Callable[[], None] = lambda: None,
+        chooser: Chooser | None = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -87,17 +138,15 @@ class RunningLaunch(LaunchState):
             checks_order=checks_order,
         )
         self.functions = reachable(kernel)
-        self.sample_blocks, self.sample_seed = sample_blocks, sample_seed
-        self.beside_the_sample = beside_the_sample  # blocks that are carried out for what they write, and not counted
-        self.after_the_sample = after_the_sample  # called when the blocks that count have been carried out
+        self.chooser = chooser or Chooser()
         self.interrupted: BaseException | None = None  # what ended it from outside, before its time: Ctrl-C for one
-        self.sampled = np.zeros(0, np.int64)  # the blocks that count
+        self.counted = np.zeros(0, np.int64)  # the blocks that count
         self.local_bytes_per_thread = 0  # of arrays that lie in memory
 
     # -- running --------------------------------------------------------------------------------------------------
 
     def run(self, arguments: tuple[Any, ...]) -> LaunchRecord:
-        """Carries out every block (or a sample of them); a fault of the kernel's ends it and is recorded.
+        """Carries out every block, or those that are chosen; a fault of the kernel's ends it and is recorded.
 
         What ends it from outside is kept in `interrupted`, for the caller to raise again.
         """
@@ -107,21 +156,25 @@ class RunningLaunch(LaunchState):
         bound = {name: _with_name(value, name) for name, value in bound.items()}
         self.prepared = prepared(self.kernel, bound)
         self.arrays = arrays_by_identity(bound) | captured_by(self.functions)
-        buffers = self.buffers = list({id(each.buffer): each.buffer for each in self.arrays.values()}.values())
+        self.buffers = list({id(each.buffer): each.buffer for each in self.arrays.values()}.values())
         self.written = self.prepared.written_allocations(self.arrays)
         self.words = Words() if self.checks_order and self.prepared.has_fences else None
-        for buffer in buffers:
+        for buffer in self.buffers:
             buffer.forget_touched()
-        blocks = self.choose_blocks()
-        self.sampled = self.carried_out = blocks
+        record = self.carry_out(self.chooser.choose(self) or self.all_blocks(), bound)
+        self.chooser.end(self, record)
+        return record
+
+    def carry_out(self, part: Part, bound: dict[str, Value]) -> LaunchRecord:
+        """Steps through the blocks that count, and then through those that do not."""
+        self.counted = self.carried_out = part.counted
         diverged, slowest, fault = self.step_through(0, bound)
-        self.after_the_sample()
-        record = self.record(self.tally, diverged, slowest, buffers, fault)
-        if fault is not None or self.beside_the_sample is None or len(blocks) == self.geometry.blocks:
+        record = self.record(self.chooser.done(self, self.work_done(diverged, slowest)), fault)
+        if fault is not None or not len(part.uncounted):
             return record
-        self.carried_out = np.concatenate([blocks, np.setdiff1d(self.beside_the_sample, blocks)])
+        self.carried_out = np.concatenate([part.counted, part.uncounted])
         self.tally = Tally()
-        fault = self.step_through(len(blocks), bound)[-1]
+        fault = self.step_through(len(part.counted), bound)[-1]
         return replace(record, fault=fault, hazards=self.hazards, raised=self.raised)
 
     def step_through(self, begin: int, bound: dict[str, Value]) -> tuple[int, int, KernelFault | None]:
@@ -153,15 +206,10 @@ class RunningLaunch(LaunchState):
                     break
         return diverged, slowest, fault
 
-    def choose_blocks(self) -> np.ndarray:
-        """All blocks, or as many as the sample allows: one from each of as many equal parts of the grid."""
+    def all_blocks(self) -> Part:
         total = self.geometry.blocks
-        if self.sample_blocks is None or self.sample_blocks >= total:
-            self.check_size(total)
-            return np.arange(total, dtype=np.int64)
-        count = max(1, self.sample_blocks)
-        within = 0.5 if self.sample_seed is None else np.random.default_rng(self.sample_seed).random(count)
-        return np.unique(((np.arange(count) + within) * total / count).astype(np.int64))
+        self.check_size(total)
+        return Part(np.arange(total, dtype=np.int64), np.zeros(0, np.int64))
 
     def check_size(self, blocks: int) -> None:
         """Refuses grids whose first statement alone would exceed the work limit."""
@@ -178,29 +226,35 @@ class RunningLaunch(LaunchState):
             return max(1, blocks)  # every block must be there at the same time
         return max(1, LANES_PER_BATCH // self.geometry.padded)
 
-    def record(
-        self, tally: Tally, diverged: int, slowest: int, buffers: list[Buffer], fault: KernelFault | None
-    ) -> LaunchRecord:
-        simulated, total = len(self.sampled), self.geometry.blocks
-        scale = total / simulated if simulated else 1.0
-        scaled = tally.scaled(scale)
-        touched = [buffer.touched_sectors() for buffer in buffers]
+    def work_done(self, diverged: int, slowest: int) -> Work:
+        """What the blocks carried out so far did together."""
+        touched = ((*buffer.touched_sectors(), buffer.atomic_sectors, buffer.sectors) for buffer in self.buffers)
+        return Work(
+            self.tally,
+            diverged_warps=diverged,
+            slowest_warp=slowest,
+            hottest_atomics=max((each.hottest_atomics for each in self.buffers), default=0),
+            touched=tuple(Touched(*each) for each in touched),
+        )
+
+    def record(self, work: Work, fault: KernelFault | None) -> LaunchRecord:
+        blocks, threads = self.geometry.blocks, self.geometry.blocks * self.geometry.threads_per_block
         in_all = {
             "launches": 1,
-            "blocks": total,
-            "threads": total * self.geometry.threads_per_block,
-            "warps": total * self.geometry.warps_per_block,
-            "warps_with_divergence": round(diverged * scale),
-            "slowest_warp_instructions": slowest,
-            "local_bytes": self.local_bytes_per_thread * total * self.geometry.threads_per_block,
-            "simulated_blocks": simulated,
-            "hottest_atomic_sectors": round(max((each.hottest_atomics for each in buffers), default=0) * scale),
-            "unique_atomic_sectors": _scaled_sectors(buffers, [each.atomic_sectors for each in buffers], scale),
-            "unique_load_sectors": _scaled_sectors(buffers, [read for read, _ in touched], scale),
-            "unique_store_sectors": _scaled_sectors(buffers, [wrote for _, wrote in touched], scale),
+            "blocks": blocks,
+            "threads": threads,
+            "warps": blocks * self.geometry.warps_per_block,
+            "warps_with_divergence": work.diverged_warps,
+            "slowest_warp_instructions": work.slowest_warp,
+            "local_bytes": self.local_bytes_per_thread * threads,
+            "simulated_blocks": len(self.counted),
+            "hottest_atomic_sectors": work.hottest_atomics,
+            "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
+            "unique_load_sectors": sum(each.loaded for each in work.touched),
+            "unique_store_sectors": sum(each.stored for each in work.touched),
         }
-        counters, compiled = scaled.totals(**in_all)
-        lines = tuple(self.profile_of(line, *both) for line, both in scaled.lines().items())
+        counters, compiled = work.tally.totals(**in_all)
+        lines = tuple(self.profile_of(line, *both) for line, both in work.tally.lines().items())
         return LaunchRecord(
             kernel=self.kernel.name,
             grid=self.geometry.grid,
@@ -210,11 +264,23 @@ class RunningLaunch(LaunchState):
             compiled=compiled,
             lines=lines,
             hazards=self.hazards,
-            array_bytes=sum(buffer.data.nbytes for buffer in buffers),
+            array_bytes=sum(buffer.data.nbytes for buffer in self.buffers),
             registers_per_thread=self.kernel.max_registers,
             fault=fault,
             raised=self.raised,
         )
+
+    # -- what it touched ------------------------------------------------------------------------------------------
+
+    def stores_in(self, buffer: Buffer) -> Stores:
+        """What the blocks carried out left in an array."""
+        return stores_since(buffer, self.started, self.geometry, self.carried_out)
+
+    def reach_of(self, buffer: Buffer) -> np.ndarray | None:
+        """A flag for each element of an array that the kernel can write, as far as its text tells; None: any."""
+        return reach_of(self.prepared.found, self.arrays, buffer)
+
+    # -- the record's lines ---------------------------------------------------------------------------------------
 
     def profile_of(self, line: Line, source: Counters, compiled: Counters) -> LineProfile:
         """A source line's counts, with the reasons where the two differ."""
@@ -238,11 +304,6 @@ def keep_freed_memory() -> None:
     keeps as much (mallopt(3), M_MMAP_THRESHOLD, "dynamic"). Other libraries do as they do.
     """
     np.empty(KEPT_BYTES, np.uint8)
-
-
-def _scaled_sectors(buffers: list[Buffer], touched: list[int], scale: float) -> int:
-    """Distinct sectors of all blocks, from those that the sample touched: at most what the arrays have."""
-    return sum(min(round(n * scale), len(buffer.touched)) for buffer, n in zip(buffers, touched, strict=True))
 
 
 def _with_name(value: Value, name: str) -> Value:

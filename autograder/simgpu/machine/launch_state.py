@@ -59,6 +59,7 @@ class LaunchState:
         self.geometry = geometry
         self.dynamic_shared_bytes = int(dynamic_shared_bytes)
         self.debug = debug
+        self.started = start_clock  # the stamp of its first writes
         self.clock = start_clock
         self.grid_sync = start_clock
         self.work = 0

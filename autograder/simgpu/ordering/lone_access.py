@@ -53,7 +53,7 @@ def may_be_alone(memory: AccessedMemory, view: View, mask: Mask, op: Operation, 
         and isinstance(view.offset, int)
         and size <= SECTOR_BYTES
         and buffer.address % size == 0
-        and buffer.owner.partial is None
+        and buffer.owner.watcher is None
         and memory.tickets is None
         and memory.counting.trace is None
         and memory.reports.launch.debug is None

@@ -43,7 +43,7 @@ class Ordering:
         An atomic that does not build on what it finds says `reads=False`.
         """
         buffer = view.buffer
-        if buffer.owner.partial is not None and kind != WRITE and reads:
+        if buffer.owner.watcher is not None and kind != WRITE and reads:
             buffer.note_read(place.by_lane[place.mask.where])
         if buffer.space in ("constant", "local") or not place.mask.active or not self.launch.checks_order:
             return

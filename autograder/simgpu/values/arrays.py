@@ -238,9 +238,8 @@ class DeviceArray:
         return np.lib.stride_tricks.as_strided(base, self.shape, strides)
 
     def _note_host_read(self, key: Any = slice(None)) -> None:
-        """Where blocks were sampled, what is read here may be missing."""
-        partial = self._buffer.owner.partial
-        if partial is None or not partial.is_followed:
+        """Tells whoever watches the memory what is read here."""
+        if self._buffer.owner.watcher is None:
             return
         buffer = self._buffer
         here = np.lib.stride_tricks.as_strided(
@@ -262,16 +261,28 @@ class DeviceArray:
     def _view(self, name: str = "") -> View:
         return View(self._buffer, self._offset, self.shape, self._element_strides, self.dtype, name)
 
-    def _written_elements(self, by_kernels: bool = False) -> np.ndarray:
-        """Which elements have been written (by kernels, or by anybody), as a bool array of this shape."""
-        buffer = self._buffer
-        if buffer.shadow is None or (buffer.all_set and not by_kernels):
-            return np.full(self.shape, not by_kernels)
-        return self._elements_where(buffer.shadow.written_at > (WRITTEN_BY_HOST if by_kernels else 0))
 
-    def _elements_where(self, flags: np.ndarray) -> np.ndarray:
-        """A flag for each element of the buffer, as an array of this shape."""
-        return np.lib.stride_tricks.as_strided(flags[self._offset :], self.shape, self._element_strides).copy()
+def buffer_of(array: DeviceArray) -> Buffer:
+    """The memory that an array is in."""
+    return array._buffer
+
+
+def contents(array: DeviceArray) -> np.ndarray:
+    """The elements of an array where they are: no copy, and nobody is told that they are read."""
+    return array._host_view()
+
+
+def elements_where(array: DeviceArray, flags: np.ndarray) -> np.ndarray:
+    """A flag for each element of an array, of those for each element of its buffer."""
+    return np.lib.stride_tricks.as_strided(flags[array._offset :], array.shape, array._element_strides).copy()
+
+
+def written_elements(array: DeviceArray, by_kernels: bool = False) -> np.ndarray:
+    """Which elements of an array have been written (by kernels, or by anybody)."""
+    buffer = array._buffer
+    if buffer.shadow is None or (buffer.all_set and not by_kernels):
+        return np.full(array.shape, not by_kernels)
+    return elements_where(array, buffer.shadow.written_at > (WRITTEN_BY_HOST if by_kernels else 0))
 
 
 def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:

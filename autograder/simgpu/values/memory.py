@@ -50,18 +50,14 @@ class AddressSpace:
         )
 
 
-class LeftOut(Protocol):
-    """What is known of an array of which sampled launches may have left out a part: `sampling.Partial`."""
-
-    is_followed: bool
-    read_by_host: list[np.ndarray | slice]  # since the last launch
+class Watcher(Protocol):
+    """Who is told what is read of a device array, elements of the allocation each time."""
 
     def read(self, elements: np.ndarray | slice) -> None:
-        """Notes those of these elements that may be missing."""
+        """A launch reads these."""
 
-    def missing(self, elements: np.ndarray | slice) -> np.ndarray:
-        """Which of these elements may be missing, a flag for each."""
-        ...
+    def read_by_host(self, elements: np.ndarray | slice) -> None:
+        """The host reads these."""
 
 
 class Shadow:
@@ -79,6 +75,11 @@ class Shadow:
         """The stamp of each element's last write: 0 for never, then `WRITTEN_BY_HOST`, then those of kernels."""
         stamps: np.ndarray = self.writes[0]
         return stamps
+
+    def is_added_to(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Of each of these elements, whether an atomic wrote to it last."""
+        is_added_to: np.ndarray = self.writes[1][elements] < 0
+        return is_added_to
 
 
 class Buffer:
@@ -103,7 +104,7 @@ class Buffer:
         self._seen_as: dict[np.dtype, Buffer] = {}
         self._stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
-        self.partial: LeftOut | None = None  # where sampled launches may have left some of it out
+        self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
         if not initialised:
             self.need_shadow()
 
@@ -130,12 +131,16 @@ class Buffer:
         return other
 
     @property
+    def sectors(self) -> int:
+        """The number of sectors that it lies in."""
+        first = self.address // SECTOR_BYTES
+        return (self.address + max(self.data.nbytes, 1) - 1) // SECTOR_BYTES - first + 1
+
+    @property
     def touched(self) -> np.ndarray:
         """A byte per sector: bit 0 read, bit 1 written, since `forget_touched`."""
         if self._touched is None:
-            first = self.address // SECTOR_BYTES
-            last = (self.address + max(self.data.nbytes, 1) - 1) // SECTOR_BYTES
-            self._touched = np.zeros(last - first + 1, np.uint8)
+            self._touched = np.zeros(self.sectors, np.uint8)
         return self._touched
 
     @property
@@ -188,15 +193,23 @@ class Buffer:
         return written
 
     def note_read(self, elements: slice | np.ndarray, by_host: bool = False) -> None:
-        """The host or a kernel reads these elements, of which a sample of blocks may have left some out."""
-        partial = self.owner.partial
-        if partial is None or not partial.is_followed:
+        """Tells the watcher, if there is one, that a launch or the host reads these elements."""
+        watcher = self.owner.watcher
+        if watcher is None:
             return
         elements = elements if self._owner is None else slice(None)
         if by_host:
-            partial.read_by_host.append(elements)
+            watcher.read_by_host(elements)
         else:
-            partial.read(elements)
+            watcher.read(elements)
+
+    def written_by_kernels(self) -> int:
+        """How many elements kernels have written; what the host put there before is no work of theirs."""
+        return 0 if self.shadow is None else int(np.count_nonzero(self.shadow.written_at > WRITTEN_BY_HOST))
+
+    def written_since(self, stamp: int) -> np.ndarray:
+        """Which elements kernels have written from this stamp on; no flags where nothing is known of any."""
+        return np.zeros(0, bool) if self.shadow is None else self.shadow.written_at >= stamp
 
     def need_shadow(self) -> Shadow:
         if self.shadow is None:

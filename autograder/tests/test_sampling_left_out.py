@@ -11,9 +11,9 @@ from autograder.errors import NotCarriedOut
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
-from autograder.simgpu.host import sampling
-from autograder.simgpu.host.device import SimulatedDevice
+from autograder.sampling import left_out
 from autograder.simgpu.machine.launch_state import WorkLimit
+from autograder.simulated_device import SimulatedDevice
 
 N = 128
 KERNELS = """
@@ -215,12 +215,12 @@ def chain(function: str, size: int = MANY, **settings: Any) -> Run:
     return SimulatedDevice().run(program, request)
 
 
-@pytest.mark.parametrize("little_work", [0, sampling.LITTLE_WORK])
+@pytest.mark.parametrize("little_work", [0, left_out.LITTLE_WORK])
 @pytest.mark.parametrize("function", BUILT_ON)
 def test_what_a_later_launch_or_the_host_reads_is_what_all_blocks_would_have_left(
     function: str, little_work: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sampling, "LITTLE_WORK", little_work)
+    monkeypatch.setattr(left_out, "LITTLE_WORK", little_work)
     run = chain(function)
     assert run.fault is None and not [each for each in run.hazards if each.severity == "error"]
     known = run.written["out"]
@@ -235,14 +235,14 @@ def test_what_a_later_launch_or_the_host_reads_is_what_all_blocks_would_have_lef
 def test_only_the_blocks_that_write_what_is_read_are_carried_out_of_a_launch_that_follows_a_rule(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sampling, "LITTLE_WORK", 0)
+    monkeypatch.setattr(left_out, "LITTLE_WORK", 0)
     grown = []
-    original = sampling.Plan.grow
-    monkeypatch.setattr(sampling.Plan, "grow", lambda plan, *given: grown.append(plan) or original(plan, *given))
+    original = left_out.Plan.grow
+    monkeypatch.setattr(left_out.Plan, "grow", lambda plan, *given: grown.append(plan) or original(plan, *given))
     in_order, in_any_order = chain("in_two"), chain("in_any_order")
     of_a_rule, of_none = grown[0].blocks, grown[-1].blocks
     assert set(of_a_rule) == {0} and 4 <= len(of_a_rule[0]) <= 8
-    assert of_none == {0: sampling.ALL}
+    assert of_none == {0: left_out.ALL}
     counted = [run.launches[0].counters.simulated_blocks for run in (in_order, in_any_order)]
     assert counted == [4, MANY // 256], "whole launches are counted whole, and others by their sample"
 
@@ -266,7 +266,7 @@ def test_steps_between_two_changes_of_layout_are_right_where_they_are_sampled(co
 def test_a_run_of_which_nothing_can_be_left_out_and_that_is_too_much_is_nobodys_mistake(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sampling, "LITTLE_WORK", 0)
+    monkeypatch.setattr(left_out, "LITTLE_WORK", 0)
     run = chain("by_the_host", work_limit=40_000)
     assert isinstance(run.fault, NotCarriedOut) and "cannot be predicted" in str(run.fault)
     assert chain("copied_at_the_end", work_limit=40_000).fault is None
@@ -277,7 +277,7 @@ def test_where_following_a_sample_takes_too_long_its_counts_stand_and_no_result_
     function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A right answer of a hundred steps was stopped after twenty seconds, and told to look for an endless loop."""
-    monkeypatch.setattr(sampling, "MOST_WORK", 0)
+    monkeypatch.setattr(left_out, "MOST_WORK", 0)
     run, sample = chain(function), chain(function, follows_reads=False)
     assert run.fault is None and run.is_unverified and not sample.is_unverified
     assert run.counters == sample.counters and not any(mask.any() for mask in run.written.values())

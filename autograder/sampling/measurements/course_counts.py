@@ -1,6 +1,6 @@
 """Counts the work of the performance model's own cases and writes their counted.json, next to what was measured.
 
-    python -m autograder.simgpu.measurements.course_counts [FILE [NAME...]]
+    python -m autograder.sampling.measurements.course_counts [FILE [NAME...]]
 
 Large launches are sampled: their counts are scaled up from a few blocks. With names it counts the cases that these
 begin, and leaves what the file says of others as it is.
@@ -19,6 +19,7 @@ import numpy as np
 
 from autograder.perfmodel.measurements import course_kernels
 from autograder.perfmodel.measurements.course_kernels import Case, cases
+from autograder.sampling.sampler import Sampler
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 
@@ -39,7 +40,7 @@ def count_case(case: Case) -> dict[str, Any]:
     sample = None if whole else SAMPLE_BLOCKS["matmul"] if is_matmul else SAMPLE_ELSE
     if case.name.startswith(("histogram", "list ranking")):  # where atomics meet, and the longest walk, do not scale up
         sample = None
-    session = Session(sample_blocks=sample, output=lambda line: None)
+    session = Session(chooser=Sampler(sample), output=lambda line: None)
     arguments = case.arguments(np.random.default_rng(case.size))
     record = session.launch(kernel_function(case.kernel), case.grid, case.block, arguments)
     left, source = dataclasses.asdict(record.compiled), dataclasses.asdict(record.counters)

@@ -6,7 +6,7 @@ memory is held against what may be missing there (`Partial`), and a run that mis
 blocks that write it (`Plan.grow`): all blocks of a launch that costs little, and of others those whose place in the
 array follows from the blocks that were seen (`Footprint`). Only where that does not follow it is all of them as well.
 
-START HERE: `Plan.grow`. `autograder.simgpu.host.device.SimulatedDevice.run` repeats a run until its plan stays as it is.
+START HERE: `Plan.grow`. `autograder.simulated_device.SimulatedDevice.run` repeats a run until its plan stays as it is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES
+from autograder.simgpu.host.stores import Stores
 from autograder.simgpu.values.lanes import Geometry
 from autograder.simgpu.values.memory import Buffer
 
@@ -35,13 +35,16 @@ class Footprint:
 
     geometry: Geometry
     carried_out: np.ndarray  # int64: linear numbers of these blocks
-    elements: np.ndarray  # int64, ascending: what they wrote of the array
-    writers: np.ndarray  # int64: the block that wrote each
-    atomics: bool  # whether several blocks may have added to one element
+    stores: Stores
 
     def is_like(self, other: Footprint) -> bool:
-        pairs = ((each, getattr(other, name)) for name, each in vars(self).items() if isinstance(each, np.ndarray))
-        return self.atomics == other.atomics and all(np.array_equal(one, another) for one, another in pairs)
+        ours, theirs = self.stores, other.stores
+        return (
+            ours.has_atomics == theirs.has_atomics
+            and np.array_equal(self.carried_out, other.carried_out)
+            and np.array_equal(ours.elements, theirs.elements)
+            and np.array_equal(ours.blocks, theirs.blocks)
+        )
 
     @cached_property
     def rule(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -49,10 +52,10 @@ class Footprint:
 
         The first element is one number for a block, and a fixed step further for the next block along each axis.
         """
-        if not len(self.elements):
+        if not len(self.stores.elements):
             return None
-        order = np.argsort(self.writers, kind="stable")  # elements stay in order
-        writers, elements = self.writers[order], self.elements[order]
+        order = np.argsort(self.stores.blocks, kind="stable")  # elements stay in order
+        writers, elements = self.stores.blocks[order], self.stores.elements[order]
         seen, first = np.unique(writers, return_index=True)
         starts = elements[first]
         axes = [axis for axis, extent in enumerate(self.geometry.grid) if extent > 1]
@@ -77,9 +80,9 @@ class Footprint:
 
         `size`: elements of the array.
         """
-        if self.atomics and len(wanted):
+        if self.stores.has_atomics and len(wanted):
             return ALL
-        wanted = np.setdiff1d(wanted, self.elements, assume_unique=True)
+        wanted = np.setdiff1d(wanted, self.stores.elements, assume_unique=True)
         if not len(wanted):
             return np.zeros(0, np.int64)
         if self.rule is None:
@@ -99,23 +102,6 @@ class Footprint:
         begins[:] = False
         begins[places[begins_there]] = True
         return np.flatnonzero(left_out & begins[np.clip(starts, 0, size - 1)])
-
-
-def footprint_of(buffer: Buffer, since: int, geometry: Geometry, carried_out: np.ndarray) -> Footprint:
-    """What a launch wrote of an array; `since`: its first stamp; `carried_out`: its blocks in the order of their threads."""
-    sectors = buffer.written_sectors()
-    first = sectors * SECTOR_BYTES // buffer.itemsize
-    last = (sectors * SECTOR_BYTES + SECTOR_BYTES - 1) // buffer.itemsize
-    elements = first[:, None] + np.arange(SECTOR_BYTES // buffer.itemsize + 2)
-    elements = np.unique(elements[(elements <= last[:, None]) & (elements < len(buffer.data))])
-    if buffer.shadow is None:
-        elements = elements[:0]
-        return Footprint(geometry, carried_out, elements, elements, False)
-    elements = elements[buffer.shadow.written_at[elements] >= since]
-    threads = buffer.shadow.writes[1][elements].astype(np.int64)
-    atomics = bool(np.any(threads < 0))
-    writers = carried_out[np.where(threads < 0, 0, threads) // geometry.padded]
-    return Footprint(geometry, carried_out, elements, writers, atomics)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,19 +128,22 @@ class Partial:
     wanted: np.ndarray | None = None  # a flag for each element: read, although it may be missing
     before: int = 0  # how many of the producers came before such a read
     is_for_the_host_alone: bool = True  # nothing was launched after those reads
-    is_followed: bool = True
-    read_by_host: list[np.ndarray | slice] = field(default_factory=list)  # since the last launch
+    _read_by_host: list[np.ndarray | slice] = field(default_factory=list)  # since the last launch
     _since: dict[int, tuple[np.ndarray | None, int]] = field(default_factory=dict)  # by reach: the last launch with it
 
     def add(self, producer: Producer) -> None:
         self.producers.append(producer)
         self._since[id(producer.reach)] = (producer.reach, producer.since)
 
+    def read_by_host(self, elements: np.ndarray | slice) -> None:
+        """Keeps what the host reads until it comes to matter: see `settle`."""
+        self._read_by_host.append(elements)
+
     def settle(self, is_the_end: bool = False) -> None:
         """Takes in what the host has read, before it goes on to launch something, or at the end."""
-        for elements in self.read_by_host:
+        for elements in self._read_by_host:
             self.read(elements, is_the_end)
-        self.read_by_host.clear()
+        self._read_by_host.clear()
 
     def read(self, elements: np.ndarray | slice, is_the_end: bool = False) -> None:
         """Notes those of these elements that may be missing."""
@@ -176,7 +165,7 @@ class Partial:
         for reach, since in self._since.values():
             missing |= (stamps < since) & (True if reach is None else reach[elements])
         if shadow is not None:  # where blocks add to one element, each of them is missing
-            missing |= (shadow.writes[1][elements] < 0) & (stamps >= self.producers[0].since)
+            missing |= shadow.is_added_to(elements) & (stamps >= self.producers[0].since)
         return missing
 
 

@@ -1,6 +1,6 @@
 """Counts the work of the unseen cases on the simulated GPU, from a sample of each launch's blocks.
 
-    python -m autograder.simgpu.measurements.unseen_counts FILE [--only TEXT] [--half learned|held] [--part 1/2]
+    python -m autograder.sampling.measurements.unseen_counts FILE [--only TEXT] [--half learned|held] [--part 1/2]
 
 Writes a line for each case; the cases that the file has already are left as they are.
 """
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KitError
+from autograder.sampling.sampler import Sampler
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.launch import LaunchRecord
 from autograder.simgpu.host.single_launch import kernel_function
@@ -32,8 +33,8 @@ def counted(case: SizedCase) -> dict[str, Any]:
     `counters` are those that the compiler leaves, `source` those of the source that differ from them.
     """
     session = Session(
-        sample_blocks=case.of.sample,
-        sample_seed=SEED,  # blocks at even distances would be alike where work goes by the bits of an index
+        # Seeded: blocks at even distances would be alike where work goes by the bits of an index.
+        chooser=Sampler(case.of.sample, SEED),
         output=lambda line: None,
         keep_records=False,
         checks_order=False,

@@ -1,0 +1,244 @@
+"""The simulated GPU as the grader uses it: carries out requests, whole or by a sample of blocks, and estimates times."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError
+from autograder.language.program import Program, reachable
+from autograder.language.validate import validate_kernel
+from autograder.records.counters import Counters
+from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.sampling.follower import Follower
+from autograder.sampling.left_out import MOST_ROUNDS, Plan
+from autograder.simgpu.counting.tracing import Trace
+from autograder.simgpu.host.device import Session, estimate_launch, merged_hazards, merged_lines
+from autograder.simgpu.host.host_time import floor_ns, host_ns
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
+from autograder.simgpu.machine.launch_state import WorkLimit, silent
+from autograder.simgpu.values.arrays import DeviceArray, contents
+
+
+@dataclass(frozen=True)
+class CarriedOut:
+    """A request after its function has returned, or after `fault` ended it: where, on which arrays, and with what result."""
+
+    session: Session
+    follower: Follower
+    handles: dict[str, Any]
+    returned: Any
+    fault: KitError | None
+
+
+class SimulatedDevice:
+    """The simulated GPU, estimated as one model of GPU; see `autograder.device.Device`."""
+
+    source: Source = "simulated"
+
+    def __init__(self, model: str = "H200") -> None:
+        self.model = model
+        self.name = f"simulated GPU (times estimated for an NVIDIA {model})"
+        self._timed_baseline: Program | None = None
+        self._baseline_times: dict[bytes, float] = {}  # of that baseline, by the request's digest
+
+    def run(self, program: Program, request: RunRequest, *, checks_order: bool = True) -> Run:
+        """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
+
+        Without `checks_order` nobody looks for races and uninitialised reads: a comparison asks for results and work.
+        Where reads are followed it is known who wrote what in any case.
+        """
+        plan, sample = Plan(), None
+        is_followed = request.sample_blocks is not None and request.follows_reads
+        for _ in range(MOST_ROUNDS if is_followed else 0):
+            carried_out = self._carry_out(program, request, True, plan)
+            sample = sample or carried_out
+            partials, work = list(carried_out.follower.partials.values()), carried_out.session.work
+            if self._is_cut_short(carried_out, plan) or not plan.grow(partials, work):
+                return self._gather(request, carried_out, plan)
+            if plan.is_too_much:  # a right answer may have many steps: its counts stand, its results are not known
+                return _without_results(self._gather(request, sample, Plan()))
+        plan.is_whole = is_followed
+        checks_order |= is_followed
+        return self._gather(request, self._carry_out(program, request, checks_order, plan), plan)
+
+    def _carry_out(self, program: Program, request: RunRequest, checks_order: bool, plan: Plan) -> CarriedOut:
+        """Calls the function in a session of its own, with the blocks of a plan beside those that are sampled."""
+        from autograder.language.host import call
+
+        follower = Follower(request.sample_blocks, request.sample_seed, plan, follows_reads=request.follows_reads)
+        session = Session(
+            chooser=follower,
+            checks_order=checks_order,
+            work_limit=request.work_limit or DEFAULT_WORK_LIMIT,
+            trace=Trace(only=request.traced_line) if request.traced_line else None,
+            output=silent,
+        )
+        handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
+        if request.sample_blocks is not None:
+            asked_for = (name for name in request.arguments if name not in request.scratch)
+            new = [name for name in asked_for if isinstance(request.arguments[name], Uninitialised)]
+            given = [name for name, value in request.arguments.items() if isinstance(value, np.ndarray) and value.ndim]
+            follower.watch({name: handles[name] for name in new}, {name: handles[name] for name in given})
+        returned, fault = None, None
+        try:
+            function = program.function(request.function)
+            if function.kind == "kernel":
+                for each in reachable(function):
+                    validate_kernel(each)
+                session.launch(function, request.grid, request.block, tuple(handles.values()))
+            else:
+                wants = request.wants_returned
+                returned = call(program, function, tuple(handles.values()), session, wants_returned=wants)
+        except SubmissionError as error:
+            fault = error.with_traceback(None)  # whose frames hold this one, and its arrays
+        follower.finish(is_the_end=fault is None)
+        return CarriedOut(session, follower, handles, returned, fault)
+
+    @staticmethod
+    def _is_cut_short(carried_out: CarriedOut, plan: Plan) -> bool:
+        """Whether a sampled run ended at its work limit because of the blocks beside its sample."""
+        return isinstance(carried_out.fault, WorkLimit) and bool(plan.blocks)
+
+    def compare(
+        self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
+    ) -> Comparison:
+        """Estimates both on the first request: deterministic, so there is no interval and no threshold to clear."""
+        from autograder.perfmodel import SPECIFICATIONS
+
+        baseline_ns = requests[0].baseline_estimated_ns or self._baseline_ns(baseline, requests[0])
+        sampled = requests[0].sample_blocks is not None
+        run = self.run(
+            submission, requests[0], checks_order=sampled
+        )  # of a sample, what was written is known by its checks
+        fault, outputs = run.fault, run.outputs
+        submission_ns = (run.estimated_ns or float("nan")) + host_ns(run.transfers)
+        ratio = baseline_ns / submission_ns if fault is None else 0.0
+        inputs = [each.nbytes for each in requests[0].arguments.values() if isinstance(each, np.ndarray)]
+        is_too_fast = fault is None and submission_ns < floor_ns(sum(inputs), SPECIFICATIONS[self.model])
+        return Comparison(
+            ratio=ratio,
+            low=ratio,
+            high=ratio,
+            source="simulated",
+            baseline_ns=baseline_ns,
+            submission_ns=submission_ns,
+            outputs=() if sampled or fault is not None else (outputs,),
+            request_of_output=() if sampled or fault is not None else (0,),
+            sampled=replace(run, outputs=_of_kernels(run)) if sampled and fault is None else None,
+            fault=fault,
+            flags=("faster than the roofline floor",) if is_too_fast else (),
+            launches=len(run.launches),
+            transfers=run.transfers,
+            notes={"model": self.model, "launches": len(run.launches)}
+            | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {})
+            | ({"host_requests": len(run.transfers)} if run.transfers else {}),
+        )
+
+    def _baseline_ns(self, baseline: Program, request: RunRequest) -> float:
+        """The baseline's estimated time, worked out once: a class asks for the same of every submission."""
+        if self._timed_baseline is not baseline:
+            self._timed_baseline, self._baseline_times = baseline, {}
+        key = _digest(request)
+        if key not in self._baseline_times:
+            run = self.run(baseline, request, checks_order=False)
+            if run.fault is not None:
+                raise GraderFault(f"The lab's baseline fails: {run.fault}")
+            self._baseline_times[key] = run.estimated_ns or float("nan")
+        return self._baseline_times[key]
+
+    def _to_device(self, session: Session, value: Any) -> Any:
+        if isinstance(value, Uninitialised):
+            return session.device_array(value.shape, value.dtype)
+        if isinstance(value, np.ndarray) and value.ndim:
+            return session.to_device(value)
+        return value
+
+    def _gather(self, request: RunRequest, carried_out: CarriedOut, plan: Plan) -> Run:
+        from autograder.perfmodel import SPECIFICATIONS, in_a_row
+
+        session, follower, handles = carried_out.session, carried_out.follower, carried_out.handles
+        returned, fault = carried_out.returned, carried_out.fault
+        if self._is_cut_short(carried_out, plan):
+            fault = _too_much_to_predict(session)
+        arrays_by_name = {name: handle for name, handle in handles.items() if isinstance(handle, DeviceArray)}
+        launches = tuple(self._launch_of(record) for record in session.records)
+        estimates = [launch.estimated_ns for launch in launches if launch.estimated_ns is not None]
+        if isinstance(returned, DeviceArray):
+            returned = returned.copy_to_host()
+        asked_for = {name: value for name, value in request.arguments.items() if name not in request.scratch}
+        is_sampled = request.sample_blocks is not None
+        written = {
+            name: follower.written(name, arrays_by_name[name], by_kernels=is_sampled)
+            for name, value in asked_for.items()
+            if isinstance(value, Uninitialised)
+        }
+        if is_sampled and request.follows_reads:
+            given = [name for name, value in asked_for.items() if isinstance(value, np.ndarray) and name in arrays_by_name]
+            known = {name: follower.known(arrays_by_name[name]) for name in given}
+            written |= {name: flags for name, flags in known.items() if flags is not None}
+        return Run(
+            outputs={name: contents(array) for name, array in arrays_by_name.items() if name in asked_for},
+            # no copies: the session ends here, and nobody else has its memory
+            returned=returned,
+            written=written,
+            launches=launches,
+            counted=sum((record.counters for record in session.records), Counters()),
+            covered=follower.covered,
+            loaded=follower.loaded,
+            lines=merged_lines(session.records),
+            hazards=merged_hazards(session.records),
+            accesses=tuple(session.trace.accesses.get(request.traced_line, ())) if session.trace else (),
+            transfers=tuple(session.transfers),
+            fault=fault,
+            source="simulated",
+            estimated_ns=in_a_row(estimates, SPECIFICATIONS[self.model]) if estimates else None,
+        )
+
+    def _launch_of(self, record: LaunchRecord) -> Launch:
+        estimate = None if record.fault is not None else estimate_launch(record, self.model)
+        return Launch(
+            record.kernel,
+            record.grid,
+            record.block,
+            record.shared_bytes,
+            record.counters,
+            record.compiled,
+            estimated_ns=None if estimate is None else estimate.ns,
+            array_bytes=record.array_bytes,
+            estimate=estimate,
+        )
+
+
+def _digest(request: RunRequest) -> bytes:
+    """Of all that a request holds, its arrays as they lie in memory."""
+    arrays: list[pickle.PickleBuffer] = []
+    digest = hashlib.blake2b(pickle.dumps(request, protocol=5, buffer_callback=arrays.append))
+    for each in arrays:
+        digest.update(each.raw())
+    return digest.digest()
+
+
+def _without_results(run: Run) -> Run:
+    """The sample of a run whose launches read what others left out: its counts stand, and nothing that it wrote does."""
+    return replace(run, written={name: np.zeros_like(mask) for name, mask in run.written.items()}, is_unverified=True)
+
+
+def _too_much_to_predict(session: Session) -> NotCarriedOut:
+    """What is said of a run that builds on itself, and of which nothing can be left out within its work limit."""
+    kernel = session.records[-1].kernel if session.records else ""
+    return NotCarriedOut(
+        "The time that this takes cannot be predicted: what a launch has written is read before the last launch, so that "
+        f"no block can be left out of it, and `{kernel}` went beyond the {session.work_limit:,} units of work there are.",
+        remedy="A GPU would time it. Launches that do not build on one another can be predicted.",
+    )
+
+
+def _of_kernels(run: Run) -> dict[str, np.ndarray]:
+    """The outputs that kernels wrote: the grader has the others."""
+    return {name: output for name, output in run.outputs.items() if name in run.written}
