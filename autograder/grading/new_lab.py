@@ -19,12 +19,7 @@ from autograder.grading.labs import LAB_FOLDER, labs_root
 from autograder.grading.starters import derive
 
 IN_LABS = {"spec.py": "spec.py", "baseline.py": "baseline.py"}
-IN_SOLUTIONS = {
-    "wrong/rounds_the_size_down.py": "rounds_the_size_down.py",
-    "wrong/adds_two.py": "adds_two.py",
-    "wrong/walks_in_pieces.py": "walks_in_pieces.py",
-    "right/strides_over_the_grid.py": "strides_over_the_grid.py",
-}
+TEMPLATES = resources.files("autograder.grading.scaffold")
 FURTHER_LABS = """## Further labs
 
 Beside the lessons' own, for who wants to go on; hours for the lab.
@@ -53,7 +48,7 @@ def write_new_lab(name: str) -> list[Path]:
         raise UsageError(f"{solutions / name} is there already.", remedy="Take another name, or move it away.")
     lesson = lesson_of(labs.parent, found)
     files = {labs / name / path: _text(template, found, lesson) for path, template in IN_LABS.items()}
-    files |= {solutions / name / path: _text(template, found, lesson) for path, template in IN_SOLUTIONS.items()}
+    files |= {solutions / name / path: _text(template, found, lesson) for path, template in _answers().items()}
     notebook = solutions / name / "lab.ipynb"
     files[notebook] = notebook_text(_text("lab.py", found, lesson))
     if (tests := labs.parent / "autograder" / "tests").is_dir():
@@ -90,8 +85,14 @@ def with_lab(syllabus: str, name: str, lesson: str) -> str:
     return f"{syllabus[:start]}{head}{rule}" + "\n".join(lines) + f"\n\n{rest}"
 
 
+def _answers() -> dict[str, str]:
+    """Where in a lab's folder of solutions its answers go, each with its template: `wrong.NAME.py` for wrong/NAME.py."""
+    templates = (each.name.removesuffix(".j2") for each in TEMPLATES.iterdir())
+    return {each.replace(".", "/", 1): each for each in sorted(templates) if each.startswith(("right.", "wrong."))}
+
+
 def _text(template: str, found: re.Match[str], lesson: str) -> str:
-    text = resources.files("autograder.grading.scaffold").joinpath(f"{template}.j2").read_text(encoding="utf-8")
+    text = TEMPLATES.joinpath(f"{template}.j2").read_text(encoding="utf-8")
     topic = found["topic"].replace("_", " ")
     values = {"NAME": found[0], "TOPIC": topic.capitalize(), "LESSON": lesson, "HOURS": str(HOURS)}
     for key, value in values.items():

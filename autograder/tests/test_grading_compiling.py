@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,18 +16,32 @@ from autograder.simgpu.host import cuda_module
 WITHOUT_MIN = "TypeError: Signature mismatch: 2 argument types given, but function takes 1 arguments"
 
 
-def test_the_kernels_of_the_right_answers_run_here_and_numba_compiles_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = json.loads(compiling.VERDICTS.read_text(encoding="utf-8"))
-    assert list(kept) == [path.relative_to(compiling.ROOT).as_posix() for path in compiling.paths()]
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.setattr(cuda_module.device.session, "work_limit", compiling.WORK_LIMIT)
-    installed = cuda_module.install()
-    try:
-        for path, verdicts in zip(compiling.paths(), kept.values(), strict=True):
-            types, said = compiling.run_here(path, installed)
-            assert said in ("", "host: IndexError"), f"{path.name}: {said}"
-            assert {name for name, given in types.items() if given} == set(verdicts), path.name
-    finally:
-        cuda_module.uninstall()
-    refused = [said for verdicts in kept.values() for said in verdicts.values() if said]
+    yield cuda_module.install()
+    cuda_module.uninstall()
+
+
+def verdicts(calibration: Path) -> dict[str, dict[str, str]]:
+    """By answer and kernel."""
+    kept: dict[str, dict[str, str]] = json.loads((calibration / compiling.VERDICTS).read_text(encoding="utf-8"))
+    return kept
+
+
+@pytest.mark.parametrize("calibration", compiling.labs(), ids=lambda each: each.parent.name)
+def test_the_kernels_of_the_right_answers_run_here_as_they_were_compiled(calibration: Path, installed: ModuleType) -> None:
+    answers, kept = compiling.answers(calibration), verdicts(calibration)
+    assert answers and list(kept) == list(answers)
+    calls = compiling.calls_of(calibration)
+    for name, path in answers.items():
+        types, said = compiling.run_here(path, calls, installed)
+        assert said in ("", "host: IndexError"), f"{name}: {said}"
+        assert {kernel for kernel, given in types.items() if given} == set(kept[name]), name
+
+
+def test_numba_compiles_the_kernels_of_the_right_answers_in_all_six_labs() -> None:
+    said = [each for calibration in compiling.labs() for of in verdicts(calibration).values() for each in of.values()]
+    assert len(compiling.labs()) >= 6 and len(said) >= 120
+    refused = [each for each in said if each]
     assert set(refused) == {WITHOUT_MIN} and len(refused) == 5
-    assert sum(map(len, kept.values())) >= 120

@@ -171,6 +171,17 @@ def test_what_runs_any_kernel_names_no_lab_and_no_answer(row: str) -> None:
     assert len(modules(row)) > 1 and named == set()
 
 
+def test_the_grader_names_no_file_of_an_answer() -> None:
+    """What is known of an answer lies beside it, in its lab's folder of solutions."""
+    answers = [path for kind in ("right", "wrong") for path in (ROOT / "solutions").glob(f"lab*/{kind}/*.py")]
+    names = {f"{path.parent.name}/{path.stem}" for path in answers} | {path.name for path in answers}
+    assert len(names) > 900
+    files = [path for path in (PACKAGE / "grading").rglob("*") if path.suffix in (".py", ".json", ".j2")]
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    told = {path.name: set(re.findall(r"\b(?:right|wrong)/\w+|\b\w+\.py\b", text)) & names for path, text in texts.items()}
+    assert {name: found for name, found in told.items() if found} == {}
+
+
 def modules(row: str, package: Path = PACKAGE) -> list[Path]:
     single = package / f"{row}.py"
     return [single] if single.is_file() else sorted((package / row).rglob("*.py"))

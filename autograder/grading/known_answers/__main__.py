@@ -17,7 +17,7 @@ def parser() -> argparse.ArgumentParser:
     """What the command takes."""
     found = argparse.ArgumentParser(prog="python -m autograder.grading.known_answers", epilog=NOTES)
     found.add_argument("lab", help="the lab's name, or its beginning")
-    found.add_argument("names", nargs="*", help="only these answers, as tables name them (wrong/no_barrier)")
+    found.add_argument("names", nargs="*", help="only these answers, as tables name them (wrong/NAME)")
     work = found.add_mutually_exclusive_group()
     for flag, words in (
         ("--grade", "only grade: times that are known stay"),

@@ -22,7 +22,7 @@ NOT_TIMED = "# not timed:"
 class KnownAnswer:
     """One answer: a file, or a variant that the calibration makes up."""
 
-    name: str  # as tables have it: solution, wrong/no_barrier
+    name: str  # as tables have it: solution, wrong/NAME
     kind: Kind
     submission: Path | Submission
 
