@@ -13,13 +13,13 @@ import numpy as np
 from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError
 from autograder.language.program import Program, reachable
 from autograder.language.validate import validate_kernel
+from autograder.perfmodel.host_time import floor_ns, host_ns
 from autograder.records.counters import Counters
 from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.sampling.follower import Follower
 from autograder.sampling.left_out import MOST_ROUNDS, Plan
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.host.device import Session, estimate_launch, merged_hazards, merged_lines
-from autograder.simgpu.host.host_time import floor_ns, host_ns
 from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
 from autograder.simgpu.machine.launch_state import WorkLimit, silent
 from autograder.simgpu.values.arrays import DeviceArray, contents

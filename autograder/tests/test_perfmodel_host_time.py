@@ -9,9 +9,9 @@ from autograder.language import parse_program
 from autograder.language.program import Program
 from autograder.language.source import submission_from_cells
 from autograder.perfmodel import SPECIFICATIONS
+from autograder.perfmodel.host_time import HOST_GB_PER_S, LATENCY_NS, LINK_GB_PER_S, floor_ns, host_ns
 from autograder.records.runs import RunRequest, Uninitialised
 from autograder.records.transfers import HOST_WORK, Transfer
-from autograder.simgpu.host.host_time import HOST_GB_PER_S, LATENCY_NS, LINK_GB_PER_S, floor_ns, host_ns
 from autograder.simulated_device import SimulatedDevice
 
 N = 1 << 20
