@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from autograder.grading.grade import check_submission
+from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
+from autograder.records.results import Result
 from autograder.tests.known_answers import DEVICES
 
 
@@ -21,3 +25,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
     with Worker(request.param) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def graded(worker: Worker) -> Callable[[Lab, Path], Result]:
+    """Grades a file, once for all tests of a module that ask for its result."""
+    results: dict[tuple[str, Path], Result] = {}
+
+    def grade(lab: Lab, path: Path) -> Result:
+        if (lab.name, path) not in results:
+            results[lab.name, path] = check_submission(lab, path, worker=worker)
+        return results[lab.name, path]
+
+    return grade

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,13 +19,13 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder.grading.grade import check_submission
 from autograder.grading.known_answers.table import decided, table
 from autograder.grading.spec import Lab
-from autograder.grading.worker import Worker
+from autograder.records.results import Result
 from autograder.tests.known_answers import failed_checks, hints, promised, report, waiting_for_a_gpu
 
 ROOT = Path(__file__).resolve().parents[2]
+Grade = Callable[[Lab, Path], Result]
 SOURCES = {"measured": "h200", "simulated": "simulated"}  # where ratios come from, and the file of verdicts
 
 
@@ -74,29 +74,29 @@ class LabTests:
         return {"solution": self.solutions / "lab.ipynb", **files}
 
     def test_a_wrong_answer_fails_exactly_its_checks_and_gets_exactly_its_hint(
-        self, wrong_answer: Path, worker: Worker
+        self, wrong_answer: Path, graded: Grade
     ) -> None:
         checks, hint = promised(wrong_answer)
-        result = check_submission(self.lab, wrong_answer, worker=worker)
+        result = graded(self.lab, wrong_answer)
         assert not result.error and not result.flags, report(result)
         assert failed_checks(result) == checks, report(result)
         assert hints(result) == {hint} - {""}, report(result)
 
-    def test_a_right_answer_earns_full_marks_and_no_hint(self, right_answer: Path, worker: Worker) -> None:
-        result = check_submission(self.lab, right_answer, worker=worker)
+    def test_a_right_answer_earns_full_marks_and_no_hint(self, right_answer: Path, graded: Grade) -> None:
+        result = graded(self.lab, right_answer)
         assert result.outcome == "passed" and not result.flags, report(result)
         assert sum(each.points for each in result.checks if not each.bonus) == self.lab.points, report(result)
         assert not hints(result), report(result)
 
     @pytest.mark.quick
-    def test_the_solution_earns_full_marks_and_the_whole_bonus(self, worker: Worker) -> None:
-        result = check_submission(self.lab, self.solutions / "lab.ipynb", worker=worker)
+    def test_the_solution_earns_full_marks_and_the_whole_bonus(self, graded: Grade) -> None:
+        result = graded(self.lab, self.solutions / "lab.ipynb")
         assert result.outcome == "passed" and not result.flags, report(result)
         assert result.points == sum(each.points for each in self.lab.checks), report(result)
 
     @pytest.mark.quick
-    def test_the_starter_fails_only_the_checks_that_all_others_wait_for(self, worker: Worker) -> None:
-        result = check_submission(self.lab, self.lab.notebook, worker=worker)
+    def test_the_starter_fails_only_the_checks_that_all_others_wait_for(self, graded: Grade) -> None:
+        result = graded(self.lab, self.lab.notebook)
         first = {each.name for each in self.lab.checks if not each.after and not each.bonus}
         assert not result.error, report(result)
         assert failed_checks(result) == first, report(result)

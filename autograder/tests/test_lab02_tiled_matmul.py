@@ -18,7 +18,7 @@ from autograder.language.source import submission_from_cells
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
 from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, promised, report
-from autograder.tests.lab_tests import LabTests, verdicts_of
+from autograder.tests.lab_tests import Grade, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab02_tiled_matmul"
@@ -34,10 +34,10 @@ class TestKnownAnswers(LabTests):
     best_known = {SPEED_CHECK: SPEC["BEST_KNOWN"]}
 
 
-def test_one_output_a_thread_earns_no_bonus_and_a_column_of_four_some_of_it(worker: Worker) -> None:
+def test_one_output_a_thread_earns_no_bonus_and_a_column_of_four_some_of_it(graded: Grade) -> None:
     bonus = {}
     for name in ("tiles_of_16", "registers_a_column_each"):
-        result = check_submission(LAB, SOLUTIONS / "right" / f"{name}.py", worker=worker)
+        result = graded(LAB, SOLUTIONS / "right" / f"{name}.py")
         bonus[name] = result.points - LAB.points
     assert bonus["tiles_of_16"] == 0 < bonus["registers_a_column_each"] < result.checks[-1].max_points
 

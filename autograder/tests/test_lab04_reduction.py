@@ -17,7 +17,7 @@ from autograder.records.runs import RunRequest, Uninitialised
 from autograder.simulated_device import SimulatedDevice
 from autograder.tests.finding import found
 from autograder.tests.known_answers import failed_checks, promised, report
-from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
+from autograder.tests.lab_tests import SOURCES, Grade, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab04_reduction"
@@ -34,16 +34,16 @@ class TestKnownAnswers(LabTests):
     flags_on_a_gpu = {"wrong/pretends_when_timed": ["faster than the roofline floor"]}
 
 
-def test_a_tree_earns_no_bonus_and_shuffles_in_the_last_warp_some_of_it(worker: Worker) -> None:
+def test_a_tree_earns_no_bonus_and_shuffles_in_the_last_warp_some_of_it(graded: Grade) -> None:
     bonus = {}
     for name in ("halves_of_any_width", "shuffles_in_the_last_warp"):
-        result = check_submission(LAB, SOLUTIONS / "right" / f"{name}.py", worker=worker)
+        result = graded(LAB, SOLUTIONS / "right" / f"{name}.py")
         bonus[name] = result.points - LAB.points
     assert bonus["halves_of_any_width"] == 0 < bonus["shuffles_in_the_last_warp"] < result.checks[-1].max_points
 
 
-def test_a_tree_that_races_earns_the_points_of_its_counted_work(worker: Worker) -> None:
-    result = check_submission(LAB, SOLUTIONS / "wrong" / "no_barrier_before_the_tree.py", worker=worker)
+def test_a_tree_that_races_earns_the_points_of_its_counted_work(graded: Grade) -> None:
+    result = graded(LAB, SOLUTIONS / "wrong" / "no_barrier_before_the_tree.py")
     counted = [each for each in result.checks if each.title.startswith("Counted work:")]
     assert len(counted) == 4 and all(each.points == each.max_points for each in counted), report(result)
 

@@ -16,7 +16,7 @@ from autograder.language import parse_program, read_submission
 from autograder.records.runs import RunRequest
 from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, promised, report
-from autograder.tests.lab_tests import LabTests, verdicts_of
+from autograder.tests.lab_tests import Grade, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab05_histogram"
@@ -48,16 +48,16 @@ class TestKnownAnswers(LabTests):
 
 
 @pytest.mark.parametrize("path", TestKnownAnswers.right, ids=lambda path: path.stem)
-def test_a_right_answer_earns_its_share_of_the_bonus_and_the_hint_to_the_rest(path: Path, worker: Worker) -> None:
-    result = check_submission(LAB, path, worker=worker)
+def test_a_right_answer_earns_its_share_of_the_bonus_and_the_hint_to_the_rest(path: Path, graded: Grade) -> None:
+    result = graded(LAB, path)
     passed, hint = BONUS_OF.get(path.stem, BONUS_OF["grid_stride_loop"])
     bonus = [each for each in result.checks if each.bonus]
     assert [each.name for each in bonus if each.outcome == "passed"] == passed, report(result)
     assert [each.name for check in bonus for each in check.hints] == [hint] * bool(hint), report(result)
 
 
-def test_updates_in_global_memory_alone_earn_the_first_part(worker: Worker) -> None:
-    result = check_submission(LAB, SOLUTIONS / "wrong" / "global_atomics.py", worker=worker)
+def test_updates_in_global_memory_alone_earn_the_first_part(graded: Grade) -> None:
+    result = graded(LAB, SOLUTIONS / "wrong" / "global_atomics.py")
     first_part = [each for each in result.checks if each.title.startswith("Right counts:")]
     assert len(first_part) == 5 and all(each.points == each.max_points for each in first_part), report(result)
 

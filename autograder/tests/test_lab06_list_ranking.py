@@ -17,7 +17,7 @@ from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, hints, report
-from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
+from autograder.tests.lab_tests import SOURCES, Grade, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab06_list_ranking"
@@ -33,10 +33,10 @@ class TestKnownAnswers(LabTests):
     best_known = {SPEED_CHECK: SPEC.BEST_KNOWN}
 
 
-def test_evenly_spaced_splitters_earn_no_bonus_and_those_at_random_places_do(worker: Worker) -> None:
+def test_evenly_spaced_splitters_earn_no_bonus_and_those_at_random_places_do(graded: Grade) -> None:
     bonus = {}
     for name in ("every_32", "random_places"):
-        result = check_submission(LAB, SOLUTIONS / "right" / f"{name}.py", worker=worker)
+        result = graded(LAB, SOLUTIONS / "right" / f"{name}.py")
         bonus[name] = result.points - LAB.points
     assert bonus == {"every_32": 0, "random_places": sum(each.points for each in LAB.checks if each.bonus)}
 
@@ -59,8 +59,8 @@ def test_no_distance_between_splitters_earns_the_bonus(
     assert re.search("visits them by their (reversed bits|remainders of [0-9]+),", bonus.message)
 
 
-def test_who_jumps_on_all_nodes_takes_no_walk_and_earns_no_bonus(worker: Worker) -> None:
-    result = check_submission(LAB, SOLUTIONS / "wrong" / "jumps_on_all_nodes.py", worker=worker)
+def test_who_jumps_on_all_nodes_takes_no_walk_and_earns_no_bonus(graded: Grade) -> None:
+    result = graded(LAB, SOLUTIONS / "wrong" / "jumps_on_all_nodes.py")
     assert [each.outcome for each in result.checks if each.bonus] == ["not run"], report(result)
 
 
