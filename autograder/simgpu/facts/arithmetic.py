@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import Known, KnownNumber

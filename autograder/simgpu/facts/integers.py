@@ -10,8 +10,8 @@ import ast
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from autograder.simgpu.facts.analysis import Found
 from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of
 from autograder.simgpu.facts.written_out import WrittenOut

@@ -36,6 +36,7 @@ BUILTIN_VALUES = {
     for axis in "xyz"
 } | {"numba.cuda.laneid": Builtin(nt.INT32, True), "numba.cuda.warpsize": Builtin(nt.INT32, False)}
 
+SYNCHRONISES = ("numba.cuda.sync", "numba.cuda.cg.grid_group.sync", "numba.cuda.threadfence")
 RESHAPING = frozenset("reshape ravel transpose view copy".split())
 STORES = frozenset(
     [f"numba.cuda.{name}" for name in ("stcg", "stcs", "stwb", "stwt")]

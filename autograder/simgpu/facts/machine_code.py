@@ -17,9 +17,9 @@ import numpy as np
 
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
-from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.arithmetic import Arithmetic
 from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber, KnownRange, Unknown

@@ -10,9 +10,10 @@ import numpy as np
 
 from autograder.errors import Line
 from autograder.language.program import Function
-from autograder.simgpu.facts.analysis import Analysis, Found
+from autograder.simgpu.facts.analysis import Analysis
 from autograder.simgpu.facts.expanded import expand
 from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple
 from autograder.simgpu.facts.machine_code import MachineCode
 from autograder.simgpu.facts.reasons import reasons_of

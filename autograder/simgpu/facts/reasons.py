@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograder.errors import Line
-from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import Loop
 from autograder.simgpu.operations.operation import ByRound, Operation

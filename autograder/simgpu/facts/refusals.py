@@ -14,8 +14,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference, wrong_number
-from autograder.simgpu.facts.analysis import Found, may_be_decided
 from autograder.simgpu.facts.call_checks import check_call, standing_for
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import (
     Conflicting,
     Inner,
@@ -28,6 +28,7 @@ from autograder.simgpu.facts.known import (
     conflict,
 )
 from autograder.simgpu.facts.library import OfArray
+from autograder.simgpu.facts.pruning import may_be_decided
 from autograder.simgpu.operations.expressions import Constant, Local
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked, check_names
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript, no_such_name

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from autograder.simgpu.facts.analysis import ALL, GLOBAL, Found, Reached, kinds_of_memory
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.found import ALL, GLOBAL, Found, Reached, kinds_of_memory
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -40,13 +40,13 @@ class Registers:
 
     def note(self, op: Operation) -> None:
         """Notes what is left of an access on its own, in each round of the loops written out around it."""
-        rounds = self.expanded.rounds.get(op, set())
+        rounds = self.expanded.pieces.rounds.get(op, set())
         again = {each for each in rounds if (op, each) in self.expanded.found.again}
         overwritten = {each for each in rounds if (op, each) in self.expanded.found.overwritten}
         op.leaves_no_load = bool(rounds) and again == rounds
         op.leaves_no_store = bool(rounds) and overwritten == rounds
         if again and again != rounds or overwritten and overwritten != rounds:
-            op.by_round = ByRound(self.expanded.loops_around[op], frozenset(again), frozenset(overwritten))
+            op.by_round = ByRound(self.expanded.pieces.loops_around[op], frozenset(again), frozenset(overwritten))
             watch(op.by_round)
 
     def note_loop(self, loop: For | While) -> None:

@@ -11,9 +11,10 @@ import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias
 
-from autograder.simgpu.facts.analysis import COMPARED, Found
 from autograder.simgpu.facts.forms import Form, Forms, wrapped
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber
+from autograder.simgpu.facts.results import COMPARED
 from autograder.simgpu.operations.loops import While
 
 MOST_ROUNDS = 64

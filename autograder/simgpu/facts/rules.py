@@ -13,11 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.simgpu.facts.analysis import SYNCHRONISES, Found, Reached
 from autograder.simgpu.facts.arms import Arms
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, Unknown, varies
+from autograder.simgpu.facts.library import SYNCHRONISES
 from autograder.simgpu.facts.registers import Registers
 from autograder.simgpu.facts.wide_accesses import WideAccesses
 from autograder.simgpu.facts.written_out import WrittenOut

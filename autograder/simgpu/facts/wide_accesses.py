@@ -16,9 +16,10 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.simgpu.facts.expanded import Expanded, Moved
+from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import ZERO, Form
 from autograder.simgpu.facts.known import KnownArray
+from autograder.simgpu.facts.pieces import Moved
 from autograder.simgpu.facts.registers import watch
 from autograder.simgpu.facts.scope import Placed
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -53,11 +54,11 @@ class WideAccesses:
     def conclude(self, body: Operation) -> None:
         """Notes on the accesses of a kernel what they become."""
         self._lay_out(body)
-        for piece in self.expanded.pieces:
+        for piece in self.expanded.pieces.all:
             self._merge_all(piece.loads, self.loads, _load_roles)
             self._merge_all(piece.stores, self.stores, _store_roles)
         for op in {*self.loads, *self.stores}:
-            known = op.by_round or ByRound(self.expanded.loops_around[op])
+            known = op.by_round or ByRound(self.expanded.pieces.loops_around[op])
             op.by_round = replace(known, wide_loads=self.loads.get(op, {}), wide_stores=self.stores.get(op, {}))
             watch(op.by_round)
 

@@ -12,8 +12,8 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
 
-from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
