@@ -29,13 +29,14 @@ from autograder.simgpu.facts.known import (
 )
 from autograder.simgpu.facts.library import OfArray
 from autograder.simgpu.facts.pruning import may_be_decided
+from autograder.simgpu.operations.arithmetic import SYMBOLS
 from autograder.simgpu.operations.expressions import Constant, Local
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked, check_names
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript, no_such_name
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.number_values import number
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import SYMBOLS, Binary, Compare, Junction, Selection, Unary
+from autograder.simgpu.operations.operators import Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.registry import METHODS
 from autograder.simgpu.operations.statements import (
     Assign,

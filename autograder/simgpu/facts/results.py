@@ -26,8 +26,9 @@ from autograder.simgpu.facts.known import (
     Unknown,
     varies,
 )
+from autograder.simgpu.operations.arithmetic import MOST_ITEMS
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import MOST_ITEMS, Compare, Unary
+from autograder.simgpu.operations.operators import Compare, Unary
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.memory import View
 
