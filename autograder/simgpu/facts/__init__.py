@@ -1,8 +1,10 @@
 """What is known of a lowered kernel's operations before it runs: facts about values, never about names.
 
-forms.py says which value an expression has, known.py of what kind it is. `Analysis` (analysis.py) works both out, along all
-ways through a kernel, with objects for expressions (evaluation.py), what operators and conversions give (results.py), the
-library (library_calls.py), memory (known_memory.py), variables of loops (loop_variables.py) and places where ways meet
-(meeting.py). What it finds is in found.py. `Expanded` (expanded.py) is the same with the loops that the compiler writes out
-gone through round by round; pieces.py collects accesses on the way. The other files draw conclusions, one rule each.
+forms.py says which value an expression has, known.py what kind of value. `Analysis` (analysis.py) works out both on every
+path through a kernel. It hands parts of the work to others: expressions (evaluation.py), results of operators and
+conversions (known_results.py), library functions (library_calls.py), memory (known_memory.py), variables of loops
+(loop_variables.py), and the places where two paths meet (merging.py). found.py holds what it finds.
+
+`Expanded` (expanded.py) does the same once more, round by round in the loops that the compiler unrolls; pieces.py
+collects accesses on the way. Every other file draws one kind of conclusion from what was found.
 """

@@ -1,12 +1,13 @@
-"""Goes through a lowered kernel once, as all threads will, and notes on its operations what is known of their values.
+"""Walks through a lowered kernel before it runs, on every path that a thread may take, and records what it learns.
 
-Device functions are followed into: each call gets operations of its own, for what is known of its arguments. A variable that
-a loop changes is an atom of its own (`Forms.atom`), which stays the same within a round; so is a value that differs between
-two ways, behind the place where they meet. Nothing here knows of text. What is not understood is `Unknown`: that costs
-precision, and makes nothing wrong, since rules conclude only from what is known.
+What is learned of a value is recorded for the operation that computes it. Each call of a device function is followed with
+operations of its own, because its arguments differ from those of other calls. A variable that a loop changes becomes an
+atom (`Forms.atom`): one unknown number, the same throughout a round. So does a value that differs between two paths, behind
+the place where they meet. Source text plays no part. A value that the analysis cannot follow is `Unknown`. That costs
+precision but makes no conclusion wrong, because rules conclude only from what is known.
 
-START HERE: `Analysis.of_kernel`. This file follows the ways through a kernel: statements, branches, loops, device functions.
-Expressions are in evaluation.py, what is known of memory in known_memory.py, where two ways meet in meeting.py.
+START HERE: `Analysis.of_kernel`. This file follows statements, branches, loops and device functions. Expressions are in
+evaluation.py, memory is in known_memory.py, and merging.py combines two paths.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.here import Here
 from autograder.simgpu.facts.known import Inner, Known, KnownArray, KnownName, KnownTuple, varies
 from autograder.simgpu.facts.known_memory import KnownMemory, forget
+from autograder.simgpu.facts.known_results import ANYTHING, KnownResults
 from autograder.simgpu.facts.library_calls import Given
 from autograder.simgpu.facts.loop_variables import LoopVariables, assigned_in, goes_apart
-from autograder.simgpu.facts.meeting import Meeting
+from autograder.simgpu.facts.merging import Merging
 from autograder.simgpu.facts.observer import Observer
 from autograder.simgpu.facts.pruning import may_be_decided
-from autograder.simgpu.facts.results import ANYTHING, Results
 from autograder.simgpu.facts.scope import Element as ElementKey
 from autograder.simgpu.facts.scope import Scope
 from autograder.simgpu.facts.unused import unused_in
@@ -52,14 +53,18 @@ from autograder.simgpu.operations.statements import (
 )
 from autograder.simgpu.operations.steps import Block, Lowered, Statement
 
-MOST_BODIES = 400  # device functions followed into, each call counted
+MOST_BODIES = 400  # calls of device functions that are followed
 MOST_DEPTH = 24  # of calls within calls
-MOST_ROUNDS = 5  # of a loop, until what is known of its variables stays as it is
-MOST_TRIES = 3  # at the kernel, until no more arrays turn out to hold what depends on what an atomic found
+MOST_ROUNDS = 5  # tries at a loop, until a round leaves what is known of its variables unchanged
+MOST_TRIES = 3  # at the kernel, until no further array turns out to hold values that depend on an atomic's result
 
 
 class Analysis:
-    """Of one kernel, for what is known of its arguments."""
+    """The analysis of one kernel, for arguments of known kinds.
+
+    `here` and `observer` are shared with whoever wants to look on; `decides` leaves out the side of a condition that is
+    known never to be taken.
+    """
 
     def __init__(
         self,
@@ -75,13 +80,13 @@ class Analysis:
         self.forms = self.here.forms
         self.observer = observer or Observer()
         self.most_bodies = most_bodies
-        self.results = Results(self.here)
-        self.meeting = Meeting(self.here)
+        self.results = KnownResults(self.here)
+        self.merging = Merging(self.here)
         self.atomics = AtomicResults(self.here)
         self.memory = KnownMemory(self.here, self.atomics, self.observer)
-        self.loop_variables = LoopVariables(self.here, self.memory, self.meeting)
+        self.loop_variables = LoopVariables(self.here, self.memory, self.merging)
         self.evaluation = Evaluation(
-            self.here, self.results, self.memory, self.atomics, self.meeting, self.observer, self.follow, decides=decides
+            self.here, self.results, self.memory, self.atomics, self.merging, self.observer, self.follow, decides=decides
         )
         self.exits = Exits()
         self._bodies = 0
@@ -89,7 +94,7 @@ class Analysis:
         self._returned: list[list[Known]] = []
 
     def of_kernel(self, kernel: Lowered, arguments: Mapping[str, Known]) -> Found:
-        """What is known of the kernel's operations."""
+        """Everything found about the kernel's operations."""
         self.memory.unused = unused_in(kernel.body)
         for _ in range(MOST_TRIES):
             before = len(self.atomics.arrays)
@@ -100,14 +105,14 @@ class Analysis:
         return self.here.found
 
     def begin(self) -> None:
-        """Forgets what another try has found."""
+        """Forgets what an earlier try has found."""
         self.here.found = Found()
         self._bodies, self.memory.epochs = 0, {}
 
     # -- statements -----------------------------------------------------------------------------------------------
 
     def block(self, block: Block, scope: Scope | None) -> Scope | None:
-        """Statement after statement; what is known behind them, None where nobody gets there."""
+        """Carries out one statement after another; what is known after them, None if no thread gets there."""
         statements = block.statements
         for place, statement in enumerate(statements):
             if scope is None:
@@ -119,7 +124,7 @@ class Analysis:
         return scope
 
     def carry_out(self, op: Statement, scope: Scope) -> Scope | None:
-        """One statement; what is known behind it, None where nobody gets there."""
+        """Carries out one statement; what is known after it, None if no thread gets there."""
         value = self.evaluation.value
         match op:
             case Assign():
@@ -199,10 +204,10 @@ class Analysis:
         if one is None or other is None:
             return other if one is None else one
         self.evaluation.note_both(op, one, other)
-        return self.meeting.of_scopes(op, one, other, apart, may_be_dropped=may_be_dropped)
+        return self.merging.of_scopes(op, one, other, apart, may_be_dropped=may_be_dropped)
 
     def _arms(self, op: If, one_way: Scope, other_way: Scope) -> tuple[Scope | None, Scope | None]:
-        """What is known at the end of either side: what one of them does to memory is nothing to the other."""
+        """What is known at the end of each side. Neither side sees what the other does to memory."""
         before = self.memory.epochs
         self.memory.epochs = dict(before)
         with self.observer.arm():
@@ -216,7 +221,7 @@ class Analysis:
     # -- loops ----------------------------------------------------------------------------------------------------
 
     def loop(self, op: For | While, scope: Scope) -> Scope | None:
-        """A loop, by one round that stands for all of them; what is known behind it."""
+        """Goes through one round that stands for all; what is known after the loop."""
         found = self.here.found
         source = self.evaluation.value(op.source, scope) if isinstance(op, For) else None
         changed = assigned_in(op)
@@ -246,13 +251,13 @@ class Analysis:
         return self.behind(op, after)
 
     def behind(self, op: For | While, after: Scope | None) -> Scope | None:
-        """The `else` of a loop."""
+        """Carries out the `else` of a loop; `after`: what is known where the loop ends."""
         return self.block(op.orelse, after) if op.orelse.statements and after is not None else after
 
     def one_round(
         self, op: For | While, scope: Scope, source: Known | None
     ) -> tuple[Scope | None, Scope | None, bool]:
-        """What is known where the loop ends, at the end of a round, and whether threads may leave it at different times."""
+        """What is known where the loop ends and at the end of a round, and whether threads may leave in different rounds."""
         with self.exits.of_loop() as leaving:
             self.here.loops.append(op)
             if isinstance(op, While):
@@ -275,16 +280,16 @@ class Analysis:
         return self.with_exits(op, exit_scope, leaving, is_apart), end, is_apart
 
     def with_exits(self, op: For | While, after: Scope | None, leaving: Leaving, is_apart: bool) -> Scope | None:
-        """What is known behind a loop: where it ends by itself, and where lanes leave it early."""
+        """What is known after a loop, from its regular end (`after`) and from where threads leave it early."""
         for each in leaving.scopes:
-            after = each if after is None else self.meeting.of_scopes(op, after, each, is_apart)
+            after = each if after is None else self.merging.of_scopes(op, after, each, is_apart)
         return after
 
     def _asked_twice(self, op: While, before: Set[ElementKey], scope: Scope) -> None:
-        """Forgets what the condition has loaded, where that is another element in each round: it is no help to the body.
+        """Forgets elements that the condition has loaded, if each round loads another one: the body loads them again.
 
-        Python asks for the condition in two places, before the first round and behind each one, and the compiler does not
-        see that the body has the element from either.
+        The condition stands in two places of the machine code, before the first round and at the end of each. The
+        compiler does not see that the body has the element in a register whichever of the two it came from.
         """
         for key in scope.elements.keys() - before:
             if any(op in self.forms.loops_of(index) for index in key[2]):
@@ -295,7 +300,7 @@ class Analysis:
     def follow(
         self, op: FunctionCall, function: Function, given: Given, around: Mapping[str, Known], scope: Scope
     ) -> Known:
-        """Into a device function, which gets operations of its own for this call."""
+        """Follows a call into a device function, which gets operations of its own for this call."""
         self._bodies += 1
         if function in self._stack or len(self._stack) > MOST_DEPTH or self._bodies > self.most_bodies:
             return self.evaluation.library_calls.anything_done(given.all, scope)
@@ -315,11 +320,11 @@ class Analysis:
             return KnownName(None)
         result = returned[0]
         for place, each in enumerate(returned[1:]):
-            result = self.meeting.of_values((op, "result", place), result, each, leaving.is_divergent)
+            result = self.merging.of_values((op, "result", place), result, each, leaving.is_divergent)
         return result if function.casts is None else self.results.cast(function.casts.result, result)
 
     def _body(self, function: Function, body: Block, scope: Scope) -> tuple[list[Scope], list[Known], Leaving]:
-        """The statements of a kernel or function: what is known at each of its ends, and what it returns there."""
+        """Goes through a function's statements: what is known at each of its ends, and what it returns there."""
         self._stack.append(function)
         self._returned.append([])
         with self.exits.of_function() as leaving:
@@ -331,7 +336,7 @@ class Analysis:
     def _bound(
         self, function: Function, lowered: Lowered, given: Given, around: Mapping[str, Known]
     ) -> dict[str, Known]:
-        """The variables of a function at the beginning of a call."""
+        """The variables of a function when a call begins."""
         variables = dict(around)
         names, arguments = function.parameters, given.arguments
         bound = dict(zip(names, arguments, strict=False)) | {k: v for k, v in given.keywords.items() if k in names}
@@ -349,6 +354,6 @@ class Analysis:
 
 
 def _seen_by(inner: Function) -> frozenset[str]:
-    """The names that a function takes from around it."""
+    """The names that an inner function takes from the function around it."""
     used = {each.id for each in ast.walk(inner.node) if isinstance(each, ast.Name)}
     return frozenset(used - inner.local_names)

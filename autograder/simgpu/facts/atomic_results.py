@@ -1,4 +1,7 @@
-"""What depends on what an atomic found: values, elements of arrays, and statements that a condition on it leads to."""
+"""What depends on the result of an atomic: values, arrays that hold them, and statements under a condition on them.
+
+A ticket lock or a "last block" counter is recognised by this: see ordering/tickets.py.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,19 @@ from autograder.simgpu.operations.steps import Statement
 
 
 class AtomicResults:
-    """Follows them through one kernel."""
+    """Follows the results of atomics through one kernel."""
 
     def __init__(self, here: Here) -> None:
         self.here = here
-        self.conditions = 0  # on such values, around this place
-        self.arrays: set[Hashable] = set()  # that may hold such values
+        self.conditions = 0  # conditions on such values around the present place
+        self.arrays: set[Hashable] = set()  # arrays that may hold such values
 
     def result(self, key: Hashable) -> Form:
-        """The form of what an atomic found."""
+        """The form of an atomic's result."""
         return self.here.forms.atom(("atomic", key, self.here.rounds), self.here.around)
 
     def is_in(self, known: Known | None) -> bool:
-        """Whether a value depends on what an atomic found."""
+        """Whether a value depends on the result of an atomic."""
         if isinstance(known, KnownTuple):
             return any(map(self.is_in, known.items))
         if not isinstance(known, KnownNumber):
@@ -33,18 +36,18 @@ class AtomicResults:
         return self.here.forms.is_made_of(known.form, "atomic")
 
     def mark(self, statements: Sequence[Statement]) -> None:
-        """Notes that these statements are reached only where a condition on what an atomic found holds."""
+        """Records that these statements are reached only if a condition on an atomic's result allows it."""
         for statement in statements:
             for op in everything_in(statement):
-                self.here.found.told.add(op)
+                self.here.found.under_atomic.add(op)
 
     def assigned(self, known: Known) -> Known:
-        """What is known of a variable that is given this value here."""
+        """What is known of a variable to which this value is assigned here."""
         if self.conditions and isinstance(known, KnownNumber):
             return replace(known, form=self.here.forms.add(known.form, self.result("told")))
         return known
 
     def stored(self, owner: Known, known: Known) -> None:
-        """A value is stored in an array."""
+        """Records that a value is stored in an array, if it depends on an atomic's result."""
         if self.conditions or self.is_in(known):
             self.arrays |= arrays_in(owner)

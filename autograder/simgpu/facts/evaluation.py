@@ -1,6 +1,6 @@
-"""What is known of an expression's value, in a scope.
+"""What is known of an expression's value.
 
-START HERE: `Evaluation.value`, which leads to what is done for each kind of expression.
+START HERE: `Evaluation.value`, which has a case for each kind of expression.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from autograder.simgpu.facts.known import (
     varies,
 )
 from autograder.simgpu.facts.known_memory import KnownMemory
+from autograder.simgpu.facts.known_results import ANYTHING, KnownResults
 from autograder.simgpu.facts.library_calls import Given, LibraryCalls
-from autograder.simgpu.facts.meeting import Meeting
+from autograder.simgpu.facts.merging import Merging
 from autograder.simgpu.facts.observer import Observer
 from autograder.simgpu.facts.pruning import may_be_decided
-from autograder.simgpu.facts.results import ANYTHING, Results
 from autograder.simgpu.facts.scope import Scope
 from autograder.simgpu.operations.expressions import Captured, Constant, Local, NamedExpression, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked
@@ -46,27 +46,28 @@ from autograder.simgpu.operations.steps import Expression
 
 
 class Follow(Protocol):
-    """Goes into a device function for one call of it, and says what is known of its result."""
+    """Follows a call into a device function; gives what is known of the result."""
 
     def __call__(
         self, op: FunctionCall, function: Function, given: Given, around: Mapping[str, Known], scope: Scope
     ) -> Known:
-        """`around`: the variables that a function sees which is defined in a kernel."""
+        """`around`: the variables that a function defined inside a kernel sees."""
 
 
 class Evaluation:
-    """Works it out for the expressions of one kernel.
+    """Evaluates the expressions of one kernel.
 
-    `decides`: of a condition that always holds, or never does, the other side is left out.
+    `follow` is handed in for calls of device functions. `decides`: if a condition is known to hold, or not to, only the
+    side that is taken is evaluated.
     """
 
     def __init__(
         self,
         here: Here,
-        results: Results,
+        results: KnownResults,
         memory: KnownMemory,
         atomics: AtomicResults,
-        meeting: Meeting,
+        merging: Merging,
         observer: Observer,
         follow: Follow,
         *,
@@ -76,16 +77,17 @@ class Evaluation:
         self.results = results
         self.memory = memory
         self.atomics = atomics
-        self.meeting = meeting
+        self.merging = merging
         self.observer = observer
         self.follow = follow
         self.decides = decides
         self.library_calls = LibraryCalls(here, results, memory, atomics, observer)
-        self.in_both_arms: dict[Operation, list[tuple[Operation, Operation]]] = {}  # of branches: loads of one element
-        self._where_all: dict[Operation, Scope] = {}  # of conditions with `and` or `or`: where all operands were asked for
+        # by branch: pairs of loads of the same element, one in each arm
+        self.in_both_arms: dict[Operation, list[tuple[Operation, Operation]]] = {}
+        self._where_all: dict[Operation, Scope] = {}  # by `and` or `or`: where all operands were evaluated
 
     def value(self, op: Expression, scope: Scope) -> Known:
-        """What is known of an expression's value."""
+        """What is known of an expression's value; recorded for its operation too."""
         known = self._value(op, scope)
         self.here.found.values[op] = known
         return known
@@ -131,7 +133,7 @@ class Evaluation:
         return ANYTHING
 
     def assign(self, name: str, known: Known, scope: Scope) -> None:
-        """A variable gets a value."""
+        """Assigns a value to a variable."""
         scope.variables[name] = self.atomics.assigned(known)
 
     def _tuple(self, op: TupleOf, scope: Scope) -> Known:
@@ -146,13 +148,13 @@ class Evaluation:
     # -- conditions -----------------------------------------------------------------------------------------------
 
     def decided(self, condition: Known) -> bool | None:
-        """Whether a condition always holds (True) or never does; None where that is open, or is not to be looked at."""
+        """Whether a condition always holds (True) or never does (False); None if that is open or not to be decided here."""
         if not self.decides or not isinstance(condition, KnownNumber) or condition.constant is None:
             return None
         return bool(condition.constant)
 
     def where(self, condition: Expression, scope: Scope) -> tuple[Scope, Scope]:
-        """What is known where a condition holds, and where it does not; it has been evaluated."""
+        """What is known where a condition holds, and where it does not; it was evaluated before."""
         if isinstance(condition, Unary) and condition.kind is ast.Not:
             return self.where(condition.operand, scope)[::-1]
         all_asked = self._where_all.get(condition)
@@ -165,7 +167,7 @@ class Evaluation:
         return (all_asked.copy(), decided_early) if condition.is_and else (decided_early, all_asked.copy())
 
     def note_both(self, op: Operation, one: Scope, other: Scope) -> None:
-        """Notes the loads of elements that both arms of a branch load."""
+        """Records the loads of elements that both arms of a branch load."""
         self.in_both_arms[op] = [
             (by, other.loaded[key][1])
             for key, (known, by) in one.loaded.items()
@@ -173,7 +175,7 @@ class Evaluation:
         ]
 
     def _sides(self, op: Junction, scope: Scope) -> list[Known]:
-        """The operands of `and` and `or`, up to one that decides it; those that change nothing are left out."""
+        """The operands of `and` or `or` up to one that decides the outcome, without those that cannot change it."""
         sides: list[Known] = []
         inner = scope
         for place, each in enumerate(op.operands):
@@ -198,12 +200,12 @@ class Evaluation:
         yes, no = self._arm(op.yes, one), self._arm(op.no, other)
         self.note_both(op, one, other)
         apart = varies(condition)
-        scope.take_over(self.meeting.of_scopes(op, one, other, apart))
+        scope.take_over(self.merging.of_scopes(op, one, other, apart))
         may_be_dropped = may_be_decided(op.condition, self.here.found)
-        return self.meeting.of_values((op, "selected"), yes, no, apart, may_be_dropped=may_be_dropped)
+        return self.merging.of_values((op, "selected"), yes, no, apart, may_be_dropped=may_be_dropped)
 
     def _arm(self, op: Expression, scope: Scope) -> Known:
-        """One side of a selection, or an operand of `and` and `or` behind the first."""
+        """One side of a selection, or an operand of `and` or `or` after the first."""
         with self.observer.arm():
             return self.value(op, scope)
 
@@ -234,18 +236,18 @@ class Evaluation:
             return owner.items[index.constant]
         merged = owner.items[0]
         for place, each in enumerate(owner.items[1:]):
-            merged = self.meeting.of_values((op, "item", place), merged, each, index.varies)
+            merged = self.merging.of_values((op, "item", place), merged, each, index.varies)
         return merged
 
     def _bound(self, bound: Expression | None, scope: Scope) -> tuple[int | None] | None:
-        """A slice's bound, which may be None; without the tuple where it is not known."""
+        """A slice's bound in a tuple of one, since it may be None; None if it is not known."""
         known = None if bound is None else self.value(bound, scope)
         if known is None or known == KnownName(None):
             return (None,)
         return (known.constant,) if isinstance(known, KnownNumber) and known.constant is not None else None
 
     def reach(self, op: Subscript | Attribute, scope: Scope) -> None:
-        """Notes which element or part of which array a store goes to."""
+        """Records which element or part of which array a store goes to."""
         self._reach_in(op, self.value(op.owner, scope), scope)
 
     def _reach_in(self, op: Subscript | Attribute, owner: Known, scope: Scope) -> None:

@@ -1,4 +1,4 @@
-"""Where lanes leave loops and functions early."""
+"""The places where threads leave loops and functions early: break, return, continue and raise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autograder.simgpu.facts.scope import Scope
 
 
 class Leaving:
-    """What is known at the places where lanes leave one loop or function early."""
+    """What is known at each place where threads leave one loop or function early."""
 
     def __init__(self) -> None:
         self.scopes: list[Scope] = []
@@ -17,10 +17,10 @@ class Leaving:
 
 
 class Exits:
-    """The loops and functions around one place, each with its early exits."""
+    """The loops and functions around the present place, with the early exits found in each."""
 
     def __init__(self) -> None:
-        self.divergent_conditions = 0  # around this place: they may differ from thread to thread
+        self.divergent_conditions = 0  # conditions around the present place that may differ from thread to thread
         self._around: list[Leaving] = []
         self._functions: list[Leaving] = []
 
@@ -39,17 +39,17 @@ class Exits:
             self._functions.pop()
 
     def leave_loop(self, scope: Scope) -> None:
-        """Lanes leave the innermost loop."""
+        """Threads leave the innermost loop."""
         self.leave_round()
         self._around[-1].scopes.append(scope.copy())
 
     def leave_function(self, scope: Scope) -> None:
-        """Lanes leave the function, and all loops in it."""
+        """Threads leave the function, and all loops in it."""
         self.leave_round()
         self._functions[-1].scopes.append(scope.copy())
 
     def leave_round(self) -> None:
-        """Lanes go no further in this round of a loop, or at all."""
+        """Threads go no further in this round, or stop for good."""
         if self.divergent_conditions:
             for each in self._around:
                 each.is_divergent = True

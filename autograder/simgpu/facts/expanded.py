@@ -1,8 +1,8 @@
-"""Goes through a kernel as the compiler leaves it: loops that it writes out are gone through round by round.
+"""The analysis of a kernel as the compiler leaves it: round by round in the loops that it unrolls.
 
-Their counters are constants then, and so is much of what is made of them: an element that another round has loaded is in a
-register, a condition on the counter is decided, and neighbours in memory are seen to be neighbours. What is noted here is
-noted of an operation in a round (`Placed`).
+Their counters are then constants. So an element that an earlier round has loaded is known to be in a register, a condition
+on the counter is decided, and elements side by side in memory are known to be neighbours. What is recorded here belongs to
+an operation in one round (`Placed`).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from autograder.simgpu.operations.statements import Continue
 from autograder.simgpu.operations.steps import Lowered
 from autograder.simgpu.values import numba_types as nt
 
-MOST_ROUNDS_IN_ALL = 20_000  # gone through one by one, over the whole kernel
-MOST_BODIES = 5_000  # device functions followed into, each round's call counted
+MOST_ROUNDS_IN_ALL = 20_000  # gone through one by one in the whole kernel
+MOST_BODIES = 5_000  # calls of device functions that are followed, counted in each round
 
 
 class TooLarge(Exception):
-    """There are more rounds than it is worth going through."""
+    """There are too many rounds to go through one by one."""
 
 
 class Expanded(Analysis):
-    """Of one kernel, with the loops that the compiler writes out."""
+    """The analysis of one kernel; `written_out` says which loops the compiler unrolls (None: take no loop for unrolled)."""
 
     def __init__(self, lower: Callable[[Function], Lowered], forms: Forms, written_out: WrittenOut | None) -> None:
         here = Here(forms)
@@ -48,7 +48,7 @@ class Expanded(Analysis):
 
     @property
     def in_both_arms(self) -> Mapping[Operation, Sequence[tuple[Operation, Operation]]]:
-        """Of branches: pairs of loads of one element, the one in either arm."""
+        """By branch: pairs of loads of the same element, one in each arm."""
         return self.evaluation.in_both_arms
 
     def of_kernel(self, kernel: Lowered, arguments: Mapping[str, Known]) -> Found:
@@ -94,7 +94,7 @@ class Expanded(Analysis):
         return self.behind(op, self.with_exits(op, after, leaving, leaving.is_divergent))
 
     def _items_of(self, op: For, scope: Scope) -> Sequence[Known] | None:
-        """What the counter is, round by round; None for a loop that is not written out."""
+        """The value of the counter in each round; None for a loop that is not unrolled."""
         if self.written_out is None or not self.written_out.includes(op) or _goes_on_early(op):
             return None
         source = self.evaluation.value(op.source, scope)
@@ -115,7 +115,7 @@ def expand(
     forms: Forms,
     written_out: WrittenOut,
 ) -> Expanded:
-    """The kernel gone through as the compiler leaves it; with no loop written out where that is too much."""
+    """Analyses a kernel as the compiler leaves it; without unrolling any loop if there are too many rounds."""
     expanded = Expanded(lower, forms, written_out)
     try:
         expanded.of_kernel(kernel, arguments)
@@ -126,7 +126,7 @@ def expand(
 
 
 def _goes_on_early(loop: For) -> bool:
-    """Whether some lanes may go on to the next round before the end of this one."""
+    """Whether threads may go on to the next round before the end of this one."""
     waiting: list[Operation] = [loop.body]
     while waiting:
         each = waiting.pop()

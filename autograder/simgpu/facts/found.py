@@ -1,4 +1,4 @@
-"""What the analysis of a kernel finds: the facts that the rules beside it draw their conclusions from."""
+"""What the analysis of a kernel finds. The rules beside it draw their conclusions from this."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL, GLOBAL = "all memory that threads share", "global memory"  # kinds of memor
 
 @dataclass
 class Reached:
-    """Where an access goes, as far as that is known: an array, and a form for each index; None for a slice or the like."""
+    """Which element an access reaches, as far as that is known: the array, and the form of each index (None for a slice)."""
 
     array: KnownArray
     indices: tuple[Form | None, ...]
@@ -28,27 +28,30 @@ class Reached:
 
 @dataclass
 class Found:
-    """What a kernel does with its arrays, and which of the library's functions it calls."""
+    """What a kernel computes, which elements it loads and stores, and which library functions it calls.
 
-    written: set[Hashable] = field(default_factory=set)  # identities of arrays
+    Most fields are by operation; an access in a loop that is gone through round by round is a `Placed`.
+    """
+
+    written: set[Hashable] = field(default_factory=set)  # arrays that it may write, by identity
     stores: dict[Operation, Reached] = field(default_factory=dict)
     paths: set[str] = field(default_factory=set)
     reached: dict[Operation, Reached] = field(default_factory=dict)
     values: dict[Operation, Known] = field(default_factory=dict)
-    callees: dict[FunctionCall, str] = field(default_factory=dict)  # of the library, by path
-    told: set[Operation] = field(default_factory=set)  # reached only where a condition on an atomic's result holds
-    steps: set[int] = field(default_factory=set)  # atoms of variables that a loop advances by the same amount each round
-    again: set[Placed] = field(default_factory=set)  # loads of elements that are in a register already
-    overwritten: set[Placed] = field(default_factory=set)  # stores of elements that are stored anew before any load
-    kills: dict[Operation, set[Hashable]] = field(default_factory=dict)  # of each loop, memory that it may change
-    begins: dict[Operation, dict[Hashable, Known]] = field(default_factory=dict)  # of each loop: variables before it
-    ends: dict[Operation, dict[int, Form]] = field(default_factory=dict)  # by its atom, what a round makes of a variable
-    carried: dict[Operation, set[Operation]] = field(default_factory=dict)  # of each loop: loads of the first round alone
-    at_entry: dict[Operation, set[Hashable]] = field(default_factory=dict)  # of each loop, elements in registers before it
-    untracked: set[Hashable] = field(default_factory=set)  # arrays that are written at unknown places
-    dropped: set[Block] = field(default_factory=set)  # what the compiler may drop before it looks at types
-    early: dict[Definition, str] = field(default_factory=dict)  # functions that see a variable which is assigned later
-    may_write_anything: bool = False  # a store goes to something of which nothing is known
+    callees: dict[FunctionCall, str] = field(default_factory=dict)  # the path of the library function that is called
+    under_atomic: set[Operation] = field(default_factory=set)  # reached only if a condition on an atomic's result allows it
+    steps: set[int] = field(default_factory=set)  # atoms of variables to which a loop adds the same amount each round
+    needless_loads: set[Placed] = field(default_factory=set)  # loads of an element that is in a register already
+    needless_stores: set[Placed] = field(default_factory=set)  # stores to an element that is stored again before any load
+    kills: dict[Operation, set[Hashable]] = field(default_factory=dict)  # by loop: kinds of memory that it may change
+    begins: dict[Operation, dict[Hashable, Known]] = field(default_factory=dict)  # by loop: its variables before it
+    ends: dict[Operation, dict[int, Form]] = field(default_factory=dict)  # by loop and atom: a variable after a round
+    carried: dict[Operation, set[Operation]] = field(default_factory=dict)  # by loop: loads that only its first round makes
+    at_entry: dict[Operation, set[Hashable]] = field(default_factory=dict)  # by loop: elements in registers before it
+    untracked: set[Hashable] = field(default_factory=set)  # arrays that are written, it is not known where
+    dropped: set[Block] = field(default_factory=set)  # what the compiler may drop before it infers types
+    early: dict[Definition, str] = field(default_factory=dict)  # inner functions that use a variable assigned only later
+    may_write_anything: bool = False  # some store goes to an unknown array
 
 
 def kinds_of_memory(array: KnownArray) -> set[Hashable]:

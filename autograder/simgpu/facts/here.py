@@ -1,4 +1,4 @@
-"""Where an analysis stands in its kernel, for all that take part in it."""
+"""The present place of an analysis in its kernel, shared by all objects that take part in it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from autograder.simgpu.operations.operation import Operation, Rounds
 
 @dataclass
 class Here:
-    """The loops around the present place, and what has been found on the way to it."""
+    """The loops around the present place, and what has been found so far."""
 
     forms: Forms
     found: Found = field(default_factory=Found)
-    loops: list[Operation] = field(default_factory=list)  # those that one round stands for
-    written_out: list[For] = field(default_factory=list)  # those that are gone through round by round: see expanded.py
-    rounds: Rounds = ()  # and which round each of these is in
+    loops: list[Operation] = field(default_factory=list)  # one round of each stands for all of its rounds
+    written_out: list[For] = field(default_factory=list)  # gone through round by round: see expanded.py
+    rounds: Rounds = ()  # the present round of each loop in `written_out`
 
     @property
     def around(self) -> frozenset[Operation]:

@@ -1,7 +1,7 @@
 """What is known of memory at one place: which elements are in registers, and which memory may have changed since.
 
-A store, an atomic or a barrier changes kinds of memory: `ALL`, `GLOBAL`, or one shared or local array. What was loaded from
-there before is in no register any more, and a further load may give another value.
+A store, an atomic or a barrier may change a kind of memory: `ALL`, `GLOBAL`, or one shared or local array. Its elements are
+then no longer in registers, and a further load may give another value.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import ALL, GLOBAL, Reached, kinds_of_memory
 from autograder.simgpu.facts.here import Here
 from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple, Unknown, arrays_in
+from autograder.simgpu.facts.known_results import ANYTHING
 from autograder.simgpu.facts.observer import Observer
-from autograder.simgpu.facts.results import ANYTHING
 from autograder.simgpu.facts.scope import InRegister, Scope
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript
 from autograder.simgpu.operations.operation import Operation
 
 
 class KnownMemory:
-    """Keeps account of it for one kernel."""
+    """Loads, stores and other changes of memory in one kernel."""
 
     def __init__(self, here: Here, atomics: AtomicResults, observer: Observer) -> None:
         self.here = here
         self.atomics = atomics
         self.observer = observer
-        self.unused: set[Operation] = set()  # what goes into assignments that nobody reads
-        self.epochs: dict[Hashable, int] = {}  # by kind of memory: another number when it may have changed
-        self.epoch = 0  # the last of these numbers
+        self.unused: set[Operation] = set()  # operations whose value ends in a variable that nothing reads
+        self.epochs: dict[Hashable, int] = {}  # by kind of memory: a number that is new whenever it may have changed
+        self.epoch = 0  # the last of those numbers
 
     # -- loads ----------------------------------------------------------------------------------------------------
 
     def load(self, op: Subscript | Attribute, scope: Scope, owner: Known | None = None) -> Known:
-        """What is known of an element, a part or a field."""
+        """What is known of an element, a part or a field that is loaded."""
         found = self.here.found
         reached = found.reached.get(op)
         if reached is None:
@@ -65,10 +65,10 @@ class KnownMemory:
     def _element(
         self, op: Operation, array: KnownArray, indices: tuple[Form, ...], apart: bool, scope: Scope
     ) -> KnownNumber:
-        """An element that is loaded, or that is in a register since it was loaded or stored before."""
+        """An element that is loaded from memory, or is still in a register since an earlier load or store."""
         key, placed = (array.identity, array.part, indices), (op, self.here.rounds)
         held = scope.elements.get(key)
-        again = self.here.found.again
+        again = self.here.found.needless_loads
         if held is not None or op in self.unused:
             again.add(placed)
             return held.known if held is not None else self.loaded(array, indices, apart)
@@ -77,7 +77,7 @@ class KnownMemory:
             scope.fresh.setdefault(key, placed)
         _read(array, scope)
         known = self.loaded(array, indices, apart)
-        if key in scope.ahead:  # it is loaded before the branch, for both
+        if key in scope.ahead:  # loaded once before the branch, for its arm and for this place
             again.add(scope.ahead.pop(key))
         scope.first.setdefault(key, placed)
         scope.elements[key] = InRegister(known, array.space)
@@ -85,7 +85,7 @@ class KnownMemory:
         return known
 
     def loaded(self, array: KnownArray, indices: tuple[Form, ...], apart: bool) -> KnownNumber:
-        """What a load from memory gives."""
+        """The value that a load from memory gives."""
         kinds = kinds_of_memory(array)
         loops = frozenset(each for each in self.here.loops if kinds & self.here.found.kills.get(each, set()))
         epochs = tuple(self.epochs.get(each, 0) for each in sorted(kinds, key=repr))
@@ -97,7 +97,7 @@ class KnownMemory:
     # -- stores ---------------------------------------------------------------------------------------------------
 
     def store(self, op: Subscript | Attribute, known: Known, scope: Scope) -> None:
-        """An element or a part is written."""
+        """An element or a part of an array is written."""
         found = self.here.found
         reached = found.reached.get(op)
         owner = reached.array if reached is not None else found.values.get(op.owner, ANYTHING)
@@ -111,7 +111,7 @@ class KnownMemory:
         self.observer.stored(op)
 
     def _keep(self, op: Operation, reached: Reached, known: Known, scope: Scope) -> None:
-        """The element that was stored is in a register, if it is stored as it is."""
+        """Keeps a stored element in a register; its value is known if the store converts nothing."""
         array = reached.array
         indices = tuple(each for each in reached.indices if each is not None)
         if len(indices) != len(array.prefix) + array.ndim or len(indices) < len(reached.indices) or array.dtype.fields:
@@ -120,8 +120,8 @@ class KnownMemory:
         before = scope.unread.get(key)
         placed = op, self.here.rounds
         if before is not None and before != placed:
-            self.here.found.overwritten.add(before)
-        self.here.found.overwritten.discard(placed)
+            self.here.found.needless_stores.add(before)
+        self.here.found.needless_stores.discard(placed)
         scope.unread[key] = placed
         if isinstance(known, KnownNumber) and known.dtype == array.dtype:
             scope.elements[key] = InRegister(replace(known, made_by=(), is_product=False), array.space)
@@ -132,12 +132,12 @@ class KnownMemory:
     # -- changes --------------------------------------------------------------------------------------------------
 
     def write_anywhere(self, known: Known, scope: Scope) -> None:
-        """A value's arrays are written to, nobody knows where."""
+        """Arrays are written to at unknown places."""
         self.here.found.untracked |= arrays_in(known)
         self.change(known, scope)
 
     def change(self, known: Known, scope: Scope, indices: tuple[Form | None, ...] = ()) -> None:
-        """A value's arrays are written to: what was loaded before may have changed."""
+        """Arrays are written to, and elements loaded before may have changed."""
         identities = arrays_in(known)
         self.here.found.written |= identities
         self.here.found.may_write_anything |= not identities and isinstance(known, Unknown)
@@ -151,7 +151,7 @@ class KnownMemory:
     def kill(
         self, kind: Hashable, scope: Scope | None, identity: Hashable = None, indices: tuple[Form | None, ...] = ()
     ) -> None:
-        """Memory of a kind may have changed; where an array and indices are given, one element of it."""
+        """A kind of memory may have changed; given an array and indices, not those elements that are provably others."""
         self.epoch += 1
         self.epochs[kind] = self.epoch
         for loop in self.here.loops:
@@ -160,7 +160,10 @@ class KnownMemory:
             forget(kind, scope, identity, indices)
 
     def meet(self, before: Mapping[Hashable, int], one_way: Mapping[Hashable, int]) -> None:
-        """Behind two ways, of which this is the other one: what either of them has changed has changed."""
+        """Merges two paths: memory may have changed if it may have on either.
+
+        `before`: the epochs where the paths part; `one_way`: those at the end of one path. The present ones end the other.
+        """
         for kind in one_way.keys() | self.epochs.keys():
             if not one_way.get(kind) == self.epochs.get(kind) == before.get(kind):
                 self.epoch += 1
@@ -168,7 +171,7 @@ class KnownMemory:
 
 
 def forget(kind: Hashable, scope: Scope, identity: Hashable = None, indices: tuple[Form | None, ...] = ()) -> None:
-    """Elements that may have changed are in no register any more; an element that is provably another one stays."""
+    """Drops elements that may have changed from the registers; an element that is provably another one stays."""
     scope.killed.add(kind)
     for key, held in [*scope.elements.items()]:
         if kind == ALL:
@@ -185,26 +188,26 @@ def forget(kind: Hashable, scope: Scope, identity: Hashable = None, indices: tup
 
 
 def _read(array: KnownArray, scope: Scope) -> None:
-    """Memory is read, in which stores may be waiting to be overwritten."""
+    """Notes that an array is read, so that earlier stores to it were not needless."""
     for key in [*scope.unread]:
         if key[0] == array.identity or array.space not in ("shared", "local") and _is_of_others(key[0]):
             del scope.unread[key]
 
 
 def _may_be_unknown(known: Known | None) -> bool:
-    """Whether nothing is known of a value, or of one of its items."""
+    """Whether a value, or one of its items, is unknown."""
     return isinstance(known, Unknown) or isinstance(known, KnownTuple) and any(map(_may_be_unknown, known.items))
 
 
 def _is_of_others(identity: Hashable) -> bool:
-    """Whether an array was given to the kernel or captured, so that others may be the same memory."""
+    """Whether an array comes from outside the kernel, so that another such array may be the same memory."""
     return not (isinstance(identity, tuple) and identity[0] in ("shared", "local"))
 
 
 def _are_different(one: tuple[Form, ...], other: tuple[Form | None, ...]) -> bool:
-    """Whether two elements of one array are provably not the same: in one place both have constants, and not the same.
+    """Whether two elements of one array are provably different: some index of both is a constant, and not the same one.
 
-    `a[i]` and `a[i + 1]` may be the same to the compiler, since a negative index wraps round.
+    To the compiler `a[i]` and `a[i + 1]` may be the same element, since a negative index counts from the end.
     """
     return any(
         b is not None and not a[1] and not b[1] and a[0] != b[0] for a, b in zip(one, other, strict=False)

@@ -1,6 +1,6 @@
-"""What is known of a result, from what is known of the operands: constants, arithmetic, conversions, shapes, ranges.
+"""What is known of a result, given what is known of the operands: constants, arithmetic, conversions, shapes, ranges.
 
-Nothing here reads memory or follows a way through the kernel.
+Nothing here reads memory or follows a path through the kernel.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ COMPARED: Mapping[type[ast.cmpop], Callable[[int, int], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }  # fmt: skip
-MOST_MAKERS = 32  # operations that a number remembers to be made by: the last ones
+MOST_MAKERS = 32  # operations that a number remembers having come from, the last ones
 
 
-class Results:
-    """Works them out for one kernel."""
+class KnownResults:
+    """Results of the operations of one kernel."""
 
     def __init__(self, here: Here) -> None:
         self.here = here
@@ -50,7 +50,7 @@ class Results:
     def of_pure(
         self, key: Hashable, operands: Sequence[Known], dtype: np.dtype | None, *, differs: bool = False
     ) -> KnownNumber:
-        """What an operation without side effects gives: the same for the same operands."""
+        """The result of an operation without side effects: the same for the same operands."""
         numbers = [each for each in operands if isinstance(each, KnownNumber)]
         around = self.here.around
         if len(numbers) < len(operands):
@@ -71,7 +71,7 @@ class Results:
         return KnownName(value)
 
     def captured(self, value: object) -> Known:
-        """A module-level value: device arrays are themselves, others constants."""
+        """A value from outside the kernel: a device array stands for itself, anything else is a constant."""
         if isinstance(value, View):
             return KnownArray(value.dtype, value.ndim, value.buffer.space, ("buffer", id(value.buffer.owner)), value.shape)
         if isinstance(value, np.ndarray):
@@ -84,13 +84,13 @@ class Results:
             return KnownName(value)
 
     def captured_member(self, value: object) -> Known:
-        """What a name of a captured module or class stands for."""
+        """An attribute of a captured module or class."""
         if isinstance(value, (np.ndarray, View, tuple, list, int, float, complex, np.generic)):
             return self.captured(value)
         return KnownName(value)
 
     def builtin(self, path: str) -> KnownNumber:
-        """A name of the library that stands for a value."""
+        """A library name that stands for a value, such as `cuda.threadIdx.x`."""
         rule = library.BUILTIN_VALUES.get(path)
         if rule is None:
             return KnownNumber(nt.FLOAT64, self.forms.atom(("name", path)), False)
@@ -153,7 +153,7 @@ class Results:
         return self.of_pure((op.kind,), [operand], dtype)
 
     def compared(self, op: Compare, sides: Sequence[Known]) -> Known:
-        """A comparison; of constants its outcome is one."""
+        """A comparison; of constants, its outcome."""
         constants = [each.constant if isinstance(each, KnownNumber) else None for each in sides]
         known = [each for each in constants if each is not None]
         if len(known) == len(constants) and all(kind in COMPARED for kind in op.kinds):
@@ -163,7 +163,7 @@ class Results:
         return self.of_pure(("compare", tuple(op.kinds)), sides, nt.BOOL)
 
     def junction(self, is_and: bool, sides: Sequence[Known]) -> Known:
-        """`and` or `or` of operands that none of them decides."""
+        """`and` or `or` of operands, none of which decides the outcome alone."""
         if len(sides) == 1:
             return sides[0]
         same = {each.dtype for each in sides if isinstance(each, KnownNumber)}
@@ -183,7 +183,7 @@ class Results:
         return self.of_pure(("convert", dtype), arguments, dtype)
 
     def cast(self, dtype: np.dtype | None, known: Known) -> Known:
-        """What a signature makes of an argument or a result."""
+        """An argument or result, converted to the type in a signature."""
         return self.converted(dtype, [known]) if dtype is not None and isinstance(known, KnownNumber) else known
 
     def to_python(self, path: str, given: Known) -> Known:
@@ -235,7 +235,7 @@ class Results:
         return KnownRange(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else one)
 
     def grid(self, arguments: Sequence[Known]) -> Known:
-        """`cuda.grid(n)`, as the sum that it is."""
+        """`cuda.grid(n)`: threadIdx plus blockIdx times blockDim."""
         return self._by_axis(arguments, self._grid_of_axis)
 
     def grid_size(self, arguments: Sequence[Known]) -> Known:
@@ -252,7 +252,7 @@ class Results:
         return KnownNumber(nt.INT64, self.forms.add(thread, self.forms.multiply(block, size)), True)
 
     def _by_axis(self, arguments: Sequence[Known], of_axis: Callable[[str], KnownNumber]) -> Known:
-        """One number for `f(1)`, a tuple of two or three for `f(2)` and `f(3)`."""
+        """One number for an argument of 1; a tuple of two or three for 2 or 3."""
         wanted = arguments[0].constant if arguments and isinstance(arguments[0], KnownNumber) else None
         if wanted not in (1, 2, 3):
             return ANYTHING

@@ -1,4 +1,4 @@
-"""What a call of one of the library's functions gives, and what it does to memory."""
+"""What is known of the result of a library call, and what the call does to memory."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from autograder.simgpu.facts.known import (
     varies,
 )
 from autograder.simgpu.facts.known_memory import KnownMemory
+from autograder.simgpu.facts.known_results import ANYTHING, KnownResults
 from autograder.simgpu.facts.observer import Observer
-from autograder.simgpu.facts.results import ANYTHING, Results
 from autograder.simgpu.facts.scope import Scope
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.values import numba_types as nt
@@ -32,7 +32,7 @@ from autograder.simgpu.values import numba_types as nt
 
 @dataclass(frozen=True)
 class Given:
-    """What a call is given."""
+    """The arguments of a call."""
 
     arguments: Sequence[Known]
     keywords: Mapping[str, Known]
@@ -43,10 +43,10 @@ class Given:
 
 
 class LibraryCalls:
-    """Works it out for the calls of one kernel."""
+    """The library calls of one kernel."""
 
     def __init__(
-        self, here: Here, results: Results, memory: KnownMemory, atomics: AtomicResults, observer: Observer
+        self, here: Here, results: KnownResults, memory: KnownMemory, atomics: AtomicResults, observer: Observer
     ) -> None:
         self.here = here
         self.results = results
@@ -55,20 +55,20 @@ class LibraryCalls:
         self.observer = observer
 
     def anything_done(self, given: Sequence[Known], scope: Scope) -> Known:
-        """A call that cannot be followed: it may do anything with what it is given."""
+        """A call that cannot be followed: it may do anything with its arguments."""
         self.memory.kill(ALL, scope)
         for each in given:
             self.memory.write_anywhere(each, scope)
         return Unknown(frozenset().union(*map(arrays_in, given)))
 
     def of_array(self, op: FunctionCall, method: library.OfArray) -> Known:
-        """An array's method: other shapes of the same memory, or a reduction."""
+        """A method of an array: the same memory in another shape, or a reduction."""
         if method.name in library.RESHAPING:
             return Unknown(frozenset([method.array.identity]))
         return self._changing_number("method", op)
 
     def call(self, op: FunctionCall, path: str, given: Given, scope: Scope) -> Known:
-        """A function of the library, by path."""
+        """A call of the library function at a path."""
         arguments = given.arguments
         self.observer.called(path)
         if path.startswith("numba.cuda.atomic."):
@@ -92,7 +92,7 @@ class LibraryCalls:
         return self._any_other(op, path, given, scope)
 
     def _by_name(self, op: FunctionCall, path: str, given: Given) -> Known | None:
-        """The functions that have a rule of their own, and change no memory; None for all others."""
+        """Functions with a rule of their own that change no memory; None for any other."""
         arguments = given.arguments
         if path in library.ARRAY_MAKERS:
             return library.array_made(op, path, arguments, given.keywords) or ANYTHING
@@ -135,14 +135,14 @@ class LibraryCalls:
         return KnownNumber(None, self.atomics.result(op), True)
 
     def _barrier(self, op: FunctionCall, path: str, scope: Scope) -> Known:
-        """A barrier or a fence: behind it, memory holds what other threads have stored."""
+        """A barrier or a fence: after it, memory may hold what other threads have stored."""
         self.memory.kill(ALL, scope)
         if not path.startswith("numba.cuda.syncthreads_"):
             return KnownName(None)
         return KnownNumber(nt.INT32, self.here.forms.atom(("vote", op, self.here.rounds), self.here.around), False)
 
     def _any_other(self, op: FunctionCall, path: str, given: Given, scope: Scope) -> Known:
-        """A function without a rule: given arrays, it may do anything with them, unless it is known only to read."""
+        """A function without a rule. It may do anything with arrays that it is given, unless it is known only to read."""
         key = ("call", path, op, self.memory.epoch, self.here.rounds)
         known = self.results.of_pure(key, given.all, None, differs=True)
         arrays = frozenset().union(*map(arrays_in, given.all))
@@ -153,6 +153,6 @@ class LibraryCalls:
         return self.anything_done(given.all, scope)
 
     def _changing_number(self, what: str, op: FunctionCall) -> KnownNumber:
-        """A number that may be another one each time that memory has changed."""
+        """A number that may change whenever memory does."""
         key = (what, op, self.memory.epoch, self.here.rounds)
         return KnownNumber(None, self.here.forms.atom(key, self.here.around), True)

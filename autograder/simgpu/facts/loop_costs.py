@@ -1,4 +1,4 @@
-"""The machine instructions of a loop beside its body: what counts its rounds, and what comes before the first one.
+"""The machine instructions of a loop beside its body: those that count its rounds, and those before the first one.
 
 Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0).
 """
@@ -18,14 +18,14 @@ from autograder.simgpu.operations.statements import Break, If, Return, UpdateNam
 from autograder.simgpu.operations.steps import Block
 
 LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
-CONSTANT_LOOP = 10  # of known length, where it is too long to be written out
-NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; of a range whose counter nobody uses
-FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; where four rounds are done at once
+CONSTANT_LOOP = 10  # of known length, but too long to be unrolled
+NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counter is not used
+FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
 
 
 class LoopCosts:
-    """Decides it for the loops of one kernel."""
+    """The loops of one kernel."""
 
     def __init__(self, found: Found, integers: Integers, placing: Placing) -> None:
         self.found = found
@@ -33,11 +33,12 @@ class LoopCosts:
         self.placing = placing
 
     def amount_a_round(self, loop: While) -> Form | None:
-        """By how much a loop goes on each round, where the compiler counts its rounds beforehand, to do four at a time.
+        """The amount by which a loop's variable grows each round, if the compiler does four rounds at a time.
 
-        So it does where a variable is compared with what the loop leaves alone, and goes on by an amount that is the same in
-        each round, if nothing in the loop waits for other threads or leaves it. An amount that is known only at run time,
-        such as the threads of the grid, takes a division.
+        For that it computes the number of rounds beforehand. It does so if the condition compares a variable with a value
+        that the loop does not change, if the variable grows by the same amount each round, and if nothing in the loop waits
+        for other threads or leaves the loop. An amount known only at run time, such as the threads of the grid, takes a
+        division.
         """
         condition = loop.condition
         if loop in self.integers.lengths or not isinstance(condition, Compare) or len(condition.kinds) != 1:
@@ -48,7 +49,7 @@ class LoopCosts:
         return amounts[0] if len(amounts) == 1 and self._goes_through(loop.body) else None
 
     def is_counter_of_four(self, op: UpdateName) -> bool:
-        """Whether it advances the variable that a loop counts by, by a constant."""
+        """Whether an update adds a constant to the variable of a loop that is done four rounds at a time."""
         known, loop = self.found.values.get(op), self.placing.loops[-1] if self.placing.loops else None
         if loop not in self.placing.fours or not isinstance(known, KnownNumber) or loop is None:
             return False
@@ -56,7 +57,7 @@ class LoopCosts:
         return amount is not None and not amount[1]
 
     def _goes_through(self, body: Operation) -> bool:
-        """Whether a loop's rounds wait for no other thread, and none of them ends it."""
+        """Whether no round waits for other threads or ends the loop."""
         for each in everything_in(body):
             if isinstance(each, (Break, Return, While)):
                 return False
@@ -68,13 +69,13 @@ class LoopCosts:
         return True
 
     def _is_narrow(self, source: Operation) -> bool:
-        """Whether Numba counts through a range with 32 bits: none of its bounds has more."""
+        """Whether Numba counts through a range with 32 bits, since none of its bounds has more."""
         given = [self.found.values.get(each) for each in source.arguments] if isinstance(source, FunctionCall) else []
         dtypes = [each.dtype if isinstance(each, KnownNumber) else None for each in given]
         return bool(dtypes) and all(dtype is not None and dtype.itemsize <= 4 for dtype in dtypes)
 
     def is_left_apart(self, loop: For | While) -> bool:
-        """Whether lanes may leave a loop in different rounds: they wait behind it then."""
+        """Whether lanes may leave a loop in different rounds: they then wait for each other after it."""
         if isinstance(loop, While):
             differs = loop not in self.integers.lengths and may_differ(loop.condition, self.found)
         else:
@@ -85,7 +86,7 @@ class LoopCosts:
         return differs or self._breaks_apart(loop.body)
 
     def _breaks_apart(self, block: Block) -> bool:
-        """Whether some lanes may break out of the loop around, and others not."""
+        """Whether some lanes may break out of the loop while others go on."""
         for each in block.statements:
             if isinstance(each, If):
                 arms = each.body, each.orelse
@@ -97,7 +98,7 @@ class LoopCosts:
         return False
 
     def of_a_round(self, op: For) -> int:
-        """The instructions of a `for` loop in each round, beside its body."""
+        """The instructions that a `for` loop takes in each round, beside its body."""
         if op.is_written_out:
             return 0
         if op.is_cheap:
@@ -107,7 +108,7 @@ class LoopCosts:
         return NARROW_LOOP if self._is_narrow(op.source) else LOOP
 
     def before(self, op: For) -> int:
-        """Those before its first round."""
+        """The instructions that it takes before its first round."""
         if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
             return 0
         return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)

@@ -1,7 +1,7 @@
-"""What is known of the variables that a loop changes, in some round that stands for all of them.
+"""What is known of the variables that a loop changes, in one round that stands for all.
 
-Such a variable is an atom of its own. It keeps what holds before the loop and at the end of each round: its type, and
-whether all threads have the same value.
+Such a variable is an atom. Of its type, and of whether all threads have the same value, only that much is known which holds
+both before the loop and at the end of each round.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from autograder.simgpu.facts.here import Here
 from autograder.simgpu.facts.known import Known, KnownArray, KnownNumber, KnownRange, KnownTuple, Unknown, arrays_in
 from autograder.simgpu.facts.known_memory import KnownMemory
-from autograder.simgpu.facts.meeting import Meeting, of_different_kinds
+from autograder.simgpu.facts.merging import Merging, of_different_kinds
 from autograder.simgpu.facts.scope import Scope
 from autograder.simgpu.operations.expressions import NamedExpression
 from autograder.simgpu.operations.loops import For, While
@@ -22,24 +22,24 @@ from autograder.simgpu.values import numba_types as nt
 
 
 class LoopVariables:
-    """Works it out for the loops of one kernel."""
+    """The variables of the loops of one kernel."""
 
-    def __init__(self, here: Here, memory: KnownMemory, meeting: Meeting) -> None:
+    def __init__(self, here: Here, memory: KnownMemory, merging: Merging) -> None:
         self.here = here
         self.memory = memory
-        self.meeting = meeting
+        self.merging = merging
 
     # -- at the beginning of a round ------------------------------------------------------------------------------
 
     def at_a_round(self, op: Operation, scope: Scope, changed: frozenset[str]) -> dict[str, Known]:
-        """The variables at the beginning of some round; `scope`: those before the loop."""
+        """The variables at the beginning of a round; `scope`: what is known before the loop."""
         made = dict(scope.variables)
         for name in changed & made.keys():
             made[name] = self._of_a_round(op, name, made[name])
         return made
 
     def _of_a_round(self, op: Operation, name: Hashable, known: Known) -> Known:
-        """The value of a variable that a loop changes, in some round."""
+        """The value that a variable has in a round, if the loop changes it."""
         if isinstance(known, KnownNumber):
             form = self.here.forms.atom(("round", op, name, self.here.rounds), frozenset([op]) | self.here.around)
             return KnownNumber(known.dtype, form, known.varies)
@@ -48,7 +48,7 @@ class LoopVariables:
         return known
 
     def counter(self, op: For, source: Known | None) -> Known:
-        """The variable of a `for` loop in some round."""
+        """The value that a `for` loop assigns to its target in a round."""
         rounds = self.here.rounds
         key = ("counter", op, rounds) if rounds else ("counter", op)
         around = frozenset() if _is_fixed(source) else self.here.around
@@ -59,7 +59,7 @@ class LoopVariables:
             case KnownTuple(items) if items and all(isinstance(each, KnownNumber) for each in items):
                 merged = items[0]
                 for each in items[1:]:
-                    merged = self.meeting.of_values(("item", op), merged, each, False)
+                    merged = self.merging.of_values(("item", op), merged, each, False)
                 return replace(merged, form=form) if isinstance(merged, KnownNumber) else merged
             case KnownArray():
                 if source.ndim == 1:
@@ -72,7 +72,7 @@ class LoopVariables:
     def widened(
         self, op: Operation, entry: Scope, header: Scope, end: Scope | None, changed: frozenset[str], is_apart: bool
     ) -> dict[str, Known] | None:
-        """Variables for another try at a round; None where all that was taken for known still holds at its end.
+        """Variables for another try at a round; None if all that was taken for known still holds at its end.
 
         `entry`: what is known before the loop; `header`: what was taken for known; `end`: what holds at the end of it.
         """
@@ -92,7 +92,7 @@ class LoopVariables:
         return made if is_wider else None
 
     def note_steps(self, op: Operation, header: Scope, end: Scope | None, changed: frozenset[str]) -> None:
-        """Notes what a round makes of variables; and those that go on by an amount that the loop leaves as it is."""
+        """Records variables after a round, and those that grow by an amount that the loop does not change."""
         if end is None:
             return
         forms, found = self.here.forms, self.here.found
@@ -107,7 +107,7 @@ class LoopVariables:
                     found.ends.setdefault(op, {})[number] = then.form
 
     def note_carried(self, op: For | While, end: Scope | None) -> None:
-        """Notes loads of elements that each round but the first one finds in a register, from the round before."""
+        """Records loads whose element is in a register in every round but the first, from the round before."""
         carried: set[Operation] = set()
         self.here.found.carried[op] = carried
         if end is None or any(isinstance(each, Continue) for each in everything_in(op)):
@@ -123,7 +123,7 @@ class LoopVariables:
 
 
 def assigned_in(op: For | While) -> frozenset[str]:
-    """The variables that a loop changes."""
+    """The variables that a loop assigns to."""
     names: set[str] = set()
     for each in everything_in(op):
         if isinstance(each, (Name, UpdateName, NamedExpression)):
@@ -134,21 +134,21 @@ def assigned_in(op: For | While) -> frozenset[str]:
 
 
 def goes_apart(source: Known) -> bool:
-    """Whether threads may go round a loop over this a different number of times."""
+    """Whether threads may take different numbers of rounds in a loop over this."""
     if isinstance(source, KnownRange):
         return source.start.varies or source.stop.varies or source.step.varies
     return not isinstance(source, (KnownTuple, KnownArray))
 
 
 def _is_fixed(source: Known | None) -> bool:
-    """Whether a loop over this is the same each time that it is begun."""
+    """Whether a loop over this has the same rounds each time that it is entered."""
     if isinstance(source, KnownRange):
         return all(each.constant is not None for each in (source.start, source.stop, source.step))
     return False
 
 
 def _wide(known: Known, then: Known, is_apart: bool) -> Known:
-    """What holds both at the beginning of a round and at its end."""
+    """What holds of a variable both at the beginning of a round (`known`) and at its end (`then`)."""
     if isinstance(known, KnownNumber) and isinstance(then, KnownNumber):
         dtype = known.dtype
         if dtype is not None and then.dtype != dtype:

@@ -1,12 +1,14 @@
-"""How many machine instructions the compiler makes of each operation: what `threads_per_instruction` weighs it by.
+"""How many machine instructions each operation becomes. `threads_per_instruction` and the issue time are weighed by this.
 
 Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0):
 
-- Numba's integers have 64 bits and take two instructions; an index whose sign is not known is wrapped round first.
-- A value or an address that was worked out before, on the way here, costs nothing again; one that a loop leaves alone is
-  worked out once, before it (`once`, and `hoisted` of the loop). The counter of a loop written out is a constant.
-- Divisions, and functions of the library, are many instructions.
-- A condition of several comparisons without loads is worked out whole, by all lanes.
+- Numba's integers have 64 bits and take two instructions; an index of unknown sign is wrapped first.
+- A value or address computed earlier on the same path costs nothing. One that a loop does not change is computed once,
+  before the loop (`once`, and the loop's `hoisted`). The counter of an unrolled loop is a constant.
+- Divisions and library functions are many instructions.
+- A condition of several comparisons without loads is computed whole, by all lanes.
+
+Addresses are in addresses.py, operators in arithmetic.py, loops in loop_costs.py, arms without a jump in short_arms.py.
 """
 
 from __future__ import annotations
@@ -50,17 +52,17 @@ from autograder.simgpu.operations.steps import Block
 START = 1  # before the first statement
 BRANCH = 1
 EXIT = 1
-MEETING = 1  # before a branch behind which lanes meet again; each of its sides waits there by another instruction
-COUNTED, DIVIDED = 26, 53  # before a `while` loop, to know how many rounds it has: it goes on by a constant, or not
-FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and addresses
+MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
+COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
+FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 GRID = 5  # by dimension
-SHORT_CONDITION = 8  # instructions, at the most, of a sum in an `and` that all lanes work out
-COUNTED_UP = 3  # an atomic in shared memory that adds the same constant for every lane: the array's place
-ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that the warp adds up itself: who does it, how many there are, who is first
+SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
+COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
+ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
 
 
 class MachineCode:
-    """Decides it for the operations of one kernel."""
+    """The operations of one kernel."""
 
     def __init__(self, found: Found, forms: Forms, rules: Rules, written_out: WrittenOut) -> None:
         self.found = found
@@ -73,17 +75,17 @@ class MachineCode:
         self.addresses = Addresses(found, self.integers, self.placing)
         self.loop_costs = LoopCosts(found, self.integers, self.placing)
         self.short_arms = ShortArms(found, forms, self.integers, self.placing)
-        self.of_all: dict[Operation, Way] = {}  # of conditions with `and`: what is known where all of them hold
-        self.asked_by: dict[Junction, If] = {}  # by such a condition, the branch
-        self.alone: set[Operation] = set()  # what is all that an arm of a branch does
-        self.chained: set[Operation] = set()  # what alone is behind an `else`: an `elif`
+        self.of_all: dict[Operation, Way] = {}  # by `and`: what is known where all of its operands hold
+        self.asked_by: dict[Junction, If] = {}  # by `and` or `or`: the branch whose condition it is
+        self.alone: set[Operation] = set()  # statements that are all of an arm
+        self.chained: set[Operation] = set()  # statements that are all of an `else`: an `elif`
 
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
         self.block(body, Way())
         ends = body.statements[-1] if body.statements else None
         body.slots = START
-        body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # by those who get to the end
+        body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # for the threads that get to the end
 
     def block(self, block: Block, way: Way) -> None:
         block.slots = 0
@@ -91,7 +93,7 @@ class MachineCode:
             self.go_through(statement, way)
 
     def go_through(self, op: Operation, way: Way) -> None:
-        """Notes what an operation costs, and all that it is made of, in the order in which they are carried out."""
+        """Notes the instructions of an operation and of its parts, in the order in which they are carried out."""
         if isinstance(op, If):
             self._branch(op, way)
         elif isinstance(op, (For, While)):
@@ -162,14 +164,14 @@ class MachineCode:
             way.done |= one.done & other.done
 
     def _begun_in_both(self, op: If) -> Reached | None:
-        """The element that both arms store to before they do anything else: its address is worked out before the branch."""
+        """The element that both arms store to before anything else: its address is computed before the branch."""
         if self._is_asked_in_parts(op):
             return None
         one, other = self._begun(op.body), self._begun(op.orelse)
         return one if one is not None and other is not None and _is_same(one, other) else None
 
     def _begun(self, arm: Block) -> Reached | None:
-        """The element that an arm stores to before it does anything else."""
+        """The element that an arm stores to before anything else."""
         first = arm.statements[0] if arm.statements else None
         if isinstance(first, Assign) and len(first.targets) == 1 and self._is_there(first.operand):
             (target,) = first.targets
@@ -177,16 +179,16 @@ class MachineCode:
         return None
 
     def _is_there(self, part: Operation) -> bool:
-        """Whether a value takes no instruction at all: a constant, a variable, an element in a register."""
+        """Whether a value takes no instruction: a constant, a variable, or an element in a register."""
         return isinstance(part, (Constant, Local)) or isinstance(part, Subscript) and part.leaves_no_load
 
     def _exits(self, arm: Block) -> int:
-        """What ends an arm behind which the kernel ends, unless a branch in it does so."""
+        """The instruction that ends an arm after which the kernel ends, unless a branch inside ends it."""
         end = arm.statements[-1] if arm.statements else None
         return 0 if end in self.last or isinstance(end, Return) else EXIT
 
     def _is_asked_in_parts(self, op: If) -> bool:
-        """Whether lanes branch within the condition, for an operand that they do not all work out."""
+        """Whether lanes branch within a condition, since not all of them compute each operand."""
         return isinstance(op.condition, Junction) and op.condition.plain < len(op.condition.operands) - 1
 
     def _selection(self, op: Selection, way: Way) -> None:
@@ -200,7 +202,7 @@ class MachineCode:
             op.short_arms = self.short_arms.size(op.yes) + self.short_arms.size(op.no)
 
     def _junction(self, op: Junction, way: Way) -> None:
-        """Of conditions one after the other, those that do nothing but compute are worked out at once."""
+        """`and` or `or`: all lanes compute the operands that need no memory and are short."""
         inner = way
         plain: list[int] = []
         for place, each in enumerate(op.operands):
@@ -220,7 +222,7 @@ class MachineCode:
         op.is_met_behind = branch is not None and not (op.is_and and is_empty(branch.orelse))
 
     def _is_plain(self, part: Operation) -> bool:
-        """Whether all lanes may as well work it out: no look at memory, and no more than a few sums."""
+        """Whether all lanes compute an operand: it reads no memory and takes few instructions."""
         size = 0
         for each in everything_in(part):
             if each in self.found.reached and not each.leaves_no_load or isinstance(each, (Selection, Junction)):
@@ -232,7 +234,7 @@ class MachineCode:
         return size <= SHORT_CONDITION
 
     def _is_used_behind(self, part: Operation, condition: Junction) -> bool:
-        """Whether the arm of a branch uses what is worked out here first: a branch of its own then asks for this."""
+        """Whether the arm of a branch uses a value that this operand computes first: the operand then has its own branch."""
         branch = self.asked_by.get(condition)
         made = {self.integers.bare(each) for each in map(self._sum_of, everything_in(part)) if each is not None}
         if branch is None or not made:
@@ -240,7 +242,7 @@ class MachineCode:
         return any(self.integers.bare(self._sum_of(each)) in made for each in everything_in(branch.body))
 
     def _sum_of(self, op: Operation) -> Form | None:
-        """The form of integer arithmetic that nothing before has worked out."""
+        """The form of integer arithmetic, if its value is no constant."""
         known = self.found.values.get(op)
         if not isinstance(op, Binary) or not isinstance(known, KnownNumber) or not known.form[1]:
             return None
@@ -284,7 +286,7 @@ class MachineCode:
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.read, op.operand, way), way)
             if self.loop_costs.is_counter_of_four(op) and self.placing.in_common(op.slots):
                 op.slots = 0
-        elif isinstance(op, UpdateElement):  # beside the address
+        elif isinstance(op, UpdateElement):  # beside its address
             op.slots += self.arithmetic.of(op, op.kind, op.reached, op.operand, way)
         elif isinstance(op, Unary):
             width = self.arithmetic.width(self.found.values.get(op.operand))
@@ -346,7 +348,7 @@ class MachineCode:
 
 
 def _leaves(block: Block) -> bool:
-    """Whether lanes that go in there do not come out behind it."""
+    """Whether a block ends with return, break, continue or raise."""
     return bool(block.statements) and isinstance(block.statements[-1], (Return, Break, Continue, Raise))
 
 

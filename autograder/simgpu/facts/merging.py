@@ -1,4 +1,4 @@
-"""What is known behind the place where two ways through a kernel meet."""
+"""What is known after the place where two paths through a kernel meet."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from autograder.simgpu.operations.statements import If
 from autograder.simgpu.values import numba_types as nt
 
 
-class Meeting:
-    """Works it out for one kernel.
+class Merging:
+    """Merges what is known on two paths of one kernel.
 
-    `apart` says that threads may have come by different ways, `may_be_dropped` that the compiler may drop one of them.
+    `apart`: different threads may have come by different paths. `may_be_dropped`: the compiler may drop one of the paths.
     """
 
     def __init__(self, here: Here) -> None:
@@ -25,7 +25,7 @@ class Meeting:
     def of_scopes(
         self, op: Operation, one: Scope, other: Scope, apart: bool, *, may_be_dropped: bool = False
     ) -> Scope:
-        """What is known behind a condition or a loop."""
+        """What is known after a condition or a loop."""
         joined: dict[str, Known] = {}
         for name in {**one.variables, **other.variables}:
             a, b = one.variables.get(name), other.variables.get(name)
@@ -53,7 +53,7 @@ class Meeting:
         return made
 
     def _of_elements(self, op: Operation, key: Element, one: InRegister, other: InRegister) -> InRegister:
-        """An element that is in a register on both ways, in another one on each."""
+        """An element that is in a register on both paths, with a value from each."""
         number, another = one.known, other.known
         form = number.form
         if form != another.form:
@@ -63,7 +63,7 @@ class Meeting:
         return InRegister(KnownNumber(number.dtype, form, True), one.space)
 
     def of_values(self, key: Hashable, a: Known, b: Known, apart: bool, *, may_be_dropped: bool = False) -> Known:
-        """A value that is the one or the other."""
+        """A value that is either `a` or `b`."""
         if isinstance(a, KnownNumber) and isinstance(b, KnownNumber):
             dtype = None
             if a.dtype is not None and b.dtype is not None and a.dtype.kind in "biufc" and b.dtype.kind in "biufc":
@@ -82,13 +82,13 @@ class Meeting:
 
 
 def of_different_kinds(a: Known, b: Known, *, may_be_dropped: bool = False) -> Unknown:
-    """Either of two things that are not of one kind."""
+    """A value that is either of two things of different kinds."""
     in_conflict = conflict(a, b) or isinstance(a, Conflicting) or isinstance(b, Conflicting)
     return (Conflicting if in_conflict and not may_be_dropped else Unknown)(arrays_in(a) | arrays_in(b))
 
 
 def _varying(known: Known) -> Known:
-    """The same value, which some threads may not have."""
+    """The same value, now taken to differ from thread to thread."""
     if isinstance(known, KnownNumber):
         return replace(known, varies=True)
     return KnownTuple(tuple(map(_varying, known.items))) if isinstance(known, KnownTuple) else known

@@ -1,4 +1,4 @@
-"""What an analysis reports as it goes along; the one that comes first has nobody to report to."""
+"""The events that an analysis reports while it runs. The first analysis of a kernel needs none of them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from autograder.simgpu.operations.operation import Operation
 
 
 class Observer:
-    """Ignores it all; `Pieces` does not."""
+    """Ignores every event; `Pieces` collects accesses from them."""
 
     def loaded(self, op: Operation, array: KnownArray, indices: tuple[Form, ...]) -> None:
-        """An element was loaded, or found in a register."""
+        """An element was loaded, from memory or from a register."""
 
     def stored(self, op: Operation) -> None:
-        """An element or a part of an array was stored."""
+        """An element or part of an array was stored."""
 
     def called(self, path: str) -> None:
-        """A function of the library is about to be called."""
+        """A library function is about to be called."""
 
     def arm(self) -> AbstractContextManager[None]:
-        """One side of a condition, from its beginning to its end."""
+        """One side of a condition, from beginning to end."""
         return nullcontext()

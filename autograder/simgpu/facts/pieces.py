@@ -1,4 +1,4 @@
-"""The accesses of a kernel, by straight piece of code: those that the compiler may make one wider access of."""
+"""The accesses to shared memory in each straight piece of code: the compiler merges neighbours only within a piece."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOW_PATHS = ("math.sin", "math.cos", "math.tan", "numpy.sin", "numpy.cos", "num
 
 @dataclass(frozen=True)
 class Moved:
-    """A load from a shared array or a store to one, in a round."""
+    """A load from or a store to a shared array, in one round of the loops around it."""
 
     placed: Placed
     array: KnownArray
@@ -30,31 +30,31 @@ class Moved:
 
 @dataclass
 class Piece:
-    """The accesses of one straight piece of code, with nothing between that keeps them apart."""
+    """The accesses of one straight piece of code."""
 
     loads: list[Moved] = field(default_factory=list)
     stores: list[Moved] = field(default_factory=list)
 
 
 class Pieces(Observer):
-    """Collects them during an analysis."""
+    """Collects accesses, piece by piece, while an analysis runs."""
 
     def __init__(self, here: Here) -> None:
         self.here = here
         self.all: list[Piece] = []
-        self.rounds: dict[Operation, set[Rounds]] = defaultdict(set)  # of accesses: in which rounds there is one
-        self.loops_around: dict[Operation, tuple[For, ...]] = {}  # of accesses: those written out
+        self.rounds: dict[Operation, set[Rounds]] = defaultdict(set)  # by access: the rounds in which it takes place
+        self.loops_around: dict[Operation, tuple[For, ...]] = {}  # by access: the unrolled loops around it
         self._open = Piece()
-        self._ends = 0  # pieces that have come to an end by now
-        self._tries: dict[Placed, tuple[int, int]] = {}  # of loops: the pieces that the last try at a round has found
+        self._ends = 0  # pieces that have ended so far
+        self._tries: dict[Placed, tuple[int, int]] = {}  # by loop: where in `all` the pieces of its last try lie
 
     def begin(self) -> None:
-        """Forgets what another try has collected."""
+        """Forgets what an earlier try has collected."""
         self.rounds.clear()
         self.all, self._open, self._tries = [], Piece(), {}
 
     def end_piece(self) -> None:
-        """Here a straight piece of code ends."""
+        """Ends the present piece and begins another."""
         self._ends += 1
         self.all.append(self._open)
         self._open = Piece()
@@ -62,7 +62,7 @@ class Pieces(Observer):
     def loaded(self, op: Operation, array: KnownArray, indices: tuple[Form, ...]) -> None:
         self._note(op)
         placed = op, self.here.rounds
-        if array.space == "shared" and placed not in self.here.found.again:
+        if array.space == "shared" and placed not in self.here.found.needless_loads:
             self._open.loads.append(Moved(placed, array, indices))
             self._end_of_stores()
 
@@ -83,7 +83,7 @@ class Pieces(Observer):
 
     @contextmanager
     def arm(self) -> Iterator[None]:
-        """Behind an arm the code around goes on, unless something in the arm ended it."""
+        """An arm is a piece of its own. The piece around it goes on behind the arm, unless something in the arm ends it."""
         around, ends = self._open, self._ends
         self._open = Piece()
         yield
@@ -96,7 +96,7 @@ class Pieces(Observer):
 
     @contextmanager
     def counted_round(self, loop: Operation) -> Iterator[None]:
-        """The round that stands for all rounds of a loop. Of several tries at it only the last one counts."""
+        """The round that stands for all rounds of a loop. If there are several tries at it, only the last one counts."""
         self.end_piece()
         begin = len(self.all)
         yield
@@ -110,7 +110,7 @@ class Pieces(Observer):
         self._tries[key] = begin, len(self.all)
 
     def _end_of_stores(self) -> None:
-        """Stores are not moved past a load of shared memory."""
+        """The compiler moves no store past a load from shared memory."""
         if self._open.stores:
             self.all.append(Piece(stores=self._open.stores))
             self._open.stores = []

@@ -1,4 +1,4 @@
-"""Which conditions the compiler may know before it works out types, so that it drops one of their sides."""
+"""Conditions that the compiler may decide before it infers types: it then drops the side that is never reached."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from autograder.simgpu.operations.steps import Expression
 
 
 def may_be_decided(op: Expression, found: Found) -> bool:
-    """Whether the compiler may know a condition before it works out types, and drop what is then never reached.
+    """Whether the compiler may decide a condition before it infers types.
 
-    Numba does so for literals, names of the module, arguments that are None, and what an array's or a tuple's type says.
+    Numba does so for literals, names of the module, arguments that are None, and properties of an array's or tuple's type.
     """
     if isinstance(op, Junction):
         return any(may_be_decided(each, found) for each in op.operands)

@@ -1,4 +1,4 @@
-"""Which arms of a branch are so short that no lane jumps over them: all lanes go through, under a predicate.
+"""Which arms of a branch are so short that the compiler makes no jump: all lanes go through, under a predicate.
 
 Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0).
 """
@@ -23,7 +23,7 @@ PREDICATES = 7  # registers for conditions
 
 
 class ShortArms:
-    """Decides it for the branches of one kernel."""
+    """The branches of one kernel."""
 
     def __init__(self, found: Found, forms: Forms, integers: Integers, placing: Placing) -> None:
         self.found = found
@@ -32,7 +32,10 @@ class ShortArms:
         self.placing = placing
 
     def has_no_predicate(self, condition: Operation) -> bool:
-        """Whether a loop written out asks so often for something known before it that predicates do not suffice."""
+        """Whether a condition in an unrolled loop needs more predicates, one for each round, than there are.
+
+        Such conditions depend on nothing that changes in the loop but its counter, so all are computed before it.
+        """
         known = self.found.values.get(condition)
         loops = self.placing.loops
         if not isinstance(known, KnownNumber) or not loops or loops[-1] not in self.forms.loops_of(known.form):
@@ -45,7 +48,7 @@ class ShortArms:
         return loop.is_written_out and len(self.integers.values_of(loop) or ()) >= PREDICATES
 
     def _stays_but_for(self, form: Form, loop: For | While) -> bool:
-        """Whether nothing but the counter of a loop written out makes a value another one in each round."""
+        """Whether a value changes from round to round only because of the counter of an unrolled loop."""
         return all(
             loop not in atom.loops
             or self.integers.constants_of(number) is not None
@@ -54,14 +57,14 @@ class ShortArms:
         )
 
     def _is_counted(self, number: int, loop: For | While) -> bool:
-        """Whether the loop leaves a value alone, or makes it of its counter."""
+        """Whether the loop does not change a value, or computes it from its counter."""
         if loop not in self.forms.loops_of((0, ((number, 1),))) or self.integers.constants_of(number) is not None:
             return True
         key = self.forms.key_of(number)
         return isinstance(key, tuple) and key[0] not in ("load", "round", "counter", "stored", "either", "atomic", "vote")
 
     def size(self, part: Operation) -> int:
-        """The instructions of a part, as long as no loop has worked them out before."""
+        """The instructions of an operation and its parts, without those that are computed before a loop around."""
         size, waiting = 0, [part]
         while waiting:
             each = waiting.pop()
@@ -79,9 +82,9 @@ class ShortArms:
         return size
 
     def is_short(self, arm: Operation, other: Operation) -> bool:
-        """Whether all lanes go through an arm, each instruction of it carried out by those that the condition chose.
+        """Whether all lanes go through an arm; a predicate says which of them each instruction is for.
 
-        The address of one load from global memory does not count.
+        The address of one load from global memory does not count towards the size of the arm.
         """
         size, chain = self.size(arm), 0
         waiting: list[Operation] = [arm]
@@ -111,11 +114,11 @@ class ShortArms:
         )
 
     def _is_straight(self, call: FunctionCall) -> bool:
-        """Whether a call is no more than a few instructions without a branch, on the lane alone."""
+        """Whether a call is a few instructions without a branch that concern the lane alone."""
         path = self.found.callees.get(call, "")
         return bool(call.bodies) or not path.startswith(APART)
 
 
 def is_empty(block: Block) -> bool:
-    """Whether nothing is done there."""
+    """Whether a block does nothing."""
     return all(isinstance(each, Nothing) for each in block.statements)
