@@ -68,7 +68,7 @@ class Tally:
         return _row_of(self.compiled_rows, line)
 
     def scaled(self, scale: float) -> Tally:
-        """The same counts, scaled up to the blocks that they stand for."""
+        """The same, scaled up where it stands for more blocks than were simulated."""
         if scale == 1.0:
             return self
         made = Tally()
@@ -78,7 +78,7 @@ class Tally:
         return made
 
     def lines(self) -> dict[Line, tuple[Counters, Counters]]:
-        """By line: what the source says, and what the compiler leaves."""
+        """Of each line what the source says, and what the compiler leaves."""
         known = sorted({*self.rows, *self.source_rows, *self.compiled_rows})
         return {
             line: (
@@ -110,7 +110,7 @@ class Tally:
 
 
 def _as_said(counts: list[int]) -> list[int]:
-    """The source's counts: without issued machine instructions, which only the compiler has."""
+    """What the source says: nothing of what is issued in its place."""
     made = [*counts]
     made[ISSUED_WARPS] = made[ISSUED_THREADS] = 0
     return made
