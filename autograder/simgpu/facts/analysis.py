@@ -62,8 +62,8 @@ MOST_TRIES = 3  # at the kernel, until no further array turns out to hold values
 class Analysis:
     """The analysis of one kernel, for arguments of known kinds.
 
-    `here` and `observer` are shared with whoever wants to look on; `decides` leaves out the side of a condition that is
-    known never to be taken.
+    `observer` is told of accesses and calls, `here` says where they are. `decides`: the side of a condition that is known
+    never to be taken is left out.
     """
 
     def __init__(
