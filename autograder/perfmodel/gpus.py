@@ -1,7 +1,7 @@
-"""The GPUs that the model knows, figure by figure: (value, source).
+"""The GPUs that the model knows: each figure with its source.
 
-Figures come in three layers, each overriding the one before: what was measured on one H200 and is carried over to GPUs
-on which nobody measured it for this kit, what the architecture fixes, and what is particular to the chip.
+A GPU's figures come from three layers: what the architecture fixes, what was measured on one H200 and carried over to GPUs
+on which this kit has measured nothing, and what is particular to the chip. A later layer overrides an earlier one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ FOUR_SCHEDULERS = "CUDA C++ Programming Guide: four warp schedulers, one instruc
 
 Figure = tuple[Any, str]  # the value of a field of `Specification`, and where it is from
 
-# Behaviour that data sheets leave out. Times in cycles travel from GPU to GPU better than times in nanoseconds.
-# A test holds these against the file.
+# Behaviour that data sheets leave out. Times in cycles carry over from GPU to GPU better than times in nanoseconds.
+# A test compares these figures with the file.
 MEASURED_ON_H200: dict[str, Figure] = {
     "load_store_requests_per_cycle": (1.0, OURS),
     "l1_wavefronts_per_cycle": (1.0, OURS),
@@ -93,7 +93,7 @@ def _chip(sms: int, clock_ghz: float, dram: float, l2_mib: float, source: str) -
 
 
 def _scaled(chip: dict[str, Figure]) -> dict[str, Figure]:
-    """What the H200 achieved of its data sheet, applied to another chip: a share of DRAM, and L2 per cycle."""
+    """The rates that the H200 achieved, scaled to another chip: DRAM by the data sheets, L2 by multiprocessors and clock."""
     dram, sms, clock = (float(chip[name][0]) for name in ("dram_gb_per_s", "multiprocessors", "clock_ghz"))
     memory, l2 = dram / 4800.0, sms * clock / (132 * 1.98)
     of_dram, of_l2 = "the H200's share of the data sheet's rate", "the H200's rate per multiprocessor and cycle"

@@ -25,7 +25,7 @@ COALESCED_CYCLES = 20.0  # slides, "PRAM model for global memory accesses", afte
 UNCOALESCED_CYCLES = 500.0  # the same: 400 to 600; their list ranking takes 1500 for three accesses
 COMPUTE_CYCLES = 4.0  # slides, "Measuring computation in a kernel": an addition or a multiplication
 MODULO_CYCLES = 40.0  # the same: an integer remainder
-SHARED_CYCLES = 4.0  # an access without conflicts costs as much as an addition; n-way conflicts n times that
+SHARED_CYCLES = 4.0  # an access without conflicts costs as much as an addition, an n-way conflict n times that
 SECTORS_OF_COALESCED = 4.0  # 32 lanes of 4 bytes side by side
 
 
@@ -101,9 +101,10 @@ def bounds_milliseconds(counters: Counters, gpu: Gpu2009 = GTX_280) -> tuple[flo
 
 
 def from_counters(counters: Counters) -> Kernel2009:
-    """The model's two numbers for any kernel, from its counted work, as an average thread sees it.
+    """The model's cycles of computation and of memory for an average thread of any kernel, from its counted work.
 
-    A request of at most four sectors counts as coalesced. Sums over warps become cycles a thread by dividing by warps.
+    Requests of one kind count as coalesced if they move at most four sectors on average. Sums over warps, divided by the
+    number of warps, are cycles of a thread.
     """
     warps = max(1, counters.warps)
     uncoalesced = 0.0

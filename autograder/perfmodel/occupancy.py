@@ -8,7 +8,7 @@ from math import ceil
 from autograder.perfmodel.specification import Specification
 
 WARP = 32
-REGISTER_ALLOCATION = 256  # registers are handed out to a warp in chunks of this many (CUDA occupancy calculator)
+REGISTER_ALLOCATION = 256  # a warp gets its registers in chunks of this many (CUDA occupancy calculator)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Occupancy:
 def occupancy(
     specification: Specification, threads_per_block: int, shared_bytes_per_block: int, registers_per_thread: int
 ) -> Occupancy:
-    """Theoretical occupancy of one launch; zero blocks where a single one does not fit."""
+    """Theoretical occupancy of one launch; zero blocks if not even one fits."""
     warps = max(1, ceil(threads_per_block / WARP))
     registers = warps * ceil(registers_per_thread * WARP / REGISTER_ALLOCATION) * REGISTER_ALLOCATION
     limits = {

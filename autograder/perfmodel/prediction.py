@@ -146,7 +146,7 @@ def estimate(
 
 
 def _together(breakdown: Mapping[str, float]) -> float:
-    """The time of resources that work side by side: a little more than that of the slowest, and the overhead before."""
+    """The time of resources that work side by side: a little more than that of the slowest, plus the launch overhead."""
     work = [ns for name, ns in breakdown.items() if name != "launch overhead"]
     longest = max(work, default=0.0)
     overlapped = longest * sum((ns / longest) ** OVERLAP for ns in work) ** (1 / OVERLAP) if longest else 0.0
@@ -165,7 +165,7 @@ def in_a_row(launches_ns: Sequence[float], specification: Specification) -> floa
 
 @dataclass(frozen=True)
 class Resident:
-    """What is on a multiprocessor at one time: threads, and the bytes of L1 that shared memory leaves them."""
+    """What a multiprocessor holds at one time: threads, and the bytes of L1 that shared memory leaves them."""
 
     threads: float
     l1_bytes: float
@@ -182,7 +182,7 @@ class Resident:
 
 @dataclass(frozen=True)
 class Traffic:
-    """Sectors below L1, as far as counts without addresses tell."""
+    """The sectors that L2 and DRAM move, as far as counts without addresses show it."""
 
     l2_load_sectors: float
     l2_store_sectors: float
@@ -195,7 +195,7 @@ class Traffic:
     def of(
         cls, counters: Counters, specification: Specification, array_bytes: int | None, resident: Resident
     ) -> Traffic:
-        """L1 serves what a block has read before, while it has room for it; L2 serves what another block has read."""
+        """L1 serves what a block reads again, while it has room; L2 serves what other blocks read again."""
         loads, stores = counters.global_load_sectors, counters.global_store_sectors
         if not specification.l2_bytes:
             return cls(loads, stores, loads, stores, 0.0, "no cache: every sector comes from DRAM")
@@ -219,7 +219,7 @@ class Traffic:
 
 
 def _live_bytes(counters: Counters, resident: Resident) -> float:
-    """The lines that a load of each resident warp needs at one time, and those of the stores between two loads."""
+    """The bytes in L1 if each resident warp has one load, and the stores between two loads, under way."""
     lines = counters.global_load_lines + min(
         counters.global_store_lines,
         counters.global_store_lines * counters.global_load_requests / max(1, counters.global_store_requests),
@@ -228,13 +228,13 @@ def _live_bytes(counters: Counters, resident: Resident) -> float:
 
 
 def _beyond(capacity_bytes: float, bytes_wanted: float) -> float:
-    """The share that does not fit."""
+    """The share of `bytes_wanted` that does not fit."""
     return max(0.0, 1.0 - capacity_bytes / bytes_wanted) if bytes_wanted else 0.0
 
 
 @dataclass(frozen=True)
 class LocalTraffic:
-    """Sectors of local arrays below L1, of all threads that are there at one time: every store, and what L1 cannot keep."""
+    """The sectors of local arrays that L2 and DRAM move: every store, and the loads for which L1 has no room."""
 
     l2_load_sectors: float = 0.0
     l2_store_sectors: float = 0.0
@@ -252,7 +252,7 @@ class LocalTraffic:
 
 
 def _multiprocessor_times(counters: Counters, specification: Specification) -> dict[str, float]:
-    """Resources that every multiprocessor has for itself; the fullest multiprocessor sets the time."""
+    """The times of resources that each multiprocessor has of its own; the fullest multiprocessor sets the time."""
     loads = counters.global_load_wavefronts or counters.global_load_lines
     passes = loads + counters.global_store_lines + counters.global_atomic_requests + counters.local_wavefronts
     requests = counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
@@ -275,7 +275,7 @@ def _multiprocessor_times(counters: Counters, specification: Specification) -> d
 
 
 def _instructions(counters: Counters) -> int:
-    """Machine instructions, once per warp, as the compiler leaves them; those of the source where nobody weighed them."""
+    """Machine instructions of warps, as the compiler leaves them; those of the source if they were not weighed."""
     return counters.issued_warp_instructions or counters.warp_instructions
 
 
@@ -289,7 +289,7 @@ def _imbalance(counters: Counters, specification: Specification) -> float:
 def _memory_times(
     counters: Counters, specification: Specification, traffic: Traffic, local: LocalTraffic
 ) -> dict[str, float]:
-    """Resources that all multiprocessors share."""
+    """The times of resources that all multiprocessors share."""
     dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
     streamed = traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors
     loads = (traffic.l2_load_sectors + local.l2_load_sectors) * SECTOR_BYTES / specification.l2_load_gb_per_s
@@ -303,7 +303,7 @@ def _memory_times(
 
 
 def _atomics_ns(counters: Counters, specification: Specification) -> float:
-    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector is served at the rate of one."""
+    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector has the rate of one address."""
     spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_atomic_sectors
     least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
     all_of_them = counters.global_atomic_sectors / min(most, max(least, spread))
@@ -311,7 +311,7 @@ def _atomics_ns(counters: Counters, specification: Specification) -> float:
 
 
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
-    """The life of a warp that never waits for others, times the turns in which blocks come; or that of the slowest one."""
+    """The life of a warp that never waits for others, times the turns that blocks take; or that of the slowest warp."""
     warps, blocks, launches = max(1, counters.warps), max(1, counters.blocks), max(1, counters.launches)
     loads = counters.global_load_requests / warps
     turns = max(1.0, blocks / launches / (fit.blocks * specification.multiprocessors))
@@ -331,7 +331,7 @@ def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy
 
 
 def _loads_in_flight(counters: Counters) -> float:
-    """Loads that the compiler can send off before it needs the first: those between two stores, atomics or barriers."""
+    """The loads of a warp that can be in flight at once: those between two stores, atomics or barriers."""
     fences = (
         counters.global_store_requests
         + counters.global_atomic_requests
@@ -342,13 +342,13 @@ def _loads_in_flight(counters: Counters) -> float:
 
 
 def slowest_warp(counters: Counters) -> float:
-    """How many times the average warp's instructions the slowest one executes; 1.0 where nobody counted."""
+    """The instructions of the slowest warp, in multiples of the average warp's; 1.0 if they were not counted."""
     if not counters.slowest_warp_instructions:
         return 1.0
     return counters.slowest_warp_instructions / max(1, counters.launches) * counters.warps / counters.warp_instructions
 
 
 def _overhead_ns(counters: Counters, specification: Specification) -> float:
-    """What a launch costs when it does nothing, and the first load that nobody hides."""
+    """What a launch costs if it does nothing, plus its first load, which nothing hides."""
     first_load = specification.dram_latency_cycles / specification.cycles_per_ns if counters.global_load_requests else 0
     return max(1, counters.launches) * (specification.launch_overhead_ns + COLD_START_NS + first_load)

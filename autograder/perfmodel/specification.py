@@ -1,4 +1,4 @@
-"""What the model knows of a GPU: one frozen record; every figure has its unit in its name and a source."""
+"""What the model knows of a GPU: one frozen record. Every figure has a source, and its unit at the end of its name."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Specification:
     shared_atomic_lanes_per_cycle: float
     # launches
     launch_overhead_ns: float
-    further_launch_ns: float  # of one that stands in line behind another, beside its work
+    further_launch_ns: float  # what a launch takes beside its work if it waits behind another
     gpu_blocks_per_cycle: float  # blocks that the whole GPU can start
     sources: Mapping[str, str] = field(repr=False, default_factory=dict)
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from autograder.errors import Line
-from autograder.grading.attempt import Attempt, Place, as_it_was
+from autograder.grading.attempt import Attempt, Place
 from autograder.grading.failures import CheckFailed
 from autograder.grading.labs import spec_of
+from autograder.grading.trials import as_it_was
 from autograder.grading.verified import (
     carried_out_whole,
     counting_for_nothing,

@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
-from autograder.grading.attempt import Place, Trial, errors_in
+from autograder.grading.attempt import Place, Trial
+from autograder.grading.trials import errors_in
 from autograder.records.runs import Run, RunRequest, Uninitialised
 
 # One thread an element loads two numbers for each multiply-add. A block that computes side x side elements of C from

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import KitError
-from autograder.grading.attempt import Compared
 from autograder.grading.known_answers.answers import KnownAnswer, calibration_file, known_answers
 from autograder.grading.known_answers.recording import Recorder
 from autograder.grading.spec import Lab
+from autograder.grading.trials import Compared
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.language.program import Program

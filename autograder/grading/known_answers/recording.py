@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from autograder.errors import SubmissionError
-from autograder.grading.attempt import Attempt, Compared
+from autograder.grading.attempt import Attempt
 from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge
 from autograder.grading.spec import Lab
+from autograder.grading.trials import Compared
 from autograder.grading.worker import Worker
 from autograder.language.source import Submission
 from autograder.records.results import CheckResult, Result

@@ -1,4 +1,4 @@
-"""The books of one batch of blocks: what each source line, each warp and the launch as a whole have done."""
+"""The counts of one batch of blocks: by source line, by warp, and for the whole launch."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ LOOP_ROUNDS = SLOT["loop_rounds"]
 
 
 class Books:
-    """Counts instructions, and hands out the row of counts that belongs to an operation's source line.
+    """Counts instructions, and gives the row of counts of an operation's source line.
 
-    Two counts are kept: what the source says, and what the compiler leaves. Most operations are in both; one that the
-    compiler leaves out is in the first alone, and what it makes in its place in the second.
+    There are two counts: what the source says, and what the compiler leaves. Most operations are in both. An operation that
+    the compiler removes is in the first only (`left_out`); what it makes instead is in the second only (`made_instead`).
     """
 
     def __init__(self, launch: LaunchState, batch: Batch) -> None:
         self.launch = launch
         self.tally = launch.tally
         self.warp_work = WarpWork(batch.warps)
-        self.hoisted: set[Operation] = set()  # what loops around this place have worked out before
-        self.in_short_arms = 0  # branches around this place that the compiler has all lanes go through
-        self.warps_more = 0.0  # by which part more warps carry machine code out here than the source has: see regrouping.py
-        self._more = 0.0  # instructions that this adds up to
+        self.hoisted: set[Operation] = set()  # operations that are computed before a loop around this place
+        self.in_short_arms = 0  # branches around this place without a jump: all lanes go through
+        self.warps_more = 0.0  # warps beyond the source's that carry out machine code here, as a share: regrouping.py
+        self._more = 0.0  # the instructions that these carry out
         self._rows: dict[Operation, list[int]] = {}
 
     def row(self, op: Operation) -> list[int]:
@@ -42,7 +42,7 @@ class Books:
         return row
 
     def instruction(self, op: Operation, mask: Mask, is_issued: bool = True) -> list[int]:
-        """Adds one instruction for the active warps to the operation's source line; returns the line's row."""
+        """Adds one instruction for each active warp to the operation's source line; returns the line's row."""
         row = self._rows.get(op)
         if row is None:
             row = self._rows[op] = self.tally.row(op.line)
@@ -66,13 +66,13 @@ class Books:
         return row
 
     def slots(self, op: Operation) -> int:
-        """The machine instructions that an operation takes here and now."""
+        """The machine instructions that an operation takes at this place."""
         if self.in_short_arms:
             return 0
         return op.slots if not op.once or op in self.hoisted else op.slots + op.once
 
     def left_out(self, op: Operation, mask: Mask) -> list[int]:
-        """The same for an operation of which the compiler leaves nothing: only the source has it."""
+        """`instruction` for an operation that the compiler removes: only the source has it."""
         row = self.tally.source_row(op.line)
         row[WARP_INSTRUCTIONS] += mask.warps
         row[THREAD_INSTRUCTIONS] += mask.active
@@ -80,7 +80,7 @@ class Books:
         return row
 
     def issued(self, op: Operation, mask: Mask, times: int = 1) -> None:
-        """So many instructions of machine code more, or less; those of a short arm are counted once with its branch."""
+        """Adds machine instructions (or takes some back); not in a short arm, whose instructions count with its branch."""
         if not self.in_short_arms:
             row = self.row(op)
             row[ISSUED_WARPS] += mask.warps * times
@@ -89,23 +89,23 @@ class Books:
                 self._more += mask.warps * times * self.warps_more
 
     def begin_regrouping(self, op: Operation, warps_more: float, waits: tuple[int, int]) -> None:
-        """Before a loop in which more warps go round than in the source; `waits`: of warps and of lanes, behind it."""
+        """Before a loop that more warps go through than in the source; `waits`: of warps and of lanes, after it."""
         self.warps_more = warps_more
         row = self.row(op)
         row[ISSUED_WARPS] += waits[0]
         row[ISSUED_THREADS] += waits[1]
 
     def end_regrouping(self, op: Operation) -> None:
-        """Behind a loop in which more warps went round than in the source."""
+        """After a loop that more warps went through than in the source."""
         self.row(op)[ISSUED_WARPS] += round(self._more)
         self.warps_more = self._more = 0.0
 
     def made_instead(self, op: Operation) -> list[int]:
-        """The row for what the compiler makes in place of what the source says."""
+        """The row for what the compiler makes instead of what the source says."""
         return self.tally.compiled_row(op.line)
 
     def instructions(self, row: list[int], mask: Mask, times: int, issued: int) -> None:
-        """Adds so many instructions, whose work the launch has been told of, and so many of machine code."""
+        """Adds `times` instructions, and `issued` of machine code; not to the launch's work, where they count already."""
         row[WARP_INSTRUCTIONS] += times * mask.warps
         row[THREAD_INSTRUCTIONS] += times * mask.active
         row[ISSUED_WARPS] += issued * mask.warps
@@ -113,10 +113,10 @@ class Books:
         self.warp_work.step(mask, times)
 
     def fused(self, row: list[int], mask: Mask) -> None:
-        """Takes an addition back that is one instruction with the multiplication before it."""
+        """Takes back an addition that is one instruction with the multiplication before it."""
         row[WARP_INSTRUCTIONS] -= mask.warps
         row[THREAD_INSTRUCTIONS] -= mask.active
 
     def loop_round(self, op: Operation, mask: Mask) -> None:
-        """One more round of a loop that the compiler does not write out."""
+        """Adds a round of a loop that the compiler does not unroll."""
         self.row(op)[LOOP_ROUNDS] += mask.warps

@@ -1,6 +1,6 @@
-"""What an access moves, as the hardware counts it: sectors and lines of global memory, wavefronts of shared memory.
+"""Counts what each access moves, as the hardware does: sectors and lines of global memory, wavefronts of shared memory.
 
-START HERE to see where sectors and bank conflicts are counted; the inner loops are in counting_primitives.py.
+START HERE for sectors and bank conflicts: `Counting.count`. The inner loops are in counting_primitives.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import Buffer, View
 
 READ, ATOMIC = prim.READ, prim.ATOMIC
-LINES_PER_PASS = 4  # tags that L1 looks up at once: measured on an H200, perfmodel/measurements/microbenchmarks.json
+LINES_PER_PASS = 4  # tags that L1 looks up in one pass: measured on an H200, perfmodel/measurements/microbenchmarks.json
 
 GLOBAL_WORST = SLOT["global_atomic_worst_multiplicity"]
 
@@ -33,7 +33,7 @@ WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sec
 AGAIN = SLOT["global_store_sectors_again"]
 _MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
 _NAMES = {READ: "load", prim.WRITE: "store"}
-_KINDS = ("load", "store", "atomic")  # as a trace calls them
+_KINDS = ("load", "store", "atomic")  # their names in a trace
 _GLOBAL = {
     kind: tuple(SLOT[f"global_{name}_{what}"] for what in ("requests", "sectors", "lines", "useful_bytes"))
     for kind, name in _NAMES.items()
@@ -51,18 +51,18 @@ class Counting:
         self.batch = batch
         self.books = books
         self.trace = trace
-        self.held_loads: set[Operation] = set()  # accesses in loops whose element is in a register by now
-        self.held_stores: set[Operation] = set()  # those whose element is stored behind the loop
-        self.rounds: dict[Operation, int] = {}  # of loops whose accesses look at it: which round it is
-        self.meeting = Meeting()  # accesses in arms of branches that the compiler has once for both
-        self.stored: dict[Buffer, tuple[int, int]] = {}  # in this round, by array: the first lane's byte, and sectors
-        self.regrouping: Regrouping | None = None  # of the innermost loop, where the compiler has other lanes meet
+        self.held_loads: set[Operation] = set()  # accesses whose element a loop around keeps in a register
+        self.held_stores: set[Operation] = set()  # accesses whose element is stored after the loop
+        self.rounds: dict[Operation, int] = {}  # by loop: its present round, if accesses depend on that
+        self.meeting = Meeting()  # accesses that the compiler merges from both arms of a branch
+        self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
+        self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
     def count(self, view: View, place: Place, op: Operation, kind: int) -> None:
-        """Adds what the access moves to the row of its source line."""
+        """Adds an access and what it moves to the row of its source line."""
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
-        is_met = op.joined is not None and self.regrouping is None and kind != ATOMIC  # issued with the other arm's
+        is_met = op.joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
         row = self.books.left_out(op, place.mask) if is_left_out else self.books.instruction(op, place.mask, not is_met)
         if not place.mask.active:
             return
@@ -99,7 +99,7 @@ class Counting:
             row[SLOT["constant_load_requests"]] += place.mask.warps
 
     def is_left_out(self, op: Operation, kind: int) -> bool:
-        """Whether the compiler leaves nothing of an access."""
+        """Whether the compiler removes an access."""
         if kind == ATOMIC:
             return False
         is_read = kind == READ
@@ -111,34 +111,34 @@ class Counting:
         return self._round_of(by_round) in (by_round.no_load if is_read else by_round.no_store)
 
     def next_round(self, loop: Operation, number: int) -> None:
-        """A loop whose accesses are regrouped goes on to its next round."""
+        """Begins the next round of a loop, if its accesses are regrouped."""
         if self.regrouping is not None and self.regrouping.loop is loop:
             self.regrouping.round = number
             self.regrouping.count_finished(self._count_instead)
 
     def is_regrouped(self, loop: Operation) -> bool:
-        """Whether other lanes meet in a loop than in the source."""
+        """Whether lanes meet in a loop otherwise than in the source."""
         return self.regrouping is not None and self.regrouping.loop is loop
 
     def end_regrouping(self, loop: Operation) -> None:
-        """Counts what is left, behind the loop."""
+        """Counts the accesses that are left after a regrouped loop."""
         if self.regrouping is not None and self.regrouping.loop is loop:
             self.regrouping.count_finished(self._count_instead, is_over=True)
             self.regrouping = None
             self.books.end_regrouping(loop)
 
     def end_arms(self, joined: frozenset[Operation]) -> None:
-        """Counts what the arms of a branch have in common, once both are carried out."""
+        """Counts the accesses that the arms of a branch share, once both arms are carried out."""
         self.meeting.count(self._count_met, lambda key: key[0] in joined)
 
     def _count_met(self, op: Operation, parts: Sequence[Part], kind: int) -> None:
-        """Counts one access of both arms of a branch, and the instructions that it takes."""
+        """Counts one access that both arms of a branch share, and its instructions."""
         self._count_instead(op, parts, kind)
         lanes = np.logical_or.reduce([part.lanes for part in parts])
         self.books.issued(op, Mask(lanes, None), self.books.slots(op))
 
     def _count_instead(self, op: Operation, parts: Sequence[Part], kind: int) -> None:
-        """Counts an access as the compiler has it, not the source: of one array, or of several in one instruction."""
+        """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
         row = self.books.made_instead(op)
         requests = (_GLOBAL if parts[0].view.buffer.space == "global" else _SHARED)[kind][0]
         before = row[requests]
@@ -156,11 +156,11 @@ class Counting:
         return tuple(self.rounds.get(loop, 0) for loop in by_round.loops)
 
     def count_register(self, place: Place, op: Operation, kind: int) -> None:
-        """What `count` adds for an element of a local array that the compiler keeps in registers."""
+        """Counts an access to a local array that lies in registers."""
         self.books.left_out(op, place.mask)[_LOCAL[kind]] += place.mask.warps
 
     def keep(self, trace: Trace, view: View, place: Place, op: Operation, kind: int) -> None:
-        """Keeps the first accesses of each line, warp by warp, for pictures."""
+        """Keeps the first accesses of a source line, warp by warp, for pictures."""
         if not (trace.wants(op.line) and trace.has_room(op.line, _KINDS[kind], view.name)):
             return
         batch, linear = self.batch, place.by_lane
@@ -209,7 +209,7 @@ class Counting:
             row[AGAIN] += self.stored_again(buffer, first, counted.sectors)
 
     def stored_again(self, buffer: Buffer, first: int, sectors: int) -> int:
-        """How many sectors of a store the same lanes stored to in this round of the innermost loop.
+        """The sectors of a store to which the same lanes have stored in this round of the innermost loop.
 
         `first`: the byte of the array that the first lane stores to.
         """
@@ -220,7 +220,7 @@ class Counting:
         return min(sectors, before[1])
 
     def _count_one_element(self, view: View, place: Place, itemsize: int, kind: int) -> GlobalCount:
-        """Every lane at the same element: a warp moves the one or two sectors that it lies in."""
+        """All lanes access the same element: a warp moves the one or two sectors that it lies in."""
         buffer = view.buffer
         assert isinstance(place.linear, int)
         begin = buffer.address + place.linear * buffer.itemsize + _field_offset(view)
@@ -233,7 +233,7 @@ class Counting:
     def _count_parts(
         self, buffer: Buffer, place: Place, parts: list[tuple[int, int]], kind: int
     ) -> GlobalCount:
-        """An access that takes several instructions: each moves its own sectors, even where another has been there."""
+        """An access of several instructions: each moves its own sectors, even if another has moved them before."""
         linear = place.by_lane
         counted = [
             _count_lanes(
@@ -253,9 +253,9 @@ class Counting:
     def _count_pattern(
         self, buffer: Buffer, place: Place, pattern: Pattern, itemsize: int, kind: int
     ) -> tuple[GlobalCount, int]:
-        """A repeated access costs what it cost the last time that it lay like this within a line.
+        """A repeated access costs what it cost the last time at the same place within a line.
 
-        With it, of the sectors that it loads, how many the first block of the batch had not loaded yet.
+        Also gives how many of the sectors that it loads the first block of the batch had not loaded yet.
         """
         begin = buffer.address + place.base * itemsize
         phase = (pattern.phase(begin, itemsize), kind)
@@ -268,7 +268,7 @@ class Counting:
             if kind == READ:
                 counted.of_first_block = self._of_first_block(buffer, place, pattern, itemsize) - start
             pattern.moved[phase] = counted
-        if counted.marked_at == start:  # the very sectors of the last time
+        if counted.marked_at == start:  # the same sectors as last time
             return counted, 0
         counted.marked_at = start
         return counted, count_prim.mark_sectors(
@@ -277,7 +277,7 @@ class Counting:
         )  # fmt: skip
 
     def _of_first_block(self, buffer: Buffer, place: Place, pattern: Pattern, itemsize: int) -> np.ndarray:
-        """The sectors that the first block of the batch touches, int64, from the buffer's first one on."""
+        """The sectors that the first block of the batch touches, int64, counted from the buffer's first sector."""
         lanes = place.mask.lanes[: self.batch.geometry.padded]
         stamps = np.zeros(len(buffer.touched), np.int64)
         linear = pattern.offsets[: lanes.size] + place.base
@@ -285,7 +285,7 @@ class Counting:
         return np.flatnonzero(stamps)
 
     def _count_first_block(self, view: View, place: Place, itemsize: int) -> int:
-        """Sectors that the first block of the batch had not loaded yet, as one that all its blocks would load."""
+        """The sectors that the first block of the batch had not loaded yet; it stands for all blocks of the batch."""
         batch, buffer = self.batch, view.buffer
         lanes = place.mask.lanes[: batch.geometry.padded]
         if place.is_shared_by_all:
@@ -304,7 +304,7 @@ class Counting:
             return
         unseen = np.zeros(len(buffer.touched), np.uint8), np.zeros(len(buffer.touched), np.int64)
         self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen)
-        by_warp = lanes.reshape(-1, WARP)  # the first lane goes for all of them
+        by_warp = lanes.reshape(-1, WARP)  # the first lane stands for the warp
         together, made = int(by_warp.sum(axis=1).max()), self.books.made_instead(op)
         first = (by_warp & (by_warp.cumsum(axis=1) == 1)).reshape(-1)
         self._count_atomics(made, view, place, first, buffer.touched, buffer.atomics)
@@ -325,7 +325,7 @@ class Counting:
     def _count_shared(self, row: list[int], view: View, place: Place, kind: int) -> None:
         itemsize = view.data.itemsize
         pattern = place.pattern
-        phase = place.base * itemsize & (BANK_BYTES - 1)  # moved by whole words, all lanes go to other banks alike
+        phase = place.base * itemsize & (BANK_BYTES - 1)  # moving all lanes by whole words changes no conflict
         counted = pattern.wavefronts.get(phase) if pattern is not None else None
         if counted is None:
             counted = count_prim.count_wavefronts(
@@ -339,7 +339,7 @@ class Counting:
         row[conflicts] += counted[2]
 
     def _count_wide(self, row: list[int], view: View, place: Place, op: Operation, kind: int) -> None:
-        """Neighbours are moved together: the source's access is one for each, the compiler's one for all of them."""
+        """Neighbours that one access moves: in the source an access for each, for the compiler one for all."""
         by_round = op.by_round
         assert by_round is not None
         roles = by_round.wide_loads if kind == READ else by_round.wide_stores
@@ -370,7 +370,7 @@ class Counting:
     # -- local memory ---------------------------------------------------------------------------------------------
 
     def count_clearing(self, op: Operation, size_bytes: int) -> None:
-        """Numba clears a local array, word by word, where it is made: an H200's counters show the stores."""
+        """Counts the stores with which Numba clears a new local array, word by word: an H200's counters show them."""
         row = self.books.row(op)
         words = -(-size_bytes // 4) * self.batch.warps
         row[SLOT["local_store_requests"]] += words
@@ -378,7 +378,7 @@ class Counting:
         row[SLOT["local_wavefronts"]] += words
 
     def _count_local(self, row: list[int], view: View, place: Place, kind: int) -> None:
-        """Local memory keeps the same element of a warp's 32 threads side by side: lanes at one index are coalesced."""
+        """Local memory interleaves a warp's threads: if all lanes use the same index, their accesses are coalesced."""
         itemsize, lanes = view.data.itemsize, np.arange(place.mask.lanes.size, dtype=np.int64)
         size = view.buffer.data.size // self.batch.size
         linear = (place.by_lane - lanes * size) * WARP + lanes % WARP
@@ -393,23 +393,23 @@ class Counting:
 def _count_lanes(
     buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, touched: np.ndarray
 ) -> GlobalCount:
-    """Counts lane by lane; `linear` counts units of `unit` bytes from the address `origin`."""
+    """Counts lane by lane; `linear` is in units of `unit` bytes from the address `origin`."""
     totals = np.zeros(count_prim.TOTALS, np.int64)
     count_prim.count_sectors(place.mask.lanes, linear, origin, unit, touched, _MARK[kind], totals)
     requests, sectors, lines, elements = (int(n) for n in totals[:4])
     wavefronts = 0
     if kind == READ:
         wavefronts = requests
-        if lines != requests or unit > 4:  # within one line the words lie in different banks
+        if lines != requests or unit > 4:  # within one line, words lie in different banks
             banked = count_prim.count_wavefronts(place.mask.lanes, linear, origin, unit)[1]
             wavefronts = max(banked, -(-lines // LINES_PER_PASS))
     return GlobalCount(requests, sectors, lines, elements, wavefronts)
 
 
 def _parts(view: View, itemsize: int) -> list[tuple[int, int]]:
-    """(offset, bytes) of each instruction that an access to one element becomes.
+    """(offset, bytes) of each instruction into which an access to one element is split.
 
-    Numba moves the halves of a complex number one by one, and a field of a structure byte by byte unless the dtype was
+    Numba moves the two halves of a complex number separately, and a field of a structure byte by byte unless the dtype was
     made with align=True: both seen in its machine code and in an H200's counters.
     """
     offset, dtype = _field_offset(view), view.buffer.data.dtype
@@ -421,7 +421,7 @@ def _parts(view: View, itemsize: int) -> list[tuple[int, int]]:
 
 
 def _units(view: View, linear: np.ndarray, itemsize: int) -> tuple[np.ndarray, int, int]:
-    """(offsets, the address they count from, bytes of each): the fields of structures lie a whole structure apart."""
+    """(offsets, the address they count from, the unit in bytes): fields of structures lie a whole structure apart."""
     buffer = view.buffer
     if view.field is None:
         return linear, buffer.address, itemsize

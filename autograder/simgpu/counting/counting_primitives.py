@@ -1,6 +1,6 @@
-"""The inner loops that count what an access moves, as the hardware does; compiled and cached as those in primitives.py.
+"""The inner loops that count what an access moves, as the hardware does; compiled and cached like those in primitives.py.
 
-Each looks at one warp's instruction after the other: the lanes of the batch, 32 at a time.
+Each goes through the lanes of the batch 32 at a time, since every warp is an instruction of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ BANKS = 32  # shared memory has 32 banks of 4-byte words
 SECTOR_SHIFT, LINE_SHIFT = 5, 2  # the first two as shifts: Numba's // checks signs and is several times slower
 LINE_MASK = SECTOR_BYTES * LINE_SECTORS - 1
 BANK_SHIFT = 5
-ROWS = 64  # of banks, a bit of a word each
+ROWS = 64  # rows of banks: one bit of a 64-bit word for each
 
 SET = 128  # slots of a warp's hash sets: 32 lanes with elements of up to 64 bytes touch at most 96 sectors
 SET_MASK = SET - 1
-NEAR = 4096  # elements and sectors no further apart have a slot each
+NEAR = 4096  # elements and sectors within this distance have a slot each
 
 # slots of the `totals` vector of `count_sectors`
 REQUESTS, SECTORS, LINES, ELEMENTS, TOTALS = range(5)
@@ -40,7 +40,7 @@ def is_new(key: Integer, tag: Integer, keys: np.ndarray, tags: np.ndarray) -> bo
 
 @compiled("int64(boolean[::1], int64)", boundscheck=False)
 def first_active(lanes: np.ndarray, first: Integer) -> int:
-    """The first active lane of the warp that begins here; the end of the warp where there is none."""
+    """The first active lane of the warp that begins at `first`; the end of the warp if there is none."""
     for lane in range(first, first + WARP):
         if lanes[lane]:
             return lane
@@ -49,9 +49,9 @@ def first_active(lanes: np.ndarray, first: Integer) -> int:
 
 @compiled("boolean(boolean[::1], int64[::1], int64, int64, int64)", boundscheck=False)
 def is_moved(lanes: np.ndarray, linear: np.ndarray, first: Integer, other: Integer, shift: Integer) -> bool:
-    """Whether each lane of the warp that begins at `first` wants the element `shift` behind that of the other warp's.
+    """Whether each lane of the warp at `first` wants the element `shift` after that of its lane in the warp at `other`.
 
-    Most warps of a launch do what the one before them does, at another place: what that costs is then known already.
+    Most warps of a launch do what the warp before them does, at another place; the cost is then known already.
     """
     ours, theirs = lanes[first : first + WARP], lanes[other : other + WARP]
     at, there = linear[first : first + WARP], linear[other : other + WARP]
@@ -72,12 +72,12 @@ def count_sectors(
     """
     element_keys, sector_keys, line_keys = np.empty(SET, np.int64), np.empty(SET, np.int64), np.empty(SET, np.int64)
     element_tags, sector_tags, line_tags = np.zeros(SET, np.int64), np.zeros(SET, np.int64), np.zeros(SET, np.int64)
-    near_elements = near_sectors = near_lines = np.empty(0, np.int64)  # made when they are wanted: most never are
+    near_elements = near_sectors = near_lines = np.empty(0, np.int64)  # made when needed: most never are
     requests = sectors = lines = elements = 0
     first_sector = address >> SECTOR_SHIFT
-    marked = np.empty(SET, np.int64)  # the sectors of that warp
+    marked = np.empty(SET, np.int64)  # the sectors of the last warp
     new_elements = new_sectors = new_lines = 0
-    last: Integer = np.int64(-1)  # the warp that was looked at last
+    last: Integer = np.int64(-1)  # the last warp counted
     last_active: Integer = np.int64(0)
     for first in range(0, lanes.shape[0], WARP):
         active = first_active(lanes, first)
@@ -99,7 +99,7 @@ def count_sectors(
         previous = np.int64(-1)
         sector = np.int64(-1)
         rising = True
-        for lane in range(first, first + WARP):  # most warps walk upwards: one look at each lane is enough
+        for lane in range(first, first + WARP):  # in most warps addresses ascend: one pass over the lanes is enough
             if not lanes[lane]:
                 continue
             e = linear[lane]
@@ -194,7 +194,7 @@ def count_sectors(
 def count_new_sectors(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, stamps: np.ndarray, stamp: Integer
 ) -> int:
-    """Sectors that these lanes touch and that do not carry this stamp yet; they carry it afterwards."""
+    """Counts and stamps the sectors that these lanes touch and that do not carry this stamp yet."""
     new = 0
     first_sector = address >> SECTOR_SHIFT
     for lane in range(lanes.shape[0]):
@@ -212,7 +212,7 @@ def mark_sectors(
     sectors: np.ndarray, of_first_block: np.ndarray, start: Integer, mark: Integer, touched: np.ndarray,
     stamps: np.ndarray, stamp: Integer,
 ) -> int:  # fmt: skip
-    """Marks these sectors, counted from `start`, as touched; how many of the first block's did not carry this stamp yet."""
+    """Marks sectors, counted from `start`, as touched; gives how many of the first block's did not carry this stamp yet."""
     for i in range(sectors.shape[0]):
         touched[start + sectors[i]] |= mark
     new = 0
@@ -226,10 +226,10 @@ def mark_sectors(
 
 @compiled(boundscheck=False)
 def lanes_go_in_pairs(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> bool:
-    """Whether every active lane wants what its neighbour wants, or every one what the lane two away wants.
+    """Whether every active lane wants the element of its neighbour, or every one that of the lane two away (if active).
 
-    (Or that lane is inactive.) Then a wide access to shared memory goes by groups of twice as many lanes: so 81 patterns
-    of 8-byte accesses behaved on an H200, see measurements/h200_patterns.json; of 16-byte ones only a broadcast was read.
+    A wide access to shared memory then goes by groups of twice as many lanes. So behaved 81 patterns of 8-byte accesses on
+    an H200, see measurements/h200_patterns.json; of 16-byte accesses only a broadcast was measured.
     """
     for distance in (1, 2):
         agree = True
@@ -258,7 +258,7 @@ def count_wavefronts(
     depth = np.empty(BANKS, np.int64)
     rows = np.empty(BANKS, np.uint64)  # by bank, a bit for each row of banks whose word is wanted
     requests = wavefronts = conflicts = 0
-    last: Integer = np.int64(-1)  # the warp that was looked at last, and what it took
+    last: Integer = np.int64(-1)  # the last warp counted, and what it took
     last_active: Integer = np.int64(0)
     last_wavefronts = last_conflicts = 0
     for first in range(0, lanes.shape[0], WARP):
@@ -286,12 +286,12 @@ def count_wavefronts(
                     highest = max(highest, w)
             if highest < 0:
                 continue
-            if highest + words_each - 1 - lowest < BANKS:  # neighbours: every word has a bank of its own
+            if highest + words_each - 1 - lowest < BANKS:  # words side by side: each has a bank of its own
                 wavefronts += 1
                 continue
             if words_each == 1:
                 before = np.int64(-1)
-                banks = again = np.uint64(0)  # a bit for each bank: one that is wanted, and one wanted again after another
+                banks = again = np.uint64(0)  # a bit for each bank: a word of it is wanted; perhaps two are
                 for lane in range(start, end):
                     w = (address + linear[lane] * itemsize) >> 2
                     if lanes[lane] and w != before:
@@ -362,8 +362,8 @@ def count_atomics(
 ) -> tuple[int, int, int]:  # fmt: skip
     """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
 
-    The sectors of an atomic are not distinct sectors: over each touched sector, the largest number of lanes that
-    meet on one address, summed (seen on an H200; see README.md). `by_sector` has their sum at each sector.
+    The sectors of an atomic are not distinct sectors. Each touched sector counts as often as lanes meet on one of its
+    addresses, the largest number of them (seen on an H200; see README.md). `by_sector` adds these up for each sector.
     """
     keys, tags, lanes_on = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
     sector_keys, sector_tags, largest = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)

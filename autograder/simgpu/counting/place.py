@@ -1,4 +1,4 @@
-"""Where an access lands, lane by lane, and what is remembered of one that repeats itself."""
+"""The elements that an access reaches, lane by lane, and what is remembered of an access that repeats itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 
-LINE_BYTES = 128  # also one row of the 32 banks: an access moved by a multiple of this costs the same
+LINE_BYTES = 128  # also one row of the 32 banks: moving an access by a multiple of this does not change its cost
 
 
 _NO_SECTORS = np.zeros(0, np.int64)
@@ -20,14 +20,15 @@ _NO_SECTORS = np.zeros(0, np.int64)
 def _no_sectors() -> np.ndarray:
     return _NO_SECTORS
 
+
 @dataclass(frozen=True)
 class Readers:
-    """Who reads each element of a repeated access to shared memory: one lane for all, and how far the others are."""
+    """The readers of each element of a repeated access to shared memory: one lane for all, and how far apart they are."""
 
     elements: np.ndarray  # int64, each once
     lanes: np.ndarray  # int64: the first lane that reads it
-    ends: np.ndarray  # int64: the one that stands for them all: the first of a second warp, or the last of the only one
-    breadth: np.ndarray  # int32: 0 that lane alone, 1 others of its warp, 2 others of its block
+    ends: np.ndarray  # int64: the lane that stands for all: the first one of a second warp, or the last one of the only warp
+    breadth: np.ndarray  # int32: 0 for that lane alone, 1 for others of its warp too, 2 for others of its block
 
 
 @dataclass
@@ -42,39 +43,39 @@ class GlobalCount:
     # of a pattern: its sectors, int64, counted from that of its lowest element; those that the batch's first block loads
     touched: np.ndarray = field(default_factory=_no_sectors)
     of_first_block: np.ndarray = field(default_factory=_no_sectors)
-    marked_at: int = -1  # the sector of its lowest element when all of them were marked as touched last
+    marked_at: int = -1  # the sector of its lowest element when its sectors were last marked as touched
 
 
 @dataclass
 class Pattern:
-    """An access whose index vectors repeat: its offsets, but for the part that all lanes share."""
+    """An access whose index vectors repeat: its offsets, without the part that all lanes share."""
 
     mask: Mask
     view: View
     vectors: tuple[np.ndarray, ...]
-    start: int  # the lowest element of an active lane, were all numbers in its indices 0: below 0 where they count backwards
+    start: int  # the lowest element of an active lane if all scalars in its indices were 0; negative if they count backwards
     offsets: np.ndarray  # int64 by lane, from the lowest element; 0 in inactive lanes
     lowest: tuple[int, ...]  # of each index vector, over the active lanes
     highest: tuple[int, ...]
     varies: tuple[bool, ...]  # by dimension, whether its index is one of those vectors
-    step: int  # where every lane is active and each wants the element that many behind the lane before it; or 0
-    unit: int  # bytes, a power of 2 up to those of a line, that the elements lie apart: a multiple of it
+    step: int  # elements from each lane to the next, if all lanes are active and these are equal; else 0
+    unit: int  # bytes, a power of 2 up to a line's: the distances between the elements are multiples of it
     moved: dict[tuple[int, int], GlobalCount] = field(default_factory=dict)  # by place within a line, and kind
     wavefronts: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # in shared memory, by place in a word
     readers: Readers | None = None
 
     @cached_property
     def is_read_together(self) -> bool:
-        """Whether several lanes want each element, on average: then it is quicker to go by elements than by lanes."""
+        """Whether on average several lanes want each element: going by elements is then quicker than by lanes."""
         wanted = np.zeros(int(self.offsets.max(initial=0)) + 1, np.bool_)
         wanted[self.offsets] = True
         return 2 * int(np.count_nonzero(wanted)) < self.mask.active
 
     def phase(self, address: int, itemsize: int) -> int:
-        """What of the lowest element's byte address decides how much the access moves.
+        """The part of the lowest element's byte address that decides how much the access moves.
 
-        That is its place within a line; but elements a whole number of units apart each lie in a unit of their own, and
-        wherever they all lie in it, the same sectors, lines and banks are told apart.
+        That is its place within a line. If every element lies within one unit (and one sector), only the unit's place
+        matters: wherever in their units the elements lie, they share the same sectors, lines and banks.
         """
         in_line = address & (LINE_BYTES - 1)
         in_unit = in_line & (self.unit - 1)
@@ -83,14 +84,14 @@ class Pattern:
 
     @cached_property
     def span(self) -> int:
-        """From the lowest element to behind the highest one, where there is a `step`."""
+        """The elements from the lowest to the highest one, if there is a `step`."""
         return self.step * (len(self.offsets) - 1) + 1
 
 
 class Place:
-    """Where an access lands: one element for all lanes (`linear` an int) or one for each, and the lanes inside the array.
+    """The element that each lane accesses, or the one that all lanes access (`linear` an int), and the lanes in bounds.
 
-    Of a pattern, `base` is the lowest element that an active lane wants.
+    Of a pattern, `base` is the lowest element that an active lane accesses.
     """
 
     __slots__ = ("mask", "pattern", "base", "_linear")
@@ -105,7 +106,7 @@ class Place:
 
     @property
     def linear(self) -> np.ndarray | int:
-        """Element offsets by lane, or the one that all lanes share; 0 where a lane has no access."""
+        """Element offsets by lane, or the offset that all lanes share; 0 for a lane without an access."""
         if self._linear is None:
             assert self.pattern is not None
             self._linear = self.pattern.offsets + self.base
@@ -119,7 +120,7 @@ class Place:
 
     @property
     def first_element(self) -> int:
-        """Where the first active lane goes to; of a pattern, the lowest element."""
+        """The element of the first active lane; of a pattern, the lowest element."""
         if self.pattern is not None:
             return self.base
         linear = self.linear
@@ -127,6 +128,6 @@ class Place:
 
     @property
     def by_lane(self) -> np.ndarray:
-        """Element offsets by lane, even where all lanes share one."""
+        """Element offsets by lane, even if all lanes share one."""
         linear = self.linear
         return np.full(len(self.mask.lanes), linear, np.int64) if isinstance(linear, int) else linear

@@ -1,9 +1,10 @@
-"""Which lanes meet in a loop whose rounds the compiler does four at a time: counters see these accesses, not the source's.
+"""Which lanes access memory together in a loop that the compiler does four rounds at a time.
 
-A loop of unknown length becomes two: one that does four rounds at once, and one for the rounds left over. Lanes with as
-many rounds meet in both as they do in the source; of lanes with different numbers of rounds those meet that are at the
-same place in the same one of the two loops. `for i in range(n)` does what is left over at the end, every other loop first:
-seen in machine code (numba-cuda 0.30.4, compute capability 9.0) of loops over the rows of sparse matrices and over strides.
+A loop of unknown length becomes two loops: one does four rounds at once, the other the rounds left over. Lanes with equal
+numbers of rounds meet as they do in the source. Lanes with different numbers of rounds meet if they are at the same place
+in the same one of the two loops, and hardware counts these accesses, not the source's. `for i in range(n)` does the rounds
+left over last, every other loop does them first: seen in machine code (numba-cuda 0.30.4, compute capability 9.0) of loops
+over the rows of sparse matrices and over strides.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from autograder.simgpu.values.memory import View
 AT_ONCE = 4
 WARP = 32
 Step: TypeAlias = tuple[bool, int]
-"""Whether it is in the loop of four rounds at a time, and the round's number there."""
-TOGETHER: Step = (False, 0)  # of accesses that are in no such loop
+"""(whether it is in the loop that does four rounds at once, the number of the round there)."""
+TOGETHER: Step = (False, 0)  # for accesses outside such loops
 Key: TypeAlias = tuple[Operation, int, Step]
 
 
 @dataclass
 class Part:
-    """The lanes of an access that go to one array, and their elements."""
+    """The lanes of an access that reach one array, and their elements."""
 
     view: View
     lanes: np.ndarray
@@ -40,13 +41,13 @@ Count: TypeAlias = Callable[[Operation, Sequence[Part], int], None]
 
 
 class Meeting:
-    """Accesses whose lanes have not all come to them yet."""
+    """Accesses that not all of their lanes have reached yet."""
 
     def __init__(self) -> None:
         self._waiting: dict[Key, list[Part]] = {}
 
     def add(self, op: Operation, view: View, linear: np.ndarray, lanes: np.ndarray, kind: int, step: Step) -> None:
-        """Some more lanes have come to an access, which they have to themselves so far."""
+        """Adds lanes that have reached an access."""
         parts = self._waiting.setdefault((op, kind, step), [])
         ours = np.where(lanes, linear, 0)
         for part in parts:
@@ -57,21 +58,21 @@ class Meeting:
         parts.append(Part(view, lanes.copy(), ours))
 
     def count(self, count: Count, is_over: Callable[[Key], bool]) -> None:
-        """Counts the accesses that no lane can come to any more."""
+        """Counts the accesses that no further lane can reach."""
         for key in [key for key in self._waiting if is_over(key)]:
             count(key[0], self._waiting.pop(key), key[1])
 
 
 @dataclass
 class Regrouping:
-    """The accesses of one loop, put together as the lanes meet. `rounds` are those of each lane, int64."""
+    """The accesses of one loop, grouped as the lanes meet; `rounds`: those of each lane, int64."""
 
     loop: Operation
     rounds: np.ndarray
     is_remainder_first: bool
-    round: int = 0  # of the source, now
+    round: int = 0  # the present one, in the source
     meeting: Meeting = field(default_factory=Meeting)
-    left_over: np.ndarray = field(init=False)  # rounds of each lane that are not among four at once
+    left_over: np.ndarray = field(init=False)  # rounds of each lane that are not done four at once
 
     def __post_init__(self) -> None:
         self.left_over = self.rounds % AT_ONCE
@@ -80,7 +81,7 @@ class Regrouping:
     def of(
         cls, loop: Operation, start: np.ndarray, stop: np.ndarray, step: np.ndarray, mask: Mask
     ) -> Regrouping | None:
-        """For a range; None where all lanes of each warp have as many rounds, so that nothing changes."""
+        """The regrouping of a loop over a range; None if all lanes of each warp have equally many rounds."""
         rounds = np.where(step > 0, -((start - stop) // step), -((stop - start) // -step))
         rounds = np.where(mask.lanes, np.maximum(rounds, 0), 0)
         by_warp = rounds.reshape(-1, WARP)
@@ -91,7 +92,7 @@ class Regrouping:
 
     @property
     def warps_more(self) -> float:
-        """By which part more warps go round than in the source: those of lanes at another place in the two loops."""
+        """The warps beyond the source's that go through rounds, as a share: their lanes are elsewhere in the two loops."""
         in_source = self.rounds.reshape(-1, WARP).max(axis=1).sum()
         at_once = (self.rounds - self.left_over).reshape(-1, WARP).max(axis=1).sum()
         left_over = self.left_over.reshape(-1, WARP).max(axis=1).sum()
@@ -99,7 +100,7 @@ class Regrouping:
 
     @property
     def waits(self) -> tuple[int, int]:
-        """Behind either loop lanes wait for each other: how many times a warp's lanes come there, and how many lanes."""
+        """After either loop lanes wait for each other: how often lanes of a warp arrive there, and how many lanes in all."""
         times = lanes = 0
         for rounds in (self.left_over, self.rounds - self.left_over):
             ordered = np.sort(rounds.reshape(-1, WARP), axis=1)
@@ -108,7 +109,7 @@ class Regrouping:
         return times, lanes
 
     def take(self, op: Operation, view: View, place: Place, kind: int) -> None:
-        """Notes an access of this round, to be counted when every lane has come to it."""
+        """Takes an access of this round, to be counted when every lane has reached it."""
         for step, lanes in self._steps():
             ours = place.mask.lanes & lanes
             if ours.any():
@@ -127,7 +128,7 @@ class Regrouping:
                 yield (False, place), now - whole == place
 
     def count_finished(self, count: Count, is_over: bool = False) -> None:
-        """Counts what no lane can come to any more."""
+        """Counts the accesses that no further lane can reach; all of them if the loop is over."""
         self.meeting.count(count, lambda key: is_over or key[2][0] and key[2][1] + AT_ONCE <= self.round)
 
 

@@ -22,7 +22,7 @@ ISSUED_THREADS = SLOT["issued_thread_instructions"]
 
 
 class WarpWork:
-    """What each warp of a batch executes; the lanes are looked at only when another mask goes on."""
+    """The instructions that each warp of a batch executes; the mask's lanes are examined only when the mask changes."""
 
     def __init__(self, warps: int) -> None:
         self._by_warp = np.zeros(warps, np.int64)
@@ -30,14 +30,14 @@ class WarpWork:
         self.pending = 0
 
     def step(self, mask: Mask, times: int = 1) -> None:
-        """One more, or so many, for every warp that has a lane in the mask."""
+        """Adds instructions for every warp with a lane in the mask."""
         if mask is not self.mask:
             self._settle()
             self.mask = mask
         self.pending += times
 
     def slowest(self) -> int:
-        """Instructions of the warp that executes most."""
+        """The instructions of the warp that executes most."""
         self._settle()
         return int(self._by_warp.max(initial=0))
 
@@ -51,12 +51,12 @@ class WarpWork:
 
 
 class Tally:
-    """Rows of running counts per source line: of what source and compiler have in common, and of what only one has."""
+    """Running counts by source line: those that source and compiler share, and those that only one of them has."""
 
     def __init__(self) -> None:
         self.rows: dict[Line, list[int]] = {}
-        self.source_rows: dict[Line, list[int]] = {}  # what the source says and the compiler does not leave
-        self.compiled_rows: dict[Line, list[int]] = {}  # what the compiler makes in its place
+        self.source_rows: dict[Line, list[int]] = {}  # what the source says and the compiler removes
+        self.compiled_rows: dict[Line, list[int]] = {}  # what the compiler makes instead
 
     def row(self, line: Line) -> list[int]:
         return _row_of(self.rows, line)
@@ -79,7 +79,7 @@ class Tally:
         }
 
     def totals(self, **of_the_launch: int) -> tuple[Counters, Counters]:
-        """What the source says, and what the compiler leaves; `of_the_launch`: counts that no line has, by name."""
+        """Totals of what the source says and of what the compiler leaves; `of_the_launch`: counts that no line has."""
         both = _all_of(self.rows)
         totals = [_together(both, _all_of(only)) if only else [*both] for only in (self.source_rows, self.compiled_rows)]
         totals[0] = _as_said(totals[0])
@@ -110,7 +110,7 @@ def _row_of(rows: dict[Line, list[int]], line: Line) -> list[int]:
 
 
 def _together(one: list[int], other: list[int]) -> list[int]:
-    """Sums, and the larger of two maxima."""
+    """Adds two rows; of maxima, takes the larger."""
     together = [a + b for a, b in zip(one, other, strict=True)]
     for slot in MAXIMA:
         together[slot] = max(one[slot], other[slot])

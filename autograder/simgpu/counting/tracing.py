@@ -1,4 +1,4 @@
-"""What pictures are drawn from: the first accesses and branches of source lines, kept while a launch runs."""
+"""The first accesses and branches of source lines, kept while a launch runs: pictures are drawn from them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Trace:
     only: Line | None = None
     accesses: dict[Line, list[Access]] = field(default_factory=dict)
     branches: dict[Line, list[Branch]] = field(default_factory=dict)
-    _kept: Counter[tuple[Any, ...]] = field(default_factory=Counter)  # accesses of a line, array and kind, and of its warps
+    _kept: Counter[tuple[Any, ...]] = field(default_factory=Counter)  # accesses kept, by line, kind and array, and by warp
 
     def wants(self, line: Line) -> bool:
         return self.only is None or line == self.only
 
     def has_room(self, line: Line, kind: str, array: str) -> bool:
-        """Whether one more such access would be kept: a loop may come to the line a million times."""
+        """Whether one more access would be kept: a loop may reach the line a million times."""
         return self._kept[line, kind, array] < self.limit
 
     def add_access(

@@ -1,40 +1,40 @@
-"""The machine instructions of an access: itself, the address that it takes, and the signs of its indices.
+"""The machine instructions of an access: the access itself, its address, and the signs of its indices.
 
 Seen in machine code (numba-cuda 0.30.4, compute capability 9.0), and counted by measurements/instruction_costs.py: an index
-whose sign is not known takes a comparison and a selected length; each dimension but the first a product of 64 bits, in
-shared memory one of 32 bits. Of an element that is updated, load and store have one address.
+of unknown sign takes a comparison and a selection of the length to add. Each dimension but the first takes a 64-bit
+product, in shared memory a 32-bit one. The load and the store of an update share one address.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.forms import Form
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.operations.operation import Operation
 
-WIDE = 2  # a sum of 64 bits
-WRAP = 4  # an index that may be negative: a selected length is added
-SIGN = 2  # its sign, once for all arrays that it is used for
-ADDRESS = 4  # of an element of global memory: the array's place, and a sum of two halves
-ROW = 5  # each dimension more: a product of 64 bits
-SHARED_BASE = 3  # where the block's shared memory lies, for each array in it
+WIDE = 2  # a 64-bit sum
+WRAP = 4  # an index that may be negative: the length, or 0, is added
+SIGN = 2  # its sign, once for all arrays that it indexes
+ADDRESS = 4  # an element of global memory: the array's address, and a sum in two halves
+ROW = 5  # each further dimension: a 64-bit product
+SHARED_BASE = 3  # the address of the block's shared memory, for each array
 SHARED_WRAP, SHARED_ADDRESS, SHARED_ROW = 3, 1, 1  # addresses of shared memory have 32 bits
 
 
 class Addresses:
-    """Of the accesses of one kernel."""
+    """The accesses of one kernel."""
 
     def __init__(self, found: Found, integers: Integers, placing: Placing) -> None:
         self.found = found
         self.integers = integers
         self.placing = placing
-        self.updates: dict[Operation, Operation] = {}  # by the access, the update that loads and stores the element
+        self.updates: dict[Operation, Operation] = {}  # by access: the update (`a[i] += x`) that it belongs to
 
     def of_access(self, op: Operation, reached: Reached, way: Way) -> None:
-        """An access, and its address; an update, which accesses the element twice, has the address itself."""
+        """Notes the instructions of an access and its address; in an update, the address counts for the update."""
         op.slots, op.once = 1, 0
         space = reached.array.space
         if op.leaves_no_load and op not in self.found.stores or space == "local" and not op.is_of_local_memory:
@@ -43,7 +43,7 @@ class Addresses:
         self.of_element(self.updates.get(op, op), reached, way, op.has_cheap_address)
 
     def of_element(self, at: Operation, reached: Reached, way: Way, is_cheap: bool = False) -> None:
-        """Adds the address of an element to an operation, as far as it is not there already."""
+        """Adds the instructions of an element's address to an operation, without those parts that are in registers."""
         space = reached.array.space
         is_small = space in ("shared", "local")
         if space == "shared":
@@ -62,7 +62,7 @@ class Addresses:
             if not is_small:
                 self.placing.needed(at, SIGN, ("sign", index), [index], way)
             extent = reached.array.extents[place] if place < len(reached.array.extents) else None
-            wrapped = ("wrap", extent or (reached.array.identity, place), index)  # by one length it is done once
+            wrapped = ("wrap", extent or (reached.array.identity, place), index)  # once for each length
             self.placing.needed(at, SHARED_WRAP if is_small else WRAP, wrapped, [index], way)
         own = SHARED_ADDRESS if is_small else ADDRESS
         row = SHARED_ROW if is_small else ROW
@@ -78,19 +78,19 @@ class Addresses:
         if all(each is not None and not self.integers.without_counters(each)[1] for each in kept):
             own = 0 if is_small else own
         whole = own + row * (len(kept) - 1)
-        if self._goes_along_a_row(kept):  # where it begins is worked out before the loop
+        if self._goes_along_a_row(kept):  # the beginning of the row is computed before the loop
             rows = ("rows", reached.array.identity, reached.array.part, tuple(kept[:-1]))
             self.placing.needed(at, whole - own, rows, kept[:-1], way)
             whole = own
         self.placing.needed(at, whole, known, kept, way)
 
     def _goes_along_a_row(self, indices: Sequence[Form | None]) -> bool:
-        """Whether the innermost loop changes the last index alone."""
+        """Whether the innermost loop changes only the last index."""
         loops = self.placing.loops
         return bool(loops) and not self.placing.stays(indices, loops[-1]) and self.placing.stays(indices[:-1], loops[-1])
 
     def _is_an_offset(self, reached: Reached, is_small: bool) -> bool:
-        """Whether the next round's element is a number of bytes further that is known when the code is made."""
+        """Whether the next round's element lies a fixed number of bytes further, known at compile time."""
         loop = self.placing.loops[-1]
         moving = [each for each in reached.indices if each is None or not self.placing.stays([each], loop)]
         if not is_small and (len(moving) > 1 or moving[0] is not reached.indices[-1]):
@@ -99,7 +99,7 @@ class Addresses:
         return all(each is not None and not each[1] for each in amounts)
 
     def _is_advanced(self, reached: Reached, way: Way) -> bool:
-        """Whether nothing but an addition leads from an address to that of the next round: no index has to be wrapped."""
+        """Whether one addition gives the address of the next round: no index has to be wrapped."""
         return all(
             index is None or self.placing.stays([index], self.placing.loops[-1]) or self.integers.is_positive(index, way)
             for index in reached.indices
@@ -108,7 +108,7 @@ class Addresses:
     def _simple_address(
         self, op: Operation, reached: Reached, own: int, row: int, is_small: bool, way: Way
     ) -> None:
-        """Of indices that are known not to be negative: neighbours share an address, rows are a sum apart."""
+        """An address whose indices are known not to be negative: neighbours share it, another row is one sum away."""
         bare = [self.integers.without_constant(each) for each in reached.indices if each is not None]
         if is_small and not any(each[1] for each in bare):
             return

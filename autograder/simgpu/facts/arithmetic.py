@@ -1,7 +1,6 @@
-"""The machine instructions of arithmetic, by what is known of its operands: their types, and which are constants.
+"""The machine instructions of arithmetic, by the types of the operands and by which of them are constants.
 
-The numbers are those of instruction_costs.json. Numba's integers have 64 bits, so that a sum takes two
-instructions.
+The numbers are those of instruction_costs.json. Numba's integers have 64 bits, so a sum takes two instructions.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import Known, KnownNumber
@@ -24,7 +23,7 @@ NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
 
 
 class Arithmetic:
-    """Of the operators of one kernel."""
+    """The operators of one kernel."""
 
     def __init__(self, found: Found, integers: Integers) -> None:
         self.found = found
@@ -66,11 +65,11 @@ class Arithmetic:
         if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
             return converted
         if dtype.kind == "c":
-            return converted + (4 if kind is ast.Mult else 2)  # on their parts
+            return converted + (4 if kind is ast.Mult else 2)  # on the real and imaginary parts
         return of_floats("floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum"), dtype) + converted
 
     def _of_division(self, op: Operation, kind: type[ast.operator], sides: Sequence[Known | None], way: Way) -> int:
-        """// or %: by a constant, whichever comes second has most of its work done already."""
+        """// or %. If both have the same operands, most of the second one's work is done by the first."""
         left, right = sides
         divisor = self.integers.constant(right)
         is_power = divisor is not None and _is_power(divisor)
@@ -88,7 +87,7 @@ class Arithmetic:
         return of_integers(NAMES[kind] + by)
 
     def width(self, known: object) -> int:
-        """The instructions that a value of its type takes."""
+        """The instructions that a value of its type takes: two for an integer of 64 bits."""
         if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
             return 2 if known.dtype.itemsize == 8 and known.dtype.kind in "iu" else 1
         return 1

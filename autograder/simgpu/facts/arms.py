@@ -1,21 +1,21 @@
-"""Which accesses in the two arms of a branch the compiler makes one of: then lanes of both arms take part in it together.
+"""Which accesses in the two arms of a branch the compiler merges into one, in which lanes of both arms take part.
 
 Seen in machine code of some 40 small kernels (numba-cuda 0.30.4, compute capability 9.0):
 
-- both arms begin with a load of the same element: one load before the branch, unless the arms store to different arrays,
-  or the kernel ends behind the branch and one of the arms loads more;
-- both arms do nothing but give one variable, or one element, what they load: one load from a selected address;
-- both arms end with a store to the same element, of values that were there before, or of what both of them load, and the
-  kernel does not end there: one store of a selected value. In a loop that leaves the place alone also of any values.
+- Both arms begin with a load of the same element: one load before the branch. Not so if the arms store to different arrays,
+  or if the kernel ends after the branch and one of the arms loads more.
+- Both arms only assign a loaded value to the same variable or element: one load from a selected address.
+- Both arms end with a store to the same element, and the kernel does not end there: one store of a selected value, if both
+  arms load what they store or neither does. In a loop that does not change the place, this holds for any values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
@@ -24,28 +24,17 @@ from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Compare, Selection, Unary
 from autograder.simgpu.operations.statements import (
     Assign,
-    Break,
-    Continue,
     Element,
     If,
     Name,
-    Raise,
-    Return,
     UpdateElement,
     UpdateName,
 )
 from autograder.simgpu.operations.steps import Block
 
-# Of arms without a branch: chosen so that threads per instruction agree with an H200's for most of the kernels in
-# measurements/cases.py and of the first half of those in measurements/unseen_kernels.py (172 of 177, and 82 of 96).
-MOST_INSTRUCTIONS = 8
-MOST_STORES = 0  # to global memory
-MOST_LOADS = 2  # from there
-SHORT_CALLS = ("builtins.", "numpy.", "numba.cuda.threadIdx", "numba.cuda.grid", "math.sqrt", "math.fabs")
-
 
 class Arms:
-    """Decides it for the branches of one kernel."""
+    """Decides which accesses in the branches of one kernel are merged."""
 
     def __init__(self, found: Found, forms: Forms, expanded: Expanded) -> None:
         self.found = found
@@ -53,7 +42,7 @@ class Arms:
         self.expanded = expanded
 
     def note(self, branch: If | Selection, loops: Sequence[Operation], is_last: bool) -> None:
-        """Notes what becomes one; `is_last`: the kernel ends behind the branch."""
+        """Notes the accesses that are merged; `is_last`: the kernel ends after the branch."""
         groups = list(self._same_loads(branch, is_last))
         if not is_last or isinstance(branch, Selection):
             groups += self._selected(branch)
@@ -64,52 +53,10 @@ class Arms:
                 op.joined = group[0]
         branch.joins = frozenset(group[0] for group in groups if group[0].joined is group[0])
 
-    # -- branches that all lanes go through -----------------------------------------------------------------------
-
-    def short(self, branch: If, loops: Sequence[Operation]) -> int:
-        """The instructions of both arms, if they are so few that no lane jumps over them; else 0."""
-        size, stores, loads = 0, 0, 0
-        for each in (*everything_in(branch.body), *everything_in(branch.orelse)):
-            if (
-                isinstance(each, (If, For, While, Return, Break, Continue, Raise))
-                or isinstance(each, FunctionCall)
-                and each.bodies
-            ):
-                return 0
-            if isinstance(each, FunctionCall):
-                path = self.found.callees.get(each, "")
-                if not path.startswith(SHORT_CALLS):
-                    return 0
-                size += 1
-            if each in self.found.reached:
-                reached = self.found.reached[each]
-                if reached.array.space in ("global", "shared"):
-                    size += 1
-                    if each in self.found.stores and self._moves(branch, reached, loops):
-                        return 0
-                    stores += each in self.found.stores and reached.array.space == "global"
-                    loads += each not in self.found.stores and reached.array.space == "global"
-            elif isinstance(each, (Compare, Binary, Unary, UpdateName, UpdateElement)) and not each.is_folded:
-                size += 1
-        return size if size <= MOST_INSTRUCTIONS and stores <= MOST_STORES and loads <= MOST_LOADS else 0
-
-    def _moves(self, branch: If, reached: Reached, loops: Sequence[Operation]) -> bool:
-        """Whether the arms load from places that have to be worked out anew in each round."""
-        return (
-            any(
-                index is None or loops[-1] in self.forms.loops_of(index)
-                for each in everything_in(branch)
-                if each in self.found.reached
-                for index in self.found.reached[each].indices
-            )
-            if loops
-            else False
-        )
-
     # -- loads of the same element --------------------------------------------------------------------------------
 
     def _same_loads(self, branch: If | Selection, is_last: bool) -> Iterator[Sequence[Operation]]:
-        """Loads of the same element: the first things that both arms do; of shared memory wherever they are."""
+        """Loads of the same element: of global memory if both arms begin with them, of shared memory wherever they are."""
         pairs = self.expanded.in_both_arms.get(branch, ())
         arms = (branch.body, branch.orelse) if isinstance(branch, If) else (branch.yes, branch.no)
         begins = self._common_begin(arms)
@@ -126,7 +73,7 @@ class Arms:
             yield one, other
 
     def _common_begin(self, arms: Sequence[Operation]) -> set[object]:
-        """The elements that both arms load before they do anything else that is not the same."""
+        """The elements that both arms load before they first do different things."""
         found: set[object] = set()
         for one, other in zip(*map(self._steps_of, arms), strict=False):
             if one != other:
@@ -135,7 +82,7 @@ class Arms:
         return found
 
     def _steps_of(self, op: Operation) -> Iterator[object]:
-        """What an arm does, in this order: the elements that it loads, and what it computes."""
+        """What an arm does, in order: the elements that it loads, and the values that it computes."""
         if isinstance(op, Block):
             for each in op.statements:
                 yield from self._steps_of(each)
@@ -187,7 +134,7 @@ class Arms:
             yield group
 
     def _values_of(self, value: Operation) -> list[Operation] | None:
-        """The loads that a value is one of, and nothing but loads."""
+        """The loads between which a value is selected; None if it may be anything but a load."""
         if isinstance(value, Selection):
             yes, no = self._values_of(value.yes), self._values_of(value.no)
             return None if yes is None or no is None else yes + no

@@ -1,7 +1,7 @@
-"""Calls of the library's functions held to their signatures before a kernel runs, by the kinds of their arguments.
+"""Checks library calls against their signatures before a kernel runs, by the kinds of their arguments.
 
-The very checks of a run are made, on values that stand for what is not known yet: a 1 of the right type, an array of one
-element. Of what is nothing known nothing is said.
+The checks are those of a run. They are made on values that stand for the unknown ones: a 1 of the right type, an array of
+one element. An argument of unknown kind is not checked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from autograder.simgpu.operations.signatures import ANYTHING
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import Buffer, View
 
-# Functions that only compute: what else they refuse than their signatures say, they refuse by types as well.
+# Functions that only compute: what they refuse beyond their signatures depends on types alone.
 COMPUTING = (
     "math.",
     "numpy.",
@@ -38,7 +38,7 @@ COMPUTING = (
 
 
 class EarlyCall(Call):
-    """A call before any thread makes it: nothing is counted, and nothing is read or written."""
+    """A call that no thread makes: nothing is counted, read or written."""
 
     __slots__ = ()
 
@@ -66,7 +66,7 @@ def check_call(
     op: FunctionCall, callee: Reference, arguments: Sequence[Known], keywords: Mapping[str, Known],
     views: Mapping[Hashable, View], *, is_kernel: bool,
 ) -> None:  # fmt: skip
-    """Refuses a call of a function of the library, or of a type, that Numba has no form of."""
+    """Refuses a call of a library function or type that Numba does not accept."""
     function = conversion(callee) if isinstance(callee, TypeReference) else CALLS.get(callee.path)
     if function is None:
         raise op.fault(
@@ -86,7 +86,7 @@ def check_call(
 
 
 def _try(handler: Any, call: Call, bound: Sequence[Any]) -> None:
-    """Lets a function compute on what stands for its arguments; only what it refuses on purpose counts."""
+    """Runs a function on the stand-ins for its arguments; only a deliberate refusal counts."""
     try:
         with np.errstate(all="ignore"):
             handler(call, *bound)
@@ -97,7 +97,7 @@ def _try(handler: Any, call: Call, bound: Sequence[Any]) -> None:
 
 
 def _text_of(op: FunctionCall, place: int) -> str:
-    """What an argument is called in messages."""
+    """The name of an argument in messages."""
     return op.arguments[place].text if place < len(op.arguments) else "this"
 
 
@@ -106,7 +106,7 @@ def _is_unknown(value: Any) -> bool:
 
 
 def standing_for(known: Known, name: str, views: Mapping[Hashable, View]) -> Any:
-    """A value of the kind that is known, `name` in messages; ANYTHING where it is not."""
+    """A value of a known kind, called `name` in messages; ANYTHING if the kind is not known."""
     match known:
         case KnownNumber(dtype=dtype) if dtype is not None and dtype.kind in "biufc":
             constant = known.constant
@@ -123,7 +123,7 @@ def standing_for(known: Known, name: str, views: Mapping[Hashable, View]) -> Any
 
 
 def _array(known: KnownArray, name: str, views: Mapping[Hashable, View]) -> Any:
-    """An array that the kernel was given, or one like that which it makes."""
+    """An array that the kernel is given, or a stand-in for one that it makes."""
     given = views.get(known.identity)
     if known.dtype.fields or not known.ndim or known.prefix or not known.is_whole:
         return ANYTHING

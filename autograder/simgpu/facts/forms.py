@@ -1,8 +1,8 @@
-"""Which value an integer has, as a sum: two expressions of equal form have equal values, however they are written.
+"""The value of an integer as a sum. Expressions of equal form have equal values, however they are written.
 
-A form is a constant and a sum of atoms with factors: `16 * y + i + 1` is `1`, 16 times the atom of `y` and once that of `i`.
-An atom is what cannot be taken apart: a thread's index, what a load gave, a variable that a loop changes, or an operation
-that is no sum, on operands that are forms themselves.
+A form is a constant plus atoms with factors: `16 * y + i + 1` is 1, plus 16 times the atom of `y`, plus the atom of `i`. An
+atom is a value that is no such sum: a thread's index, a loaded element, a variable that a loop changes, or the result of
+another operation, whose operands are forms themselves.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ HALF = 2**63  # integers are taken to have 64 bits, and to wrap around
 
 @dataclass(frozen=True)
 class Atom:
-    """Something that cannot be taken apart, and the loops in which it may have another value each round."""
+    """A value that is no sum of others, and the loops in which it may change from round to round."""
 
     key: Hashable
     loops: frozenset[Operation]
-    inside: int  # atoms that it is made of, and theirs: a bit for each, by number
-    kinds: frozenset[str]  # what its key begins with, and the keys of those
+    inside: int  # the atoms that it is computed from, directly or not: a bit for each, by number
+    kinds: frozenset[str]  # what its key begins with, and the keys of the atoms inside
 
 
 def wrapped(value: int) -> int:
-    """An integer as 64 bits with a sign hold it."""
+    """An integer as a signed 64-bit number holds it."""
     return value if -HALF <= value < HALF else (value + HALF) % (2 * HALF) - HALF
 
 
@@ -47,7 +47,7 @@ class Forms:
         return wrapped(value), ()
 
     def atom(self, key: Hashable, loops: frozenset[Operation] = frozenset(), made_of: Iterable[Form] = ()) -> Form:
-        """The form of something that cannot be taken apart; the same one for the same key."""
+        """The form of an atom; equal keys give the same atom. `made_of`: the forms that it is computed from."""
         number = self._numbers.get(key)
         if number is None:
             numbers = [part for form in made_of for part, _ in form[1]]
@@ -62,7 +62,7 @@ class Forms:
         return 0, ((number, 1),)
 
     def is_made_of(self, form: Form, what: str) -> bool:
-        """Whether an atom whose key begins so is in the value, at any depth."""
+        """Whether the value depends, directly or not, on an atom whose key begins with `what`."""
         return any(what in self._atoms[number].kinds for number, _ in form[1])
 
     def add(self, one: Form, other: Form, times: int = 1) -> Form:
@@ -88,11 +88,11 @@ class Forms:
         return found
 
     def contains(self, form: Form, number: int) -> bool:
-        """Whether an atom is in the value, at any depth."""
+        """Whether the value depends on an atom, directly or not."""
         return any(number == each or self._atoms[each].inside >> number & 1 for each, _ in form[1])
 
     def inside(self, number: int) -> list[int]:
-        """The atoms that an atom is made of, and theirs."""
+        """The atoms that an atom is computed from, directly or not."""
         bits = self._atoms[number].inside
         return [each for each in range(bits.bit_length()) if bits >> each & 1]
 

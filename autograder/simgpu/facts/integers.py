@@ -1,7 +1,7 @@
-"""What the compiler knows of integers: which are constants in each round of a loop written out, and which are not negative.
+"""What the compiler knows of integers: which are constant in each round of an unrolled loop, and which are not negative.
 
-An index that may be negative is wrapped round (Numba adds the length), unless a condition on the way here says that it is
-not. Seen in machine code (numba-cuda 0.30.4, compute capability 9.0) behind `if i > 0`, `if 0 <= i < n`, and in loops.
+An index that may be negative is wrapped (Numba adds the length), unless a condition before the access rules that out. Seen
+in machine code (numba-cuda 0.30.4, compute capability 9.0) after `if i > 0`, `if 0 <= i < n`, and in loops.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import ast
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from autograder.simgpu.facts.analysis import Found
 from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.rounds import CONDITIONS, MOST_STATES, State, rounds_of
 from autograder.simgpu.facts.written_out import WrittenOut
@@ -24,28 +24,28 @@ ARITHMETIC = ("*", ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.B
 
 @dataclass
 class Way:
-    """What is known along one way through a kernel."""
+    """What is known along one path through a kernel."""
 
     done: set[Hashable] = field(default_factory=set)  # values and addresses that are in registers
-    least: dict[Hashable, int] = field(default_factory=dict)  # of sums without their constants: a lower bound
+    least: dict[Hashable, int] = field(default_factory=dict)  # lower bounds, by sum without its constant
 
     def copy(self) -> Way:
         return Way(set(self.done), dict(self.least))
 
 
 class Integers:
-    """Of one kernel; what holds on a way through it is in its `Way`."""
+    """The integers of one kernel; what holds only on one path through it is in a `Way`."""
 
     def __init__(self, found: Found, forms: Forms, written_out: WrittenOut) -> None:
         self.found = found
         self.forms = forms
         self.written_out = written_out
-        self.rounds: dict[int, Sequence[int]] = {}  # by atom, what variables of while loops written out go through
-        self.lengths: dict[Operation, int] = {}  # of such loops: how many rounds
-        self.states: Sequence[State] = [{}]  # by atom, variables in each round of the loops around that are written out
+        self.rounds: dict[int, Sequence[int]] = {}  # by atom: a variable's values in an unrolled `while`
+        self.lengths: dict[Operation, int] = {}  # the number of rounds of such loops
+        self.states: Sequence[State] = [{}]  # a state for each round of the unrolled loops around
 
     def enter(self, op: For | While) -> None:
-        """Goes into a loop: notes what its variables are round by round, where it is written out."""
+        """Enters a loop; if it is unrolled, notes its variables round by round."""
         if isinstance(op, While):
             known = rounds_of(op, self.states, self.found, self.forms)
             if known:
@@ -60,7 +60,7 @@ class Integers:
             self.states = [{**state, number: value} for state in self.states for value in values]
 
     def constant(self, known: object) -> int | None:
-        """A number that is known when the code is made; of a loop written out that of one of its rounds."""
+        """A number known at compile time; in an unrolled loop, its value in one of the rounds."""
         if not isinstance(known, KnownNumber):
             return None
         value = known.form[0]
@@ -72,25 +72,25 @@ class Integers:
         return value
 
     def is_written_out(self, loop: Operation) -> bool:
-        """Whether no loop is left of it in machine code."""
+        """Whether a loop is unrolled, so that machine code has no loop."""
         return loop in self.lengths or self.written_out.includes(loop)
 
     def without_counters(self, form: Form) -> Form:
-        """A sum without the counters of loops written out, which are constants."""
+        """A sum without the counters of unrolled loops, which are constants."""
         return form[0], tuple(
             (number, factor) for number, factor in form[1] if self.constants_of(number) is None
         )
 
     def without_constant(self, form: Form) -> Form:
-        """What is left of a sum but for constants."""
+        """A sum without its constants."""
         return 0, self.without_counters(form)[1]
 
     def bare(self, form: Form | None) -> Hashable:
-        """The same for a form that may not be known."""
+        """`without_constant` of a form that may not be known."""
         return None if form is None else self.without_constant(form)
 
     def constants_of(self, number: int) -> Sequence[int] | None:
-        """What the counter of a loop written out goes through, if an atom is one."""
+        """The values of an atom in the rounds of an unrolled loop, if it is constant in each of them; else None."""
         key = self.forms.key_of(number)
         if not isinstance(key, tuple) or len(key) < 2:
             return None
@@ -106,7 +106,7 @@ class Integers:
         return None
 
     def values_of(self, loop: For) -> Sequence[int] | None:
-        """What a loop goes through, where that is known before it begins."""
+        """The values of a loop's counter, if they are known before it begins."""
         source = self.found.values.get(loop.source)
         if isinstance(source, KnownTuple):
             constants = [each.constant if isinstance(each, KnownNumber) else None for each in source.items]
@@ -123,7 +123,7 @@ class Integers:
         return range(bounds[0], bounds[1], bounds[2])
 
     def is_positive(self, form: Form, way: Way) -> bool:
-        """Whether it is known not to be negative."""
+        """Whether a value is known not to be negative."""
         lowest, rest = form[0], []
         for number, factor in form[1]:
             values = self.constants_of(number)
@@ -139,7 +139,7 @@ class Integers:
         return lowest >= 0 and all(factor > 0 and self._atom_is_positive(number, way) for number, factor in rest)
 
     def cannot_overflow(self, form: Form) -> bool:
-        """Whether a sum that a condition says is not negative is one all the same: nothing is added to what it names."""
+        """Whether a sum cannot overflow where a condition says that it is not negative: nothing is added to its atoms."""
         return form[0] <= 0 or self.is_positive(form, Way())
 
     def _atom_is_positive(self, number: int, way: Way) -> bool:
@@ -157,7 +157,7 @@ class Integers:
         return key[0] == "name" and key[1] in ("numba.cuda.laneid", "numba.cuda.warpsize")
 
     def _counts_up(self, loop: While, name: Hashable, number: int, way: Way) -> bool:
-        """Whether a variable begins at no less than 0, and a loop adds no negative constants to it."""
+        """Whether a variable begins at 0 or above, and a loop adds only constants of 0 or above to it."""
         begin = self.found.begins.get(loop, {}).get(name)
         end = self.found.ends.get(loop, {}).get(number)
         if not isinstance(begin, KnownNumber) or end is None:
@@ -166,7 +166,7 @@ class Integers:
         return not amount[1] and amount[0] >= 0 and self.is_positive(begin.form, way)
 
     def goes_on_by(self, loop: Operation, form: Form) -> Form | None:
-        """What a loop adds in each round to the variable that a value is made of, if that is always the same."""
+        """The amount that a loop adds in each round to a value's variable, if that is always the same."""
         for number, _ in form[1]:
             end = self.found.ends.get(loop, {}).get(number)
             if number in self.found.steps and end is not None:
@@ -174,7 +174,7 @@ class Integers:
         return None
 
     def note_bounds(self, condition: Operation, holds: bool, way: Way) -> None:
-        """Lower bounds that hold where a condition does, or does not."""
+        """Notes the lower bounds that follow if a condition holds, or if it does not."""
         if isinstance(condition, Junction):
             if condition.is_and == holds:
                 for each in condition.operands:
@@ -205,6 +205,6 @@ class Integers:
                 way.least[left.form[1]] = max(bound, way.least.get(left.form[1], bound))
 
     def is_settled(self, condition: Operation) -> bool:
-        """Whether a condition is known when the code is made, in each round of loops written out."""
+        """Whether a condition is known at compile time, in each round of unrolled loops."""
         known = self.found.values.get(condition)
         return isinstance(known, KnownNumber) and not self.without_counters(known.form)[1]

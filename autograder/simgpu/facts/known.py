@@ -16,17 +16,17 @@ from autograder.simgpu.values.memory import Space
 
 @dataclass(frozen=True)
 class KnownNumber:
-    """A number: its dtype where that is known, which value it is, and whether it may differ from thread to thread."""
+    """A number: its dtype if known, the form of its value, and whether it may differ from thread to thread."""
 
     dtype: np.dtype | None
     form: Form
     varies: bool
-    made_by: tuple[Operation, ...] = ()  # the integer arithmetic that it comes from
-    is_product: bool = False  # of floats: an addition that uses it is one instruction with it
+    made_by: tuple[Operation, ...] = ()  # the integer operations that computed it
+    is_product: bool = False  # of floats: an addition to it is fused, one instruction with the product
 
     @property
     def constant(self) -> int | None:
-        """The integer that it is in every run."""
+        """Its value, if that is the same integer in every run."""
         if self.form[1]:
             return None
         is_unsigned = self.dtype is not None and self.dtype.kind == "u"
@@ -35,10 +35,10 @@ class KnownNumber:
 
 @dataclass(frozen=True)
 class KnownArray:
-    """An array or a part of one: the memory that it lies in and what it was made or given as.
+    """An array or part of one: which memory it lies in, and where it comes from.
 
-    `identity` tells it from other arrays: what is made in a kernel overlaps with nothing, two arguments may be one array.
-    `extents` are the sizes of its dimensions, where they are written down.
+    `identity` tells it from other arrays. An array made in the kernel overlaps with no other; two arguments may be the same
+    array. `extents` are the sizes of its dimensions, as far as the source fixes them.
     """
 
     dtype: np.dtype
@@ -46,12 +46,12 @@ class KnownArray:
     space: Space
     identity: Hashable
     extents: tuple[int | None, ...]
-    prefix: tuple[Form, ...] = ()  # of a row or a part that whole numbers picked: those
-    part: Hashable = None  # of any other part: what tells it from others
+    prefix: tuple[Form, ...] = ()  # of a row or another part picked by whole numbers: those numbers
+    part: Hashable = None  # of any other part: what identifies it
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is no slice or the like: an index then says which element of the whole is meant."""
+        """Whether an index counts from the beginning of the whole array: not so for a slice."""
         return self.part is None
 
 
@@ -64,14 +64,14 @@ class KnownTuple:
 
 @dataclass(frozen=True)
 class KnownName:
-    """What a name of the library, a type or a function stands for."""
+    """A library name, a type, a function, None or a text: something that is no number, array, tuple or range."""
 
     value: object
 
 
 @dataclass(frozen=True)
 class KnownRange:
-    """A range(): what it begins with, ends before and adds each round."""
+    """A range()."""
 
     start: KnownNumber
     stop: KnownNumber
@@ -80,7 +80,7 @@ class KnownRange:
 
 @dataclass(frozen=True, eq=False)
 class Inner:
-    """A function that is defined in a kernel, with the variables that it sees."""
+    """A function defined inside a kernel, with the variables that it sees."""
 
     function: object
     variables: Mapping[str, Known]
@@ -88,21 +88,21 @@ class Inner:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Anything; `arrays` are those that may be in it."""
+    """Any value; `arrays`: the arrays that it may be or contain."""
 
     arrays: frozenset[Hashable] = frozenset()
 
 
 @dataclass(frozen=True)
 class Conflicting(Unknown):
-    """Things of two kinds, the one on one path and the other on another, that no one type is for."""
+    """Different kinds of value on different paths, for which there is no common type."""
 
 
 Known: TypeAlias = KnownNumber | KnownArray | KnownTuple | KnownName | KnownRange | Inner | Unknown
 
 
 def arrays_in(known: Known) -> frozenset[Hashable]:
-    """The identities of the arrays that a value may lead to."""
+    """The identities of the arrays that a value may be or contain."""
     if isinstance(known, KnownArray):
         return frozenset([known.identity])
     if isinstance(known, KnownTuple):
@@ -111,9 +111,9 @@ def arrays_in(known: Known) -> frozenset[Hashable]:
 
 
 def conflict(a: Known, b: Known) -> bool:
-    """Whether two values are surely of kinds that Numba has no one type for; what is not known is in no conflict.
+    """Whether Numba surely has no common type for two values; an unknown value conflicts with none.
 
-    None goes with anything: Numba makes an optional value of the two.
+    Neither does None: Numba makes an optional type of it.
     """
     if isinstance(a, KnownTuple) and isinstance(b, KnownTuple):
         return len(a.items) != len(b.items) or any(map(conflict, a.items, b.items))
@@ -124,7 +124,7 @@ def conflict(a: Known, b: Known) -> bool:
 
 
 def _family(known: Known) -> Hashable:
-    """What a value has to have in common with another one, to be held by the same variable; None where anything goes."""
+    """What two values need in common to be held by the same variable; None if anything goes."""
     if isinstance(known, KnownNumber):
         return "number" if known.dtype is not None and known.dtype.kind in "biufc" else None
     if isinstance(known, (KnownArray, KnownTuple, KnownRange)):

@@ -1,4 +1,4 @@
-"""What the library's functions do, as far as facts need it: which have no side effects, and the types of their results."""
+"""What the analysis needs to know of library functions: which have side effects, and the types of their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autograder.simgpu.values import numba_types as nt
 
 @dataclass(frozen=True)
 class Builtin:
-    """A name that stands for a value: its dtype, and whether the threads of a block have different ones."""
+    """A name that stands for a value: its dtype, and whether it differs between the threads of a block."""
 
     dtype: np.dtype
     varies: bool
@@ -36,6 +36,7 @@ BUILTIN_VALUES = {
     for axis in "xyz"
 } | {"numba.cuda.laneid": Builtin(nt.INT32, True), "numba.cuda.warpsize": Builtin(nt.INT32, False)}
 
+SYNCHRONISES = ("numba.cuda.sync", "numba.cuda.cg.grid_group.sync", "numba.cuda.threadfence")
 RESHAPING = frozenset("reshape ravel transpose view copy".split())
 STORES = frozenset(
     [f"numba.cuda.{name}" for name in ("stcg", "stcs", "stwb", "stwt")]
@@ -44,7 +45,7 @@ STORES = frozenset(
         for name in ("next", "uniform_float32", "uniform_float64", "normal_float32", "normal_float64")
     ]
 )
-# What is given arrays here only looks at them.
+# Functions that only read the arrays that they are given.
 READ_ONLY = (
     "builtins.", "math.", "operator.", "cmath.",
     "numba.cuda.ld", "numba.cuda.shfl", "numba.cuda.popc", "numba.cuda.libdevice.",
@@ -93,13 +94,13 @@ PURE: dict[str, Rule] = {
     "numba.cuda.brev": _common,
     "builtins.round": lambda dtypes: nt.INT64 if len(dtypes) == 1 else dtypes[0],
 }
-BY_LANE: frozenset[str] = frozenset()  # of these, those that give each lane something else for the same operands
+BY_LANE: frozenset[str] = frozenset()  # of these, functions with another result in each lane for the same operands
 
 ARRAY_MAKERS = {"numba.cuda.shared.array": "shared", "numba.cuda.local.array": "local"}
 
 
 def array_made(op: Operation, path: str, arguments: Sequence[Known], keywords: Mapping[str, Known]) -> KnownArray | None:
-    """The array that a call of `cuda.shared.array` or `cuda.local.array` makes; None where its type is not known."""
+    """The array that a call of `cuda.shared.array` or `cuda.local.array` makes; None if its type is not known."""
     given = dict(zip(("shape", "dtype"), arguments, strict=False)) | dict(keywords)
     shape, dtype = given.get("shape"), given.get("dtype")
     if not isinstance(dtype, KnownName) or not isinstance(dtype.value, TypeReference):

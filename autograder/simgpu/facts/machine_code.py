@@ -1,12 +1,14 @@
-"""How many machine instructions the compiler makes of each operation: what `threads_per_instruction` weighs it by.
+"""How many machine instructions each operation becomes. `threads_per_instruction` and the issue time are weighed by this.
 
 Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0):
 
-- Numba's integers have 64 bits and take two instructions; an index whose sign is not known is wrapped round first.
-- A value or an address that was worked out before, on the way here, costs nothing again; one that a loop leaves alone is
-  worked out once, before it (`once`, and `hoisted` of the loop). The counter of a loop written out is a constant.
-- Divisions, and functions of the library, are many instructions.
-- A condition of several comparisons without loads is worked out whole, by all lanes.
+- Numba's integers have 64 bits and take two instructions; an index of unknown sign is wrapped first.
+- A value or address computed earlier on the same path costs nothing. One that a loop does not change is computed once,
+  before the loop (`once`, and the loop's `hoisted`). The counter of an unrolled loop is a constant.
+- Divisions and library functions are many instructions.
+- A condition of several comparisons without loads is computed whole, by all lanes.
+
+Addresses are in addresses.py, operators in arithmetic.py, loops in loop_costs.py, arms without a jump in short_arms.py.
 """
 
 from __future__ import annotations
@@ -17,14 +19,16 @@ import numpy as np
 
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
-from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.arithmetic import Arithmetic
 from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import KnownNumber, KnownRange, Unknown
+from autograder.simgpu.facts.known import KnownNumber, Unknown
+from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
+from autograder.simgpu.facts.short_arms import ShortArms, is_empty
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.expressions import Constant, Local
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -38,7 +42,6 @@ from autograder.simgpu.operations.statements import (
     Continue,
     Element,
     If,
-    Nothing,
     Raise,
     Return,
     UpdateElement,
@@ -49,24 +52,17 @@ from autograder.simgpu.operations.steps import Block
 START = 1  # before the first statement
 BRANCH = 1
 EXIT = 1
-MEETING = 1  # before a branch behind which lanes meet again; each of its sides waits there by another instruction
-LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
-CONSTANT_LOOP = 10  # of known length, where it is too long to be written out
-NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; of a range whose counter nobody uses
-COUNTED, DIVIDED = 26, 53  # before a `while` loop, to know how many rounds it has: it goes on by a constant, or not
-FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and addresses
-FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; where four rounds are done at once
+MEETING = 1  # before a branch after which lanes meet again; each side waits there with one more instruction
+COUNTED, DIVIDED = 26, 53  # before a `while` loop, to compute its rounds: its step is a constant, or not
+FOUR_ROUNDS = 3  # of four rounds at a time, beside the counter, its comparison and the addresses
 GRID = 5  # by dimension
-SHORT_CONDITION = 8  # instructions, at the most, of a sum in an `and` that all lanes work out
-SHORT_ARM = 8  # instructions, at the most, of an arm that no lane jumps over
-COUNTED_UP = 3  # an atomic in shared memory that adds the same constant for every lane: the array's place
-ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that the warp adds up itself: who does it, how many there are, who is first
-APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
-PREDICATES = 7  # registers for conditions
+SHORT_CONDITION = 8  # instructions, at the most, of an operand of `and` that all lanes compute
+COUNTED_UP = 3  # an atomic in shared memory that adds one constant for every lane: the array's address
+ADDED_UP, ADDED_UP_AND_USED = 6, 10  # an atomic that one lane carries out for its warp: which lane, for how many lanes
 
 
 class MachineCode:
-    """Decides it for the operations of one kernel."""
+    """The operations of one kernel."""
 
     def __init__(self, found: Found, forms: Forms, rules: Rules, written_out: WrittenOut) -> None:
         self.found = found
@@ -77,17 +73,19 @@ class MachineCode:
         self.placing = Placing(found, forms, self.integers)
         self.arithmetic = Arithmetic(found, self.integers)
         self.addresses = Addresses(found, self.integers, self.placing)
-        self.of_all: dict[Operation, Way] = {}  # of conditions with `and`: what is known where all of them hold
-        self.asked_by: dict[Junction, If] = {}  # by such a condition, the branch
-        self.alone: set[Operation] = set()  # what is all that an arm of a branch does
-        self.chained: set[Operation] = set()  # what alone is behind an `else`: an `elif`
+        self.loop_costs = LoopCosts(found, self.integers, self.placing)
+        self.short_arms = ShortArms(found, forms, self.integers, self.placing)
+        self.of_all: dict[Operation, Way] = {}  # by `and`: what is known where all of its operands hold
+        self.asked_by: dict[Junction, If] = {}  # by `and` or `or`: the branch whose condition it is
+        self.alone: set[Operation] = set()  # statements that are all of an arm
+        self.chained: set[Operation] = set()  # statements that are all of an `else`: an `elif`
 
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
         self.block(body, Way())
         ends = body.statements[-1] if body.statements else None
         body.slots = START
-        body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # by those who get to the end
+        body.once = 0 if ends in self.last or isinstance(ends, Return) else EXIT  # for the threads that get to the end
 
     def block(self, block: Block, way: Way) -> None:
         block.slots = 0
@@ -95,7 +93,7 @@ class MachineCode:
             self.go_through(statement, way)
 
     def go_through(self, op: Operation, way: Way) -> None:
-        """Notes what an operation costs, and all that it is made of, in the order in which they are carried out."""
+        """Notes the instructions of an operation and of its parts, in the order in which they are carried out."""
         if isinstance(op, If):
             self._branch(op, way)
         elif isinstance(op, (For, While)):
@@ -119,9 +117,9 @@ class MachineCode:
         if isinstance(op.condition, Junction):
             self.asked_by[op.condition] = op
         self.go_through(op.condition, way)
-        varies = self._varies(op.condition)
+        varies = may_differ(op.condition, self.found)
         leaves = _leaves(op.body) or _leaves(op.orelse)
-        has_else = not _is_empty(op.orelse)
+        has_else = not is_empty(op.orelse)
         is_guard = op in self.last and not has_else
         is_met = varies and not leaves and op not in self.last
         op.slots, op.behind_body, op.behind_orelse = BRANCH, int(is_met), int(is_met)
@@ -150,14 +148,14 @@ class MachineCode:
         self.block(op.body, one)
         self.block(op.orelse, other)
         op.short_arms, op.is_short_for_else = 0, False
-        is_open = not (leaves or is_guard or self._is_asked_in_parts(op) or self._has_no_predicate(op.condition))
-        if is_open and self._is_short(op.orelse, op.body):
-            if self._is_short(op.body, op.orelse) and not (op in self.chained and not has_else):
+        is_open = not (leaves or is_guard or self._is_asked_in_parts(op) or self.short_arms.has_no_predicate(op.condition))
+        if is_open and self.short_arms.is_short(op.orelse, op.body):
+            if self.short_arms.is_short(op.body, op.orelse) and not (op in self.chained and not has_else):
                 op.slots = op.behind_body = op.behind_orelse = 0
-                op.short_arms = max(1, self._size(op.body) + self._size(op.orelse))
+                op.short_arms = max(1, self.short_arms.size(op.body) + self.short_arms.size(op.orelse))
             if op in self.last and has_else:
                 op.slots, op.is_short_for_else, op.behind_body, op.behind_orelse = BRANCH, True, EXIT, 0
-                op.short_arms = max(1, self._size(op.orelse))
+                op.short_arms = max(1, self.short_arms.size(op.orelse))
         if _leaves(op.body):
             way.done, way.least = other.done, other.least
         elif _leaves(op.orelse):
@@ -166,14 +164,14 @@ class MachineCode:
             way.done |= one.done & other.done
 
     def _begun_in_both(self, op: If) -> Reached | None:
-        """The element that both arms store to before they do anything else: its address is worked out before the branch."""
+        """The element that both arms store to before anything else: its address is computed before the branch."""
         if self._is_asked_in_parts(op):
             return None
         one, other = self._begun(op.body), self._begun(op.orelse)
         return one if one is not None and other is not None and _is_same(one, other) else None
 
     def _begun(self, arm: Block) -> Reached | None:
-        """The element that an arm stores to before it does anything else."""
+        """The element that an arm stores to before anything else."""
         first = arm.statements[0] if arm.statements else None
         if isinstance(first, Assign) and len(first.targets) == 1 and self._is_there(first.operand):
             (target,) = first.targets
@@ -181,101 +179,17 @@ class MachineCode:
         return None
 
     def _is_there(self, part: Operation) -> bool:
-        """Whether a value takes no instruction at all: a constant, a variable, an element in a register."""
+        """Whether a value takes no instruction: a constant, a variable, or an element in a register."""
         return isinstance(part, (Constant, Local)) or isinstance(part, Subscript) and part.leaves_no_load
 
     def _exits(self, arm: Block) -> int:
-        """What ends an arm behind which the kernel ends, unless a branch in it does so."""
+        """The instruction that ends an arm after which the kernel ends, unless a branch inside ends it."""
         end = arm.statements[-1] if arm.statements else None
         return 0 if end in self.last or isinstance(end, Return) else EXIT
 
     def _is_asked_in_parts(self, op: If) -> bool:
-        """Whether lanes branch within the condition, for an operand that they do not all work out."""
+        """Whether lanes branch within a condition, since not all of them compute each operand."""
         return isinstance(op.condition, Junction) and op.condition.plain < len(op.condition.operands) - 1
-
-    def _has_no_predicate(self, condition: Operation) -> bool:
-        """Whether a loop written out asks so often for something known before it that predicates do not suffice."""
-        known = self.found.values.get(condition)
-        loops = self.placing.loops
-        if not isinstance(known, KnownNumber) or not loops or loops[-1] not in self.forms.loops_of(known.form):
-            return False
-        loop = self.placing.loops[-1]
-        if not self._stays_but_for(known.form, loop):
-            return False
-        if isinstance(loop, While):
-            return self.integers.lengths.get(loop, 0) >= PREDICATES
-        return loop.is_written_out and len(self.integers.values_of(loop) or ()) >= PREDICATES
-
-    def _stays_but_for(self, form: Form, loop: For | While) -> bool:
-        """Whether nothing but the counter of a loop written out makes a value another one in each round."""
-        return all(
-            loop not in atom.loops
-            or self.integers.constants_of(number) is not None
-            or bool(atom.inside) and all(self._is_counted(part, loop) for part in (number, *self.forms.inside(number)))
-            for number, atom in self.forms.atoms_of(form)
-        )
-
-    def _is_counted(self, number: int, loop: For | While) -> bool:
-        """Whether the loop leaves a value alone, or makes it of its counter."""
-        if loop not in self.forms.loops_of((0, ((number, 1),))) or self.integers.constants_of(number) is not None:
-            return True
-        key = self.forms.key_of(number)
-        return isinstance(key, tuple) and key[0] not in ("load", "round", "counter", "stored", "either", "atomic", "vote")
-
-    def _size(self, part: Operation) -> int:
-        """The instructions of a part, as long as no loop has worked them out before."""
-        size, waiting = 0, [part]
-        while waiting:
-            each = waiting.pop()
-            if each.joined is None:
-                size += each.slots
-                if not any(each in loop.hoisted for loop in self.placing.loops):
-                    size += each.once
-            if isinstance(each, (If, Selection)) and each.short_arms:
-                size += each.short_arms
-                waiting.append(each.condition)
-                continue
-            waiting.extend(each.parts())
-            if isinstance(each, FunctionCall):
-                waiting.extend(body.body for body in each.bodies.values())
-        return size
-
-    def _is_short(self, arm: Operation, other: Operation) -> bool:
-        """Whether all lanes go through an arm, each instruction of it carried out by those that the condition chose.
-
-        The address of one load from global memory does not count.
-        """
-        size, chain = self._size(arm), 0
-        waiting: list[Operation] = [arm]
-        while waiting:
-            each = waiting.pop()
-            if isinstance(each, (If, For, While, Return, Break, Continue, Raise)):
-                return False
-            if isinstance(each, FunctionCall) and not self._is_straight(each):
-                return False
-            if isinstance(each, Selection) and not each.joins and self._looks_at_memory(each):
-                return False
-            if each in self.found.reached and each.joined is None:
-                own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
-                if self.found.reached[each].array.space == "global" and each not in self.found.stores:
-                    chain = max(chain, own)
-            waiting.extend(each.parts())
-            if isinstance(each, FunctionCall):
-                waiting.extend(body.body for body in each.bodies.values())
-        both = isinstance(arm, Block) and isinstance(other, Block) and not _is_empty(arm) and not _is_empty(other)
-        return size - chain + both <= SHORT_ARM
-
-    def _looks_at_memory(self, op: Selection) -> bool:
-        return any(
-            each in self.found.reached and not each.leaves_no_load
-            for side in (op.yes, op.no)
-            for each in everything_in(side)
-        )
-
-    def _is_straight(self, call: FunctionCall) -> bool:
-        """Whether a call is no more than a few instructions without a branch, on the lane alone."""
-        path = self.found.callees.get(call, "")
-        return bool(call.bodies) or not path.startswith(APART)
 
     def _selection(self, op: Selection, way: Way) -> None:
         self.go_through(op.condition, way)
@@ -284,11 +198,11 @@ class MachineCode:
         self.go_through(op.yes, way.copy())
         self.go_through(op.no, way.copy())
         op.short_arms = 0
-        if not op.joins and self._is_short(op.yes, op.no) and self._is_short(op.no, op.yes):
-            op.short_arms = self._size(op.yes) + self._size(op.no)
+        if not op.joins and self.short_arms.is_short(op.yes, op.no) and self.short_arms.is_short(op.no, op.yes):
+            op.short_arms = self.short_arms.size(op.yes) + self.short_arms.size(op.no)
 
     def _junction(self, op: Junction, way: Way) -> None:
-        """Of conditions one after the other, those that do nothing but compute are worked out at once."""
+        """`and` or `or`: all lanes compute the operands that need no memory and are short."""
         inner = way
         plain: list[int] = []
         for place, each in enumerate(op.operands):
@@ -296,7 +210,7 @@ class MachineCode:
                 inner = inner.copy()
             self.go_through(each, inner)
             if place and len(plain) == place - 1 and self._is_plain(each) and not self._is_used_behind(each, op):
-                plain.append(self._size(each))
+                plain.append(self.short_arms.size(each))
                 way.done |= inner.done
             if op.is_and:
                 self.integers.note_bounds(each, True, inner)
@@ -305,10 +219,10 @@ class MachineCode:
         op.slots = 0
         op.plain, op.plain_slots, op.part_slots = len(plain), sum(plain), BRANCH
         branch = self.asked_by.get(op)
-        op.is_met_behind = branch is not None and not (op.is_and and _is_empty(branch.orelse))
+        op.is_met_behind = branch is not None and not (op.is_and and is_empty(branch.orelse))
 
     def _is_plain(self, part: Operation) -> bool:
-        """Whether all lanes may as well work it out: no look at memory, and no more than a few sums."""
+        """Whether all lanes compute an operand: it reads no memory and takes few instructions."""
         size = 0
         for each in everything_in(part):
             if each in self.found.reached and not each.leaves_no_load or isinstance(each, (Selection, Junction)):
@@ -320,7 +234,7 @@ class MachineCode:
         return size <= SHORT_CONDITION
 
     def _is_used_behind(self, part: Operation, condition: Junction) -> bool:
-        """Whether the arm of a branch uses what is worked out here first: a branch of its own then asks for this."""
+        """Whether the arm of a branch uses a value that this operand computes first: the operand then has its own branch."""
         branch = self.asked_by.get(condition)
         made = {self.integers.bare(each) for each in map(self._sum_of, everything_in(part)) if each is not None}
         if branch is None or not made:
@@ -328,7 +242,7 @@ class MachineCode:
         return any(self.integers.bare(self._sum_of(each)) in made for each in everything_in(branch.body))
 
     def _sum_of(self, op: Operation) -> Form | None:
-        """The form of integer arithmetic that nothing before has worked out."""
+        """The form of integer arithmetic, if its value is no constant."""
         known = self.found.values.get(op)
         if not isinstance(op, Binary) or not isinstance(known, KnownNumber) or not known.form[1]:
             return None
@@ -340,11 +254,11 @@ class MachineCode:
         inner = way.copy()
         self.placing.loops.append(op)
         op.hoisted = set()
-        op.is_met_behind = self._is_left_apart(op)
+        op.is_met_behind = self.loop_costs.is_left_apart(op)
         before = self.integers.states
         self.integers.enter(op)
         if isinstance(op, While):
-            amount = self._amount_a_round(op)
+            amount = self.loop_costs.amount_a_round(op)
             if amount is not None:
                 self.placing.fours[op] = FOUR_ROUNDS
             self.go_through(op.condition, inner)
@@ -354,91 +268,14 @@ class MachineCode:
                 op.slots = op.condition.slots = 0
             op.before = (0 if amount is None else DIVIDED if amount[1] else COUNTED) + op.is_met_behind
         else:
-            op.slots = self._of_a_round(op)
-            op.before = self._before(op) + op.is_met_behind
+            op.slots = self.loop_costs.of_a_round(op)
+            op.before = self.loop_costs.before(op) + op.is_met_behind
         self.block(op.body, inner)
         if isinstance(op, While):
             op.every_fourth = self.placing.fours.pop(op, 0)
         self.integers.states = before
         self.placing.loops.pop()
         self.block(op.orelse, way)
-
-    def _amount_a_round(self, loop: While) -> Form | None:
-        """By how much a loop goes on each round, where the compiler counts its rounds beforehand, to do four at a time.
-
-        So it does where a variable is compared with what the loop leaves alone, and goes on by an amount that is the same in
-        each round, if nothing in the loop waits for other threads or leaves it. An amount that is known only at run time,
-        such as the threads of the grid, takes a division.
-        """
-        condition = loop.condition
-        if loop in self.integers.lengths or not isinstance(condition, Compare) or len(condition.kinds) != 1:
-            return None
-        sides = [self.found.values.get(each) for each in (condition.left, *condition.others)]
-        advancing = [self.integers.goes_on_by(loop, each.form) for each in sides if isinstance(each, KnownNumber)]
-        amounts = [each for each in advancing if each is not None]
-        return amounts[0] if len(amounts) == 1 and self._goes_through(loop.body) else None
-
-    def _is_counter_of_four(self, op: UpdateName) -> bool:
-        """Whether it advances the variable that a loop counts by, by a constant."""
-        known, loop = self.found.values.get(op), self.placing.loops[-1] if self.placing.loops else None
-        if loop not in self.placing.fours or not isinstance(known, KnownNumber) or loop is None:
-            return False
-        amount = self.integers.goes_on_by(loop, known.form)
-        return amount is not None and not amount[1]
-
-    def _goes_through(self, body: Operation) -> bool:
-        """Whether a loop's rounds wait for no other thread, and none of them ends it."""
-        for each in everything_in(body):
-            if isinstance(each, (Break, Return, While)):
-                return False
-            if isinstance(each, FunctionCall):
-                if self.found.callees.get(each, "").startswith(APART):
-                    return False
-                if not all(self._goes_through(one.body) for one in each.bodies.values()):
-                    return False
-        return True
-
-    def _is_narrow(self, source: Operation) -> bool:
-        """Whether Numba counts through a range with 32 bits: none of its bounds has more."""
-        given = [self.found.values.get(each) for each in source.arguments] if isinstance(source, FunctionCall) else []
-        dtypes = [each.dtype if isinstance(each, KnownNumber) else None for each in given]
-        return bool(dtypes) and all(dtype is not None and dtype.itemsize <= 4 for dtype in dtypes)
-
-    def _is_left_apart(self, loop: For | While) -> bool:
-        """Whether lanes may leave a loop in different rounds: they wait behind it then."""
-        if isinstance(loop, While):
-            differs = loop not in self.integers.lengths and self._varies(loop.condition)
-        else:
-            source = self.found.values.get(loop.source)
-            differs = isinstance(source, KnownRange) and any(
-                each.varies for each in (source.start, source.stop, source.step)
-            )
-        return differs or self._breaks_apart(loop.body)
-
-    def _breaks_apart(self, block: Block) -> bool:
-        """Whether some lanes may break out of the loop around, and others not."""
-        for each in block.statements:
-            if isinstance(each, If):
-                arms = each.body, each.orelse
-                if self._varies(each.condition) and any(isinstance(end, Break) for arm in arms for end in arm.statements):
-                    return True
-                if any(map(self._breaks_apart, arms)):
-                    return True
-        return False
-
-    def _of_a_round(self, op: For) -> int:
-        if op.is_written_out:
-            return 0
-        if op.is_cheap:
-            return UNSEEN_LOOP
-        if self.integers.values_of(op) is not None:
-            return CONSTANT_LOOP
-        return NARROW_LOOP if self._is_narrow(op.source) else LOOP
-
-    def _before(self, op: For) -> int:
-        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
-            return 0
-        return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
 
     def _one(self, op: Operation, way: Way) -> None:
         if op in self.found.reached and isinstance(op, (Subscript, Attribute)):
@@ -447,9 +284,9 @@ class MachineCode:
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.left, op.right, way), way)
         elif isinstance(op, UpdateName):
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.read, op.operand, way), way)
-            if self._is_counter_of_four(op) and self.placing.in_common(op.slots):
+            if self.loop_costs.is_counter_of_four(op) and self.placing.in_common(op.slots):
                 op.slots = 0
-        elif isinstance(op, UpdateElement):  # beside the address
+        elif isinstance(op, UpdateElement):  # beside its address
             op.slots += self.arithmetic.of(op, op.kind, op.reached, op.operand, way)
         elif isinstance(op, Unary):
             width = self.arithmetic.width(self.found.values.get(op.operand))
@@ -508,20 +345,12 @@ class MachineCode:
         known = self.found.values.get(op)
         return isinstance(known, KnownNumber) and known.constant is not None
 
-    def _varies(self, condition: Operation) -> bool:
-        known = self.found.values.get(condition)
-        return not isinstance(known, KnownNumber) or known.varies
 
 
 def _leaves(block: Block) -> bool:
-    """Whether lanes that go in there do not come out behind it."""
+    """Whether a block ends with return, break, continue or raise."""
     return bool(block.statements) and isinstance(block.statements[-1], (Return, Break, Continue, Raise))
 
 
 def _is_same(one: Reached, other: Reached) -> bool:
     return (one.array.identity, one.array.part, one.indices) == (other.array.identity, other.array.part, other.indices)
-
-
-def _is_empty(block: Block) -> bool:
-    """Whether nothing is done there."""
-    return all(isinstance(each, Nothing) for each in block.statements)

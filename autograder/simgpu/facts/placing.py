@@ -1,15 +1,16 @@
-"""Where the instructions of a value or an address fall: at its operation, before a loop, or nowhere (it is there already).
+"""Where the instructions of a value or an address stand: at its operation, before a loop, or nowhere if it is known already.
 
-Seen in machine code (numba-cuda 0.30.4, compute capability 9.0): what was worked out on the way here is in a register; what
-a loop leaves alone is worked out before it. In loops written out, what counters make another in each round is not.
+Seen in machine code (numba-cuda 0.30.4, compute capability 9.0): a value computed earlier on the same path is in a
+register, and what a loop does not change is computed before it. In an unrolled loop, what depends on the counter is
+computed in each round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.operations.loops import For, While
@@ -17,17 +18,17 @@ from autograder.simgpu.operations.operation import Operation
 
 
 class Placing:
-    """Of one kernel, at one place in it: `loops` are those around that, outermost first."""
+    """Places the instructions of one kernel; `loops`: those around the present place, outermost first."""
 
     def __init__(self, found: Found, forms: Forms, integers: Integers) -> None:
         self.found = found
         self.forms = forms
         self.integers = integers
         self.loops: list[For | While] = []
-        self.fours: dict[Operation, int] = {}  # loops done four rounds at a time: instructions that the four have in common
+        self.fours: dict[Operation, int] = {}  # by loop done four rounds at a time: instructions that the four share
 
     def worth(self, op: Operation, slots: int, way: Way) -> None:
-        """Notes what a value costs, unless it is there already; and before which loops it is worked out."""
+        """Notes what a value costs, unless it is in a register already, and before which loops it is computed."""
         op.slots = op.once = 0
         known = self.found.values.get(op)
         if not isinstance(known, KnownNumber):
@@ -40,7 +41,7 @@ class Placing:
         self.place(op, slots, [known.form])
 
     def place(self, op: Operation, slots: int, made_of: Sequence[Form | None]) -> None:
-        """Adds instructions to an operation: each time, or once where the innermost loop leaves what they are made of."""
+        """Adds instructions to an operation: each time, or once if the innermost loop does not change their operands."""
         if not self.loops or not self.stays(made_of, self.loops[-1]):
             op.slots += slots
             return
@@ -51,37 +52,38 @@ class Placing:
             loop.hoisted.add(op)
 
     def stays(self, made_of: Sequence[Form | None], loop: For | While) -> bool:
-        """Whether a loop leaves values as they are; counters of loops written out are constants."""
+        """Whether a loop does not change these values; the counters of unrolled loops are constants."""
         for form in made_of:
             if form is None or loop in self.forms.loops_of(self.integers.without_counters(form)):
                 return False
         return True
 
     def worth_once(self, op: Operation, slots: int, key: Hashable, way: Way) -> None:
-        """The same for what is no value of one form: the key says what it is."""
+        """`worth` for what has no form: `key` identifies it."""
         op.slots = op.once = 0
         if (key, slots) not in way.done:
             way.done.add((key, slots))
             self.place(op, slots, [])
 
     def in_common(self, slots: int) -> bool:
-        """Adds instructions to those that four rounds of the innermost loop have in common, if it is done so."""
+        """Adds instructions to those that four rounds of the innermost loop share; False if it is not done so."""
         if not self.loops or self.loops[-1] not in self.fours:
             return False
         self.fours[self.loops[-1]] += slots
         return True
 
     def is_counted_on(self, reached: Reached) -> bool:
-        """Whether an address is advanced by an addition in the innermost loop."""
+        """Whether an address changes in the innermost loop."""
         return bool(self.loops) and not self.stays(reached.indices, self.loops[-1])
 
     def needed(
         self, op: Operation, slots: int, key: Hashable, made_of: Sequence[Form | None], way: Way
     ) -> None:
+        """Adds the instructions of a part of an address, unless it is in a register already; `key` identifies it."""
         if key in way.done:
             return
         way.done.add(key)
-        written_out = 0  # the innermost loops, each round of which has a value of its own
+        written_out = 0  # innermost loops that are unrolled, with a value for each round
         for loop in reversed(self.loops):
             if not self.integers.is_written_out(loop) or not self._moves(loop, made_of):
                 break
@@ -93,12 +95,12 @@ class Placing:
         if not outside or not self.stays(made_of, outside[-1]):
             op.slots += slots
             return
-        op.once += slots  # before the loops around: each round's value has a register
+        op.once += slots  # before the loops around: the value of each round has a register
         for loop in reversed(outside):
             if not self.stays(made_of, loop):
                 break
             loop.hoisted.add(op)
 
     def _moves(self, loop: Operation, made_of: Iterable[Form | None]) -> bool:
-        """Whether a loop written out changes what these are."""
+        """Whether an unrolled loop changes these values."""
         return any(each is None or loop in self.forms.loops_of(each) for each in made_of)

@@ -1,4 +1,4 @@
-"""A kernel made ready for arguments of some kinds: lowered once, and gone through once for the facts of its operations."""
+"""A kernel made ready for arguments of some kinds: lowered once, with the facts on its operations."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from autograder.errors import Line
 from autograder.language.program import Function
-from autograder.simgpu.facts.analysis import Analysis, Found
+from autograder.simgpu.facts.analysis import Analysis
 from autograder.simgpu.facts.expanded import expand
 from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple
 from autograder.simgpu.facts.machine_code import MachineCode
 from autograder.simgpu.facts.reasons import reasons_of
@@ -24,12 +25,12 @@ from autograder.simgpu.operations.steps import Lowered
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
 
-MOST_KEPT = 16  # forms of one kernel, for different kinds of arguments
+MOST_KEPT = 16  # versions of one kernel, for different kinds of arguments
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A kernel in operations, with their facts, for arguments of some kinds."""
+    """A kernel lowered for arguments of some kinds, with the facts on its operations."""
 
     kernel: Lowered
     lowering: Lowering
@@ -37,30 +38,30 @@ class Prepared:
 
     @property
     def has_fences(self) -> bool:
-        """Whether it may have a fence, without which atomics order nothing around them."""
+        """Whether it may contain a fence; without one, atomics put no other accesses in order."""
         return self._may_call("numba.cuda.threadfence")
 
     @property
     def is_cooperative(self) -> bool:
-        """Whether its blocks may wait for each other, so that all have to be there at the same time."""
+        """Whether its blocks may wait for each other, so that all must be resident at the same time."""
         return self._may_call("numba.cuda.cg.this_grid")
 
     @cached_property
     def reasons(self) -> dict[Line, tuple[str, ...]]:
-        """By source line, why the compiler's counts may differ from the source's."""
+        """Why the compiler's counts may differ from the source's, by source line."""
         return reasons_of(self.kernel.body, self.found)
 
     def _may_call(self, path: str) -> bool:
         return any(each.startswith(path) for each in self.found.paths)
 
     def written_allocations(self, arrays: Mapping[Hashable, View]) -> set[int]:
-        """ids of the allocations that it may write; `arrays`: those that it is given or captures, by identity."""
+        """The ids of the allocations that it may write; `arrays`: those that it is given or captures, by identity."""
         written = arrays if self.found.may_write_anything else self.found.written & arrays.keys()
         return {id(arrays[each].buffer.owner) for each in written}
 
 
 def prepared(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
-    """The kernel made ready for arguments of these kinds; the same one for the same kinds."""
+    """The kernel made ready for arguments of these kinds; kept for the next launch with the same kinds."""
     forms_of: dict[Hashable, Prepared] = kernel.notes.setdefault(Prepared, {})
     key = tuple(kind_of(value) for value in arguments.values())
     known = forms_of.get(key)
@@ -88,7 +89,7 @@ def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
 
 
 def kind_of(value: Value) -> Hashable:
-    """What a kernel is made ready for: an argument without what it holds."""
+    """The kind of an argument, for which a kernel is made ready: all but its contents."""
     if isinstance(value, View):
         return value.dtype, value.ndim, value.buffer.space
     if isinstance(value, tuple):
@@ -125,16 +126,16 @@ def _arrays_in(value: object, identity: Hashable) -> Iterator[tuple[Hashable, Vi
 
 
 def captured_by(functions: Iterable[Function]) -> dict[Hashable, View]:
-    """Device arrays that functions take from around them: they are no constants, as NumPy arrays are."""
+    """Device arrays that functions capture: unlike captured NumPy arrays, these are no constants."""
     values = (function.names[name] for function in functions for name in function.free_names)
     found = (view for value in values for _, view in _arrays_in(value, ()))
     return {("buffer", id(view.buffer.owner)): view for view in found}
 
 
 def reach_of(found: Found, arrays: Mapping[Hashable, View], buffer: Buffer) -> np.ndarray | None:
-    """A flag for each element of an array that a launch can write, as far as that is known; None: any.
+    """A flag for each element of an array that a launch may write; None if it may write any.
 
-    What tells is an index that is one number for all threads: `fields[2, i] = ...` writes row 2.
+    It follows from an index that is the same number for all threads: `fields[2, i] = ...` writes row 2 only.
     """
     ours = {identity for identity, view in arrays.items() if view.buffer.owner is buffer}
     stores = [each for each in found.stores.values() if each.array.identity in ours]

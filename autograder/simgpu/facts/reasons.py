@@ -1,18 +1,18 @@
-"""Why the compiler's counts of a line differ from the source's, in words: from the facts on the line's operations."""
+"""Why the compiler's counts of a line differ from the source's, in words: one reason for each fact on its operations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from autograder.errors import Line
-from autograder.simgpu.facts.analysis import Found
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import Loop
 from autograder.simgpu.operations.operation import ByRound, Operation
 
 NO_LOAD = "an element that is in a register already is not loaded again"
 NO_STORE = "of two stores to an element only the last is left"
-# By the fact, as `Operation` has it.
+# By fact, an attribute of `Operation`.
 OF_A_FACT = {
     "leaves_no_load": NO_LOAD,
     "leaves_no_store": NO_STORE,
@@ -27,7 +27,7 @@ LOCAL = "the local array lies in registers"
 
 
 def reasons_of(body: Operation, found: Found) -> dict[Line, tuple[str, ...]]:
-    """By source line, each reason once."""
+    """The reasons by source line, each once."""
     by_line: dict[Line, dict[str, None]] = {}
     for op, reason in _reasons(body, found):
         by_line.setdefault(op.line, {})[reason] = None
@@ -48,7 +48,7 @@ def _reasons(body: Operation, found: Found) -> Iterator[tuple[Operation, str]]:
 
 
 def _of_rounds(by_round: ByRound) -> Iterator[str]:
-    """Of an access in loops written out, where the compiler leaves one thing in some rounds and another in others."""
+    """The reasons for an access in unrolled loops of which the compiler leaves different things in different rounds."""
     said = {
         NO_LOAD: by_round.no_load,
         NO_STORE: by_round.no_store,
@@ -59,7 +59,7 @@ def _of_rounds(by_round: ByRound) -> Iterator[str]:
 
 
 def everything_of(body: Operation) -> Iterator[Operation]:
-    """All operations in the order of the source, those of the device functions that are called too."""
+    """All operations in the order of the source, with those of the device functions that are called."""
     waiting = [body]
     while waiting:
         op = waiting.pop()

@@ -1,8 +1,8 @@
-"""What Numba refuses before a kernel runs, told before ours does: on all paths, whether a thread takes them or not.
+"""Refuses, before a kernel runs, what Numba refuses to compile, on every path, whether a thread takes it or not.
 
-Numba works out the type of everything that a kernel contains, so that a mistake in a branch which no thread takes is one
-all the same. Each rule here concludes from kinds that are surely known, and says nothing where anything is not. What the
-compiler may drop because a condition is decided early (`if DEBUG:`) is not looked at.
+Numba infers the type of everything in a kernel, so a mistake counts even in a branch that no thread takes. Each rule here
+concludes only from kinds that are surely known. What the compiler may drop because a condition is decided early
+(`if DEBUG:`) is not checked.
 
 START HERE: `Refusals.check`; the oracle is tests/test_simgpu_oracle.py.
 """
@@ -14,8 +14,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference, wrong_number
-from autograder.simgpu.facts.analysis import Found, may_be_decided
 from autograder.simgpu.facts.call_checks import check_call, standing_for
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import (
     Conflicting,
     Inner,
@@ -28,13 +28,15 @@ from autograder.simgpu.facts.known import (
     conflict,
 )
 from autograder.simgpu.facts.library import OfArray
+from autograder.simgpu.facts.pruning import may_be_decided
+from autograder.simgpu.operations.arithmetic import SYMBOLS
 from autograder.simgpu.operations.expressions import Constant, Local
 from autograder.simgpu.operations.function_calls import FunctionCall, Unpacked, check_names
 from autograder.simgpu.operations.indexing import Attribute, Slice, Subscript, no_such_name
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.number_values import number
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import SYMBOLS, Binary, Compare, Junction, Selection, Unary
+from autograder.simgpu.operations.operators import Binary, Compare, Junction, Selection, Unary
 from autograder.simgpu.operations.registry import METHODS
 from autograder.simgpu.operations.statements import (
     Assign,
@@ -59,7 +61,7 @@ _UNROLLING = ("numba.literal_unroll", "numba.cuda.literal_unroll")
 
 
 class Refusals:
-    """Goes through a kernel's operations and raises a `KernelFault` at the first that Numba has no type for."""
+    """Checks a kernel's operations; raises a `KernelFault` at the first for which Numba has no type."""
 
     def __init__(self, found: Found, kernel: Function, views: Mapping[Hashable, View]) -> None:
         """`views`: the arrays that the kernel is given, by identity, for messages."""
@@ -68,11 +70,11 @@ class Refusals:
         self.views = views
 
     def value_of(self, op: Operation | None) -> Known:
-        """What the analysis found of a value."""
+        """What the analysis found about a value."""
         return NOTHING_KNOWN if op is None else self.found.values.get(op, NOTHING_KNOWN)
 
     def check(self, op: Operation) -> None:
-        """Refuses an operation, or one of those that it is made of; those come first."""
+        """Checks an operation, and before it the operations that it consists of."""
         if op in self.found.dropped:
             return
         for each in self._parts(op):
@@ -86,7 +88,7 @@ class Refusals:
             self.check(op.orelse)
 
     def _parts(self, op: Operation) -> Sequence[Operation]:
-        """The operations that one is made of, but for what the compiler may drop."""
+        """The operations that one consists of, without those that the compiler may drop."""
         if isinstance(op, Selection) and may_be_decided(op.condition, self.found):
             return [op.condition]
         if (
@@ -98,7 +100,7 @@ class Refusals:
         if isinstance(op, Junction) and any(may_be_decided(each, self.found) for each in op.operands[:-1]):
             return [op.operands[0]]
         if isinstance(op, Attribute) and isinstance(op.owner, Attribute) and isinstance(self.value_of(op.owner), KnownName):
-            return []  # of `cuda.threadIdx.x` the whole is looked at
+            return []  # `cuda.threadIdx.x` is checked as a whole
         if isinstance(op, Assign):
             return [op.operand, *op.targets]
         return [op.source, op.target] if isinstance(op, For) else list(op.parts())
@@ -205,7 +207,7 @@ class Refusals:
             raise op.fault("A tuple is not a number.")
 
     def _name_of(self, op: Operation, array: KnownArray) -> str:
-        """What an operand that is an array is called."""
+        """The name in messages of an operand that is an array."""
         sides = (
             [op.left, op.right]
             if isinstance(op, Binary)
@@ -264,7 +266,7 @@ class Refusals:
     # -- arrays and tuples ----------------------------------------------------------------------------------------
 
     def _element(self, reached: Subscript | Attribute) -> Known:
-        """What an update reads before it writes."""
+        """The element that an update reads before it writes."""
         place = self.found.reached.get(reached)
         if place is None or place.array.dtype.fields or not isinstance(reached, Subscript):
             return NOTHING_KNOWN
@@ -314,7 +316,7 @@ class Refusals:
         if not isinstance(index, KnownNumber) or index.dtype is None:
             return
         if index.dtype.kind == "b" and not _are_alike(owner.items) and index.constant is not None:
-            return  # Numba takes it for 0 or 1 where it has to choose by a constant
+            return  # Numba takes it for 0 or 1 where it selects by a constant
         if index.dtype.kind not in "iu":
             raise op.fault(
                 f"The index `{op.indices[0].text}` of a tuple is {index.dtype}; it must be an integer.",
@@ -423,7 +425,7 @@ class Refusals:
             self._is_known_early(op, each)
 
     def _is_known_early(self, op: Operation, part: ast.expr) -> None:
-        """Refuses what an exception is made of where only the run could tell it."""
+        """Refuses an exception whose arguments only the run could know."""
         for each in ast.walk(part):
             if (
                 isinstance(each, (ast.Subscript, ast.Attribute))
@@ -470,13 +472,13 @@ def _is_true(known: Known) -> bool:
 
 
 def _are_alike(items: Sequence[Known]) -> bool:
-    """Whether items are of one type, or may be: a tuple of such items can be indexed by a variable, and looped over."""
+    """Whether items are, or may be, of one type: a variable can then index the tuple, and a loop go over it."""
     types = [_type_of(each) for each in items]
     return any(each is None for each in types) or len(set(types)) <= 1  # a dtype is "equal" to None
 
 
 def _type_of(known: Known) -> Hashable:
-    """What the items of a tuple must have in common; None where that is not known."""
+    """What the items of a tuple must have in common; None if it is not known."""
     if _is_number(known):
         assert isinstance(known, KnownNumber)
         return known.dtype

@@ -1,24 +1,24 @@
-"""What the compiler keeps in registers: elements loaded or stored before, and those that a loop leaves as they are.
+"""Elements that the compiler keeps in registers: those loaded or stored before, and those that a loop does not change.
 
 Found in machine code of some 160 small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0) and in
 an H200's counters of the kernels in `measurements/`:
 
-- A load of an element after a load of it or a store to it costs nothing, until it may have changed: one of global memory by
-  any store to global memory (Numba says of no two arrays that they are not the same one), any atomic on it, and any barrier
-  or fence; one of a shared array by a store to or an atomic on that array, and by a barrier. Shuffles and votes change
-  nothing.
-- Of two stores to an element with no load between that might read it, only the second is left.
-- In a loop, an element that the loop leaves alone is loaded once before it. So is the sum in `c[i] += ...`, where the loop
-  stores nowhere else in global memory; it is stored once, behind the loop, if the loop loads nothing else from there either.
+- Loading an element again, after a load of it or a store to it, costs nothing until it may have changed. An element of
+  global memory may be changed by any store to or atomic on global memory (Numba never says that two arrays are different
+  ones) and by any barrier or fence; an element of a shared array by a store to or an atomic on that array, and by a
+  barrier. Shuffles and votes change nothing.
+- Of two stores to an element, only the second is left if no load between them might read it.
+- An element that a loop does not change is loaded once, before the loop. So is the sum in `c[i] += ...`, if the loop stores
+  nowhere else in global memory. It is stored once, after the loop, if the loop also loads nothing else from there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from autograder.simgpu.facts.analysis import ALL, GLOBAL, Found, Reached, kinds_of_memory
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
+from autograder.simgpu.facts.found import ALL, GLOBAL, Found, Reached, kinds_of_memory
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -30,7 +30,7 @@ from autograder.simgpu.operations.steps import Block
 
 
 class Registers:
-    """Decides it for the accesses of one kernel."""
+    """Decides which accesses of one kernel are left."""
 
     def __init__(self, found: Found, forms: Forms, written_out: WrittenOut, expanded: Expanded) -> None:
         self.found = found
@@ -39,21 +39,21 @@ class Registers:
         self.written_out = written_out
 
     def note(self, op: Operation) -> None:
-        """Notes what is left of an access on its own, in each round of the loops written out around it."""
-        rounds = self.expanded.rounds.get(op, set())
-        again = {each for each in rounds if (op, each) in self.expanded.found.again}
-        overwritten = {each for each in rounds if (op, each) in self.expanded.found.overwritten}
+        """Notes whether an access is left, in each round of the unrolled loops around it."""
+        rounds = self.expanded.pieces.rounds.get(op, set())
+        again = {each for each in rounds if (op, each) in self.expanded.found.needless_loads}
+        overwritten = {each for each in rounds if (op, each) in self.expanded.found.needless_stores}
         op.leaves_no_load = bool(rounds) and again == rounds
         op.leaves_no_store = bool(rounds) and overwritten == rounds
         if again and again != rounds or overwritten and overwritten != rounds:
-            op.by_round = ByRound(self.expanded.loops_around[op], frozenset(again), frozenset(overwritten))
+            op.by_round = ByRound(self.expanded.pieces.loops_around[op], frozenset(again), frozenset(overwritten))
             watch(op.by_round)
 
     def note_loop(self, loop: For | While) -> None:
-        """Notes which elements a loop keeps in registers.
+        """Notes which accesses of a loop go to elements that it keeps in registers.
 
-        Of one that is written out each round is noted on its own, but for what stands under a condition that all its
-        rounds have in common: that is asked once, before the loop.
+        In an unrolled loop every access is decided round by round, by `note`. The exception is an access under a condition
+        that is the same in all rounds: the compiler tests it once, before the loop.
         """
         every_round = [each for each in self._every_round(loop) if each in self.found.reached]
         kills = self.found.kills.get(loop, set())
@@ -88,7 +88,7 @@ class Registers:
         loads: set[Operation],
         stores: set[Operation],
     ) -> None:
-        """Adds the accesses to the one element of a kind of memory that a loop stores to."""
+        """Adds the accesses to an element, if it is the only one of its kind of memory that the loop stores to."""
         inside = [each for each in self._inside(loop) if each in self.found.reached and self._is_of(each, kind)]
         written = [each for each in inside if each in self.found.stores]
         elements = {_element(self.found.reached[each]) for each in written}
@@ -124,19 +124,18 @@ class Registers:
                 waiting.extend(body.body for body in each.bodies.values())
 
     def _is_decided(self, op: If | Selection, loop: Operation) -> bool:
-        """Whether a condition is the same in all rounds: the compiler then asks it before the loop."""
+        """Whether a condition is the same in all rounds: the compiler then tests it before the loop."""
         known = self.found.values.get(op.condition)
         return isinstance(known, KnownNumber) and loop not in self.forms.loops_of(known.form)
 
     def _every_round(self, loop: For | While) -> Iterator[Operation]:
-        """What is carried out in every round: nothing under a condition that changes, and no inner loops but those written
-        out."""
+        """The operations that every round carries out: none under a changing condition or in a loop not unrolled."""
         if isinstance(loop, While):
             yield from self._always(loop.condition, loop, is_left_otherwise=True)
         yield from self._always(loop.body, loop)
 
     def _always(self, op: Operation, loop: Operation, is_left_otherwise: bool = False) -> Iterator[Operation]:
-        """What is carried out in each round of a loop; `is_left_otherwise`: by all who stay in the loop."""
+        """The operations of `op` that each round carries out; `is_left_otherwise`: threads for which `op` is false leave."""
         if isinstance(op, (If, Selection)):
             for each in op.parts() if self._is_decided(op, loop) else [op.condition]:
                 yield from self._always(each, loop)
@@ -158,7 +157,7 @@ class Registers:
 
 
 def _breaks(loop: For) -> bool:
-    """Whether lanes may leave it in the middle: then its first round is no certain thing, and nothing is done before it."""
+    """Whether threads may leave a loop in the middle: the compiler then moves nothing to before the loop."""
     waiting: list[Operation] = [loop.body]
     while waiting:
         each = waiting.pop()
@@ -170,7 +169,7 @@ def _breaks(loop: For) -> bool:
 
 
 def _may_leave(statement: Operation) -> bool:
-    """Whether lanes may not get from a statement to the next one."""
+    """Whether some threads may not get from a statement to the next one."""
     return any(isinstance(each, (Break, Continue, Return)) for each in everything_in(statement))
 
 
@@ -179,7 +178,7 @@ def _element(reached: Reached) -> Hashable:
 
 
 def watch(by_round: ByRound) -> None:
-    """Has the loops note which round they are in."""
+    """Makes these loops keep track of the round that they are in."""
     for loop in by_round.loops:
         assert isinstance(loop, For)
         loop.is_watched = True

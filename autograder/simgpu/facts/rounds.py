@@ -1,7 +1,8 @@
-"""Which values the variables of a `while` loop go through, where that is known before it begins.
+"""The values that the variables of a `while` loop take round by round, if they are known before it begins.
 
-The compiler then writes the loop out, and conditions and indices made of them are constants. Seen in machine code
-(numba-cuda 0.30.4, compute capability 9.0) of `half = 128; while half > 0: ...; half //= 2`, however the step is spelled.
+The compiler then unrolls the loop, and conditions and indices that depend on these variables are constants. Seen in machine
+code (numba-cuda 0.30.4, compute capability 9.0) of `half = 128; while half > 0: ...; half //= 2`, however the step is
+spelled.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TypeAlias
 
-from autograder.simgpu.facts.analysis import COMPARED, Found
 from autograder.simgpu.facts.forms import Form, Forms, wrapped
+from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import KnownNumber
+from autograder.simgpu.facts.known_results import COMPARED
 from autograder.simgpu.operations.loops import While
 
 MOST_ROUNDS = 64
-MOST_STATES = 512  # of loops within each other
+MOST_STATES = 512  # rounds of nested loops together
 
 State: TypeAlias = Mapping[int, int]
-"""By atom, what it is."""
+"""The values of some atoms in one round."""
 
 COMPUTED: Mapping[Hashable, Callable[[int, int], int]] = {
     "*": operator.mul, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.BitAnd: operator.and_,
@@ -31,9 +33,9 @@ CONDITIONS = ("compare", "and", "or", ast.Not)
 
 
 def rounds_of(loop: While, around: Sequence[State], found: Found, forms: Forms) -> list[State]:
-    """The variables of each round, by atom, with those of the loops around; nothing where the compiler cannot know them.
+    """The variables in each round, with those of the loops around; an empty list if the compiler cannot know them.
 
-    `around`: the rounds of the loops around that are written out; one state without variables where there are none.
+    `around`: the rounds of the unrolled loops around; one empty state if there are none.
     """
     condition = found.values.get(loop.condition)
     if not isinstance(condition, KnownNumber):
@@ -71,7 +73,7 @@ def _rounds_in(loop: While, condition: Form, outer: State, found: Found, forms: 
 
 
 def value_of(form: Form, state: State, forms: Forms) -> int | None:
-    """What a value is where these atoms are known; None where it is made of others too."""
+    """A value, given those of some atoms; None if it depends on other atoms too."""
     total = form[0]
     for number, factor in form[1]:
         value = state[number] if number in state else _of_atom(forms.key_of(number), state, forms)

@@ -1,9 +1,9 @@
-"""What the compiler makes of loops and accesses, as facts on operations: one small rule each.
+"""What the compiler makes of loops and accesses: one small rule each, whose outcome is a fact on the operation.
 
 Seen in machine code for compute capability 9.0 (numba-cuda 0.30): `for i in range(n)` keeps Numba's 64-bit iterator,
-whose sign the compiler cannot know, so every index made of `i` is wrapped and multiplied anew (36 instructions a round
-in a naive matrix multiply). `while i < n: ... i += 1` is an ordinary counter: addresses advance by one addition
-(8 instructions a round). Short loops of constant length are written out whole: see written_out.py.
+whose sign the compiler cannot know. So every index that depends on `i` is wrapped and multiplied again each time
+(36 instructions a round in a naive matrix multiply). `while i < n: ... i += 1` is an ordinary counter, and addresses
+advance by one addition (8 instructions a round). Short loops of constant length are unrolled: see written_out.py.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from autograder.simgpu.facts.analysis import SYNCHRONISES, Found, Reached
 from autograder.simgpu.facts.arms import Arms
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, Unknown, varies
+from autograder.simgpu.facts.library import SYNCHRONISES
 from autograder.simgpu.facts.registers import Registers
 from autograder.simgpu.facts.wide_accesses import WideAccesses
 from autograder.simgpu.facts.written_out import WrittenOut
@@ -33,7 +34,7 @@ REDUCED = ("add", "sub", "max", "min", "and_", "or_", "xor")  # of 32 bits, by o
 
 
 class Rules:
-    """Concludes from what is known of a kernel's operations what the compiler makes of them."""
+    """Applies the rules to the operations of one kernel."""
 
     def __init__(self, found: Found, forms: Forms, written_out: WrittenOut, expanded: Expanded) -> None:
         self.found = found
@@ -42,7 +43,7 @@ class Rules:
         self.expanded = expanded
         self.registers = Registers(found, forms, written_out, expanded)
         self.arms = Arms(found, forms, expanded)
-        self.last: frozenset[Operation] = frozenset()  # statements behind which the kernel ends
+        self.last: frozenset[Operation] = frozenset()  # branches after which the kernel ends
 
     def of_kernel(self, body: Operation) -> None:
         """Notes the facts on all operations of a kernel."""
@@ -51,8 +52,8 @@ class Rules:
         WideAccesses(self.expanded).conclude(body)
 
     def conclude(self, part: Operation, loops: Sequence[Operation] = ()) -> None:
-        """Notes the facts on an operation and on everything in it; `loops` are those around it, outermost first."""
-        part.is_told = part in self.found.told
+        """Notes the facts on an operation and on everything in it; `loops`: those around it, outermost first."""
+        part.is_under_atomic = part in self.found.under_atomic
         if isinstance(part, (For, While)):
             self._loop(part)
             loops = (*loops, part)
@@ -82,7 +83,7 @@ class Rules:
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:
-        """Whether the compiler does several rounds of this loop of unknown length at once: innermost, without barriers."""
+        """Whether the compiler does four rounds of a loop at once: an innermost loop without barriers, exits or shuffles."""
         for each in self._inside(loop):
             if isinstance(each, (For, While, Break)):
                 return False
@@ -104,7 +105,7 @@ class Rules:
         return isinstance(self.found.values.get(loop.source, Unknown()), Unknown)
 
     def _is_hopeless(self, loop: While) -> bool:
-        """Whether a loop never ends once begun: nothing in the body can change the condition or leave."""
+        """Whether a loop that is entered never ends: nothing in its body can change the condition or leave the loop."""
         known = self.found.values.get(loop.condition)
         if not isinstance(known, KnownNumber) or loop in self.forms.loops_of(known.form):
             return False
@@ -114,11 +115,11 @@ class Rules:
         return not any(isinstance(each, (Break, Return)) for each in everything_in(loop))
 
     def _is_fixed(self, part: Subscript | FunctionCall) -> bool:
-        """Whether it is no look at memory: an item of a tuple, such as a shape."""
+        """Whether an operation reads no memory: an item of a tuple, such as a shape."""
         return isinstance(part, Subscript) and part not in self.found.reached
 
     def _inside(self, loop: For | While) -> list[Operation]:
-        """Everything in a loop's body, in the functions that it calls too."""
+        """Everything in a loop's body and in the device functions that it calls."""
         found: list[Operation] = []
         waiting: list[Operation] = [loop.body]
         while waiting:
@@ -139,11 +140,11 @@ class Rules:
             call.is_added_up_by_the_warp = self._is_joined(call, reached.array.dtype)
 
     def _is_joined(self, call: FunctionCall, dtype: np.dtype) -> bool:
-        """Whether the compiler has one lane carry out an atomic of all lanes on one element: on whole numbers only.
+        """Whether one lane carries out an atomic for the whole warp, all of whose lanes go to one element; integers only.
 
-        Machine code (numba-cuda 0.30.4, compute capability 9.0): where all lanes add or take away the same amount, a vote
-        says how many they are, and who uses the old value works out his own from it. Of 32 bits, one instruction puts
-        together what the lanes have (REDUX), for sums, bounds and bits, where nobody uses the old value.
+        Machine code (numba-cuda 0.30.4, compute capability 9.0): if all lanes add or subtract the same amount, a vote counts
+        them, and a lane that uses the old value computes its own from the first lane's. If nothing uses the old value, one
+        instruction (REDUX) combines the lanes' 32-bit amounts: sums, minima, maxima and bits.
         """
         name = self.found.callees.get(call, "").removeprefix("numba.cuda.atomic.")
         if dtype.kind not in "iu" or dtype.itemsize not in (4, 8) or len(call.arguments) < 3:
@@ -172,17 +173,17 @@ class Rules:
         return isinstance(loop, For) and loop.is_cheap
 
     def _is_kept(self, index: Form, loop: Operation) -> bool:
-        """Whether a loop leaves an index as it is, or advances it by a fixed step each round."""
+        """Whether a loop does not change an index, or advances it by a fixed step each round."""
         return all(
             loop not in atom.loops or number in self.found.steps and _is_of_loop(atom, loop)
             for number, atom in self.forms.atoms_of(index)
         )
 
     def _is_worked_out_before(self, reached: Reached, loop: Operation) -> bool:
-        """Whether all indices are constant multiples of the counters of loops written out, plus what stays the same.
+        """Whether all indices are multiples of the counters of unrolled loops, plus what `loop` does not change.
 
-        Of `tile[y * 16 + i]` with `i` counting, `y * 16` is worked out before the loop, and `i` is a constant that the
-        load carries along: machine code has loads and multiply-adds between the barriers of a tiled multiply and no integer
+        In `tile[y * 16 + i]` with counter `i`, `y * 16` is computed before the loop, and `i` is a constant in the load
+        instruction. The machine code of a tiled multiply has loads and multiply-adds between its barriers and no integer
         arithmetic, whether its tiles are two-dimensional or flat (numba-cuda 0.30, compute capability 9.0).
         """
         for index in reached.indices:
@@ -196,7 +197,7 @@ class Rules:
 
     @cached_property
     def arrays_in_memory(self) -> frozenset[object]:
-        """Local arrays that no registers can hold, since an index of theirs is known only at run time."""
+        """Local arrays that cannot lie in registers, because some index is known only at run time."""
         found: set[object] = set()
         for reached in self.found.reached.values():
             if reached.array.space == "local" and not all(map(self._is_known_early, reached.indices)):
@@ -213,7 +214,7 @@ class Rules:
 
 
 def _last_in(block: Operation) -> Iterator[Operation]:
-    """The branches behind which a kernel ends."""
+    """The branches after which a kernel ends."""
     if not isinstance(block, Block) or not block.statements:
         return
     last = block.statements[-1]
@@ -224,5 +225,5 @@ def _last_in(block: Operation) -> Iterator[Operation]:
 
 
 def _is_of_loop(atom: Atom, loop: Operation) -> bool:
-    """Whether it is a variable that this very loop changes, and none inside it."""
+    """Whether an atom is a variable that this loop changes, not one inside it."""
     return type(atom.key) is tuple and atom.key[0] == "round" and atom.key[1] is loop

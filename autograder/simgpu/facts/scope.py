@@ -1,4 +1,4 @@
-"""What is known at one place in a function: its variables, and which elements are in registers already."""
+"""What is known at one place in a function: its variables, and which elements are in registers."""
 
 from __future__ import annotations
 
@@ -11,32 +11,35 @@ from autograder.simgpu.facts.known import Known, KnownNumber
 from autograder.simgpu.operations.operation import Operation
 
 Element: TypeAlias = tuple[Hashable, Hashable, tuple[Form, ...]]
-"""(identity of an array, part of it or None, an index for each dimension): elements of equal keys are one and the same."""
+"""(an array's identity, part of it or None, an index for each dimension): equal keys mean the same element."""
 
 Placed: TypeAlias = tuple[Operation, tuple[int, ...]]
-"""An operation, and the rounds of the loops around it that are gone through round by round (see expanded.py)."""
+"""An operation, and the present round of each loop around it that is gone through round by round (see expanded.py)."""
 
 
 @dataclass
 class InRegister:
-    """An element that was loaded or stored before, and nothing can have changed since."""
+    """An element that was loaded or stored before, and cannot have changed since."""
 
     known: KnownNumber
     space: str
 
 
 class Scope:
-    """Variables and elements; a copy goes each way where ways part."""
+    """Variables and elements. Where a path divides, each branch goes on with a copy.
+
+    `unread`, `first`, `ahead` and `loaded` hold for a straight path only: a copy begins without them.
+    """
 
     def __init__(self, variables: dict[str, Known], elements: dict[Element, InRegister] | None = None) -> None:
         self.variables = variables
         self.elements = {} if elements is None else elements
-        self.unread: dict[Element, Placed] = {}  # stores that nobody has had a chance to read, along a straight way
-        self.first: dict[Element, Placed] = {}  # along this way: loads that found nothing in a register
-        self.ahead: dict[Element, Placed] = {}  # loads of one arm of the branch just behind, not of the other
-        self.killed: set[Hashable] = set()  # kinds of memory that may have changed since the loop around began its round
-        self.fresh: dict[Element, Placed] = {}  # on all ways here: first loads in this round, before such a change
-        self.loaded: dict[Element, tuple[Known, Operation]] = {}  # along this way: first loads, whatever happened since
+        self.unread: dict[Element, Placed] = {}  # stores that nothing can have read yet
+        self.first: dict[Element, Placed] = {}  # the first load of each element that was in no register
+        self.ahead: dict[Element, Placed] = {}  # just after a branch: loads in one of its arms only
+        self.killed: set[Hashable] = set()  # kinds of memory that may have changed in this round of the loop around
+        self.fresh: dict[Element, Placed] = {}  # on all paths to here: first loads in this round, before such a change
+        self.loaded: dict[Element, tuple[Known, Operation]] = {}  # first loads, whatever has happened since
 
     def copy(self) -> Scope:
         made = Scope(dict(self.variables), dict(self.elements))
@@ -44,5 +47,5 @@ class Scope:
         return made
 
     def take_over(self, other: Scope) -> None:
-        """Goes on as another scope."""
+        """Becomes the other scope."""
         vars(self).update(vars(other))

@@ -1,7 +1,7 @@
-"""Assignments whose value nobody reads: the compiler drops them, with the loads that they are made of.
+"""Assignments whose value is never read: the compiler drops them, with the loads in them.
 
-Seen in machine code (numba-cuda 0.30.4, compute capability 9.0): of `x = a[i]` nothing is left where `x` is never read, or
-given another value first.
+Seen in machine code (numba-cuda 0.30.4, compute capability 9.0): nothing is left of `x = a[i]` if `x` is never read, or if
+it is assigned again first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from autograder.simgpu.operations.steps import Block
 
 
 def unused_in(body: Block) -> set[Operation]:
-    """All that unused assignments of a function are made of."""
+    """All operations in the unused assignments of a function."""
     parts = everything_in(body)
     if any(isinstance(each, (Definition, Nameless)) for each in parts):
         return set()  # a function inside may read anything
@@ -39,7 +39,7 @@ def _unused(statements: Sequence[Operation], read: set[str], dropped: set[Operat
 
 
 def _assigned(statement: Operation) -> str | None:
-    """The variable that a statement gives a value, and does nothing else."""
+    """The variable to which a statement assigns, if it does nothing else."""
     if not isinstance(statement, Assign) or len(statement.targets) != 1 or not isinstance(statement.targets[0], Name):
         return None
     if any(isinstance(each, FunctionCall) for each in everything_in(statement.operand)):
@@ -48,7 +48,7 @@ def _assigned(statement: Operation) -> str | None:
 
 
 def _is_replaced(name: str, behind: Sequence[Operation], dropped: set[Operation]) -> bool:
-    """Whether a variable gets another value, straight behind, before anything can read it."""
+    """Whether the statements that follow assign to a variable again before anything can read it."""
     for statement in behind:
         parts = [each for each in everything_in(statement) if each not in dropped]
         if any(isinstance(each, (Local, UpdateName)) and each.name == name for each in parts):
@@ -56,5 +56,5 @@ def _is_replaced(name: str, behind: Sequence[Operation], dropped: set[Operation]
         if isinstance(statement, Assign) and any(isinstance(each, Name) and each.name == name for each in statement.targets):
             return True
         if not isinstance(statement, Assign):
-            return False  # it may leave
+            return False  # threads may leave here
     return False

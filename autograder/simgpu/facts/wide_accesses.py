@@ -1,12 +1,14 @@
-"""Which accesses to neighbouring elements of shared arrays the compiler makes one wide access of.
+"""Which accesses to neighbouring elements of shared arrays the compiler merges into one wide access.
 
-The rule is that of the assembler, read off machine code (CUDA 13.0, compute capability 9.0, some 210 small kernels, and
-held against an H200's counters): loads in one straight piece of code are merged that have one register and differ by a
-constant, if they fill an aligned 16 bytes for the greater part (three or four elements of 4 bytes, two of 8) or an aligned
-8 bytes (two of 4). A register's alignment is what divides everything that it is the sum of: the place of its array, and each
-factor of what varies. Counters of loops written out are constants. Of a one-dimensional array only the loads of one
-expression are merged, and only those that stay below the factor of what varies. Stores are merged likewise, where they fill
-all of the bytes.
+The rule is the assembler's, read off machine code (CUDA 13.0, compute capability 9.0, some 210 small kernels) and held
+against an H200's counters:
+
+- Loads in one straight piece of code are merged if they use one address register, differ by a constant, and fill an aligned
+  8 bytes (two elements of 4) or the greater part of an aligned 16 bytes (three or four elements of 4, or two of 8).
+- A register is aligned to whatever divides everything in its sum: the place of its array, and the factor of each atom. The
+  counters of unrolled loops are constants.
+- In a one-dimensional array only loads of one expression are merged, and only at places below the factor of what varies.
+- Stores are merged likewise, if they fill all of the bytes.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from autograder.simgpu.facts.expanded import Expanded, Moved
+from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import ZERO, Form
 from autograder.simgpu.facts.known import KnownArray
+from autograder.simgpu.facts.pieces import Moved
 from autograder.simgpu.facts.registers import watch
 from autograder.simgpu.facts.scope import Placed
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -26,23 +29,23 @@ from autograder.simgpu.operations.operation import ByRound, Operation, Rounds
 
 WIDEST_BYTES = 16
 Role = tuple[int, int]
-"""(elements that an access moves, how many before its own they begin); (0, 0) where another access moves it."""
+"""(elements that an access moves, how many of them lie before its own); (0, 0) if another access moves its element."""
 
 
 @dataclass(frozen=True)
 class PlacedAccess:
-    """One load or store in a round: its place in its array, as a register and a constant."""
+    """One load or store in a round: its place in the array, as an address register plus a constant."""
 
     placed: Placed
     array: KnownArray
     register: Form
     place: int
-    is_alone: bool  # it is merged with accesses of its own expression only
-    has_own_start: bool  # its first element has a register of its own
+    is_alone: bool  # merged only with accesses of the same expression
+    has_own_start: bool  # the compiler keeps the address of its first element in a register of its own
 
 
 class WideAccesses:
-    """Decides it for one kernel."""
+    """Decides which accesses of one kernel are merged."""
 
     def __init__(self, expanded: Expanded) -> None:
         self.expanded = expanded
@@ -51,18 +54,18 @@ class WideAccesses:
         self.stores: dict[Operation, dict[Rounds, Role]] = defaultdict(dict)
 
     def conclude(self, body: Operation) -> None:
-        """Notes on the accesses of a kernel what they become."""
+        """Notes on each access of a kernel what becomes of it."""
         self._lay_out(body)
-        for piece in self.expanded.pieces:
+        for piece in self.expanded.pieces.all:
             self._merge_all(piece.loads, self.loads, _load_roles)
             self._merge_all(piece.stores, self.stores, _store_roles)
         for op in {*self.loads, *self.stores}:
-            known = op.by_round or ByRound(self.expanded.loops_around[op])
+            known = op.by_round or ByRound(self.expanded.pieces.loops_around[op])
             op.by_round = replace(known, wide_loads=self.loads.get(op, {}), wide_stores=self.stores.get(op, {}))
             watch(op.by_round)
 
     def _lay_out(self, body: Operation) -> None:
-        """Shared arrays lie one after the other as they are made, each where its elements may."""
+        """Shared arrays lie in the order in which they are made, each aligned to its element size."""
         end = 0
         for call in _calls_in(body):
             known = self.expanded.found.values.get(call)
@@ -104,12 +107,12 @@ class WideAccesses:
         )  # fmt: skip
 
     def _merge(self, group: Sequence[PlacedAccess], made: dict[Operation, dict[Rounds, Role]], roles_of: RolesOf) -> None:
-        """What the accesses of one register become."""
+        """Decides about the accesses that use one register."""
         array, size = group[0].array, group[0].array.dtype.itemsize
         start = self.starts.get(array.identity, 0)
         varying = [abs(factor) for _, factor in group[0].register[1]]
         aligned = math.gcd(WIDEST_BYTES, start, *(factor * size for factor in varying)) if varying else WIDEST_BYTES
-        if 0 in array.extents:  # of the size that the launch asks for: the compiler does not know where it begins
+        if 0 in array.extents:  # dynamic shared memory: the compiler does not know where it begins
             return
         used = sorted({each.place for each in group})
         if aligned < 2 * size or len(used) < 2:
@@ -128,7 +131,7 @@ class WideAccesses:
 
 
 def _windows(used: Sequence[int], elements: int, shift: int) -> Iterator[tuple[int, list[int]]]:
-    """Where each aligned piece of memory begins, and the places in it; `shift` is where the array begins."""
+    """Each aligned piece of memory: where it begins, and the places in it. `shift` is where the array begins."""
     windows: dict[int, list[int]] = defaultdict(list)
     for place in used:
         windows[(place + shift) // elements].append(place)
@@ -137,7 +140,7 @@ def _windows(used: Sequence[int], elements: int, shift: int) -> Iterator[tuple[i
 
 
 def _load_roles(used: Sequence[int], elements: int, shift: int) -> dict[int, Role]:
-    """Of each place its role; `elements` lie in what is aligned."""
+    """The role of each place, for loads; `elements`: how many an aligned piece of memory holds."""
     roles: dict[int, Role] = {}
     for begin, places in _windows(used, elements, shift):
         if len(places) > 2 or len(places) == elements:
@@ -148,7 +151,7 @@ def _load_roles(used: Sequence[int], elements: int, shift: int) -> dict[int, Rol
 
 
 def _store_roles(used: Sequence[int], elements: int, shift: int) -> dict[int, Role]:
-    """The same for stores, which touch nothing between."""
+    """The role of each place, for stores: these may not touch places between."""
     roles: dict[int, Role] = {}
     for begin, places in _windows(used, elements, shift):
         if len(places) == elements:
@@ -164,7 +167,7 @@ RolesOf = Callable[[Sequence[int], int, int], dict[int, Role]]
 
 
 def _calls_in(body: Operation) -> Iterator[FunctionCall]:
-    """The calls of a kernel in the order of its text, those in device functions where these are called."""
+    """The calls of a kernel in the order of its source, those in device functions where the function is called."""
     if isinstance(body, FunctionCall):
         for each in body.parts():
             yield from _calls_in(each)

@@ -1,7 +1,7 @@
-"""Which loops of constant length the compiler writes out whole, so that a round costs nothing beside its body.
+"""Which loops of constant length the compiler unrolls ("writes out"), so that a round costs nothing beside its body.
 
-NVVM writes a loop out when its rounds times the size of its body stay under a budget. The sizes here are in thousandths of
-that budget. They were found by compiling loops of 2 to 256 rounds around some forty bodies for compute capability 9.0
+NVVM unrolls a loop if its rounds times the size of its body stay under a budget. The sizes here are in thousandths of that
+budget. They were found by compiling loops of 2 to 256 rounds around some forty bodies for compute capability 9.0
 (numba-cuda 0.30, CUDA 13) and looking for a backward branch; `measurements/unrolling.py` does it again.
 """
 
@@ -12,8 +12,8 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
 
-from autograder.simgpu.facts.analysis import Found, Reached
 from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
@@ -26,11 +26,11 @@ from autograder.simgpu.operations.steps import Block
 BUDGET = 1000.0
 ROUND = 2.0  # the counter
 OPERATION = 2.0
-QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by what is no constant
-LOAD_ALONG = 9.3  # the loop's variable in the last index: neighbouring elements
-LOAD_ACROSS = 13.8  # in an earlier one
-LOAD_ACROSS_ODD = 18.5  # likewise, where a row is no power of two long: a multiplication in place of a shift
-SAME_ROW, SAME_INDEX = 5.5, 2.0  # what a further load saves: in a row that is worked out, by an index that is wrapped
+QUOTIENT, REMAINDER = 33.0, 24.0  # of integers, by a divisor that is not constant
+LOAD_ALONG = 9.3  # the loop's variable is in the last index: neighbouring elements
+LOAD_ACROSS = 13.8  # it is in an earlier index
+LOAD_ACROSS_ODD = 18.5  # likewise, if the length of a row is no power of two: a multiplication in place of a shift
+SAME_ROW, SAME_INDEX = 5.5, 2.0  # what a load saves if its row was computed before, or its index wrapped
 STORE_ALONG = 6.3
 STORE_ACROSS = 14.0
 BRANCH = 7.0
@@ -38,14 +38,14 @@ BARRIER = 2.0
 CALL = 4.0
 ATOMIC = 6.5
 LONG_FUNCTION = 150.0  # sin, exp, ...: many instructions
-REGISTER = 0.5  # an element of a local array whose index is known lies in a register
+REGISTER = 0.5  # an element of a local array with a known index
 SHORT_FUNCTIONS = frozenset(f"math.{name}" for name in "sqrt fabs fma floor ceil min max abs".split())
 NEVER = float("inf")
-MOST_ROUNDS = 4096  # of the loops around one, together
+MOST_ROUNDS = 4096  # of the loops around a loop, together
 
 
 class WrittenOut:
-    """Of the loops of one kernel, those that the compiler repeats instead of counting."""
+    """Decides which loops of one kernel are unrolled."""
 
     def __init__(self, found: Found, forms: Forms) -> None:
         self.found = found
@@ -53,11 +53,11 @@ class WrittenOut:
         self._known: dict[For, bool] = {}
 
     def includes(self, loop: Operation) -> bool:
-        """Whether a loop is one: over a tuple it always is, over a range if its bounds are constants and it fits."""
+        """Whether a loop is unrolled: over a tuple always, over a range of constants if it fits the budget."""
         if not isinstance(loop, For):
             return False
         if loop not in self._known:
-            self._known[loop] = False  # while its bounds are looked at
+            self._known[loop] = False  # while its bounds are examined
             rounds = self.rounds(loop)
             self._known[loop] = rounds == 0 or (
                 rounds < NEVER and rounds * self._size(loop) <= BUDGET and not _may_leave_at_the_end(loop.body)
@@ -65,7 +65,7 @@ class WrittenOut:
         return self._known[loop]
 
     def rounds(self, loop: For) -> float:
-        """The most rounds of a loop over a range of constants; 0 over a tuple, NEVER where they are not known."""
+        """The most rounds of a loop over a range of constants; 0 over a tuple, NEVER if they are not known."""
         source = self.found.values.get(loop.source)
         if isinstance(source, KnownTuple):
             return 0.0
@@ -76,12 +76,12 @@ class WrittenOut:
         return max(lengths, default=NEVER)
 
     def depends_on_others(self, loop: For) -> bool:
-        """Whether its bounds are made of the counters of loops around it."""
+        """Whether a loop's bounds depend on anything but constants, such as counters of loops around it."""
         source = self.found.values.get(loop.source)
         return isinstance(source, KnownRange) and bool(source.start.form[1] or source.stop.form[1])
 
     def _values_of(self, bounds: Sequence[Form]) -> Iterator[tuple[int, ...]]:
-        """What start, stop and step of a range are, in each round of the loops around whose counters they are made of."""
+        """Start, stop and step of a range, in each round of the loops around on whose counters they depend."""
         numbers = sorted({number for bound in bounds for number, _ in bound[1]})
         counters = [self._counted_by(number) for number in numbers]
         known = [each for each in counters if each is not None]
@@ -92,7 +92,7 @@ class WrittenOut:
             yield tuple(bound[0] + sum(factor * values[number] for number, factor in bound[1]) for bound in bounds)
 
     def _counted_by(self, number: int) -> range | None:
-        """What an atom counts through, if it is the counter of a loop that is written out and has constant bounds."""
+        """The values of an atom, if it is the counter of an unrolled loop with constant bounds."""
         key = self.forms.key_of(number)
         loop = key[1] if isinstance(key, tuple) and key[0] == "counter" else None
         if not isinstance(loop, For) or not self.includes(loop) or self.depends_on_others(loop):
@@ -102,7 +102,7 @@ class WrittenOut:
         return range(source.start.form[0], source.stop.form[0], source.step.form[0])
 
     def _size(self, loop: For) -> float:
-        """What one round takes of the budget."""
+        """The share of the budget that one round takes."""
         return ROUND + _Sizes(self, loop).of(loop.body)
 
 
@@ -112,9 +112,10 @@ def _length(start: int, stop: int, step: int) -> int:
 
 
 def _may_leave_at_the_end(block: Block) -> bool:
-    """Whether the last thing that a round does is to ask whether to leave the loop: the compiler then counts.
+    """Whether a round ends with a test that may leave the loop: the compiler does not unroll such a loop.
 
-    `for i in range(8): ...; if found: break` stays a loop of however few rounds; with a statement behind it is written out.
+    `for i in range(8): ...; if found: break` stays a loop, however few its rounds; with a statement after the test it is
+    unrolled.
     """
     last = block.statements[-1] if block.statements else None
     if isinstance(last, (Break, Return)):
@@ -123,7 +124,7 @@ def _may_leave_at_the_end(block: Block) -> bool:
 
 
 class _Sizes:
-    """Adds up the sizes of what stands in one loop; what the compiler has worked out once costs nothing again."""
+    """Adds up the sizes of the operations in one loop; a value that the compiler has computed before costs nothing."""
 
     def __init__(self, loops: WrittenOut, loop: For) -> None:
         self.loops = loops
@@ -137,7 +138,7 @@ class _Sizes:
             return NEVER
         if isinstance(part, For):
             if self.loops.depends_on_others(part):
-                return self.loops._size(part)  # of which it is decided when the loops around are written out
+                return self.loops._size(part)  # the compiler decides on it when the loops around are unrolled
             rounds = self.loops.rounds(part)
             return rounds * self.loops._size(part) if rounds else 0.0
         size = 0.0
@@ -156,7 +157,7 @@ class _Sizes:
         return size + sum(map(self.of, part.parts()))
 
     def _stays(self, part: Binary) -> bool:
-        """Whether it is worked out before the loop: an integer that no round changes."""
+        """Whether it is computed before the loop: an integer that no round changes."""
         known = self.found.values.get(part)
         is_whole = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in "iu"
         return is_whole and isinstance(known, KnownNumber) and not self._moves(known.form)
@@ -170,7 +171,7 @@ class _Sizes:
         return False
 
     def _division(self, part: Binary) -> float:
-        """The size of // and % of integers by what is no constant; 0 of anything else."""
+        """The size of // and % of integers by a divisor that is not constant; 0 for anything else."""
         known, divisor = self.found.values.get(part), self.found.values.get(part.right)
         if not isinstance(known, KnownNumber) or known.dtype is None or known.dtype.kind not in "iu":
             return 0.0
@@ -179,7 +180,7 @@ class _Sizes:
         return {ast.FloorDiv: QUOTIENT, ast.Mod: REMAINDER}.get(part.kind, 0.0)
 
     def _access(self, part: Subscript) -> float:
-        """An element's size: by where in its index the loop's variable stands."""
+        """The size of an access, by where in its index the loop's variable stands."""
         reached = self.found.reached.get(part)
         if reached is None:
             return 0.0
@@ -199,7 +200,7 @@ class _Sizes:
         return self._load(reached, across) - self._has_in_common(reached, moving)
 
     def _has_in_common(self, reached: Reached, moving: Sequence[bool]) -> float:
-        """What of an address the same round has worked out for another load: its row, or an index that was wrapped."""
+        """What the round saves because it has computed the row, or wrapped the index, for another load before."""
         array, common = reached.array, 0.0
         row = ("row", array.identity, reached.indices[:-1])
         if any(moving[:-1]) and row in self.seen:

@@ -188,9 +188,9 @@ class Machine:
                 bound[name] = self.cast_to(value, dtype, op, mask)
         for name, value in bound.items():
             frame.write(name, value, mask)
-        self.order.told_calls += op.is_told
+        self.order.calls_under_atomic += op.is_under_atomic
         lowered.body.carry_out(self, mask)
-        self.order.told_calls -= op.is_told
+        self.order.calls_under_atomic -= op.is_under_atomic
         self.frame = caller
         if frame.result is None:
             return None

@@ -27,11 +27,12 @@ from autograder.errors import KernelFault
 from autograder.records.hazards import HazardKind
 from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations.arithmetic import binary
+from autograder.simgpu.operations.comparisons import compare
 from autograder.simgpu.operations.constant_shapes import varying_in
 from autograder.simgpu.operations.kinds import ArgumentPlace, Shape
 from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import binary, compare
 from autograder.simgpu.operations.registry import CALLS, VALUES, Handler, Intrinsic
 from autograder.simgpu.operations.slicing import check_one_length, part_of, store_into
 from autograder.simgpu.values.lanes import Batch, Mask

@@ -38,7 +38,7 @@ class Operation:
     """
 
     __slots__ = (
-        "node", "function", "line", "is_told", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
+        "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
         "is_folded", "multiplies", "divides_in_parts",
         "leaves_no_load", "leaves_no_store", "by_round", "joined", "slots", "once",
     )  # fmt: skip
@@ -48,7 +48,7 @@ class Operation:
         self.function = function
         self.line = Line(function.file, getattr(node, "lineno", function.node.lineno))
         # facts, which `facts` works out before a launch:
-        self.is_told = False  # reached only where a condition on what an atomic found said so: see tickets.py
+        self.is_under_atomic = False  # reached only if a condition on an atomic's result allows it: see tickets.py
         self.has_cheap_address = False  # of an access in a loop: the compiler keeps it, or advances it by one addition
         self.is_of_local_memory = False  # of an access: to a local array that no registers can hold
         self.is_added_up_by_the_warp = False  # of an atomic: one lane carries it out for its whole warp

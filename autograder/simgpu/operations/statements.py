@@ -17,11 +17,11 @@ from autograder.language.program import Function
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations.arithmetic import Rule, by_rule
 from autograder.simgpu.operations.callables import Closure
 from autograder.simgpu.operations.indexing import Attribute, Subscript
 from autograder.simgpu.operations.number_values import truth
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Rule, by_rule
 from autograder.simgpu.operations.slicing import check_one_length, of_element, store_into
 from autograder.simgpu.operations.steps import Block, Expression, Statement
 from autograder.simgpu.values.lanes import Mask

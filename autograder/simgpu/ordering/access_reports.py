@@ -143,7 +143,7 @@ class AccessReports:
 
     def report_race(
         self, view: View, place: Place, findings: np.ndarray, op: Operation, kind: int, value: Number | None,
-        is_told: bool,
+        is_under_atomic: bool,
     ) -> None:
         lane = int(findings[order_prim.RACE_LANE])
         other = int(findings[order_prim.RACE_OTHER])
@@ -153,7 +153,7 @@ class AccessReports:
         same_line = other_line == op.line
         scope = int(findings[order_prim.RACE_SCOPE])
         changes_too = kind == WRITE and self._both_change(place, lane, other)
-        if is_told and not changes_too:
+        if is_under_atomic and not changes_too:
             remedy = (
                 "A lock or a ticket orders other accesses only with fences: put cuda.threadfence() between the access and "
                 "the atomic that lets others go on, and after the atomic by which a thread's turn comes."

@@ -16,4 +16,4 @@ class Order:
     block_sync: np.ndarray  # int32, per block of the batch
     warp_sync: np.ndarray  # int32, per warp of the batch
     exchanged: np.ndarray | None = None  # int32, per warp: its last shuffle, which orders nothing; None before the first
-    told_calls: int = 0  # calls of device functions, one within another, made where a condition on a word held
+    calls_under_atomic: int = 0  # nested calls of device functions that a condition on an atomic's result led to

@@ -55,8 +55,8 @@ class Ordering:
             if self._check_by_element(place, place.pattern, site, shadow):
                 return
         tickets, seen = self.tickets, NO_TICKETS
-        is_told = op.is_told or order.told_calls > 0
-        if tickets is not None and is_told:
+        is_under_atomic = op.is_under_atomic or order.calls_under_atomic > 0
+        if tickets is not None and is_under_atomic:
             words = tickets.words
             seen = (
                 words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_group, words.releases, words.newest,
@@ -74,7 +74,7 @@ class Ordering:
         if findings[order_prim.UNSET_COUNT]:
             self.reports.report_unset(view, place, findings, op)
         if findings[order_prim.RACE_COUNT]:
-            self.reports.report_race(view, place, findings, op, kind, value, is_told)
+            self.reports.report_race(view, place, findings, op, kind, value, is_under_atomic)
 
     def _check_by_element(self, place: Place, pattern: Pattern, site: int, shadow: Shadow) -> bool:
         """The same check over the elements instead of the lanes; False where it takes a closer look."""

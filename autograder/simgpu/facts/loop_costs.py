@@ -1,0 +1,120 @@
+"""The machine instructions of a loop beside its body: those that count its rounds, and those before the first one.
+
+Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0).
+"""
+
+from __future__ import annotations
+
+from autograder.simgpu.facts.forms import Form
+from autograder.simgpu.facts.found import Found
+from autograder.simgpu.facts.integers import Integers
+from autograder.simgpu.facts.known import KnownNumber, KnownRange
+from autograder.simgpu.facts.placing import Placing
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation, everything_in
+from autograder.simgpu.operations.operators import Compare
+from autograder.simgpu.operations.statements import Break, If, Return, UpdateName
+from autograder.simgpu.operations.steps import Block
+
+LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
+CONSTANT_LOOP = 10  # of known length, but too long to be unrolled
+NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counter is not used
+FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
+APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
+
+
+class LoopCosts:
+    """The loops of one kernel."""
+
+    def __init__(self, found: Found, integers: Integers, placing: Placing) -> None:
+        self.found = found
+        self.integers = integers
+        self.placing = placing
+
+    def amount_a_round(self, loop: While) -> Form | None:
+        """The amount by which a loop's variable grows each round, if the compiler does four rounds at a time.
+
+        For that it computes the number of rounds beforehand. It does so if the condition compares a variable with a value
+        that the loop does not change, if the variable grows by the same amount each round, and if nothing in the loop waits
+        for other threads or leaves the loop. An amount known only at run time, such as the threads of the grid, takes a
+        division.
+        """
+        condition = loop.condition
+        if loop in self.integers.lengths or not isinstance(condition, Compare) or len(condition.kinds) != 1:
+            return None
+        sides = [self.found.values.get(each) for each in (condition.left, *condition.others)]
+        advancing = [self.integers.goes_on_by(loop, each.form) for each in sides if isinstance(each, KnownNumber)]
+        amounts = [each for each in advancing if each is not None]
+        return amounts[0] if len(amounts) == 1 and self._goes_through(loop.body) else None
+
+    def is_counter_of_four(self, op: UpdateName) -> bool:
+        """Whether an update adds a constant to the variable of a loop that is done four rounds at a time."""
+        known, loop = self.found.values.get(op), self.placing.loops[-1] if self.placing.loops else None
+        if loop not in self.placing.fours or not isinstance(known, KnownNumber) or loop is None:
+            return False
+        amount = self.integers.goes_on_by(loop, known.form)
+        return amount is not None and not amount[1]
+
+    def _goes_through(self, body: Operation) -> bool:
+        """Whether no round waits for other threads or ends the loop."""
+        for each in everything_in(body):
+            if isinstance(each, (Break, Return, While)):
+                return False
+            if isinstance(each, FunctionCall):
+                if self.found.callees.get(each, "").startswith(APART):
+                    return False
+                if not all(self._goes_through(one.body) for one in each.bodies.values()):
+                    return False
+        return True
+
+    def _is_narrow(self, source: Operation) -> bool:
+        """Whether Numba counts through a range with 32 bits, since none of its bounds has more."""
+        given = [self.found.values.get(each) for each in source.arguments] if isinstance(source, FunctionCall) else []
+        dtypes = [each.dtype if isinstance(each, KnownNumber) else None for each in given]
+        return bool(dtypes) and all(dtype is not None and dtype.itemsize <= 4 for dtype in dtypes)
+
+    def is_left_apart(self, loop: For | While) -> bool:
+        """Whether lanes may leave a loop in different rounds: they then wait for each other after it."""
+        if isinstance(loop, While):
+            differs = loop not in self.integers.lengths and may_differ(loop.condition, self.found)
+        else:
+            source = self.found.values.get(loop.source)
+            differs = isinstance(source, KnownRange) and any(
+                each.varies for each in (source.start, source.stop, source.step)
+            )
+        return differs or self._breaks_apart(loop.body)
+
+    def _breaks_apart(self, block: Block) -> bool:
+        """Whether some lanes may break out of the loop while others go on."""
+        for each in block.statements:
+            if isinstance(each, If):
+                arms = each.body, each.orelse
+                ends = [end for arm in arms for end in arm.statements]
+                if may_differ(each.condition, self.found) and any(isinstance(end, Break) for end in ends):
+                    return True
+                if any(map(self._breaks_apart, arms)):
+                    return True
+        return False
+
+    def of_a_round(self, op: For) -> int:
+        """The instructions that a `for` loop takes in each round, beside its body."""
+        if op.is_written_out:
+            return 0
+        if op.is_cheap:
+            return UNSEEN_LOOP
+        if self.integers.values_of(op) is not None:
+            return CONSTANT_LOOP
+        return NARROW_LOOP if self._is_narrow(op.source) else LOOP
+
+    def before(self, op: For) -> int:
+        """The instructions that it takes before its first round."""
+        if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
+            return 0
+        return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)
+
+
+def may_differ(condition: Operation, found: Found) -> bool:
+    """Whether a condition may hold for some threads and not for others."""
+    known = found.values.get(condition)
+    return not isinstance(known, KnownNumber) or known.varies

@@ -1,0 +1,124 @@
+"""Which arms of a branch are so short that the compiler makes no jump: all lanes go through, under a predicate.
+
+Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, compute capability 9.0).
+"""
+
+from __future__ import annotations
+
+from autograder.simgpu.facts.forms import Form, Forms
+from autograder.simgpu.facts.found import Found
+from autograder.simgpu.facts.integers import Integers
+from autograder.simgpu.facts.known import KnownNumber
+from autograder.simgpu.facts.loop_costs import APART
+from autograder.simgpu.facts.placing import Placing
+from autograder.simgpu.operations.function_calls import FunctionCall
+from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.operation import Operation, everything_in
+from autograder.simgpu.operations.operators import Selection
+from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Raise, Return
+from autograder.simgpu.operations.steps import Block
+
+SHORT_ARM = 8  # instructions, at the most
+PREDICATES = 7  # registers for conditions
+
+
+class ShortArms:
+    """The branches of one kernel."""
+
+    def __init__(self, found: Found, forms: Forms, integers: Integers, placing: Placing) -> None:
+        self.found = found
+        self.forms = forms
+        self.integers = integers
+        self.placing = placing
+
+    def has_no_predicate(self, condition: Operation) -> bool:
+        """Whether a condition in an unrolled loop needs more predicates, one for each round, than there are.
+
+        Such conditions depend on nothing that changes in the loop but its counter, so all are computed before it.
+        """
+        known = self.found.values.get(condition)
+        loops = self.placing.loops
+        if not isinstance(known, KnownNumber) or not loops or loops[-1] not in self.forms.loops_of(known.form):
+            return False
+        loop = self.placing.loops[-1]
+        if not self._stays_but_for(known.form, loop):
+            return False
+        if isinstance(loop, While):
+            return self.integers.lengths.get(loop, 0) >= PREDICATES
+        return loop.is_written_out and len(self.integers.values_of(loop) or ()) >= PREDICATES
+
+    def _stays_but_for(self, form: Form, loop: For | While) -> bool:
+        """Whether a value changes from round to round only because of the counter of an unrolled loop."""
+        return all(
+            loop not in atom.loops
+            or self.integers.constants_of(number) is not None
+            or bool(atom.inside) and all(self._is_counted(part, loop) for part in (number, *self.forms.inside(number)))
+            for number, atom in self.forms.atoms_of(form)
+        )
+
+    def _is_counted(self, number: int, loop: For | While) -> bool:
+        """Whether the loop does not change a value, or computes it from its counter."""
+        if loop not in self.forms.loops_of((0, ((number, 1),))) or self.integers.constants_of(number) is not None:
+            return True
+        key = self.forms.key_of(number)
+        return isinstance(key, tuple) and key[0] not in ("load", "round", "counter", "stored", "either", "atomic", "vote")
+
+    def size(self, part: Operation) -> int:
+        """The instructions of an operation and its parts, without those that are computed before a loop around."""
+        size, waiting = 0, [part]
+        while waiting:
+            each = waiting.pop()
+            if each.joined is None:
+                size += each.slots
+                if not any(each in loop.hoisted for loop in self.placing.loops):
+                    size += each.once
+            if isinstance(each, (If, Selection)) and each.short_arms:
+                size += each.short_arms
+                waiting.append(each.condition)
+                continue
+            waiting.extend(each.parts())
+            if isinstance(each, FunctionCall):
+                waiting.extend(body.body for body in each.bodies.values())
+        return size
+
+    def is_short(self, arm: Operation, other: Operation) -> bool:
+        """Whether all lanes go through an arm; a predicate says which of them each instruction is for.
+
+        The address of one load from global memory does not count towards the size of the arm.
+        """
+        size, chain = self.size(arm), 0
+        waiting: list[Operation] = [arm]
+        while waiting:
+            each = waiting.pop()
+            if isinstance(each, (If, For, While, Return, Break, Continue, Raise)):
+                return False
+            if isinstance(each, FunctionCall) and not self._is_straight(each):
+                return False
+            if isinstance(each, Selection) and not each.joins and self._looks_at_memory(each):
+                return False
+            if each in self.found.reached and each.joined is None:
+                own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
+                if self.found.reached[each].array.space == "global" and each not in self.found.stores:
+                    chain = max(chain, own)
+            waiting.extend(each.parts())
+            if isinstance(each, FunctionCall):
+                waiting.extend(body.body for body in each.bodies.values())
+        both = isinstance(arm, Block) and isinstance(other, Block) and not is_empty(arm) and not is_empty(other)
+        return size - chain + both <= SHORT_ARM
+
+    def _looks_at_memory(self, op: Selection) -> bool:
+        return any(
+            each in self.found.reached and not each.leaves_no_load
+            for side in (op.yes, op.no)
+            for each in everything_in(side)
+        )
+
+    def _is_straight(self, call: FunctionCall) -> bool:
+        """Whether a call is a few instructions without a branch that concern the lane alone."""
+        path = self.found.callees.get(call, "")
+        return bool(call.bodies) or not path.startswith(APART)
+
+
+def is_empty(block: Block) -> bool:
+    """Whether a block does nothing."""
+    return all(isinstance(each, Nothing) for each in block.statements)
