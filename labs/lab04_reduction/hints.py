@@ -699,8 +699,10 @@ def strides_overlap(seen: Evidence) -> bool:
 
 
 def _strides_overlap(seen: Evidence) -> bool:
+    if seen.grid[0] < 2:
+        return False
     often = np.minimum(np.arange(seen.n) // seen.block[0] + 1, seen.grid[0])
-    return seen.grid[0] > 1 and seen.is_sum_of(seen.values * often)
+    return seen.is_sum_of(seen.values * often)
 
 
 @misconception("right_with_many_blocks", shows=witness.race("global"))
