@@ -129,7 +129,34 @@ class Profile:
                 for each in self.lines
             ],
             "hazards": [asdict(hazard) for hazard in self.hazards],
+            "estimate": self._estimate_as_data(),
         }
+
+    def _estimate_as_data(self) -> dict[str, Any] | None:
+        """The estimate for the default GPU; None where not one block fits on it."""
+        found = self._known_estimate()
+        if found is None:
+            return None
+        return {
+            "gpu": found.specification,
+            "ns": found.ns,
+            "interval_ns": found.interval_ns,
+            "binding": found.binding,
+            "limits": found.limits,
+            "breakdown_ns": dict(found.largest(0.0)),
+            "assumptions": list(found.assumptions),
+        }
+
+    def _known_estimate(self) -> PicturedEstimate | None:
+        try:
+            return self._estimate("H200")
+        except ValueError:  # not one block fits on a multiprocessor
+            return None
+
+    def told(self) -> str:
+        """For a terminal: the counted source, then the estimate for the default GPU."""
+        found = self._known_estimate()
+        return str(self) if found is None else f"{self}\n{found}"
 
     def __str__(self) -> str:
         from autograder.reports.source_text import counted_source
@@ -159,11 +186,10 @@ class Profile:
         """The estimate for the default GPU, folded away under its first line; the same on every machine."""
         from html import escape
 
-        try:
-            found = self._estimate("H200")
-        except ValueError:  # not one block fits on a multiprocessor
+        found = self._known_estimate()
+        if found is None:
             return ""
-        return f"<details><summary>{escape(str(found).splitlines()[0])}</summary>{found._repr_html_()}</details>"
+        return f"<details><summary>{escape(found.headline)}</summary>{found._repr_html_()}</details>"
 
 
 class Profiler:

@@ -108,8 +108,10 @@ class SimulatedDevice:
     def compare(
         self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
     ) -> Comparison:
-        """Estimates both on the first request: deterministic, so there is no interval and no threshold to clear."""
-        from autograder.perfmodel import SPECIFICATIONS
+        """Estimates both on the first request: the same every time. The interval is where a clock's ratio is expected; of
+        a GPU that nobody has measured it is the ratio itself."""
+        from autograder.perfmodel import SPECIFICATIONS, limiting
+        from autograder.perfmodel.sureness import interval_of_ratio, known
 
         baseline_ns = requests[0].baseline_estimated_ns or self._baseline_ns(baseline, requests[0])
         sampled = requests[0].sample_blocks is not None
@@ -120,11 +122,15 @@ class SimulatedDevice:
         submission_ns = (run.estimated_ns or float("nan")) + host_ns(run.transfers)
         ratio = baseline_ns / submission_ns if fault is None else 0.0
         inputs = [each.nbytes for each in requests[0].arguments.values() if isinstance(each, np.ndarray)]
+        estimates = [each.estimate for each in run.launches if each.estimate is not None]
+        gpu = SPECIFICATIONS[self.model].name
+        interval = interval_of_ratio(ratio, limiting(estimates), gpu) if fault is None else None
+        low, high = interval or (ratio, ratio)
         is_too_fast = fault is None and submission_ns < floor_ns(sum(inputs), SPECIFICATIONS[self.model])
         return Comparison(
             ratio=ratio,
-            low=ratio,
-            high=ratio,
+            low=low,
+            high=high,
             source="simulated",
             baseline_ns=baseline_ns,
             submission_ns=submission_ns,
@@ -137,7 +143,9 @@ class SimulatedDevice:
             transfers=run.transfers,
             notes={"model": self.model, "launches": len(run.launches)}
             | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {})
-            | ({"host_requests": len(run.transfers)} if run.transfers else {}),
+            | ({"host_requests": len(run.transfers)} if run.transfers else {})
+            | ({"interval_held_percent": known().held_ratios} if high > low else {})
+            | (_slowest_kernel(run) if fault is None else {}),
         )
 
     def _baseline_ns(self, baseline: Program, request: RunRequest) -> float:
@@ -213,6 +221,17 @@ class SimulatedDevice:
             array_bytes=record.array_bytes,
             estimate=estimate,
         )
+
+
+def _slowest_kernel(run: Run) -> dict[str, str]:
+    """The launch that takes longest, with how sure that time is, and what limits it: for reports."""
+    from autograder.perfmodel.prediction import how_sure
+
+    launch = max(run.launches, key=lambda each: each.estimated_ns or 0.0, default=None)
+    if launch is None or launch.estimate is None:
+        return {}
+    time = how_sure(launch.estimate.ns, launch.estimate.interval_ns)
+    return {"slowest_kernel": f"{launch.kernel}, {time}", "by_prediction": launch.estimate.limits}
 
 
 def _digest(request: RunRequest) -> bytes:

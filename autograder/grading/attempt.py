@@ -416,19 +416,28 @@ class Attempt:
                 f"{self.check}: {comparison.ratio:.3g} times the baseline's speed, where the best known answer has "
                 f"{best_known:.3g}."
             )
-        # An interval that still straddles the threshold after all repeats is the student's benefit, and is flagged.
-        passed = comparison.high >= threshold
-        ambiguous = passed and comparison.low < threshold
+        # A measured interval that still straddles the threshold after all repeats is the student's benefit. A predicted
+        # one is not: it is so wide that it would give points to answers that are too slow by any clock (perfmodel/README).
+        is_measured = comparison.source == "measured"
+        passed = (comparison.high if is_measured else comparison.ratio) >= threshold
         ratio = max(comparison.ratio, threshold) if passed else min(comparison.ratio, threshold)
         self.award((ratio - no_points_at) / (full - no_points_at))
-        if ambiguous:
+        too_close = ""
+        if comparison.low < threshold <= comparison.high:
             self.record(ambiguous=True)
             interval = f"{comparison.low:.2f} to {comparison.high:.2f}"
-            self.flags.append(f"{self.check}: {threshold:g} times lies within the interval {interval}")
+            if is_measured:
+                self.flags.append(f"{self.check}: {threshold:g} times lies within the interval {interval}")
+            else:
+                too_close = f" Too close to call by prediction: {interval} is what to expect of a GPU."
+            if not is_measured and not passed:  # points may be owed
+                expected = f"within the {interval} to expect of a GPU, which may see it otherwise"
+                self.flags.append(f"{self.check}: too close to call by prediction: {threshold:g} times lies {expected}")
         line = f"{comparison.ratio:.2f} times the baseline's speed ({comparison.source})"
         if not passed:
-            raise CheckFailed(f"{line}; {threshold:g} times asked for.")
-        return f"{line}, {threshold:g} asked for." + (f" Full points at {full:g}." if ratio < full else "")
+            raise CheckFailed(f"{line}; {threshold:g} times asked for.{too_close}")
+        more = f" Full points at {full:g}." if ratio < full else ""
+        return f"{line}, {threshold:g} asked for.{more}{too_close}"
 
     def _show_estimate(self, run: Run) -> None:
         """Draws what the longest launch needs of each resource, and where it lies under the GPU's roof."""

@@ -2,7 +2,7 @@
 
 from autograder.perfmodel.gpus import SPECIFICATIONS
 from autograder.perfmodel.occupancy import Occupancy, occupancy
-from autograder.perfmodel.prediction import Estimate, estimate, in_a_row
+from autograder.perfmodel.prediction import Estimate, estimate, in_a_row, limiting
 from autograder.perfmodel.specification import Roofline, Specification, roofline
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Specification",
     "estimate",
     "in_a_row",
+    "limiting",
     "occupancy",
     "roofline",
 ]

@@ -5,18 +5,21 @@ START HERE: `estimate` below. Each resource is one small function from counted w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log10
 
 from autograder.perfmodel.occupancy import Occupancy, occupancy
 from autograder.perfmodel.specification import Specification
+from autograder.perfmodel.sureness import Interval, interval_of_time, known
 from autograder.records.counters import Counters
 
 SECTOR_BYTES = 32
 LINE_BYTES = 128
 WARP = 32
 ASSUMED_REGISTERS = 32
+ALIKE = 1.2  # times the next one's time: below it counters point to either (measurements/profiled_limits.py)
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
@@ -47,7 +50,10 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """A predicted time and why: `breakdown` maps each resource to the nanoseconds it would need on its own."""
+    """A predicted time and why: `breakdown` maps each resource to the nanoseconds it would need on its own.
+
+    `interval_ns`: where the clock's time is expected, by the resource that binds; None for a GPU that nobody measured.
+    """
 
     ns: float
     breakdown: Mapping[str, float]
@@ -59,6 +65,7 @@ class Estimate:
     occupancy_limit: str = ""
     operations: int = 0  # in floating point
     dram_bytes: float = 0.0
+    interval_ns: Interval | None = None
 
     @property
     def next_binding(self) -> str:
@@ -71,13 +78,33 @@ class Estimate:
         rest = {name: 0.0 if name == self.binding else ns for name, ns in self.breakdown.items()}
         return self.ns / max(1e-9, _together(rest))
 
+    @property
+    def ahead(self) -> float:
+        """The slowest resource's time over that of the next one."""
+        return self.breakdown[self.binding] / max(1e-9, self.breakdown[self.next_binding])
+
+    @property
+    def limits(self) -> str:
+        """What limits the kernel, what comes next and how far behind, and what would change it."""
+        own, following = (duration(self.breakdown[name]) for name in (self.binding, self.next_binding))
+        gain = f"without {self.binding} at most {self.most_to_gain:.3g} times faster"
+        if self.ahead < ALIKE:
+            both = f"{self.binding} and {self.next_binding} limit it alike"
+            return f"{both}: {own} and {following} on their own; {gain}. {self.advice}"
+        behind = f"{self.ahead:.2g} times" if self.ahead < 100 else "over 100 times"
+        return f"{self.binding} limits it: {own} on its own, {behind} {self.next_binding}; {gain}. {self.advice}"
+
+    @property
+    def headline(self) -> str:
+        """The time and how sure it is, in one line."""
+        return f"{self.specification}: about {how_sure(self.ns, self.interval_ns)}."
+
     def __str__(self) -> str:
-        gain = f"Without {self.binding} {self.next_binding} would bind, at most x {self.most_to_gain:.3g}."
         fit = f"Occupancy {100 * self.occupancy:.0f} %, limited by {self.occupancy_limit}."
         lines = [
-            f"{self.specification}: about {duration(self.ns)}; {self.binding} binds.",
-            f"  {self.advice}",
-            f"  {gain} {fit}",
+            self.headline,
+            f"  {self.limits}",
+            f"  {fit}",
             *(f"  {name:<15} {duration(ns):>9}" for name, ns in self.largest()),
             *(f"  assumed: {each}" for each in self.assumptions),
         ]
@@ -95,6 +122,14 @@ def duration(ns: float) -> str:
     unit, size = next((each for each in units if ns >= each[1]), units[-1])
     value = ns / size
     return f"{value:.{max(0, 2 - int(log10(max(value, 1))))}f} {unit}"
+
+
+def how_sure(ns: float, interval_ns: Interval | None) -> str:
+    """A predicted time with its interval in words, and with the share of unseen kernels that such intervals have held."""
+    if interval_ns is None:
+        return f"{duration(ns)}; how far off is not known, for nobody has measured this GPU"
+    low, high = map(duration, interval_ns)
+    return f"{duration(ns)}; {low} to {high} in {known().held_times} % of unseen kernels"
 
 
 def estimate(
@@ -131,8 +166,9 @@ def estimate(
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
     breakdown["launch overhead"] = _overhead_ns(counters, specification)
     binding = max(breakdown, key=breakdown.__getitem__)
+    ns = _together(breakdown)
     return Estimate(
-        ns=_together(breakdown),
+        ns=ns,
         breakdown=breakdown,
         binding=binding,
         occupancy=fit.ratio,
@@ -142,6 +178,7 @@ def estimate(
         occupancy_limit=fit.limit,
         operations=counters.operations,
         dram_bytes=SECTOR_BYTES * (traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors),
+        interval_ns=interval_of_time(ns, binding, specification.name),
     )
 
 
@@ -161,6 +198,14 @@ def in_a_row(launches_ns: Sequence[float], specification: Specification) -> floa
     """
     saved = specification.launch_overhead_ns + COLD_START_NS - specification.further_launch_ns
     return sum(launches_ns) - saved * max(0, len(launches_ns) - 1)
+
+
+def limiting(launches: Iterable[Estimate]) -> str:
+    """What limits several launches: the resource that binds for most of their time; none where there is none."""
+    bound: defaultdict[str, float] = defaultdict(float)
+    for each in launches:
+        bound[each.binding] += each.ns
+    return max(bound, key=bound.__getitem__, default="")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The verdict on speed as every report tells it, from the numbers that a speed check leaves in `CheckResult.measured`.
 
 A check is a speed check when its `measured` holds `ratio` and `threshold`. Beside them, where known: `low` and `high`
-(the interval), `full_points_at` (the end of the ramp), `baseline_ns`, `submission_ns` and `ambiguous`.
+(the interval: of repeats, or of a prediction), `full_points_at` (the end of the ramp), `baseline_ns`, `submission_ns`,
+`ambiguous`, and `interval_held_percent`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from typing import Any
 from autograder.records.results import CheckResult, Result
 from autograder.reports.wording import duration_text, one_line, points_text, ratio_text
 
-NAMES = ("ratio", "low", "high", "threshold", "full_points_at", "baseline_ns", "submission_ns", "ambiguous")
+NAMES = (
+    "ratio", "low", "high", "threshold", "full_points_at", "baseline_ns", "submission_ns", "ambiguous",
+    "interval_held_percent",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -31,11 +35,17 @@ class Speed:
     baseline_ns: float | None = None
     submission_ns: float | None = None
     ambiguous: bool = False  # the interval contains the threshold, however often it was timed
+    held_percent: float | None = None  # of predictions for other labs, those whose interval held what a GPU gave
+
+    @property
+    def has_benefit(self) -> bool:
+        """Whether it counts as reached since nobody can tell: where it was measured, and not where it was predicted."""
+        return self.ambiguous and self.source == "measured"
 
     @property
     def goal(self) -> float | None:
         """The next ratio that earns more: the threshold, then the end of the ramp, then nothing."""
-        if self.ratio < self.threshold and not self.ambiguous:
+        if self.ratio < self.threshold and not self.has_benefit:
             return self.threshold
         if self.full_points_at is not None and self.ratio < self.full_points_at:
             return self.full_points_at
@@ -49,12 +59,19 @@ class Speed:
             times = f" ({duration_text(self.submission_ns)} against {duration_text(self.baseline_ns)})"
         interval = ""
         if self.high > self.low:
-            interval = f", interval {ratio_text(self.low)} to {ratio_text(self.high)}"
+            ends = f"{ratio_text(self.low)} to {ratio_text(self.high)}"
+            interval = f", interval {ends}" if self.source == "measured" else f", {ends} expected of a GPU"
+            if self.source != "measured" and self.held_percent is not None:
+                interval += f" (right for {self.held_percent:.0f} % of the answers that were timed)"
         pace = f"{ratio_text(self.ratio)} times the speed of the baseline{times}{interval}"
         targets = f"The threshold is {ratio_text(self.threshold)}"
         if self.full_points_at is not None and self.full_points_at > self.threshold:
             targets += f", full points from {ratio_text(self.full_points_at)}"
-        doubt = " The interval contains the threshold, so you have the benefit of the doubt." if self.ambiguous else ""
+        doubt = ""
+        if self.has_benefit:
+            doubt = " The interval contains the threshold, so you have the benefit of the doubt."
+        elif self.ambiguous:
+            doubt = " That is too close to call by prediction: the verdict stands, but a GPU may see it otherwise."
         return f"{pace}. {targets}.{doubt}"
 
     @property
@@ -93,6 +110,7 @@ def speed_of(check: CheckResult) -> Speed | None:
         baseline_ns=_number(measured, "baseline_ns"),
         submission_ns=_number(measured, "submission_ns"),
         ambiguous=bool(measured.get("ambiguous", False)),
+        held_percent=_number(measured, "interval_held_percent"),
     )
 
 

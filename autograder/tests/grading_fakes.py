@@ -45,8 +45,10 @@ class FakeWorker(Worker):
     greeting = Greeting("fake device", "simulated", ("separate process",))
     source: Source = "simulated"
 
-    def __init__(self, function: Function, speed: float = 3.0, summary: Summary | None = None) -> None:
-        self.function, self.speed = function, speed
+    def __init__(
+        self, function: Function, speed: float = 3.0, summary: Summary | None = None, timed: Source = "simulated"
+    ) -> None:
+        self.function, self.speed, self.timed = function, speed, timed
         self.last_details = ""
         line = Line("double.py", 3)
         functions = {"double": FunctionSummary("host", ("a", "out"), line, "def double(a, out): ...")}
@@ -60,7 +62,7 @@ class FakeWorker(Worker):
 
     def compare(self, requests: Sequence[RunRequest], threshold: float | None) -> Comparison:
         speed = self.speed
-        return Comparison(speed, 0.9 * speed, 1.1 * speed, "simulated", 1000.0, 1000.0 / speed)
+        return Comparison(speed, 0.9 * speed, 1.1 * speed, self.timed, 1000.0, 1000.0 / speed)
 
 
 def lab_with(*judges: Callable[..., Any], hints: Sequence[Callable[..., Any]] = (), **fields: Any) -> Lab:

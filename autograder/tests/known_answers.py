@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,9 @@ def report(result: Result) -> str:
     """What a failed assertion should show."""
     lines = [f"{each.name}: {each.outcome}, {each.points} points. {each.message}" for each in result.checks]
     return "\n".join([result.error, *result.flags, *lines])
+
+
+def without_close_calls(flags: Iterable[str], failed: Collection[str]) -> list[str]:
+    """The flags but those of a failed check of speed that is too close to call by prediction: somebody may look at that."""
+    close = tuple(f"{check}: too close to call by prediction" for check in failed)
+    return [flag for flag in flags if not flag.startswith(close)]

@@ -231,6 +231,16 @@ def ambiguous_on_a_gpu() -> Result:
     return result_with("katherine", {"beats_the_baseline": speed}, device="NVIDIA H200", source="measured", flags=flags)
 
 
+def too_close_by_prediction() -> Result:
+    """Too slow by what was predicted, and not by so much that a GPU could not see it otherwise."""
+    measured = _SPEED | {"ratio": 1.9, "low": 1.52, "high": 2.38, "submission_ns": 2.35e6, "ambiguous": True}
+    measured |= {"slowest_kernel": "matmul_kernel, 2.35 ms; 1.88 ms to 2.94 ms in 78 % of unseen kernels"}
+    measured |= {"interval_held_percent": 86}
+    speed = {"outcome": "failed", "points": 1.35, "measured": measured}
+    flags = ("beats_the_baseline: too close to call by prediction: 2 times lies within the 1.52 to 2.38 to expect",)
+    return result_with("radia", {"beats_the_baseline": speed}, flags=flags)
+
+
 def grader_fault() -> Result:
     message = "The worker was killed: out of memory."
     fault = {"outcome": "not run", "points": 0, "fault": True, "message": message, "measured": {}}

@@ -25,6 +25,7 @@ from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.attacks.made import HONEST, MADE
 from autograder.tests.finding import found
+from autograder.tests.known_answers import without_close_calls
 
 pytestmark = pytest.mark.long
 
@@ -73,7 +74,7 @@ def hold_against(line: str, content: bytes, name: str, worker: Worker, folder: P
     handed_in.write_bytes(content)
     result = check_submission(LAB, handed_in, worker=worker)
 
-    assert not result.flags and not any(each.fault for each in result.checks), report(result)
+    assert not without_close_calls(result.flags, fails) and not any(each.fault for each in result.checks), report(result)
     failed = {each.name for each in result.checks if each.outcome == "failed" and not each.bonus}
     if fails == {"everything"}:
         assert result.points == 0 and result.outcome == "failed", report(result)

@@ -213,10 +213,20 @@ def test_points_for_speed_are_a_ramp(ratio, passes, fraction):
 
 
 @pytest.mark.parametrize("ratio", [1.95, 2.05])
-def test_an_interval_that_holds_the_threshold_passes_and_is_flagged(ratio):
-    attempt = attempt_with(speed=ratio)
+def test_a_measured_interval_that_holds_the_threshold_passes_and_is_flagged(ratio):
+    attempt = attempt_with(speed=ratio, timed="measured")
     attempt.speedup([], threshold=2)
     assert attempt.fraction == 1 and attempt.measured["ambiguous"] and "lies within" in attempt.flags[0]
+
+
+def test_a_prediction_too_close_to_call_leaves_the_verdict_and_says_so():
+    slow, fast = attempt_with(speed=1.95), attempt_with(speed=2.05)
+    with pytest.raises(CheckFailed, match="Too close to call by prediction: 1.7. to 2.1. is what"):
+        slow.speedup([], threshold=2, full_points_at=4)
+    assert "Too close to call by prediction" in fast.speedup([], threshold=2, full_points_at=4)
+    assert slow.fraction == pytest.approx(0.95 / 3) and fast.fraction == pytest.approx(1.05 / 3)  # as the ratio says
+    assert slow.measured["ambiguous"] and fast.measured["ambiguous"]
+    assert "which may see it otherwise" in slow.flags[0] and not fast.flags  # nobody has to look at what passes
 
 
 def test_the_output_of_every_timed_call_is_verified():

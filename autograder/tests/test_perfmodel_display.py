@@ -12,7 +12,7 @@ from autograder.cudagpu import registers
 from autograder.errors import UsageError
 from autograder.figures import Pair, kernel_on_roofline, resource_bars, scatter
 from autograder.figures.estimates import PicturedEstimate
-from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate
+from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate, limiting
 from autograder.perfmodel.prediction import duration
 from autograder.profiling import kernel_function
 from autograder.records.counters import Counters
@@ -30,8 +30,14 @@ def test_a_profile_s_estimate_reads_as_text(small_product) -> None:
     found = small_product.estimate("T4")
     assert isinstance(found, Estimate)
     text = str(found)
-    assert text.startswith("NVIDIA T4: about ") and f"{found.binding} binds." in text
-    assert found.advice in text and "assumed: " in text and f"Without {found.binding}" in text
+    assert text.startswith(f"NVIDIA T4: about {duration(found.ns)}; how far off is not known")
+    assert found.interval_ns is None
+    assert found.limits in text and found.advice in text and "assumed: " in text
+    measured = small_product.estimate("H200")
+    low, high = measured.interval_ns
+    assert low < measured.ns < high
+    assert f"about {duration(measured.ns)}; {duration(low)} to {duration(high)} in " in measured.headline
+    assert str(measured).startswith(measured.headline) and measured.headline.endswith("% of unseen kernels.")
 
 
 def test_a_profile_s_estimate_shows_the_roofline_and_the_bars(small_product) -> None:
@@ -46,6 +52,13 @@ def test_a_profile_shows_its_source_and_folds_the_estimate_away(small_product) -
     assert "<details><summary>NVIDIA H200: about" in page
 
 
+def test_a_profile_in_a_terminal_and_as_data_says_how_sure_its_time_is(small_product) -> None:
+    assert small_product.told().startswith(str(small_product)) and "of unseen kernels" in small_product.told()
+    told = small_product.to_dict()["estimate"]
+    assert told["gpu"] == "NVIDIA H200" and told["interval_ns"][0] < told["ns"] < told["interval_ns"][1]
+    assert told["limits"].startswith(told["binding"]) and told["breakdown_ns"][told["binding"]] > 0
+
+
 def test_a_kernel_without_floating_point_has_no_place_on_the_roofline() -> None:
     found = estimate(Counters(launches=1, blocks=1, warps=1, threads=32), SPECIFICATIONS["T4"], threads_per_block=32)
     assert kernel_on_roofline(found) is None
@@ -58,6 +71,27 @@ def test_without_the_slowest_resource_the_next_one_sets_the_time() -> None:
                      occupancy=1.0, advice="")  # fmt: skip
     assert found.next_binding == "launch overhead"
     assert found.most_to_gain == pytest.approx(130 / 50)
+
+
+@pytest.mark.parametrize(
+    ("L1", "words"),
+    [
+        (110.0, "L1 and issue limit it alike: 110 ns and 100 ns on their own; without L1 at most"),
+        (160.0, "L1 limits it: 160 ns on its own, 1.6 times issue; without L1 at most"),
+        (99e3, "L1 limits it: 99.0 us on its own, over 100 times issue; without L1 at most"),
+    ],
+)
+def test_what_limits_a_kernel_is_told_with_what_comes_next(L1: float, words: str) -> None:
+    breakdown = {"L1": L1, "issue": 100.0, "launch overhead": 30.0}
+    found = Estimate(ns=L1 + 60, breakdown=breakdown, binding="L1", occupancy=1.0, advice="Touch fewer lines.")
+    assert found.limits.startswith(words)
+    assert found.limits.endswith(f"{found.most_to_gain:.3g} times faster. Touch fewer lines.")
+
+
+def test_what_limits_several_launches_is_what_binds_most_of_their_time() -> None:
+    short, long = (Estimate(ns, {"L2": ns}, binding, 1.0, "") for ns, binding in ((10.0, "issue"), (25.0, "L2")))
+    assert limiting([short, short, long]) == "L2" and limiting([short] * 3 + [long]) == "issue"
+    assert limiting([]) == ""
 
 
 @pytest.mark.parametrize(

@@ -356,11 +356,38 @@ def test_the_next_step_is_the_first_failed_check():
         (samples.transposed_mapping, []),
         (samples.race, []),
         (samples.ambiguous_on_a_gpu, ["ambiguous", "flagged"]),
+        (samples.too_close_by_prediction, ["ambiguous"]),
         (samples.grader_fault, ["not run"]),
     ],
 )
 def test_a_person_looks_at_what_is_out_of_the_ordinary_only(sample, kinds):
     assert [reason.kind for reason in reasons(sample())] == kinds
+
+
+def test_a_speed_too_close_to_call_is_a_benefit_where_it_was_measured_and_a_doubt_where_it_was_predicted():
+    measured, predicted = (
+        next(speed for each in sample().checks if (speed := speed_of(each)) is not None)
+        for sample in (samples.ambiguous_on_a_gpu, samples.too_close_by_prediction)
+    )
+    assert "interval 1.94 to 2.11" in measured.sentence and "benefit of the doubt" in measured.sentence
+    expected = "1.52 to 2.38 expected of a GPU (right for 86 % of the answers that were timed)"
+    assert expected in predicted.sentence
+    assert "too close to call by prediction: the verdict stands, but a GPU may see it otherwise" in predicted.sentence
+    assert "benefit" not in predicted.sentence
+    assert measured.has_benefit and not predicted.has_benefit and predicted.goal == 2.0
+
+
+def test_nobody_looks_at_what_was_predicted_to_be_fast_enough():
+    close = samples.too_close_by_prediction()
+    checks = tuple(replace(each, outcome="passed") for each in close.checks)
+    assert [reason.kind for reason in reasons(replace(close, flags=()))] == ["ambiguous"]
+    assert not reasons(replace(close, flags=(), checks=checks))
+
+
+def test_a_report_says_how_sure_the_time_of_the_slowest_kernel_is():
+    shown = " ".join(terminal.render(samples.too_close_by_prediction()).split())
+    assert "slowest kernel matmul_kernel, 2.35 ms; 1.88 ms to 2.94 ms in 78 % of unseen kernels" in shown
+    assert "interval held" not in shown
 
 
 def test_a_flag_that_repeats_a_fault_is_told_once():

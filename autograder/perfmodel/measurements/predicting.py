@@ -1,6 +1,6 @@
-"""Holds predictions against measured times: counted.json and validation.json in, the README's table out.
+"""Holds predictions against measured times: counted.json and validation.json in, a table of TABLES.md out.
 
-python -m autograder.perfmodel.measurements.predicting     # writes the table into README.md
+python -m autograder.perfmodel.measurements.predicting     # writes the table into TABLES.md
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate, roofline
 from autograder.records.counters import Counters
 
 HERE = Path(__file__).parent
+PAGES = (HERE.parent / "README.md", HERE.parent / "TABLES.md")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def summary(found: list[Prediction]) -> dict[str, float]:
 
 
 def table(found: list[Prediction]) -> str:
-    """The README's table, in microseconds."""
+    """The table, in microseconds."""
     lines = [
         "| case | size | measured us | predicted us | error | binds | roofline us |",
         "|---|---|---|---|---|---|---|",
@@ -89,7 +90,7 @@ def table(found: list[Prediction]) -> str:
 
 
 def headline(found: list[Prediction]) -> str:
-    """The README's sentence above the table."""
+    """The sentence above the table."""
     shares = ", ".join(f"{name} {share:.0%}" for name, share in summary(found).items())
     plain = np.median([abs(each.roofline_ns / each.measured_ns - 1) for each in found])
     errors = f"size of the error: {shares}. The roofline's median error is {plain:.0%}."
@@ -97,15 +98,16 @@ def headline(found: list[Prediction]) -> str:
 
 
 def publish(name: str, text: str) -> None:
-    """Puts text into the README, between the comments that bear this name."""
-    readme = HERE.parent / "README.md"
-    pattern = rf"(<!-- {name} -->\n).*?(\n<!-- end of {name} -->)"
-    written, count = re.subn(
-        pattern, lambda found: found[1] + text + found[2], readme.read_text(encoding="utf-8"), flags=re.S
-    )
-    if count != 1:
-        raise ValueError(f"README.md has {count} places for {name}")
-    readme.write_text(written, encoding="utf-8")
+    """Puts text between the comments that bear this name, in README.md or in TABLES.md: one of them has the place."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(\n<!-- end of {name} -->)", flags=re.S)
+    places = [(page, len(pattern.findall(page.read_text(encoding="utf-8")))) for page in PAGES]
+    if sum(count for _, count in places) != 1:
+        found_in = ", ".join(f"{page.name} {count}" for page, count in places)
+        raise ValueError(f"`<!-- {name} -->` is to stand on one page, once; it stands there so often: {found_in}.")
+    for page, count in places:
+        if count:
+            written = pattern.sub(lambda found: found[1] + text + found[2], page.read_text(encoding="utf-8"))
+            page.write_text(written, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Holds predictions against times of kernels on which the model was not tuned: the README's section on them.
+"""Holds predictions against times of kernels on which the model was not tuned: the README's table of them.
 
     python -m autograder.perfmodel.measurements.unseen COUNTED...   # lines of sampling.measurements.unseen_counts: kept
     python -m autograder.perfmodel.measurements.unseen              # writes the README's table from what is kept
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.perfmodel import SPECIFICATIONS, estimate, in_a_row
+from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate, in_a_row, limiting
 from autograder.perfmodel.measurements.predicting import HERE, publish
 from autograder.records.counters import Counters
 
@@ -35,7 +35,9 @@ class UnseenPrediction:
     predicted_ns: float
     measured_instructions: float  # warp instructions executed: smsp__inst_executed
     simulated_instructions: float  # as the simulated GPU weighs operations by machine instructions
-    binding: str  # of the longest launch
+    binding: str  # what limits the launches, by the model
+    next_binding: str = ""  # what comes next in the longest launch that this limits
+    ahead: float = 1.0  # how many times the next one's time the first takes there
 
     @property
     def error(self) -> float:
@@ -59,12 +61,10 @@ def predictions() -> list[UnseenPrediction]:
 
 def _predicted(measured: dict[str, Any], counted: dict[str, Any], place: int) -> UnseenPrediction:
     registers = max(measured["times"]["registers"])
-    weighed = longest = 0.0
-    each_ns: list[float] = []
-    binding = ""
+    weighed, found = 0, list[Estimate]()
     for launch in counted["launches"]:
         counters = Counters(**launch["counters"])
-        found = estimate(
+        each = estimate(
             counters,
             SPECIFICATIONS["H200"],
             threads_per_block=launch["threads_per_block"],
@@ -72,18 +72,20 @@ def _predicted(measured: dict[str, Any], counted: dict[str, Any], place: int) ->
             registers_per_thread=registers,
             array_bytes=launch["array_bytes"],
         )
-        each_ns += [found.ns] * launch["times"]
+        found += [each] * launch["times"]
         weighed += launch["times"] * counters.issued_warp_instructions
-        if found.ns > longest:
-            longest, binding = found.ns, found.binding
+    binding = limiting(found)
+    longest = max((one for one in found if one.binding == binding), key=lambda one: one.ns)
     return UnseenPrediction(
         case=measured["case"],
         half=measured["half"],
         measured_ns=measured["times"]["ns"],
-        predicted_ns=in_a_row(each_ns, SPECIFICATIONS["H200"]),
+        predicted_ns=in_a_row([each.ns for each in found], SPECIFICATIONS["H200"]),
         measured_instructions=measured["counters"][place],
         simulated_instructions=weighed,
         binding=binding,
+        next_binding=longest.next_binding,
+        ahead=longest.ahead,
     )
 
 

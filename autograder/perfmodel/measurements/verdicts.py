@@ -1,6 +1,6 @@
 """Whether grading by prediction gives the verdicts of grading by clock: every lab's variants, ratio by ratio.
 
-    python -m autograder.perfmodel.measurements.verdicts     # writes the tables into README.md
+    python -m autograder.perfmodel.measurements.verdicts     # writes the tables into TABLES.md
 
 Reads solutions/*/calibration/: h200.json holds verdicts and measured ratios to the lab's baseline by each check that
 compares speed, counted.json the counted work of the same launches; both are written by `autograder.grading.known_answers`.
@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from autograder import course_folder
-from autograder.perfmodel import SPECIFICATIONS, estimate, in_a_row
+from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate, in_a_row, limiting
 from autograder.perfmodel.measurements.predicting import publish
+from autograder.perfmodel.sureness import SAME_WORK, interval_of_ratio
 from autograder.records.counters import Counters
 
 SOLUTIONS = course_folder.folder("solutions")
-SAME_WORK = 0.005  # predicted ratios closer than this come from the same work: what the answers differ in is not timed
 APART = 1.1
 SAME = 0.03  # times closer than this are one rank: turns of the same kernel differ by as much
 
@@ -37,11 +37,18 @@ class Verdict:
     stopped_before: bool = False  # grading stops at an earlier check: compared all the same, but no verdict on speed
     host_requests: bool = False  # host code copies or waits between launches, which an estimate of launches knows nothing of
     measured_ns: float = 0.0  # its own time, which it is ranked by: a ratio varies with the baseline's time as well
+    binding: str = ""  # what limits it, by the model
 
     @property
     def agrees(self) -> bool:
         """Whether both pass or both fail, or speed decides nothing."""
         return self.stopped_before or (self.measured >= self.threshold) == (self.predicted >= self.threshold)
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the threshold lies within the interval of the predicted ratio: too close to call by prediction."""
+        interval = interval_of_ratio(self.predicted, self.binding, SPECIFICATIONS["H200"].name)
+        return interval is not None and interval[0] < self.threshold <= interval[1]
 
 
 def labs() -> list[str]:
@@ -59,17 +66,23 @@ def verdicts(lab: str, check: str) -> list[Verdict]:
     """Every known answer and variant of a lab that was counted and measured, fastest first."""
     counted = _calibration(lab, "counted")[check]
     form = _calibration(lab, "h200")
-    baseline = predicted_ns(counted["launches"]["baseline"])
+    baseline, _ = predicted(counted["launches"]["baseline"])
     found = []
     for name, row in form["ratios"].get(check, {}).items():
         if name in counted["launches"]:
             launches = counted["launches"][name]  # none where the simulated GPU stopped it: too much work
-            ratio = baseline / predicted_ns(launches) if launches else 0.0
+            predicted_ns, binding = predicted(launches)
+            ratio = baseline / predicted_ns if launches else 0.0
             earlier = set(form["verdicts"].get(name, {}).get("failed", ())) - {check}
             host = any(each.get("host_requests") for each in launches)
             own = 1e6 * row["milliseconds"]
-            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier), host, own))
+            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier), host, own, binding))
     return sorted(found, key=lambda each: (-each.measured, each.name))
+
+
+def judged(lab: str, check: str) -> list[Verdict]:
+    """Those on which speed decides, and of whose time an estimate of launches knows all."""
+    return [each for each in verdicts(lab, check) if each.predicted and not each.stopped_before and not each.host_requests]
 
 
 def coverage(lab: str, check: str) -> tuple[int, int]:
@@ -86,20 +99,23 @@ def _calibration(lab: str, name: str) -> dict[str, Any]:
     return form
 
 
-def predicted_ns(launches: Sequence[dict[str, Any]]) -> float:
-    """The time of a host function's launches on the H200, registers assumed, as the grader without a GPU has it."""
+def predicted(launches: Sequence[dict[str, Any]]) -> tuple[float, str]:
+    """The time of a host function's launches on the H200, and what limits them.
+
+    Registers are assumed, as the grader without a GPU has it.
+    """
     h200 = SPECIFICATIONS["H200"]
-    each_ns: list[float] = []
+    found: list[Estimate] = []
     for row in launches:
-        predicted = estimate(
+        each = estimate(
             Counters(**row["counters"]),
             h200,
             threads_per_block=row["threads_per_block"],
             shared_bytes_per_block=row["shared_bytes_per_block"],
             array_bytes=row["array_bytes"],
         )
-        each_ns += [predicted.ns] * row.get("times", 1)
-    return in_a_row(each_ns, h200)
+        found += [each] * row.get("times", 1)
+    return in_a_row([each.ns for each in found], h200), limiting(found)
 
 
 def distinct(found: Sequence[Verdict]) -> list[Verdict]:
@@ -142,7 +158,7 @@ def _ranks(values: Sequence[float], same: float) -> np.ndarray:
 
 
 def summary(lab: str) -> str:
-    """One sentence of the README for each of a lab's speed checks."""
+    """One sentence for each of a lab's speed checks."""
     return "\n".join(_sentence(lab, check) for check in speed_checks(lab))
 
 
@@ -162,7 +178,7 @@ def _sentence(lab: str, check: str) -> str:
 
 
 def table(lab: str, check: str) -> str:
-    """The README's table."""
+    """Every answer, as TABLES.md has it."""
     lines = ["| variant | measured ratio | predicted ratio | verdict |", "|---|---|---|---|"]
     for each in verdicts(lab, check):
         words = ("passes" if each.measured >= each.threshold else "fails") if each.agrees else "**differs**"
@@ -174,7 +190,7 @@ def table(lab: str, check: str) -> str:
 
 
 def published() -> str:
-    """What the README says of all labs."""
+    """What TABLES.md says of all labs."""
     return "\n\n".join(
         f"{_sentence(lab, check)}\n\n{table(lab, check)}" for lab in labs() for check in speed_checks(lab)
     )

@@ -1,0 +1,180 @@
+"""Makes intervals.json, from which an estimate says how sure it is, and the README's table of how well that holds.
+
+    python -m autograder.perfmodel.measurements.intervals     # after counts, times or the model have changed
+
+Split conformal prediction (Vovk, Gammerman and Shafer 2005): of the cases set aside for it, the logarithms of measured over
+predicted are put in order by size, and the one at nine tenths (of their number and one more) is the factor that a new case
+stays within nine times of ten, whatever their distribution, as long as the new one is like them. Mondrian: by the resource
+that limits the kernel, where that has `LEAST` cases; the others take the factor of all cases together.
+
+Times: of the learned half of the unseen kernels; those that the model was developed with would say too little. Ratios: of
+the labs' answers whose verdict is one of speed, those of the same work once. Sizes of one kernel are alike, and so are
+answers to one lab: who judges the intervals by the cases that made them leaves out all of a kernel, or of a lab, together.
+The model's fitted numbers and its rules were made on the learned half, which is why fewer of the held half lie within their
+intervals: of that half only totals are taken, and it is this share that is told, not the one that was aimed at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil, exp, log
+
+from autograder.perfmodel import SPECIFICATIONS, sureness
+from autograder.perfmodel.measurements import unseen, verdicts
+from autograder.perfmodel.measurements.predicting import publish
+from autograder.perfmodel.sureness import ANY, Class
+
+SHARE = 0.9  # of cases that an interval is to hold; reports say "nine of ten"
+LEAST = 19  # cases, the fewest of which no single one sets the factor: its place in the order is not the last
+
+
+@dataclass(frozen=True)
+class Case:
+    """One prediction held against the clock."""
+
+    name: str  # of the kernel, or of the lab's check and answer
+    group: str  # what is left out together when a prediction is judged that had no part in the table
+    binding: str
+    off: float  # logarithm of measured over predicted
+
+    def is_within(self, classes: Mapping[str, Class]) -> bool:
+        """Whether the interval that these factors give holds the clock."""
+        return abs(self.off) <= log(classes.get(self.binding, classes[ANY]).factor)
+
+
+def factor(sizes: Sequence[float]) -> float:
+    """What a new case is off by at most, nine times of ten, by the sizes of the logarithms of those that are known."""
+    place = ceil((len(sizes) + 1) * SHARE - 1e-9)
+    if place > len(sizes):
+        raise ValueError(f"{len(sizes)} cases are too few for an interval that holds {SHARE:.0%} of others: take more.")
+    return exp(sorted(sizes)[place - 1])
+
+
+def classes(cases: Iterable[Case]) -> dict[str, Class]:
+    """The factor of each resource with enough cases, and that of all together."""
+    sizes: defaultdict[str, list[float]] = defaultdict(list)
+    for each in cases:
+        for kind in (ANY, each.binding):
+            sizes[kind].append(abs(each.off))
+    return {
+        kind: Class(round_up(factor(sizes[kind])), len(sizes[kind]))
+        for kind in sorted(sizes)
+        if kind == ANY or len(sizes[kind]) >= LEAST
+    }
+
+
+def round_up(number: float) -> float:
+    """To three decimals, upwards: the case at the edge stays within."""
+    return ceil(number * 1000 - 1e-9) / 1000
+
+
+def times(half: str) -> list[Case]:
+    """The unseen cases of a half."""
+    return [
+        Case(kernel := each.case.split("@")[0], kernel, each.binding, log(each.measured_ns / each.predicted_ns))
+        for each in unseen.predictions()
+        if each.half == half
+    ]
+
+
+def judged_answers() -> list[Case]:
+    """The labs' answers on which speed decides, without the baseline: one for all that do the same work in a check."""
+    return [
+        Case(f"{lab}, {check}: {each.name}", lab, each.binding, log(each.measured / each.predicted))
+        for lab in verdicts.labs()
+        for check in verdicts.speed_checks(lab)
+        for each in verdicts.distinct([one for one in verdicts.judged(lab, check) if one.name != "baseline"])
+    ]
+
+
+def table() -> dict[str, object]:
+    """What intervals.json is to hold."""
+
+    def plain(found: Mapping[str, Class]) -> dict[str, object]:
+        return {name: asdict(each) for name, each in found.items()}
+
+    known = classes(times("learned"))
+    answers = judged_answers()
+    return {
+        "gpu": SPECIFICATIONS["H200"].name,
+        "share": SHARE,
+        "times": plain(known),
+        "ratios": plain(classes(answers)),
+        "held times": percent(each.is_within(known) for each in times("held")),
+        "held ratios": percent(is_within for _, is_within in without_its_group(answers)),
+    }
+
+
+def percent(within: Iterable[bool]) -> int:
+    """The share that is within, in whole per cent, downwards."""
+    found = list(within)
+    return 100 * sum(found) // len(found)
+
+
+def without_its_group(cases: Sequence[Case]) -> list[tuple[Case, bool]]:
+    """Each case, and whether the intervals of all other groups hold it."""
+    groups = {each.group for each in cases}
+    known = {group: classes(each for each in cases if each.group != group) for group in groups}
+    return [(each, each.is_within(known[each.group])) for each in cases]
+
+
+def coverage_text(found: Sequence[tuple[Case, bool]]) -> str:
+    """How many lie within their interval."""
+    within = sum(is_within for _, is_within in found)
+    return f"{within} of {len(found)} ({within / len(found):.0%})" if found else "none"
+
+
+def coverage_table() -> str:
+    """By limiting resource: the factors, and how many cases that had no part in them they hold.
+
+    Resources without a factor of their own have that of any.
+    """
+    known = sureness.known()
+    held = [(each, each.is_within(known.times)) for each in times("held")]
+    answers = without_its_group(judged_answers())
+    lines = [
+        "| limited by | times: within a factor of | cases | held half within | ratios | cases | within, of labs left out |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    resources = sorted({each.binding for each, _ in (*held, *answers)} | set(known.times) | set(known.ratios) - {ANY})
+    for name in (ANY, *(each for each in resources if each != ANY)):
+        cells = []
+        for of, found in ((known.times, held), (known.ratios, answers)):
+            own = of.get(name)
+            cells += [f"{own.factor:.2f}", str(own.cases)] if own else ["", ""]
+            cells.append(coverage_text([one for one in found if name in (ANY, one[0].binding)]))
+        lines.append("| " + " | ".join([name, *cells]) + " |")
+    return "\n".join(lines)
+
+
+def close_calls() -> str:
+    """By check of speed: of how many answers the interval spans the threshold, and what the clock says of them."""
+    lines = [
+        "| lab, check | judged by speed | too close to call | of them pass by both | fail by both | differ |",
+        "|---|---|---|---|---|---|",
+    ]
+    for lab in verdicts.labs():
+        for check in verdicts.speed_checks(lab):
+            found = verdicts.judged(lab, check)
+            close = [each for each in found if each.is_close]
+            passing = sum(each.agrees and each.measured >= each.threshold for each in close)
+            failing = sum(each.agrees and each.measured < each.threshold for each in close)
+            cells = (f"{lab}, {check}", len(found), len(close), passing, failing, len(close) - passing - failing)
+            lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    text = json.dumps(table(), indent=1)
+    sureness.TABLE.write_text(text + "\n", encoding="utf-8")
+    sureness.known.cache_clear()
+    publish("coverage", coverage_table())
+    publish("close calls", close_calls())
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""How sure a prediction is: an interval made to hold the clock in nine kernels of ten, by what limits the kernel.
+
+Comes out of measurements/intervals.json, which `measurements/intervals.py` makes from kernels that were predicted and timed.
+A GPU that nobody measured has no interval: how far off its predictions are is not known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).parent / "measurements" / "intervals.json"
+SAME_WORK = 0.005  # predicted times closer than this come from the same work: what the answers differ in is not timed
+ANY = "any"  # the class of whatever has too few cases of its own
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Class:
+    """What is known of predictions of one kind: the factor by which nine in ten are off at most, and from how many cases."""
+
+    factor: float
+    cases: int
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """The factors by limiting resource: of times, and of ratios between two answers to one lab."""
+
+    gpu: str  # the one that was measured
+    times: Mapping[str, Class]
+    ratios: Mapping[str, Class]
+    held_times: int  # per cent of those kernels within their intervals that had no part in them, nor in the model
+    held_ratios: int  # per cent of answers within their intervals that were made without their lab
+
+
+@cache
+def known() -> Sureness:
+    """What intervals.json says."""
+    form: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
+    times, ratios = ({name: Class(**each) for name, each in form[kind].items()} for kind in ("times", "ratios"))
+    return Sureness(form["gpu"], times, ratios, form["held times"], form["held ratios"])
+
+
+def interval_of_time(ns: float, binding: str, gpu: str) -> Interval | None:
+    """Where the clock's time is expected, by the resource that limits the kernel; None for a GPU that nobody measured."""
+    return _around(ns, known().times, binding) if gpu == known().gpu else None
+
+
+def interval_of_ratio(ratio: float, binding: str, gpu: str) -> Interval | None:
+    """Where the clock's ratio to a lab's baseline is expected; `binding`: what limits the answer.
+
+    Who does the baseline's work takes the baseline's time: such a ratio is not in doubt.
+    """
+    if gpu != known().gpu:
+        return None
+    return (ratio, ratio) if abs(ratio - 1) <= SAME_WORK else _around(ratio, known().ratios, binding)
+
+
+def _around(value: float, classes: Mapping[str, Class], binding: str) -> Interval:
+    factor = classes.get(binding, classes[ANY]).factor
+    return value / factor, value * factor
