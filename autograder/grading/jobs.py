@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import GenericAlias
 from typing import IO, Any
 
@@ -45,6 +46,8 @@ class Begin:
 
     device: str  # "auto", "gpu", "simulated", or "module:callable"
     limits: Limits
+    own: Path  # the one folder in which the process may make files
+    confined: bool = True  # as far as the system can
 
 
 @dataclass(frozen=True)

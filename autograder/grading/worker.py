@@ -22,6 +22,7 @@ import autograder
 from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, one_line
 from autograder.grading.answers import as_expected, comparison_taken
 from autograder.grading.attempt import Place
+from autograder.grading.isolation import is_confinement_wanted
 from autograder.grading.jobs import (
     Begin,
     CompareJob,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 # it may take this many times as long. Work on a GPU has its limit by the clock: a kernel that hangs takes no processor time.
 PATIENCE = 5
 START_SECONDS = 180  # a first start may compile and cache primitives, or wait for a driver
-PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE", "APPDATA")
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "USERPROFILE", "APPDATA")
 PASSED_ON_PREFIXES = ("AUTOGRADER_", "NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_")
 # -I keeps the current folder off the module path: a submission called numba.py must not be imported by anybody.
 BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from autograder.grading.worker_process import main; main()"
@@ -67,8 +68,10 @@ class Worker:
         self.device = device
         self.until_narrow = until_narrow
         self.limits = limits or Limits()
+        self._is_confined = is_confinement_wanted()
         self.last_details = ""  # traceback of the worker's last failure, for the fault report
         self._process: subprocess.Popen[bytes] | None = None
+        self._own: tempfile.TemporaryDirectory[str] | None = None  # the one folder in which the process may make files
         self._retired = False
         self._stderr: Any = None
         self._greeting: Greeting | None = None
@@ -80,7 +83,8 @@ class Worker:
 
     @property
     def _begin(self) -> Begin:
-        return Begin(self.device, self.limits)
+        assert self._own is not None
+        return Begin(self.device, self.limits, Path(self._own.name).resolve(), self._is_confined)
 
     # ---- life ------------------------------------------------------------------------------------
 
@@ -92,11 +96,12 @@ class Worker:
         if self._retired:
             raise GraderFault("Grading was interrupted.")
         self._stderr = tempfile.TemporaryFile()
+        self._own = tempfile.TemporaryDirectory(prefix="autograder-worker-", ignore_cleanup_errors=True)
         session: dict[str, Any] = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", BOOTSTRAP.format(path=_module_path())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-            env=_environment(), cwd=tempfile.gettempdir(), **session,
+            env=_environment(self._own.name), cwd=self._own.name, **session,
         )  # fmt: skip
         with suppress(OSError):  # it died at once; `greeting` says so
             send_job(self._stdin, self._begin)
@@ -130,6 +135,8 @@ class Worker:
                 with suppress(OSError):  # unsent bytes to a process that has gone
                     if stream is not None:
                         stream.close()
+            if self._own is not None:
+                self._own.cleanup()
 
     def retire(self) -> None:
         """Ends the process for good; another thread that waits for it is told so."""
@@ -354,11 +361,12 @@ def _module_path() -> list[str]:
     return [package] + [each for each in sys.path if each and os.path.abspath(each) not in (here, package)]
 
 
-def _environment() -> dict[str, str]:
-    """What a device needs and nothing else; one BLAS thread, so that the process can still leave the network."""
+def _environment(own: str) -> dict[str, str]:
+    """What a device needs and nothing else, with a folder of the process's own for temporary files; one BLAS thread, so that
+    it can still leave the network."""
     passed = {
         key: value for key, value in os.environ.items()
         if key.upper() in PASSED_ON or key.upper().startswith(PASSED_ON_PREFIXES)
     }  # fmt: skip
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return {**passed, **threads}
+    return {**passed, **threads, "TMPDIR": own, "TEMP": own, "TMP": own}

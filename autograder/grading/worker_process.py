@@ -15,6 +15,7 @@ from dataclasses import replace
 from io import BufferedReader, BufferedWriter
 from typing import Any
 
+import autograder.language.host  # noqa: F401  now: once the walls are up, no byte code is written
 from autograder.device import Device
 from autograder.errors import GraderFault, KernelFault, KitError, SubmissionError, Unforeseen, one_line
 from autograder.grading.answers import as_sent, comparison_as_sent
@@ -117,10 +118,14 @@ class WorkerState:
         self.device = open_device(begin.device)
         reference("numpy.float32")  # imports what reading needs now, outside every submission's time
         self.simulated: Device | None = self.device if self.device.source == "simulated" else None
-        # Devices open first: a driver may need what the limits forbid.
-        if self.device.source == "measured":
+        with_gpu = self.device.source == "measured"
+        # Devices open first: a driver, and what is compiled and cached, may need what the limits forbid.
+        if with_gpu:
             self.limits = replace(self.limits, memory_bytes=self.limits.gpu_memory_bytes)
-        self.greeting = Greeting(self.device.name, self.device.source, isolate(self.limits))
+        if begin.confined:
+            prepared(self.on("simulated"))
+        in_force = isolate(self.limits, begin.own, with_gpu=with_gpu, confined=begin.confined)
+        self.greeting = Greeting(self.device.name, self.device.source, in_force)
         self.program: Program | None = None
         self.baseline: Program | None = None
         self._baseline_text: Submission | None = None
@@ -193,6 +198,13 @@ def _summary(function: Function, texts: dict[str, list[str]]) -> FunctionSummary
     lines = texts.setdefault(function.file, lines_of(function.text))
     source = "\n".join(lines[node.lineno - 1 : node.end_lineno])[node.col_offset :]
     return FunctionSummary(function.kind, function.parameters, function.line(node), source)
+
+
+def prepared(device: Device) -> None:
+    """Has a device that can do so make all that it will ever write to disk."""
+    prepare = getattr(device, "prepare", None)
+    if prepare is not None:
+        prepare()
 
 
 def open_device(name: str) -> Device:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pickle
+import socket
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -203,6 +209,54 @@ class ForgingDevice(SimulatedDevice):
 
             vars(worker_process)["send_reply"] = forged
         return run
+
+
+def start_a_process() -> None:
+    subprocess.run([sys.executable, "-c", ""], check=True)
+
+
+def start_a_thread() -> None:
+    thread = threading.Thread(target=list)
+    thread.start()
+    thread.join()
+
+
+def connect(to: str) -> None:
+    with socket.create_connection(("127.0.0.1", int(to)), timeout=5):
+        pass
+
+
+def fork() -> None:
+    process = os.fork()
+    if not process:
+        os._exit(0)
+    os.waitpid(process, 0)
+
+
+ATTEMPTS: dict[str, Callable[..., object]] = {
+    "read": lambda path: Path(path).read_bytes(), "list": os.listdir, "write": lambda path: Path(path).write_text("x"),
+    "change": lambda path: Path(path).open("r+").close(), "remove": os.unlink, "chmod": lambda path: os.chmod(path, 0o777),
+    "truncate": lambda path: os.truncate(path, 0), "link": lambda path: os.symlink("/", path),
+    "start a process": start_a_process, "start a thread": start_a_thread, "fork": fork, "connect": connect,
+    "speak to a neighbour": lambda: socket.socket(getattr(socket, "AF_UNIX", -1)).close(),
+    "send a packet": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close(),
+    "signal the grader": lambda: os.kill(os.getppid(), 0), "signal oneself": lambda: os.kill(os.getpid(), 0),
+    "look into the grader": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
+    "import": lambda name: importlib.import_module(name),
+}  # fmt: skip
+
+
+class TryingDevice:
+    """A device that tries, in its worker, what its request names: "allowed", or the name of what refused it."""
+
+    name, source = "trying device", "simulated"
+
+    def run(self, program: Program, request: RunRequest) -> Run:
+        try:
+            ATTEMPTS[request.arguments["what"]](*request.arguments["given"])
+        except (OSError, ImportError, subprocess.SubprocessError) as refused:
+            return Run(returned=type(refused).__name__)
+        return Run(returned="allowed")
 
 
 class DeafDevice(SimulatedDevice):

@@ -271,7 +271,7 @@ def test_what_json_can_grow_to_is_bounded() -> None:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("job", [Begin("", Limits()), Read(File("a", b""), None), CompareJob([], 1.0)])
+@pytest.mark.parametrize("job", [Begin("", Limits(), Path()), Read(File("a", b""), None), CompareJob([], 1.0)])
 def test_the_answer_to_one_job_is_none_to_another(job: object) -> None:
     with pytest.raises(Malformed):
         receive_reply(io.BytesIO(honest_frame()), job, Limits())

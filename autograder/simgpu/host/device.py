@@ -26,6 +26,7 @@ from autograder.simgpu.host.host_time import floor_ns, host_ns
 from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord, RunningLaunch
 from autograder.simgpu.host.sampling import ALL, MOST_ROUNDS, Footprint, Partial, Plan, Producer, footprint_of
 from autograder.simgpu.machine.launch_state import WorkLimit, silent
+from autograder.simgpu.primitives import compile_all
 from autograder.simgpu.values import arrays
 from autograder.simgpu.values.arrays import DeviceArray
 from autograder.simgpu.values.memory import WRITTEN_BY_HOST, AddressSpace, Buffer, View
@@ -265,6 +266,10 @@ class SimulatedDevice:
         self.name = f"simulated GPU (times estimated for an NVIDIA {model})"
         self._timed_baseline: Program | None = None
         self._baseline_times: dict[bytes, float] = {}  # of that baseline, by the request's digest
+
+    def prepare(self) -> None:
+        """Makes now what runs would make when they first need it: afterwards nothing is compiled into a cache on disk."""
+        compile_all()
 
     def run(self, program: Program, request: RunRequest, *, checks_order: bool = True) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
