@@ -38,6 +38,7 @@ DEVICE: Argument = (
 )
 JOBS = _value("--jobs", "N", "workers; default: one a core, or three for a GPU", type=positive)
 PROGRESS = _switch("--progress", "show the progress bar even where it is no terminal")
+NO_CONFINEMENT = _switch("--no-confinement", "let workers open files and start processes")
 FORMS = (
     _file("--canvas", "gradebook as exported from Canvas: a copy with the grades goes to OUT"),
     _value("--canvas-column", "TITLE", "its assignment, where the lab's title does not tell"),
@@ -62,6 +63,7 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         LAB,
         (("submission",), {"nargs": "?", "type": Path, "help": "notebook or .py; default: the lab's own lab.ipynb"}),
         DEVICE,
+        NO_CONFINEMENT,
         _file("--html", "write the report as a page, too"),
     ),
     "grade": (
@@ -69,6 +71,7 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         (("submissions",), {"type": Path, "help": "folder of files or of one folder a student, or a platform's zip"}),
         (("--out",), {"type": Path, "required": True, "help": "folder for gradebook, reports and results"}),
         DEVICE,
+        NO_CONFINEMENT,
         JOBS,
         PROGRESS,
         _switch("--regrade", "grade again what has been graded already"),
@@ -79,7 +82,7 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         *FORMS,
     ),
     "export": ((("out",), {"type": Path, "help": "the folder that `grade` wrote with --out"}), *FORMS),
-    "demo": (DEVICE, JOBS, PROGRESS),
+    "demo": (DEVICE, NO_CONFINEMENT, JOBS, PROGRESS),
     "profile": ((("target",), {"metavar": "FILE.py:KERNEL"}),),
     "run": (
         (("script",), {"type": Path}),
@@ -91,6 +94,7 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "calibrate": (
         LAB,
         DEVICE,
+        NO_CONFINEMENT,
         _value("--sessions", "N", "fresh processes an answer on a GPU; default: 3", type=positive),
         PROGRESS,
     ),

@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,11 +92,28 @@ def _gpu_runs() -> Finding:
 
 
 def _simulated_gpu() -> Iterator[Finding]:
-    problem = _problem_of(lambda: _tiny_kernel("simulated"))
+    walls: list[str] = []
+    problem = _problem_of(lambda: walls.extend(_tiny_kernel("simulated")))
     yield Finding("simulated GPU", not problem, problem or "works", INSTALL if problem else "")
+    if not problem:
+        yield _confinement(walls)
 
 
-def _problem_of(action: Callable[[], None]) -> str:
+def _confinement(in_force: Sequence[str]) -> Finding:
+    """What the worker that reads submissions cannot do here, beside its limits."""
+    from autograder.grading.isolation import CONFINEMENT, ENVIRONMENT, wished_confinement
+
+    missing = [each for each in CONFINEMENT if each not in in_force]
+    found = ", ".join(each for each in CONFINEMENT if each in in_force) or "limits on time and size only"
+    remedy = ""
+    if missing and wished_confinement() is False:
+        remedy = f"${ENVIRONMENT} is off: unset it for the rest."
+    elif missing:
+        remedy = f"This system cannot give the worker: {'; '.join(missing)}. Grade as a user of its own, or in a container."
+    return Finding("confinement", not missing, found, remedy, optional=True)
+
+
+def _problem_of(action: Callable[[], object]) -> str:
     try:
         action()
     except Exception as problem:
@@ -114,8 +131,8 @@ def double(a):
 """
 
 
-def _tiny_kernel(device: str) -> None:
-    """Doubles 100 numbers in the grader's own worker; raises where that does not work."""
+def _tiny_kernel(device: str) -> Sequence[str]:
+    """Doubles 100 numbers in the grader's own worker; raises where that does not work. Returns the limits in force there."""
     import tempfile
 
     import numpy as np
@@ -129,10 +146,12 @@ def _tiny_kernel(device: str) -> None:
         path.write_text(TINY, encoding="utf-8")
         worker.read(path)
         run = worker.run(RunRequest("double", {"a": numbers}, grid=4, block=32), "device")
+        in_force = worker.greeting.isolation
     if run.fault is not None:
         raise run.fault
     if not np.array_equal(run.outputs["a"], 2 * numbers):
         raise ArithmeticError("a kernel that doubles numbers gave wrong ones")
+    return in_force
 
 
 def _memory() -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.host.device import Session, estimate_launch, merged_hazards, merged_lines
 from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
 from autograder.simgpu.machine.launch_state import WorkLimit, silent
+from autograder.simgpu.primitives import compile_all
 from autograder.simgpu.values.arrays import DeviceArray, contents
 
 
@@ -46,6 +47,10 @@ class SimulatedDevice:
         self.name = f"simulated GPU (times estimated for an NVIDIA {model})"
         self._timed_baseline: Program | None = None
         self._baseline_times: dict[bytes, float] = {}  # of that baseline, by the request's digest
+
+    def prepare(self) -> None:
+        """Makes now what runs would make when they first need it: afterwards nothing is compiled into a cache on disk."""
+        compile_all()
 
     def run(self, program: Program, request: RunRequest, *, checks_order: bool = True) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.

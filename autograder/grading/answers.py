@@ -36,7 +36,7 @@ def comparison_as_sent(comparison: Comparison, requests: Sequence[RunRequest]) -
     return replace(comparison, outputs=outputs)
 
 
-def most_bytes(request: RunRequest) -> int:
+def bytes_of_run(request: RunRequest) -> int:
     """The most bytes that the answer to a request may have: every array with its mask, what is returned, and the rest."""
     size_bytes = OTHER_BYTES + (MOST_RETURNED_BYTES if request.wants_returned else 0)
     for value in request.arguments.values():
@@ -56,6 +56,7 @@ def as_expected(run: Any, request: RunRequest) -> Run:
         raise GraderFault(f"The grader's worker answered with a {type(run).__name__} in place of a run.")
     outputs = run.outputs if run.fault is not None else _whole(run.outputs, request)
     _expect_as_asked(outputs, request)
+    _expect_masks(run, request)
     returned = _plain(request.function, run.returned) if request.wants_returned else None
     return replace(run, outputs=outputs, returned=returned)
 
@@ -64,12 +65,16 @@ def comparison_taken(comparison: Any, requests: list[RunRequest]) -> Comparison:
     """The comparison with outputs as a check may expect them; raises `GraderFault` like `taken`."""
     if not isinstance(comparison, Comparison):
         raise GraderFault(f"The grader's worker answered with a {type(comparison).__name__} in place of a comparison.")
-    asked = [requests[which] for which in comparison.request_of_output]
+    belongs = comparison.request_of_output
+    if len(belongs) != len(comparison.outputs) or not all(0 <= which < len(requests) for which in belongs):
+        raise GraderFault("The grader's worker answered with outputs of requests that nobody made.")
+    asked = [requests[which] for which in belongs]
     outputs = tuple(_whole(each, request) for each, request in zip(comparison.outputs, asked, strict=True))
     for each, request in zip(outputs, asked, strict=True):
         _expect_as_asked(each, request)
     if comparison.sampled is not None:
         _expect_as_asked(comparison.sampled.outputs, requests[0])
+        _expect_masks(comparison.sampled, requests[0])
     return replace(comparison, outputs=outputs)
 
 
@@ -108,6 +113,18 @@ def _expect_as_asked(outputs: Mapping[str, np.ndarray], request: RunRequest) -> 
             same = output.dtype.kind in NUMBERS
         if not same:
             raise GraderFault(f"The grader's worker answered with {output.dtype} {output.shape} for `{name}`.")
+
+
+def _expect_masks(run: Run, request: RunRequest) -> None:
+    """What was written and loaded of an argument: a truth value for each of its elements, or its sectors."""
+    for name, mask in run.written.items():
+        asked = request.arguments.get(name)
+        shape = tuple(asked.shape) if isinstance(asked, (np.ndarray, Uninitialised)) else None
+        if mask.dtype != np.bool_ or mask.shape != shape:
+            raise GraderFault(f"The grader's worker answered with {mask.dtype} {mask.shape} for what `{name}` got.")
+    for name, flags in run.loaded.items():
+        if flags.dtype != np.bool_ or flags.ndim != 1 or name not in request.arguments:
+            raise GraderFault(f"The grader's worker answered with {flags.dtype} {flags.shape} for loads of `{name}`.")
 
 
 def _plain(function: str, value: Any) -> Any:

@@ -201,8 +201,8 @@ class ClassBatch:
 
 
 def with_entry(entry: Entry, result: Result) -> Result:
-    """The result, completed with what its entry knows of the student: IDs, and which of several files counts."""
-    return replace(result, ids=dict(entry.ids), note=entry.note)
+    """The result, completed with what its entry knows of the student: IDs, which of several files counts, and flags."""
+    return replace(result, ids=dict(entry.ids), note=entry.note, flags=tuple(dict.fromkeys((*result.flags, *entry.flags))))
 
 
 def with_progress(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:

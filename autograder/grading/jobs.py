@@ -1,29 +1,28 @@
-"""What the grader and its worker process say to each other, as pickled data over a pipe, arrays beside it."""
+"""What the grader and its worker process say to each other over a pipe.
+
+Jobs are pickled: the worker may rely on the grader. What comes back is data (wire.py), of the type that the job asks for.
+"""
 
 from __future__ import annotations
 
-import importlib
-import io
 import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import GenericAlias
 from typing import IO, Any
 
-import numpy as np
-
-from autograder.errors import BrokenDefinition, Line, _rebuild, _rebuild_definition
+from autograder.errors import BrokenDefinition, KitError, Line
+from autograder.grading.answers import OTHER_BYTES, bytes_of_run
 from autograder.grading.attempt import Place
+from autograder.grading.wire import Malformed, fill, read_frame, write_frame
 from autograder.language.program import Kind
 from autograder.language.requirements import Required
-from autograder.records.runs import RunRequest, Source
+from autograder.language.source import Submission
+from autograder.records.runs import Comparison, Run, RunRequest, Source
 
 GIB = 1 << 30
-NUMPY_PARTS = {
-    (module, name)
-    for module in ("numpy.core.multiarray", "numpy._core.multiarray", "numpy.core.numeric", "numpy._core.numeric")
-    for name in ("_reconstruct", "scalar", "_frombuffer")
-} | {("numpy", "ndarray"), ("numpy", "dtype"), ("builtins", "slice"), ("builtins", "complex")}
+MOST_DETAILS = 20_000  # characters of a traceback
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,8 @@ class Begin:
 
     device: str  # "auto", "gpu", "simulated", or "module:callable"
     limits: Limits
+    own: Path  # the one folder in which the process may make files
+    confined: bool | None = None  # as far as the system can; None: unless the device is a GPU
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,19 @@ class Greeting:
 
 
 @dataclass(frozen=True)
-class Read:
-    """Reads a submission (a path, or a `Submission` of live cells) and the lab's baseline; answer: `Summary`."""
+class File:
+    """A file's name and what is in it."""
 
-    submission: Any
-    baseline: Path | None
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Read:
+    """Reads a submission (a file, or live cells) and the lab's baseline; answer: `Summary`."""
+
+    submission: File | Submission
+    baseline: File | None
     required: tuple[Required, ...] = ()  # what the lab asks for
 
 
@@ -113,83 +122,65 @@ class WorkerReply:
     is_last: bool = False  # the device is lost to this process: another one is to go on
 
 
-class MessageTooLong(ValueError):
-    """A message longer than what was asked for can be."""
+def answer_of(job: object) -> Any:
+    """The type of the answer to a job, None included."""
+    return {Begin: Greeting, Read: Summary, RunJob: Run, CompareJob: Comparison}[type(job)]
 
 
-def send(stream: IO[bytes], message: object) -> None:
-    """Writes one message: lengths of eight bytes, then its pickle, then its arrays as they lie in memory.
+def most_bytes(job: object, limits: Limits) -> int:
+    """The most bytes that the answer to a job may have: all of a run is known from its request."""
+    if isinstance(job, CompareJob):
+        return limits.message_bytes
+    return min(limits.message_bytes, bytes_of_run(job.request) if isinstance(job, RunJob) else OTHER_BYTES)
 
-    The first eight bytes hold the length of all that follows them. Then come the number of parts and the length of each.
+
+# ---- over the pipe -------------------------------------------------------------------------------------
+
+
+def send_job(stream: IO[bytes], job: object) -> None:
+    """Writes a job: lengths of eight bytes, then its pickle, then its arrays as they lie in memory.
+
+    The first eight bytes hold the number of parts, those after it the length of each.
     """
     buffers: list[pickle.PickleBuffer] = []
-    data = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+    data = pickle.dumps(job, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(data), *(each.raw() for each in buffers)]
     sizes = [len(parts), *(each.nbytes for each in parts)]
-    stream.write(_in_bytes(8 * len(sizes) + sum(each.nbytes for each in parts)) + b"".join(map(_in_bytes, sizes)))
+    stream.write(b"".join(each.to_bytes(8, "little") for each in sizes))
     for part in parts:  # no array is copied into a message: it may be as large as all that a machine has left
         stream.write(part)
     stream.flush()
 
 
-def _in_bytes(length: int) -> bytes:
-    return length.to_bytes(8, "little")
-
-
-class _Records(pickle.Unpickler):
-    """Unpickles the kit's own records, arrays and numbers. An answer cannot make the grader call anything else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in NUMPY_PARTS:
-            return getattr(importlib.import_module(module), name)
-        if module.startswith("autograder.") and "." not in name:
-            found = getattr(importlib.import_module(module), name)
-            if (isinstance(found, type) and found.__module__ == module) or found in (_rebuild, _rebuild_definition):
-                return found
-        if module == "numpy" or module.startswith("numpy.dtypes"):
-            found = getattr(importlib.import_module(module), name, None)
-            if isinstance(found, type) and issubclass(found, (np.generic, np.dtype)):
-                return found
-        raise pickle.UnpicklingError(f"the worker's answer names {module}.{name}")
-
-
-def receive_records(stream: io.BufferedIOBase, limit_bytes: int) -> Any:
-    """Like `receive`, from the worker: raises `pickle.UnpicklingError` for anything but records, arrays and numbers."""
-    data, *buffers = _message(stream, limit_bytes)
-    return _Records(io.BytesIO(data), buffers=buffers).load()
-
-
-def receive(stream: io.BufferedIOBase, limit_bytes: int) -> Any:
-    """Reads one message; raises `EOFError` if the other side has gone, `MessageTooLong` if the message is too long."""
-    data, *buffers = _message(stream, limit_bytes)
+def receive_job(stream: IO[bytes]) -> Any:
+    """Reads a job, in the worker: it is the grader's, who is to be relied on. Raises `EOFError` where that has gone."""
+    number = int.from_bytes(_read(stream, 8), "little")
+    sizes = [int.from_bytes(_read(stream, 8), "little") for _ in range(number)]
+    data, *buffers = [_read(stream, size) for size in sizes]
     return pickle.loads(data, buffers=buffers)
 
 
-def _message(stream: io.BufferedIOBase, limit_bytes: int) -> list[bytearray]:
-    """The parts of one message; raises `UnpicklingError` where their lengths are not those of the whole."""
-    length = _length(stream)
-    if length > limit_bytes:
-        raise MessageTooLong(f"a message of {length:,} bytes, at most {limit_bytes:,} allowed")
-    number = _length(stream)
-    left = length - 8 * (number + 1)
-    if number < 1 or left < 0:
-        raise pickle.UnpicklingError("a message whose lengths do not fit")
-    sizes = [_length(stream) for _ in range(number)]
-    if sum(sizes) != left:
-        raise pickle.UnpicklingError("a message whose lengths do not fit")
-    return [_read_exactly(stream, size) for size in sizes]
-
-
-def _length(stream: io.BufferedIOBase) -> int:
-    return int.from_bytes(_read_exactly(stream, 8), "little")
-
-
-def _read_exactly(stream: io.BufferedIOBase, length: int) -> bytearray:
-    data = bytearray(length)
-    view, read = memoryview(data), 0
-    while read < length:
-        count = stream.readinto(view[read:])
-        if not count:
-            raise EOFError
-        read += count
+def _read(stream: IO[bytes], size: int) -> bytearray:
+    """So many bytes, which may be written to: arrays lie in them."""
+    data = bytearray(size)
+    fill(stream, memoryview(data))
     return data
+
+
+def send_reply(stream: IO[bytes], job: object, reply: WorkerReply, limits: Limits) -> None:
+    """Writes the reply to a job; raises `TooMuch` and `Malformed` before anything of it is written."""
+    form = (reply.value, reply.error, reply.details[-MOST_DETAILS:], reply.out_of_memory, reply.is_last)
+    write_frame(stream, _form_of(job), form, most_bytes(job, limits))
+
+
+def receive_reply(stream: IO[bytes], job: object, limits: Limits) -> WorkerReply:
+    """Reads the reply to a job. Raises `EOFError` where the worker has gone, `Malformed` where this is no reply."""
+    reply = WorkerReply(*read_frame(stream, _form_of(job), most_bytes(job, limits)))
+    if reply.value is None and reply.error is None and not reply.out_of_memory:
+        raise Malformed("an answer of nothing")
+    return reply
+
+
+def _form_of(job: object) -> Any:
+    """A reply's fields; what its value is, says the job."""
+    return GenericAlias(tuple, (answer_of(job) | None, KitError | None, str, bool, bool))

@@ -32,6 +32,7 @@ class Entry:
     problem: str = ""
     ids: Mapping[str, str] = field(default_factory=dict)  # by kind: canvas, moodle, gradescope, sid, email
     note: str = ""  # what a reader of the report should know: which of several files counts, and the like
+    flags: tuple[str, ...] = ()  # what an instructor should look at
 
 
 def find_submissions(folder: Path, skipped: Path | None = None) -> list[Entry]:

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,22 +20,24 @@ from filelock import FileLock
 
 import autograder
 from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, one_line
-from autograder.grading.answers import OTHER_BYTES, as_expected, comparison_taken, most_bytes
+from autograder.grading.answers import as_expected, comparison_taken
 from autograder.grading.attempt import Place
+from autograder.grading.isolation import wished_confinement
 from autograder.grading.jobs import (
     Begin,
     CompareJob,
+    File,
     Greeting,
     Limits,
-    MessageTooLong,
     Read,
     RunJob,
     Summary,
     WorkerReply,
-    receive_records,
-    send,
+    receive_reply,
+    send_job,
 )
 from autograder.language.requirements import Required
+from autograder.language.source import bytes_of
 from autograder.records.runs import Comparison, Run, RunRequest, Source
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 # it may take this many times as long. Work on a GPU has its limit by the clock: a kernel that hangs takes no processor time.
 PATIENCE = 5
 START_SECONDS = 180  # a first start may compile and cache primitives, or wait for a driver
-PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "USERPROFILE", "APPDATA")
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "USERPROFILE", "APPDATA")
 PASSED_ON_PREFIXES = ("AUTOGRADER_", "NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_")
 # -I keeps the current folder off the module path: a submission called numba.py must not be imported by anybody.
 BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from autograder.grading.worker_process import main; main()"
@@ -66,8 +68,10 @@ class Worker:
         self.device = device
         self.until_narrow = until_narrow
         self.limits = limits or Limits()
+        self._is_confined = wished_confinement()
         self.last_details = ""  # traceback of the worker's last failure, for the fault report
         self._process: subprocess.Popen[bytes] | None = None
+        self._own: tempfile.TemporaryDirectory[str] | None = None  # the one folder in which the process may make files
         self._retired = False
         self._stderr: Any = None
         self._greeting: Greeting | None = None
@@ -76,6 +80,11 @@ class Worker:
         self._run_seconds = self.limits.run_seconds
         self._seconds_left = self.limits.submission_seconds
         self._processor_seconds = 0.0  # of the process so far, when somebody last looked
+
+    @property
+    def _begin(self) -> Begin:
+        assert self._own is not None
+        return Begin(self.device, self.limits, Path(self._own.name).resolve(), self._is_confined)
 
     # ---- life ------------------------------------------------------------------------------------
 
@@ -87,23 +96,22 @@ class Worker:
         if self._retired:
             raise GraderFault("Grading was interrupted.")
         self._stderr = tempfile.TemporaryFile()
+        self._own = tempfile.TemporaryDirectory(prefix="autograder-worker-", ignore_cleanup_errors=True)
         session: dict[str, Any] = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", BOOTSTRAP.format(path=_module_path())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-            env=_environment(), cwd=tempfile.gettempdir(), **session,
+            env=_environment(self._own.name), cwd=self._own.name, **session,
         )  # fmt: skip
-        try:
-            send(self._stdin, Begin(self.device, self.limits))
-        except OSError:
-            pass  # it died at once; `greeting` says so
+        with suppress(OSError):  # it died at once; `greeting` says so
+            send_job(self._stdin, self._begin)
 
     @property
     def greeting(self) -> Greeting:
         """The device and the isolation in force; waits for the process to be ready."""
         if self._greeting is None:
             self.start()
-            reply = self._receive(START_SECONDS)
+            reply = self._receive(self._begin, START_SECONDS)
             if reply is None:
                 raise GraderFault("The grader's worker did not start in time." + self._last_words())
             if reply.error is not None:
@@ -127,6 +135,8 @@ class Worker:
                 with suppress(OSError):  # unsent bytes to a process that has gone
                     if stream is not None:
                         stream.close()
+            if self._own is not None:
+                self._own.cleanup()
 
     def retire(self) -> None:
         """Ends the process for good; another thread that waits for it is told so."""
@@ -154,8 +164,9 @@ class Worker:
         and the fault of every run that comes to one of them.
         """
         if isinstance(submission, str | os.PathLike):
-            submission = Path(submission).absolute()
-        self._read, self._is_read = Read(submission, baseline, tuple(required)), False
+            submission = _file(Path(submission))
+        base = None if baseline is None else _file(baseline)
+        self._read, self._is_read = Read(submission, base, tuple(required)), False
         self._run_seconds = run_seconds or self.limits.run_seconds
         self._seconds_left = self.limits.submission_seconds
         try:
@@ -171,7 +182,9 @@ class Worker:
     def run(self, request: RunRequest, on: Place) -> Run:
         """One run; what the submission got wrong is `Run.fault`."""
         try:
-            return as_expected(self._about_submission(RunJob(request, on)), request)
+            run = self._about_submission(RunJob(request, on))
+            with self._relied_on():
+                return as_expected(run, request)
         except SubmissionError as fault:
             return Run(fault=fault)
 
@@ -182,9 +195,20 @@ class Worker:
             if self.source == "simulated":
                 needed = needed[:1]  # an estimate is that of the first
             job = CompareJob(needed, None if self.until_narrow else threshold)
-            return comparison_taken(self._about_submission(job), needed)
+            comparison = self._about_submission(job)
+            with self._relied_on():
+                return comparison_taken(comparison, needed)
         except SubmissionError as fault:
             return Comparison(0.0, 0.0, 0.0, self.source, 0.0, 0.0, fault=fault)
+
+    @contextmanager
+    def _relied_on(self) -> Iterator[None]:
+        """Ends the process where it answers something else than it was asked: the next submission gets another one."""
+        try:
+            yield
+        except GraderFault:
+            self.close()
+            raise
 
     def _about_submission(self, job: RunJob | CompareJob) -> Any:
         if self._seconds_left <= 0:
@@ -214,11 +238,7 @@ class Worker:
         self.greeting  # noqa: B018
         time_used = time.monotonic if by_clock else self._processor_time
         before = time_used()
-        try:
-            send(self._stdin, job)
-        except OSError:
-            pass  # it has gone: receiving says so
-        reply = self._receive(seconds, time_used, before, self._most_bytes(job))
+        reply = self._receive(job, seconds, time_used, before, sends=True)
         self._seconds_left -= seconds if reply is None else time_used() - before
         if reply is None:
             whole = f"{self.limits.submission_seconds:g} s for one submission"
@@ -238,12 +258,14 @@ class Worker:
 
     def _receive(
         self,
+        job: Any,
         seconds: float,
         time_used: Callable[[], float] = time.monotonic,
         before: float | None = None,
-        most_bytes: int = OTHER_BYTES,
+        sends: bool = False,
     ) -> WorkerReply | None:
-        """The next reply; None where `time_used` is `seconds` above `before` (the process is then ended).
+        """The reply to a job, which is sent first where it has not been; None where `time_used` is `seconds` above `before`
+        (the process is then ended).
 
         Raises `GraderFault` where the clock runs on and the process gets no processor time.
         """
@@ -268,8 +290,10 @@ class Worker:
 
         threading.Thread(target=watch, daemon=True).start()
         try:
-            reply: WorkerReply = receive_records(process.stdout, most_bytes)
-            return reply
+            if sends:
+                with suppress(OSError):  # it has gone: receiving says so
+                    send_job(self._stdin, job)
+            return receive_reply(process.stdout, job, self.limits)
         except EOFError:
             if starved.is_set():
                 self.close()
@@ -280,10 +304,7 @@ class Worker:
                 self.close()
                 return None
             raise WorkerDied("The grader's worker ended without an answer" + self._last_words()) from None
-        except MessageTooLong as too_long:
-            self.close()
-            raise KernelFault(f"The submission's outputs are too large: {too_long}.") from None
-        except Exception as problem:  # whatever a damaged message makes of itself
+        except Exception as problem:  # whatever a damaged or forged answer makes of itself
             self.close()
             raise Unforeseen(f"The worker's answer cannot be read: {one_line(str(problem))}.") from None
         except BaseException:  # Ctrl-C while waiting leaves the pipe in the middle of a message
@@ -291,12 +312,6 @@ class Worker:
             raise
         finally:
             answered.set()
-
-    def _most_bytes(self, job: Any) -> int:
-        """What the answer to a job may take: all of a run is known from its request."""
-        if isinstance(job, CompareJob):
-            return self.limits.message_bytes
-        return min(self.limits.message_bytes, most_bytes(job.request) if isinstance(job, RunJob) else OTHER_BYTES)
 
     def _processor_time(self) -> float:
         """Seconds that the process has spent on processors so far; its last value once it has gone."""
@@ -328,6 +343,11 @@ class Worker:
         return f" ({how}{': ' + words.strip() if words else ''})."
 
 
+def _file(path: Path) -> File:
+    """A file as the worker gets it, who opens none itself. Raises what `bytes_of` raises."""
+    return File(path.name, bytes_of(path))
+
+
 def gpu_lock() -> FileLock:
     """Holds off every other grader on this machine: a time is that of one kernel only while nothing else is on the GPU."""
     cards = re.sub(r"\W", "_", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
@@ -341,11 +361,12 @@ def _module_path() -> list[str]:
     return [package] + [each for each in sys.path if each and os.path.abspath(each) not in (here, package)]
 
 
-def _environment() -> dict[str, str]:
-    """What a device needs and nothing else; one BLAS thread, so that the process can still leave the network."""
+def _environment(own: str) -> dict[str, str]:
+    """What a device needs and nothing else, with a folder of the process's own for temporary files; one BLAS thread, so that
+    it can still leave the network."""
     passed = {
         key: value for key, value in os.environ.items()
         if key.upper() in PASSED_ON or key.upper().startswith(PASSED_ON_PREFIXES)
     }  # fmt: skip
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return {**passed, **threads}
+    return {**passed, **threads, "TMPDIR": own, "TEMP": own, "TMP": own}

@@ -13,17 +13,17 @@ import sys
 import traceback
 from dataclasses import replace
 from io import BufferedReader, BufferedWriter
-from pathlib import Path
 from typing import Any
 
+import autograder.language.host  # noqa: F401  now: once the walls are up, no byte code is written
 from autograder.device import Device
 from autograder.errors import GraderFault, KernelFault, KitError, SubmissionError, Unforeseen, one_line
 from autograder.grading.answers import as_sent, comparison_as_sent
 from autograder.grading.isolation import isolate
 from autograder.grading.jobs import (
-    GIB,
     Begin,
     CompareJob,
+    File,
     FunctionSummary,
     Greeting,
     Limits,
@@ -31,20 +31,20 @@ from autograder.grading.jobs import (
     RunJob,
     Summary,
     WorkerReply,
-    receive,
-    send,
+    receive_job,
+    send_reply,
 )
-from autograder.language import parse_program, read_submission
+from autograder.grading.wire import TooMuch
+from autograder.language import parse_program
 from autograder.language.modules import reference
 from autograder.language.program import Function, Program
 from autograder.language.quoting import lines_of
 from autograder.language.requirements import hold_to
-from autograder.language.source import Submission
+from autograder.language.source import Submission, submission_from_bytes
 from autograder.live import wants_gpu
 
 SIMULATED = "autograder.simulated_device:SimulatedDevice"
 GPU = "autograder.cudagpu:GpuDevice"
-MAXIMUM_JOB_BYTES = 4 * GIB
 
 
 def main() -> None:
@@ -53,11 +53,14 @@ def main() -> None:
     if hasattr(signal, "SIGINT"):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader, which closes the pipe
     session: WorkerState | None = None
+    limits = Limits()
     while True:
         try:
-            job = receive(jobs, MAXIMUM_JOB_BYTES)
+            job = receive_job(jobs)
         except EOFError:
             return
+        if isinstance(job, Begin):
+            limits = job.limits
         try:
             if isinstance(job, Begin):
                 session = WorkerState(job)
@@ -70,11 +73,15 @@ def main() -> None:
         if session is not None and _tells_of_a_fault(reply) and not session.is_usable():
             reply = replace(reply, is_last=True)
         try:
-            send(answers, reply)
+            send_reply(answers, job, reply, limits)
         except MemoryError:
-            send(answers, WorkerReply(out_of_memory=True))
+            send_reply(answers, job, WorkerReply(out_of_memory=True), limits)
+        except TooMuch as too_much:
+            fault = KernelFault(f"The submission's outputs are too large: {too_much}.")
+            send_reply(answers, job, WorkerReply(error=fault), limits)
         except Exception as problem:  # an answer that cannot be written down
-            send(answers, WorkerReply(error=_as_fault(problem), details=traceback.format_exc()))
+            reply = WorkerReply(error=_as_fault(problem), details=traceback.format_exc())
+            send_reply(answers, job, reply, limits)
         if isinstance(job, CompareJob):  # cycles of references keep its arrays, which would count against the next one
             del reply
             gc.collect()
@@ -111,10 +118,15 @@ class WorkerState:
         self.device = open_device(begin.device)
         reference("numpy.float32")  # imports what reading needs now, outside every submission's time
         self.simulated: Device | None = self.device if self.device.source == "simulated" else None
-        # Devices open first: a driver may need what the limits forbid.
-        if self.device.source == "measured":
+        with_gpu = self.device.source == "measured"
+        # Devices open first: a driver, and what is compiled and cached, may need what the limits forbid.
+        if with_gpu:
             self.limits = replace(self.limits, memory_bytes=self.limits.gpu_memory_bytes)
-        self.greeting = Greeting(self.device.name, self.device.source, isolate(self.limits))
+        confined = not with_gpu if begin.confined is None else begin.confined
+        if confined:
+            prepared(self.on("simulated"))
+        in_force = isolate(self.limits, begin.own, with_gpu=with_gpu, confined=confined)
+        self.greeting = Greeting(self.device.name, self.device.source, in_force)
         self.program: Program | None = None
         self.baseline: Program | None = None
         self._baseline_text: Submission | None = None
@@ -161,17 +173,14 @@ class WorkerState:
             self._read_baseline(job.baseline)
         except SubmissionError as problem:
             raise GraderFault(f"The lab's baseline cannot be read: {problem}") from None
-        submission = job.submission
-        if isinstance(submission, str | os.PathLike):
-            submission = read_submission(Path(submission))
-        self.program = hold_to(parse_program(submission), job.required)
+        self.program = hold_to(parse_program(_text_of(job.submission)), job.required)
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
         functions = {name: _summary(each, texts) for name, each in self.program.functions.items()}
         return Summary(self.program.label, functions, self.program.broken)
 
-    def _read_baseline(self, path: Path | None) -> None:
+    def _read_baseline(self, file: File | None) -> None:
         """Keeps the baseline from one submission to the next where its text has not changed: it is compiled once."""
-        text = read_submission(path) if path else None
+        text = _text_of(file) if file else None
         if text is None or text != self._baseline_text:
             self.baseline, self._baseline_text = parse_program(text) if text else None, text
 
@@ -181,11 +190,22 @@ class WorkerState:
         return self.program
 
 
+def _text_of(handed_in: File | Submission) -> Submission:
+    return submission_from_bytes(handed_in.name, handed_in.data) if isinstance(handed_in, File) else handed_in
+
+
 def _summary(function: Function, texts: dict[str, list[str]]) -> FunctionSummary:
     node = function.node
     lines = texts.setdefault(function.file, lines_of(function.text))
     source = "\n".join(lines[node.lineno - 1 : node.end_lineno])[node.col_offset :]
     return FunctionSummary(function.kind, function.parameters, function.line(node), source)
+
+
+def prepared(device: Device) -> None:
+    """Has a device that can do so make all that it will ever write to disk."""
+    prepare = getattr(device, "prepare", None)
+    if prepare is not None:
+        prepare()
 
 
 def open_device(name: str) -> Device:

@@ -45,6 +45,11 @@ def read_submission(path: str | Path) -> Submission:
     Raises `UsageError` where there is no such file, `SubmissionError` where its content cannot be used.
     """
     path = Path(path)
+    return submission_from_bytes(path.name, bytes_of(path))
+
+
+def bytes_of(path: Path) -> bytes:
+    """What is in a submitted file; raises `UsageError` where there is none, `SubmissionError` where it is too large."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder, not a submission.", remedy="Name the .ipynb or .py file in it.")
     if not path.exists():
@@ -59,10 +64,9 @@ def read_submission(path: str | Path) -> Submission:
             remedy="Clear the outputs of the notebook and save it again.",
         )
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}).") from None
-    return submission_from_bytes(label, data)
 
 
 def submission_from_bytes(label: str, data: bytes) -> Submission:

@@ -45,6 +45,15 @@ def compiled(
     return decorated
 
 
+PUT_OFF: list[Callable[[], None]] = []  # what `compiled_when_called` has put off
+
+
+def compile_all() -> None:
+    """Compiles now whatever is put off until it is called, or takes it from the cache: nothing is written there any more."""
+    for each in PUT_OFF:
+        each()
+
+
 def compiled_when_called(signature: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """`compiled`, put off until the first call: with an empty cache, a first kernel waits for what it uses.
 
@@ -54,12 +63,17 @@ def compiled_when_called(signature: str) -> Callable[[Callable[P, R]], Callable[
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
         made: list[Callable[P, R]] = []
 
+        def make() -> None:
+            if not made:
+                made.append(compiled(signature)(function))
+
         @wraps(function)
         def call(*arguments: P.args, **keywords: P.kwargs) -> R:
             if not made:
-                made.append(compiled(signature)(function))
+                make()
             return made[0](*arguments, **keywords)
 
+        PUT_OFF.append(make)
         return call
 
     return decorated

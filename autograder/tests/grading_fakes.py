@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
+import io
 import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autograder.cudagpu.session import driver_fault
 from autograder.errors import KernelFault, Line
+from autograder.grading import worker_process
 from autograder.grading.attempt import Place
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab
@@ -152,6 +161,115 @@ class GpuThatEndsEveryRun(GpuInAllButSpeed):
 
     def ends(self, run: Run) -> bool:
         return True
+
+
+FORGERIES: dict[str, Callable[[bytes], bytes]] = {  # of an honest frame
+    "garbage": lambda frame: bytes(range(256)) * 40,
+    "a huge length": lambda frame: (1 << 62).to_bytes(8, "little") + frame[8:],
+    "a huge length of JSON": lambda frame: frame[:8] + (1 << 62).to_bytes(8, "little") + frame[16:],
+    "half of a frame": lambda frame: frame[: len(frame) // 2],
+    "nothing": lambda frame: b"",
+    "a pickle": lambda frame: framed(pickle.dumps(Malicious())),
+    "another record": lambda frame: framed(b'[[],[["a device","simulated",[]],null,"",false,false]]'),
+    "deep JSON": lambda frame: framed(b"[" * 1_000_000),
+    "JSON that grows": lambda frame: framed(b"[[],[" + b"[]," * 5_000_000 + b"[]]]"),
+    "no JSON": lambda frame: framed(b"[[],NaNaN]"),
+    "a fault of the machine": lambda frame: framed(b'[[],[null,["MachineFault",null,"A full disk.","",""],"",false,false]]'),
+    "an array of objects": lambda frame: framed(b'[[["|O8",[1],"C"]],[null,null,"",false,false]]', bytes(8)),
+    "an array that is none": lambda frame: framed(b'[[["<f4",[-1,-1],"C"]],[null,null,"",false,false]]', bytes(4)),
+}  # fmt: skip
+FORGERY = "AUTOGRADER_TEST_FORGERY"  # which one a device makes of its answer about a function called `forge`
+
+
+class Malicious:
+    """An answer that would run a command in whoever unpickles it."""
+
+    def __reduce__(self) -> Any:
+        return os.system, ("touch CANARY",)
+
+
+def framed(data: bytes, arrays: bytes = b"") -> bytes:
+    """A frame of wire.py around any bytes."""
+    lengths = (8 + len(data) + len(arrays), len(data))
+    return b"".join(each.to_bytes(8, "little") for each in lengths) + data + arrays
+
+
+class ForgingDevice(SimulatedDevice):
+    """A device that takes its worker over where a submission has a function called `forge`: it writes the answer itself."""
+
+    def run(self, program: Program, request: RunRequest, **settings: Any) -> Run:
+        run = super().run(program, request, **settings)
+        if "forge" in program.functions and FORGERY in os.environ:
+            honest = vars(worker_process)["send_reply"]
+
+            def forged(stream: Any, *reply: Any) -> None:
+                frame = io.BytesIO()
+                honest(frame, *reply)
+                stream.write(FORGERIES[os.environ[FORGERY]](frame.getvalue()))
+                stream.flush()
+                os._exit(0)
+
+            vars(worker_process)["send_reply"] = forged
+        return run
+
+
+def start_a_process() -> None:
+    subprocess.run([sys.executable, "-c", ""], check=True)
+
+
+def start_a_thread() -> None:
+    thread = threading.Thread(target=list)
+    thread.start()
+    thread.join()
+
+
+def connect(to: str) -> None:
+    with socket.create_connection(("127.0.0.1", int(to)), timeout=5):
+        pass
+
+
+def fork() -> None:
+    process = os.fork()
+    if not process:
+        os._exit(0)
+    os.waitpid(process, 0)
+
+
+ATTEMPTS: dict[str, Callable[..., object]] = {
+    "read": lambda path: Path(path).read_bytes(), "list": os.listdir, "write": lambda path: Path(path).write_text("x"),
+    "change": lambda path: Path(path).open("r+").close(), "remove": os.unlink, "chmod": lambda path: os.chmod(path, 0o777),
+    "truncate": lambda path: os.truncate(path, 0), "link": lambda path: os.symlink("/", path),
+    "start a process": start_a_process, "start a thread": start_a_thread, "fork": fork, "connect": connect,
+    "speak to a neighbour": lambda: socket.socket(getattr(socket, "AF_UNIX", -1)).close(),
+    "send a packet": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close(),
+    "signal the grader": lambda: os.kill(os.getppid(), 0), "signal oneself": lambda: os.kill(os.getpid(), 0),
+    "look into the grader": lambda: Path(f"/proc/{os.getppid()}/environ").read_bytes(),
+    "import": lambda name: importlib.import_module(name),
+}  # fmt: skip
+
+
+class TryingDevice:
+    """A device that tries, in its worker, what its request names: "allowed", or the name of what refused it."""
+
+    name, source = "trying device", "simulated"
+
+    def run(self, program: Program, request: RunRequest) -> Run:
+        try:
+            ATTEMPTS[request.arguments["what"]](*request.arguments["given"])
+        except (OSError, ImportError, subprocess.SubprocessError) as refused:
+            return Run(returned=type(refused).__name__)
+        return Run(returned="allowed")
+
+
+class DeafDevice(SimulatedDevice):
+    """A device whose worker answers its first run and takes no job after that."""
+
+    def run(self, program: Program, request: RunRequest, **settings: Any) -> Run:
+        def never(_: Any) -> Any:
+            time.sleep(3600)
+
+        vars(worker_process)["receive_job"] = never
+        return super().run(program, request, **settings)
 
 
 def device_without_driver() -> MisbehavingDevice:

@@ -107,6 +107,19 @@ def test_a_folder_of_files_and_folders_gives_one_entry_a_student(folder):
     }
 
 
+def test_one_file_under_two_names_is_graded_and_flagged_for_the_instructor(lab, folder, tmp_path):
+    if not hasattr(os, "link"):
+        pytest.skip("no hard links here")
+    os.link(folder / "ann.py", folder / "mallory.py")
+    os.link(folder / "cem.py", tmp_path / "a backup of cem's")  # nobody's in this class
+    results = {each.student: each for each in grade_class(lab, folder, tmp_path / "out")}
+    assert {name for name, each in results.items() if each.flags} == {"ann", "mallory"}
+    assert results["mallory"].flags == ("mallory.py is the very same file as that of ann (a hard link).",)
+    assert {each.outcome for each in results.values()} == {"passed"}
+    again = grade_class(lab, folder, tmp_path / "out")
+    assert again == list(results.values())  # taken over, flags and all
+
+
 def test_everything_that_cannot_be_graded_is_an_entry_with_its_reason(folder, tmp_path):
     if sys.platform == "win32":
         pytest.skip("links and pipes of POSIX")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import sys
 import time
 
@@ -68,7 +67,8 @@ def test_a_run_that_takes_too_long_is_the_submissions_fault_and_the_next_finds_a
 
 def test_the_time_for_all_runs_of_a_submission_is_bounded_too(submission):
     with Worker(DEVICE, Limits(run_seconds=30, submission_seconds=1)) as worker:
-        assert "took longer" in str(ask(worker, submission, "spin").fault)
+        told = str(ask(worker, submission, "spin").fault)
+        assert "longer than the 1 s that were left of the 1 s for one submission, and was stopped." in told
         again = worker.run(RunRequest("host", {"action": "work"}), "device")
         assert "The 1 s for one submission were used up." in str(again.fault)
         assert ask(worker, submission, "work").fault is None  # the next submission has its own time
@@ -162,49 +162,6 @@ def test_numbers_survive_the_way_there_and_back(worker, submission):
 
 
 # ---- isolation -------------------------------------------------------------------------------------
-
-PROBE = """
-import json, socket, sys, tempfile
-import numpy as np
-sys.path[:] = {path!r}
-from autograder.grading.isolation import isolate
-from autograder.grading.jobs import Limits
-found = {{"said": isolate(Limits(memory_bytes=1 << 30, file_bytes=1 << 20))}}
-def attempt(name, action):
-    try:
-        action(); found[name] = "allowed"
-    except (OSError, MemoryError) as refused:
-        found[name] = type(refused).__name__
-def connect():
-    with socket.create_connection(("127.0.0.1", {port}), timeout=5): pass
-def write():
-    with tempfile.TemporaryFile() as file: file.write(bytes(1 << 21)); file.flush()
-attempt("network", connect)
-attempt("memory", lambda: np.ones(1 << 30, np.uint8))
-attempt("files", write)
-print(json.dumps(found))
-"""
-
-
-def test_what_is_listed_as_in_force_is_in_force():
-    """Each limit is tried from inside a process that has isolated itself: refused where listed, allowed where not."""
-    import json
-    import subprocess
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        code = PROBE.format(path=sys.path, port=server.getsockname()[1])
-        environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    said = " ".join(found["said"])
-    assert "separate process" in said and "time 20 s a run" in said
-    assert ("no network" in said) == (found["network"] != "allowed")
-    assert ("memory 1 GiB" in said) == (found["memory"] != "allowed")
-    assert ("files 1 MiB" in said) == (found["files"] != "allowed")
-    if LINUX:
-        assert "memory 1 GiB" in said and "files 1 MiB" in said
-
 
 def test_a_submission_named_like_a_module_is_not_imported_by_the_worker(tmp_path, monkeypatch):
     """numpy.py in the current folder, the first place where `python -m` would look."""

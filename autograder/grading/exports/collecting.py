@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 import time
 import zipfile
@@ -75,7 +76,8 @@ def opened_class(handed_in: Path, out: Path | None = None) -> Iterator[list[Entr
     skipped = _skipped(handed_in, out) if out is not None else None
     if handed_in.is_dir():
         export = _export_in(handed_in.resolve(), skipped)
-        yield entries_of(_walked(export, skipped)) if export else apart(find_submissions(handed_in, skipped))
+        found = entries_of(_walked(export, skipped)) if export else apart(find_submissions(handed_in, skipped))
+        yield one_file_flagged(found)
     elif handed_in.is_file() and (handed_in.suffix.lower() == ".zip" or zipfile.is_zipfile(handed_in)):
         with _folder_to_unpack_in() as folder:
             entries = entries_of(_without_root(unpacked(handed_in, folder), handed_in.stem))
@@ -156,6 +158,27 @@ def apart(entries: list[Entry]) -> list[Entry]:
             for each in entries
         ]
     return sorted(entries, key=lambda entry: entry.student)
+
+
+def one_file_flagged(entries: list[Entry]) -> list[Entry]:
+    """The entries, with a flag on those that are one file under several students' names (a hard link).
+
+    Whose work it is nobody can tell from the file, so that all are graded and an instructor is told.
+    """
+    owners: dict[tuple[int, int], list[str]] = defaultdict(list)
+    identity: dict[str, tuple[int, int]] = {}
+    for each in entries:
+        with suppress(OSError):  # gone meanwhile: grading says so
+            status = os.lstat(each.path)
+            if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
+                identity[each.student] = status.st_dev, status.st_ino
+                owners[identity[each.student]].append(each.student)
+    flagged = []
+    for each in entries:
+        others = [name for name in owners.get(identity.get(each.student, (0, 0)), ()) if name != each.student]
+        flag = f"{each.shown_as} is the very same file as that of {first_names(others)} (a hard link)."
+        flagged.append(replace(each, flags=(*each.flags, one_line(flag, MOST_CHARACTERS))) if others else each)
+    return flagged
 
 
 def _key(ids: Mapping[str, str], name: str) -> tuple[str, str]:
