@@ -88,6 +88,49 @@ def test_the_readme_s_pictures_are_drawn_from_these_cases() -> None:
     assert VERDICTS.read_text(encoding="utf-8") == verdicts_of_labs().svg + "\n"
 
 
+BY_CASE = {(each.case, each.size): each for each in FOUND}
+ANSWERS = {
+    (lab, check): {each.name: each for each in verdicts.verdicts(lab, check)}
+    for lab in verdicts.labs()
+    for check in verdicts.speed_checks(lab)
+}
+OF_LAB_2 = ANSWERS["lab02_tiled_matmul", "faster_than_one_thread_an_element"]["dynamic/one_array_for_both_tiles"]
+OF_LAB_4 = ANSWERS["lab04_reduction", "faster_than_the_first_idea"]
+IN_SHARED, BY_FIRST, BY_CHUNKS = (
+    OF_LAB_4[f"wrong/{name}"] for name in ("atomics_in_shared_memory", "first_block_finishes", "a_chunk_a_thread")
+)
+WITH_WHILE = [BY_CASE[f"matmul, x along columns, while, {block}", 4096] for block in ("16x16", "32x32")]
+ZIPF = [100 * BY_CASE["histogram, global, zipf", 2**power].error for power in (16, 20, 24)]
+LISTS = [-100 * BY_CASE[f"list ranking, {kind} sublists", 2**22].error for kind in ("equal", "random")]
+LAUNCHES = json.loads((verdicts.SOLUTIONS / "lab04_reduction/calibration/counted.json").read_text(encoding="utf-8"))
+LAUNCHES = LAUNCHES["faster_than_the_first_idea"]["launches"]
+A_WARP = [
+    LAUNCHES[f"wrong/{name}"][0]["counters"]["issued_warp_instructions"] / LAUNCHES[f"wrong/{name}"][0]["counters"]["warps"]
+    for name in ("one_element_a_thread", "no_grid_stride")
+]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"(predicted {OF_LAB_2.predicted:.1f} times, measured {OF_LAB_2.measured:.1f}, asked for {OF_LAB_2.threshold})",
+        f"global, zipf: {max(ZIPF):.0f} to {min(ZIPF):.0f} %)",
+        f"(lab 4's atomics in shared memory: predicted {IN_SHARED.predicted:.1f} times, measured {IN_SHARED.measured:.1f})",
+        f"(predicted {BY_FIRST.predicted:.1f} times, measured {BY_FIRST.measured:.1f})",
+        f"`a_chunk_a_thread` ({BY_CHUNKS.predicted:.1f} against {BY_CHUNKS.measured:.1f})",
+        f"predicted {-100 * BY_CASE['pointer jump', 2**24].error:.0f} % too fast",
+        f"list ranking on 4 million {min(LISTS):.0f} to {max(LISTS):.0f} %",
+        f"counted are {A_WARP[0]:.0f}; of `no_grid_stride`, which has no loop over the elements, 263 and {A_WARP[1]:.0f}",
+        f"at N = 4096 ({100 * WITH_WHILE[0].error:.0f} %, {100 * WITH_WHILE[1].error:.0f} %)",
+        f"equal sublists of 65,536 nodes ({100 * BY_CASE['list ranking, equal sublists', 2**16].error:.0f} %)",
+        f"(axpy of float64, +{100 * BY_CASE['axpy, float64', 2**20].error:.0f} %)",
+        f"cheap loops ({100 * BY_CASE['matmul, x along rows, while, 32x32', 1000].error:.0f} %)",
+    ],
+)
+def test_what_the_readme_says_falls_short_is_what_the_data_say(words: str) -> None:
+    assert words in " ".join(README.split())
+
+
 # The only verdict that a prediction gives and the clock does not; no other may join it unseen.
 DIFFERING = {("lab02_tiled_matmul", "faster_than_one_thread_an_element"): ["dynamic/one_array_for_both_tiles"]}
 SPEED_CHECKS = [(lab, check) for lab in verdicts.labs() for check in verdicts.speed_checks(lab)]
