@@ -99,6 +99,10 @@ class KernelFault(SubmissionError):
     """A kernel or host function went wrong while it ran, in the words that its author needs: exit code 1."""
 
 
+class WorkLimit(KernelFault):
+    """A run did more work, or took more time, than it was allowed."""
+
+
 class NotCarriedOut(KernelFault):
     """A kernel that the simulated GPU has no way to carry out: its author's failure, or ours, so somebody has to look."""
 

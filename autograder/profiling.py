@@ -109,7 +109,7 @@ class Profile:
         return self._trace
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: launch, totals, lines and hazards."""
+        """Plain data for JSON: launch, totals, lines, hazards and the estimate."""
         return {
             "kernel": self.record.kernel,
             "grid": list(self.record.grid),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError
+from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError, WorkLimit
 from autograder.language.program import Program, reachable
 from autograder.language.validate import validate_kernel
 from autograder.perfmodel.host_time import floor_ns, host_ns
@@ -21,7 +21,7 @@ from autograder.sampling.left_out import MOST_ROUNDS, Plan
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.host.device import Session, estimate_launch, merged_hazards, merged_lines
 from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
-from autograder.simgpu.machine.launch_state import WorkLimit, silent
+from autograder.simgpu.machine.launch_state import silent
 from autograder.simgpu.primitives import compile_all
 from autograder.simgpu.values.arrays import DeviceArray, contents
 
@@ -149,7 +149,7 @@ class SimulatedDevice:
             notes={"model": self.model, "launches": len(run.launches)}
             | ({"sampled_blocks": requests[0].sample_blocks} if sampled else {})
             | ({"host_requests": len(run.transfers)} if run.transfers else {})
-            | ({"interval_held_percent": known().held_ratios} if high > low else {})
+            | ({"interval_held_percent": known().held_ratio(limiting(estimates))} if high > low else {})
             | (_slowest_kernel(run) if fault is None else {}),
         )
 
@@ -162,7 +162,7 @@ class SimulatedDevice:
             run = self.run(baseline, request, checks_order=False)
             if run.fault is not None:
                 raise GraderFault(f"The lab's baseline fails: {run.fault}")
-            self._baseline_times[key] = run.estimated_ns or float("nan")
+            self._baseline_times[key] = (run.estimated_ns or float("nan")) + host_ns(run.transfers)
         return self._baseline_times[key]
 
     def _to_device(self, session: Session, value: Any) -> Any:
@@ -235,8 +235,7 @@ def _slowest_kernel(run: Run) -> dict[str, str]:
     launch = max(run.launches, key=lambda each: each.estimated_ns or 0.0, default=None)
     if launch is None or launch.estimate is None:
         return {}
-    time = how_sure(launch.estimate.ns, launch.estimate.interval_ns)
-    return {"slowest_kernel": f"{launch.kernel}, {time}", "by_prediction": launch.estimate.limits}
+    return {"slowest_kernel": f"{launch.kernel}, {how_sure(launch.estimate)}", "by_prediction": launch.estimate.limits}
 
 
 def _digest(request: RunRequest) -> bytes:

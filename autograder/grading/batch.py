@@ -119,7 +119,7 @@ class ClassBatch:
         problem = entry.problem
         if not problem:
             try:
-                key = result_key(self.lab, entry.path, self.seed, worker.greeting.device)
+                key = result_key(self.lab, entry.path, self.seed, worker.greeting.device, entry.flags)
             except OSError as reason:
                 problem = f"{entry.shown_as} cannot be read: {reason.strerror}."
         if problem:

@@ -79,7 +79,7 @@ def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:
     if result is None or (entry.problem and result.error):
         return result
     try:
-        is_current = not entry.problem and result_key(lab, entry.path, seed, result.device) == result.key
+        is_current = not entry.problem and result_key(lab, entry.path, seed, result.device, entry.flags) == result.key
     except OSError:
         is_current = False
     return result if is_current else replace(result, flags=(*result.flags, OUT_OF_DATE))

@@ -109,7 +109,7 @@ class DaskBatch(ClassBatch):
         problem, key = entry.problem, ""
         if not problem:
             try:
-                key = result_key(self.lab, entry.path, self.seed, greeting.device)
+                key = result_key(self.lab, entry.path, self.seed, greeting.device, entry.flags)
             except OSError as reason:
                 problem = f"{entry.shown_as} cannot be read: {reason.strerror}."
         if problem:

@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from autograder.errors import KitError
+from autograder.errors import KitError, WorkLimit
 from autograder.grading.attempt import Attempt
 from autograder.grading.products import product
 from autograder.grading.spec import HintJudge, hint
@@ -132,9 +132,7 @@ class Evidence:
 
 def never_ended(fault: KitError | None) -> bool:
     """Whether this is what ended a run that took too much work or time."""
-    from autograder.simgpu.machine.launch_state import WorkLimit
-
-    return isinstance(fault, WorkLimit) or (fault is not None and "took longer than" in fault.message)
+    return isinstance(fault, WorkLimit)
 
 
 class ProductEvidence(Evidence):

@@ -19,7 +19,7 @@ import psutil
 from filelock import FileLock
 
 import autograder
-from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, one_line
+from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, WorkLimit, one_line
 from autograder.grading.answers import as_expected, comparison_taken
 from autograder.grading.attempt import Place
 from autograder.grading.isolation import wished_confinement
@@ -244,7 +244,7 @@ class Worker:
             whole = f"{self.limits.submission_seconds:g} s for one submission"
             left = f" that were left of the {whole}," if seconds < self._run_seconds else ""
             problem = f"This took longer than {'the ' if left else ''}{seconds:.0f} s{left} and was stopped."
-            raise KernelFault(problem, remedy="Look for a loop that never ends.")
+            raise WorkLimit(problem, remedy="Look for a loop that never ends.")
         if reply.out_of_memory:
             self.close()
             problem = f"This needs more than the {self.limits.memory_bytes / 2**30:g} GiB of memory allowed."

@@ -25,8 +25,8 @@ from autograder.language.host_limits import (
 )
 from autograder.language.host_names import (
     ARRAY_ATTRIBUTES,
-    COPYING_CALLS,
     DEVICE_CALLS,
+    FILLING_CALLS,
     GOES_OVER,
     GOES_THROUGH,
     METHOD_KEYWORDS,
@@ -298,7 +298,7 @@ class HostExpressions(HostState):
             made = is_on_device(result) and not any(result is each for each in arguments[:1])
             if made or function.path == "numba.cuda.synchronize":
                 self.note(node, function.path.rpartition(".")[2], result.nbytes if is_on_device(result) else 0)
-            if function.path in COPYING_CALLS:
+            if function.path in FILLING_CALLS:
                 self.note_host_work(node, function.path.rpartition(".")[2], result)
             return self.guarded(node, check_bits, result)
         raise self.fault(node, f"`{quoted(node.func)}` is not a function.")

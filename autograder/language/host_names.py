@@ -36,7 +36,10 @@ TAKES_ANYTHING = frozenset(("builtins.isinstance", "builtins.bool", "builtins.pr
 METHOD_KEYWORDS = frozenset({"dtype", "stream"})
 REDUCTIONS = frozenset({"max", "min", "sum"})  # of a whole array, to one number
 GOES_THROUGH = frozenset({"astype", "copy", "fill", *REDUCTIONS})  # methods that take as long as the array is large
-COPYING_CALLS = frozenset({"numpy.array", "numpy.ascontiguousarray"})  # to make an array of zeros takes next to nothing
+# Calls that go through the whole array that they return; to make one of zeros takes next to nothing.
+FILLING_CALLS = frozenset(
+    "numpy.arange numpy.array numpy.ascontiguousarray numpy.full numpy.ones numpy.ones_like".split()
+)
 MOST_ELEMENTS = 2**28  # of an array on the device
 MOST_HOST_ELEMENTS = 2**24
 MOST_ROUNDED_DIGITS = 400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -154,6 +155,8 @@ class HostStatements(HostExpressions):
                 what = "an assignment on the device" if is_on_device(value) else "an assignment"
                 there = value if is_on_device(value) else self.guarded(target, np.asarray, value, owner.dtype)
                 self.note(target, what, there.nbytes)
+            elif isinstance(owner, np.ndarray):
+                self.note_host_work(target, "an assignment", self.guarded(target, operator.getitem, owner, key))
         else:
             raise self.fault(target, "This cannot be assigned to in a submission.")
 

@@ -20,6 +20,7 @@ LINE_BYTES = 128
 WARP = 32
 ASSUMED_REGISTERS = 32
 ALIKE = 1.2  # times the next one's time: below it counters point to either (measurements/profiled_limits.py)
+MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
@@ -87,17 +88,18 @@ class Estimate:
     def limits(self) -> str:
         """What limits the kernel, what comes next and how far behind, and what would change it."""
         own, following = (duration(self.breakdown[name]) for name in (self.binding, self.next_binding))
-        gain = f"without {self.binding} at most {self.most_to_gain:.3g} times faster"
+        most = f"at most {self.most_to_gain:.3g}" if self.most_to_gain < MOST_TO_TELL else f"over {MOST_TO_TELL}"
+        gain = f"without {self.binding} {most} times faster"
         if self.ahead < ALIKE:
             both = f"{self.binding} and {self.next_binding} limit it alike"
             return f"{both}: {own} and {following} on their own; {gain}. {self.advice}"
-        behind = f"{self.ahead:.2g} times" if self.ahead < 100 else "over 100 times"
+        behind = f"{self.ahead:.2g} times" if self.ahead < MOST_TO_TELL else f"over {MOST_TO_TELL} times"
         return f"{self.binding} limits it: {own} on its own, {behind} {self.next_binding}; {gain}. {self.advice}"
 
     @property
     def headline(self) -> str:
         """The time and how sure it is, in one line."""
-        return f"{self.specification}: about {how_sure(self.ns, self.interval_ns)}."
+        return f"{self.specification}: about {how_sure(self)}."
 
     def __str__(self) -> str:
         fit = f"Occupancy {100 * self.occupancy:.0f} %, limited by {self.occupancy_limit}."
@@ -124,12 +126,13 @@ def duration(ns: float) -> str:
     return f"{value:.{max(0, 2 - int(log10(max(value, 1))))}f} {unit}"
 
 
-def how_sure(ns: float, interval_ns: Interval | None) -> str:
+def how_sure(found: Estimate) -> str:
     """A predicted time with its interval in words, and with the share of unseen kernels that such intervals have held."""
-    if interval_ns is None:
-        return f"{duration(ns)}; how far off is not known, for nobody has measured this GPU"
-    low, high = map(duration, interval_ns)
-    return f"{duration(ns)}; {low} to {high} in {known().held_times} % of unseen kernels"
+    if found.interval_ns is None:
+        return f"{duration(found.ns)}; how far off is not known, for nobody has measured this GPU"
+    low, high = map(duration, found.interval_ns)
+    share = known().held_time(found.binding)
+    return f"{duration(found.ns)}; {low} to {high} in {share} % of unseen kernels that {found.binding} limits"
 
 
 def estimate(
@@ -160,12 +163,17 @@ def estimate(
     local = LocalTraffic.of(counters, specification, resident)
     assumptions.append(traffic.assumption)
     if (slower := slowest_warp(counters)) >= UNEVEN:
-        assumptions.append(f"warps alike: the slowest executes {slower:.1f} times the average, and the clock waits for it")
+        assumptions.append(
+            f"the slowest warp, which executes {slower:.1f} times the average, takes {SLOWEST_SHARE:g} of an average warp's "
+            "time for an instruction"
+        )
     breakdown = _multiprocessor_times(counters, specification)
     breakdown |= _memory_times(counters, specification, traffic, local)
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
     breakdown["launch overhead"] = _overhead_ns(counters, specification)
     binding = max(breakdown, key=breakdown.__getitem__)
+    if binding == "launch overhead":
+        assumptions.append("nothing waits for the host, which takes 19 us and more for each launch")
     ns = _together(breakdown)
     return Estimate(
         ns=ns,
@@ -194,7 +202,7 @@ def in_a_row(launches_ns: Sequence[float], specification: Specification) -> floa
     """The time of launches that follow each other, from what each would take alone (in nanoseconds).
 
     All but the first stand in line while another works. The host is taken to be ahead of the GPU: with Numba a launch keeps
-    it busy for 5 to 60 microseconds (limits.json), and kernels shorter than that wait for it where nothing else is queued.
+    it busy for 19 to 57 microseconds (limits.json), and kernels shorter than that wait for it where nothing else is queued.
     """
     saved = specification.launch_overhead_ns + COLD_START_NS - specification.further_launch_ns
     return sum(launches_ns) - saved * max(0, len(launches_ns) - 1)

@@ -1,6 +1,6 @@
-"""How sure a prediction is: an interval made to hold the clock in nine kernels of ten, by what limits the kernel.
+"""How sure a prediction is: an interval made for nine kernels of ten, by what limits the kernel, and how many it has held.
 
-Comes out of measurements/intervals.json, which `measurements/intervals.py` makes from kernels that were predicted and timed.
+Comes out of intervals.json, which `measurements/intervals.py` makes from kernels that were predicted and timed.
 A GPU that nobody measured has no interval: how far off its predictions are is not known.
 """
 
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-TABLE = Path(__file__).parent / "measurements" / "intervals.json"
+TABLE = Path(__file__).with_name("intervals.json")
 SAME_WORK = 0.005  # predicted times closer than this come from the same work: what the answers differ in is not timed
 ANY = "any"  # the class of whatever has too few cases of its own
 
@@ -35,8 +35,16 @@ class Sureness:
     gpu: str  # the one that was measured
     times: Mapping[str, Class]
     ratios: Mapping[str, Class]
-    held_times: int  # per cent of those kernels within their intervals that had no part in them, nor in the model
-    held_ratios: int  # per cent of answers within their intervals that were made without their lab
+    held_times: Mapping[str, int]  # per cent within their intervals of kernels that had no part in them, nor in the model
+    held_ratios: Mapping[str, int]  # per cent of answers within their intervals that were made without their lab
+
+    def held_time(self, binding: str) -> int:
+        """Per cent of the unseen kernels that this resource limits, or of all where these are too few to tell."""
+        return self.held_times.get(binding, self.held_times[ANY])
+
+    def held_ratio(self, binding: str) -> int:
+        """The same of answers to labs."""
+        return self.held_ratios.get(binding, self.held_ratios[ANY])
 
 
 @cache

@@ -118,6 +118,9 @@ def test_one_file_under_two_names_is_graded_and_flagged_for_the_instructor(lab, 
     assert {each.outcome for each in results.values()} == {"passed"}
     again = grade_class(lab, folder, tmp_path / "out")
     assert again == list(results.values())  # taken over, flags and all
+    (folder / "mallory.py").unlink()
+    left = {each.student: each for each in grade_class(lab, folder, tmp_path / "out")}
+    assert "mallory" not in left and not left["ann"].flags  # nobody has her file any more
 
 
 def test_everything_that_cannot_be_graded_is_an_entry_with_its_reason(folder, tmp_path):

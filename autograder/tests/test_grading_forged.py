@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autograder import errors
 from autograder.errors import (
     BrokenDefinition,
     GraderFault,
@@ -162,6 +163,16 @@ def test_what_is_no_data_is_not_even_sent(value: Any) -> None:
     with pytest.raises(Malformed):
         write_frame(stream, Run, Run(returned=value), ROOM)
     assert not stream.getvalue()
+
+
+def test_whatever_ends_a_submission_travels_as_its_own_class() -> None:
+    """Hints and grading ask for the class: a loop without end is told from an index outside its array by nothing else."""
+    classes = [each for each in vars(errors).values() if isinstance(each, type)]
+    kinds: list[Any] = [each for each in classes if issubclass(each, SubmissionError)]
+    assert len(kinds) >= 5
+    for kind in kinds:
+        problem = kind("m", name="f") if kind is BrokenDefinition else kind("m")
+        assert type(passed_on(KitError, problem)) is kind
 
 
 def test_an_error_travels_by_its_kind_and_a_fault_of_the_machine_cannot() -> None:

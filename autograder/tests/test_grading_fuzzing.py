@@ -7,6 +7,7 @@ who is wrong, and not already in the judge's first and plainest case, and only u
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import UsageError
-from autograder.grading.fuzzing.campaign import KEPT, campaign, first_failed
+from autograder.grading.fuzzing.campaign import KEPT, OURS, campaign, first_failed
 from autograder.grading.fuzzing.judging import judge_of, judged
 from autograder.grading.fuzzing.mutants import KINDS, Mutant, edits, mutants
 from autograder.grading.fuzzing.programs import fingerprint, right_answers
@@ -98,6 +99,12 @@ def test_a_campaign_without_a_judge_says_what_to_write(monkeypatch: pytest.Monke
     assert f"solutions/{lab.name}/judge.py" in problem.value.remedy
 
 
+def test_a_campaign_into_a_file_says_so_before_anything_is_graded(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="cannot be used as a folder"):
+        campaign(load_lab("lab01"), 2, 5, out=tmp_path / "file")
+
+
 def test_a_campaign_goes_on_where_it_stopped_and_says_what_came_of_it(tmp_path: Path) -> None:
     lab = load_lab("lab01")
     graded: list[int] = []
@@ -107,5 +114,9 @@ def test_a_campaign_goes_on_where_it_stopped_and_says_what_came_of_it(tmp_path: 
     (tmp_path / KEPT).write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:40], encoding="utf-8")
     again = campaign(lab, 6, 5, out=tmp_path, tell=lambda each: graded.append(each.number))
     assert again == first and graded[6:] == [int(lines[-1].split('"number": ')[1].split(",")[0])]
+    kept = [json.loads(line) for line in (tmp_path / KEPT).read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    ours = [json.dumps(each | {"outcome": OURS}) for each in kept]  # a machine that was too busy, say: tried again
+    (tmp_path / KEPT).write_text("\n".join(ours) + "\n", encoding="utf-8")
+    assert campaign(lab, 6, 5, jobs=2, out=tmp_path) == first
     text, data = as_text(lab.name, 5, first), as_data(lab.name, 5, first)
     assert "6 mutants, seed 5" in text and sum(data["outcomes"].values()) == 6

@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCarriedOut, SubmissionError
+from autograder.errors import (
+    BrokenDefinition,
+    GraderFault,
+    KernelFault,
+    Line,
+    NotCarriedOut,
+    SubmissionError,
+    WorkLimit,
+)
 from autograder.grading import CheckFailed, Hint, Required, check, hint
 from autograder.grading.ahead import Ahead
 from autograder.grading.grade import FAULT_OF_OURS, check_submission, generator
@@ -468,20 +476,20 @@ def test_a_bonus_makes_up_for_no_check_that_failed_wherever_it_stands():
     assert (result.points, result.max_points, result.outcome) == (2, 3, "failed")
 
 
-@pytest.mark.parametrize("message", ["This took longer than 20 s and was stopped.", "Index 3 is outside `a`."])
-def test_a_submission_that_had_to_be_stopped_is_not_run_again_for_its_profile(message):
+@pytest.mark.parametrize("fault", [WorkLimit("This took longer than 20 s."), KernelFault("Index 3 is outside `a`.")])
+def test_a_submission_that_had_to_be_stopped_is_not_run_again_for_its_profile(fault):
     runs = []
 
     class Faulty(FakeWorker):
         def run(self, request, on):
             runs.append(request.function)
-            return Run(fault=KernelFault(message))
+            return Run(fault=fault)
 
     def profiled(rng):
         return RunRequest("profiled", {})
 
     check_submission(lab_with(doubles, profile=profiled), "ann.py", worker=Faulty(double))
-    assert runs == ["double"] + ["profiled"] * ("longer" not in message)
+    assert runs == ["double"] + ["profiled"] * (not isinstance(fault, WorkLimit))
 
 
 def test_what_the_simulated_gpu_cannot_carry_out_fails_and_somebody_is_to_look():

@@ -79,7 +79,7 @@ class Failed:
 
     def __init__(self, run: Any, request: Any) -> None:
         self.trials = [type("Trial", (), {"run": run, "request": request})]
-        self.comparison, self.wrong = None, None
+        self.compared, self.wrong = None, None
 
 
 def test_a_hint_is_not_given_where_its_witness_shows_nothing() -> None:

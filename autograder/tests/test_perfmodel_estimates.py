@@ -11,7 +11,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS
+from autograder.perfmodel.prediction import COLD_START_NS, SLOWEST_SHARE
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -228,10 +228,10 @@ def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
 def test_an_estimate_says_when_its_warps_are_not_alike() -> None:
     def said(slowest: int) -> list[str]:
         counters = replace(work(warp_instructions=132 * 64 * 8 * 100), slowest_warp_instructions=slowest)
-        return [each for each in estimate(counters, H200, threads_per_block=256).assumptions if "warps alike" in each]
+        return [each for each in estimate(counters, H200, threads_per_block=256).assumptions if "slowest warp" in each]
 
     assert said(0) == said(150) == []
-    assert "3.5 times the average" in said(350)[0]
+    assert "executes 3.5 times the average" in said(350)[0] and f"takes {SLOWEST_SHARE:g} of" in said(350)[0]
 
 
 def test_local_arrays_cost_what_does_not_fit_into_the_caches() -> None:

@@ -26,6 +26,7 @@ LIMITS = json.loads(Path(verdicts.__file__).with_name("limits.json").read_text(e
 README = " ".join((Path(perfmodel.__file__).parent / "README.md").read_text(encoding="utf-8").split())
 ATOMICS, PLACES = LIMITS["atomics"], LIMITS["G sectors/s at random places"]
 UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of launches in a row"]
+HOST = LIMITS["microseconds of the host for a launch"]
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,8 @@ UPDATES, ROWS = LIMITS["lanes/ns without atomics"], LIMITS["microseconds of laun
         ("of int32 0.9 to 4.0", [ATOMICS[f"shared, int32, {n} places"] for n in (1, 4096)]),
         ("at 74 G sectors a second, stores to as much at 24", [PLACES["loads, 64 MiB"], PLACES["stores, 64 MiB"]]),
         ("(17 G sectors a second, measured on 256 MiB)", [PLACES["stores, 256 MiB"]]),
+        ("A launch keeps the host busy for 20 microseconds", [HOST["2 arrays"]]),
+        ("six take 57", [HOST["6 arrays"]]),
         ("cost 1.3 microseconds each", [(ROWS["100 empty launches"] - ROWS["1 empty launches"]) / 99]),
     ],
 )

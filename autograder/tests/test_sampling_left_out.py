@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder.errors import NotCarriedOut
+from autograder.errors import NotCarriedOut, WorkLimit
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.sampling import left_out
-from autograder.simgpu.machine.launch_state import WorkLimit
 from autograder.simulated_device import SimulatedDevice
 
 N = 128

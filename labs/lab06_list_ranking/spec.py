@@ -62,10 +62,9 @@ REVERSED_BITS = 11  # of a node's number: lists of 2,048 nodes, whose first one 
 NODES_TO_TELL = 512  # are enough to tell which of the lists it is
 LOADS_A_NODE_OF_THE_SLOWEST = 1.0
 
-# The baseline is Wyllie's pointer jumping on all nodes. On an H200, with a million nodes, a splitter every 16 nodes was 1.9
-# times as fast, every 32 nodes 1.4, every 64 nodes 0.9; with more nodes each gains more. 1.22 lies in the
-# middle, by ratio, between the baseline and the slowest right answer (1.57 measured, 1.48 predicted): the first two pass
-# and the third does not, on a GPU and by prediction. calibration/verdicts.md has all answers.
+# The baseline is Wyllie's pointer jumping on all nodes. On an H200, with a million nodes, a splitter every 16 nodes was 2.0
+# times as fast, every 32 nodes 1.57 (predicted: 2.1 and 1.48), every 100 nodes 0.80 (0.73); with more nodes each gains more.
+# 1.22 lies in the middle, by ratio, between the baseline and every 32 nodes. calibration/verdicts.md has all answers.
 SPEEDUP = 1.22
 NO_POINTS_AT = 1.03  # the baseline again comes within 3 % of itself by the clock, and earns nothing
 SPEED_NODES = 1 << 20

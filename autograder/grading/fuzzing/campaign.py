@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import KitError, SubmissionError
+from autograder.errors import KitError, SubmissionError, UsageError
 from autograder.grading.fuzzing.judging import judge_file, judge_of, judged
 from autograder.grading.fuzzing.mutants import Mutant, mutants
 from autograder.grading.fuzzing.programs import right_answers
@@ -29,6 +30,7 @@ from autograder.grading.worker import Worker
 from autograder.language.source import submission_from_cells
 
 KEPT = "mutants.jsonl"
+OURS = "a fault of ours"  # tried again by the next campaign
 WAITING = 3  # mutants a process that lie ready for it
 
 
@@ -41,7 +43,7 @@ class Verdict:
     kinds: tuple[str, ...]
     said: str
     key: str
-    outcome: str  # unreadable, failed, full marks, or a fault of ours
+    outcome: str  # unreadable, failed, passed in part, full marks, or OURS
     failed: tuple[str, ...]  # checks
     hints: tuple[tuple[str, str, str], ...]  # check, name, text
     message: str  # of the first failed check
@@ -75,13 +77,13 @@ def graded(lab: Lab, mutant: Mutant, worker: Worker, seed: int, key: str = "") -
     if result.error:
         outcome = "unreadable"
     elif any(each.fault for each in result.checks) or any(flag.startswith("hint ") for flag in result.flags):
-        outcome, message = "a fault of ours", "; ".join(result.flags)
+        outcome, message = OURS, "; ".join(result.flags)
     elif result.outcome == "passed" and sum(e.points for e in result.checks if not e.bonus) >= lab.points:
         outcome = "full marks"
         found = tuple(judged(lab, judge_of(lab), mutant.text, seed))
     elif result.outcome == "passed":
         outcome = "passed in part"
-    told = outcome == "a fault of ours" or bool(found)
+    told = outcome == OURS or bool(found)
     return Verdict(
         mutant.number, mutant.base, mutant.kinds, mutant.said, key, outcome, failed, hints, message, found,
         mutant.text if told else "",
@@ -117,9 +119,14 @@ def campaign(
     """The verdicts of so many mutants of a lab's right answers, in the order of their numbers.
 
     `out`: a folder in which verdicts are kept, and from which those that still hold are taken over. Raises `UsageError`
-    where the lab has no right answers here, or no judge.
+    where the lab has no right answers here, or no judge, and where `out` cannot be a folder.
     """
     answers = right_answers(lab)
+    if out is not None:
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise UsageError(f"{out} cannot be used as a folder: {problem.strerror}.") from None
     known = _known(out)
     found: list[Verdict] = []
     todo: list[tuple[Mutant, str]] = []
@@ -129,18 +136,19 @@ def campaign(
             found.append(replace(known[key], number=mutant.number))
         else:
             todo.append((mutant, key))
+    newline = "\n" if known else ""  # a line that was cut short, at the end of what is kept, ends here
     for verdict in _verdicts(lab, todo, seed, jobs):
         found.append(verdict)
         if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
             with (out / KEPT).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(verdict)) + "\n")
+                file.write(f"{newline}{json.dumps(asdict(verdict))}\n")
+            newline = ""
         tell(verdict)
     return sorted(found, key=lambda each: each.number)
 
 
 def _known(out: Path | None) -> dict[str, Verdict]:
-    """Verdicts of an earlier run, by key; a line that was cut short is no verdict."""
+    """Verdicts of an earlier run, by key; a line that was cut short is no verdict, nor is a fault of ours."""
     known = {}
     if out is not None and (out / KEPT).is_file():
         for line in (out / KEPT).read_text(encoding="utf-8").splitlines():
@@ -148,7 +156,8 @@ def _known(out: Path | None) -> dict[str, Verdict]:
                 each = json.loads(line)
                 hints = tuple(tuple(hint) for hint in each.pop("hints"))
                 lists = {name: tuple(value) for name, value in each.items() if isinstance(value, list)}
-                known[each["key"]] = Verdict(**{**each, **lists, "hints": hints})
+                if each["outcome"] != OURS:
+                    known[each["key"]] = Verdict(**{**each, **lists, "hints": hints})
             except (ValueError, TypeError, KeyError):
                 continue
     return known
@@ -158,42 +167,44 @@ def _verdicts(lab: Lab, todo: Sequence[tuple[Mutant, str]], seed: int, jobs: int
     if jobs == 1 or len(todo) < 2:
         with Worker("simulated") as worker:
             for mutant, key in todo:
-                yield graded(lab, mutant, worker, seed, key)
+                yield _graded_or_fault(lab, mutant, worker, seed, key)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, _begin, (str(lab.folder),)) as pool:
+    pool = ProcessPoolExecutor(jobs, context, _begin, (str(lab.folder),))
+    try:
         rest = iter(todo)
         running: set[Future[Verdict]] = set()
         while True:
             more = islice(rest, WAITING * jobs - len(running))
             running |= {pool.submit(_in_process, mutant, seed, key) for mutant, key in more}
             if not running:
+                pool.shutdown()
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
             yield from (each.result() for each in done)
+    finally:  # interrupted or failed: whoever is still at work is not waited for
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for each in processes:
+            each.terminate()
 
 
 _mine: dict[str, Any] = {}  # of a process of the pool: its lab and its worker
 
 
 def _begin(lab: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all: the campaign ends its processes
     _mine["lab"], _mine["worker"] = load_lab(lab), Worker("simulated")
 
 
 def _in_process(mutant: Mutant, seed: int, key: str) -> Verdict:
+    return _graded_or_fault(_mine["lab"], mutant, _mine["worker"], seed, key)
+
+
+def _graded_or_fault(lab: Lab, mutant: Mutant, worker: Worker, seed: int, key: str) -> Verdict:
+    """A mutant's verdict; of a worker that could not start again, a fault of ours."""
     try:
-        return graded(_mine["lab"], mutant, _mine["worker"], seed, key)
-    except KitError as fault:  # a worker that could not start again
-        return Verdict(
-            mutant.number,
-            mutant.base,
-            mutant.kinds,
-            mutant.said,
-            "",
-            "a fault of ours",
-            (),
-            (),
-            str(fault),
-            (),
-            mutant.text,
-        )
+        return graded(lab, mutant, worker, seed, key)
+    except KitError as fault:
+        about = (mutant.number, mutant.base, mutant.kinds, mutant.said)
+        return Verdict(*about, key, OURS, (), (), str(fault), (), mutant.text)

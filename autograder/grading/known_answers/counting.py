@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import KitError
+from autograder.errors import KitError, WorkLimit
 from autograder.grading.known_answers.answers import KnownAnswer, calibration_file, known_answers
 from autograder.grading.known_answers.recording import Recorder
 from autograder.grading.spec import Lab
@@ -58,7 +58,6 @@ def counted_launches(answer: KnownAnswer, request: RunRequest) -> list[dict[str,
     An empty list where the run is stopped for taking too much work; None where the answer cannot be read or runs into a
     fault of another kind.
     """
-    from autograder.simgpu.machine.launch_state import WorkLimit
     from autograder.simulated_device import SimulatedDevice
 
     try:

@@ -11,7 +11,8 @@ Times: of the learned half of the unseen kernels; those that the model was devel
 the labs' answers whose verdict is one of speed, those of the same work once. Sizes of one kernel are alike, and so are
 answers to one lab: who judges the intervals by the cases that made them leaves out all of a kernel, or of a lab, together.
 The model's fitted numbers and its rules were made on the learned half, which is why fewer of the held half lie within their
-intervals: of that half only totals are taken, and it is this share that is told, not the one that was aimed at.
+intervals: of that half only totals are taken, of all and of each resource with `TOLD` cases, and it is these shares that
+are told, not the one that was aimed at.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from autograder.perfmodel.measurements import unseen, verdicts
 from autograder.perfmodel.measurements.predicting import publish
 from autograder.perfmodel.sureness import ANY, Class
 
-SHARE = 0.9  # of cases that an interval is to hold; reports say "nine of ten"
+SHARE = 0.9  # of cases that an interval is to hold
+TOLD = 10  # cases, the fewest of which a share is told
+OTHERS = "all others"  # resources with fewer
 LEAST = 19  # cases, the fewest of which no single one sets the factor: its place in the order is not the last
 
 
@@ -103,15 +106,22 @@ def table() -> dict[str, object]:
         "share": SHARE,
         "times": plain(known),
         "ratios": plain(classes(answers)),
-        "held times": percent(each.is_within(known) for each in times("held")),
-        "held ratios": percent(is_within for _, is_within in without_its_group(answers)),
+        "held times": shares([(each, each.is_within(known)) for each in times("held")]),
+        "held ratios": shares(without_its_group(answers)),
     }
 
 
-def percent(within: Iterable[bool]) -> int:
-    """The share that is within, in whole per cent, downwards."""
-    found = list(within)
-    return 100 * sum(found) // len(found)
+def shares(found: Sequence[tuple[Case, bool]]) -> dict[str, int]:
+    """How many of a hundred lie within their interval, downwards: of all, and of each resource with `TOLD` cases."""
+    by_kind: defaultdict[str, list[bool]] = defaultdict(list)
+    for each, is_within in found:
+        for kind in (ANY, each.binding):
+            by_kind[kind].append(is_within)
+    return {
+        kind: 100 * sum(by_kind[kind]) // len(by_kind[kind])
+        for kind in sorted(by_kind)
+        if kind == ANY or len(by_kind[kind]) >= TOLD
+    }
 
 
 def without_its_group(cases: Sequence[Case]) -> list[tuple[Case, bool]]:
@@ -124,28 +134,31 @@ def without_its_group(cases: Sequence[Case]) -> list[tuple[Case, bool]]:
 def coverage_text(found: Sequence[tuple[Case, bool]]) -> str:
     """How many lie within their interval."""
     within = sum(is_within for _, is_within in found)
-    return f"{within} of {len(found)} ({within / len(found):.0%})" if found else "none"
+    return f"{within} of {len(found)} ({within / len(found):.0%})"
 
 
 def coverage_table() -> str:
     """By limiting resource: the factors, and how many cases that had no part in them they hold.
 
-    Resources without a factor of their own have that of any.
+    Resources without a factor of their own have that of any; those with few cases are told together.
     """
     known = sureness.known()
     held = [(each, each.is_within(known.times)) for each in times("held")]
     answers = without_its_group(judged_answers())
+    told = [shares(found) for found in (held, answers)]
     lines = [
         "| limited by | times: within a factor of | cases | held half within | ratios | cases | within, of labs left out |",
         "|---|---|---|---|---|---|---|",
     ]
-    resources = sorted({each.binding for each, _ in (*held, *answers)} | set(known.times) | set(known.ratios) - {ANY})
-    for name in (ANY, *(each for each in resources if each != ANY)):
+    resources = sorted({*known.times, *known.ratios, *told[0], *told[1]} - {ANY})
+    for name in (ANY, *resources, OTHERS):
         cells = []
-        for of, found in ((known.times, held), (known.ratios, answers)):
+        for of, found, alone in ((known.times, held, told[0]), (known.ratios, answers, told[1])):
             own = of.get(name)
             cells += [f"{own.factor:.2f}", str(own.cases)] if own else ["", ""]
-            cells.append(coverage_text([one for one in found if name in (ANY, one[0].binding)]))
+            kinds = [each if each in alone else OTHERS for each in (one[0].binding for one in found)]
+            within = [one for one, kind in zip(found, kinds, strict=True) if name in (ANY, kind)]
+            cells.append(coverage_text(within) if within else "")
         lines.append("| " + " | ".join([name, *cells]) + " |")
     return "\n".join(lines)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.errors import KernelFault, Line
+from autograder.errors import KernelFault, Line, WorkLimit
 from autograder.language.program import Function
 from autograder.records.hazards import Hazard
 from autograder.simgpu.counting.tally import Tally
@@ -22,10 +22,6 @@ from autograder.simgpu.values.memory import Buffer, View, contiguous_strides
 # Arrays of constant shape and what the launch adds, together. CUDA gives more to a kernel that asks for it in advance, which
 # Numba's kernels do not: numba-cuda 0.30.4 on an H200 launches with 49,152 bytes and not with 52,000 (invalid value).
 MOST_SHARED_BYTES = 48 * 1024
-
-
-class WorkLimit(KernelFault):
-    """The launch did more work than it was allowed."""
 
 
 def silent(line: str) -> None:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from autograder.errors import KernelFault, NotCarriedOut
+from autograder.errors import KernelFault, NotCarriedOut, WorkLimit
 from autograder.language.program import Function, wrong_number
 from autograder.simgpu.counting.books import Books
 from autograder.simgpu.counting.counting import Counting
@@ -23,7 +23,7 @@ from autograder.simgpu.exceptions import Raised, Stopped
 from autograder.simgpu.machine.access import Memory
 from autograder.simgpu.machine.addressing import Addressing, Sums
 from autograder.simgpu.machine.barriers import Barriers
-from autograder.simgpu.machine.launch_state import LaunchState, WorkLimit
+from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.reports import Reports
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.ordering.access_reports import AccessReports
