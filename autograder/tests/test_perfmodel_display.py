@@ -37,7 +37,8 @@ def test_a_profile_s_estimate_reads_as_text(small_product) -> None:
     low, high = measured.interval_ns
     assert low < measured.ns < high
     assert f"about {duration(measured.ns)}; {duration(low)} to {duration(high)} in " in measured.headline
-    assert str(measured).startswith(measured.headline) and measured.headline.endswith("% of unseen kernels that launch overhead limits.")
+    assert str(measured).startswith(measured.headline)
+    assert measured.headline.endswith(f"% of unseen kernels that {measured.binding} limits.")
 
 
 def test_a_profile_s_estimate_shows_the_roofline_and_the_bars(small_product) -> None:
