@@ -235,7 +235,7 @@ class Worker:
 
         `seconds` are of the worker's processor time, or by the clock.
         """
-        self.greeting  # noqa: B018
+        self.greeting  # noqa: B018  waits until the process is ready, outside the time of what is asked
         time_used = time.monotonic if by_clock else self._processor_time
         before = time_used()
         reply = self._receive(job, seconds, time_used, before, sends=True)
