@@ -19,8 +19,11 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from autograder.grading.attempt import Attempt
+from autograder.grading.grade import PUBLIC_SEED, Grading, judge, read
 from autograder.grading.known_answers.table import decided, table
 from autograder.grading.spec import Lab
+from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.known_answers import (
     failed_checks,
@@ -116,6 +119,31 @@ class LabTests:
         NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(self.lab.folder)}}).execute()
         shown = "".join(str(output) for output in notebook.cells[-1].outputs)
         assert self.lab.checks[0].title.split(": ")[-1][:30] in shown
+
+    @pytest.mark.parametrize("end", ("least", "most"))
+    def test_verdicts_nearest_to_a_threshold_hold_at_both_ends_of_the_sizes(
+        self, end: str, worker: Worker, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is counted or timed is as large as the seed says: no seed may turn the verdict of a known answer."""
+
+        def drawn(attempt: Attempt, low: int, high: int, step: int = 1) -> int:
+            return low if end == "least" else high - (high - low) % step
+
+        monkeypatch.setattr(Attempt, "drawn", drawn)
+        for check, ratios in verdicts_of(self.lab.name, "simulated")["ratios"].items():
+            judged = next(each for each in self.lab.checks if each.name == check)
+            for name in self.nearest_to_the_threshold(check, ratios):
+                fails = name.startswith("wrong/")
+                grading = Grading(self.lab, worker, PUBLIC_SEED, read(self.lab, self.known[name], worker))
+                found = judge(grading, judged)
+                assert found.outcome == ("failed" if fails else "passed"), (name, check, found.message)
+
+    def nearest_to_the_threshold(self, check: str, ratios: Mapping[str, Any]) -> list[str]:
+        """The slowest right answer, and the fastest of those that fail no other check than this one of speed."""
+        right = [name for name in ratios if name.startswith(("right/", "solution"))]
+        slow = [name for name in ratios if name.startswith("wrong/") and promised(self.known[name])[0] == {check}]
+        of = {name: ratios[name]["ratio"] for name in (*right, *slow)}
+        return [min(right, key=of.__getitem__), *sorted(slow, key=of.__getitem__)[-1:]]
 
     def test_every_check_is_failed_by_some_wrong_answer(self) -> None:
         required = {each.name for each in self.lab.checks if not each.bonus}

@@ -449,7 +449,7 @@ def every_thread_does_everything(seen: Evidence) -> bool:
 @misconception("shares_out_the_work", "walks_along_the_rows_of_b", shows=witness.LAUNCH)
 def one_thread_a_row(seen: Evidence) -> bool:
     """The {seen.threads} threads work through {seen.m} x {seen.n} elements, many each: give every element a thread."""
-    return 1 < seen.threads < seen.m * seen.n
+    return 1 < seen.threads < seen.m * seen.n and seen.times_over >= 1
 
 
 @misconception("faster_than_the_baseline", shows=witness.LAUNCH)

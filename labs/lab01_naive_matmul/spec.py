@@ -48,6 +48,7 @@ LEAST_WORK = 0.02  # of those operations: below, there is nothing to see of how 
 
 # m, k, n: whole blocks of 8, 16 or 32 threads; rows start at sectors, so that counts are those of the pattern alone.
 SQUARE = (32, 32, 32)
+COUNTED_SIDE = (96, 128, 32)  # six blocks of 16 and more: columns dealt out over them lie far apart
 SMALL = (32, 8, 32)
 LONG = (16, 72, 16)  # more terms than two tiles of 32
 RAGGED = ((47, 53, 37), (41, 43, 67))  # primes: no block size divides them; one tall, one wide
@@ -72,9 +73,10 @@ def ragged(attempt: Attempt, shape: tuple[int, int, int], *, on: Place = "simula
     return attempt.once(f"product {shape}", lambda each: product(each, *shape), on=on, may_fault=may_fault)
 
 
-def squared(attempt: Attempt) -> Run:
-    """The product whose work is counted: as large as the first one, so that no other mistake is in the way."""
-    return attempt.counted(ragged(attempt, SQUARE))
+def counted_product(attempt: Attempt) -> Run:
+    """The product whose loads are counted: square and of whole blocks, so that no other mistake is in the way."""
+    side = attempt.drawn(*COUNTED_SIDE)
+    return attempt.counted(product(attempt, side, side, side))
 
 
 def expect_right_products(attempt: Attempt, *shapes: tuple[int, int, int], real: bool = False) -> None:
@@ -206,7 +208,7 @@ def right_on_a_larger_product(attempt: Attempt) -> None:
 @check(points=2, after=("shares_out_the_work",))
 def walks_along_the_rows_of_b(attempt: Attempt) -> str:
     """Consecutive threads walk along a row of B, so that a load request moves few sectors."""
-    run = squared(attempt)
+    run = counted_product(attempt)
     (m, k), n = run.outputs["a"].shape, run.outputs["b"].shape[1]
     expect_work(attempt, run, m, k, n)
     need = f"threads that walk along the rows of B need {SECTORS_OF_THE_RIGHT_MAPPING:.3g}"

@@ -1,4 +1,4 @@
-# fails: writes_every_element; hint: block_dim_of_the_other_axis
+# fails: walks_along_the_rows_of_b, writes_every_element; hint: block_dim_of_the_other_axis
 import math
 
 import numpy as np

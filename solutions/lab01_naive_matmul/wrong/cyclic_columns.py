@@ -1,4 +1,4 @@
-# fails: faster_than_the_baseline; hint: loads_far_apart
+# fails: faster_than_the_baseline, walks_along_the_rows_of_b; hint: loads_far_apart
 import math
 
 import numpy as np
