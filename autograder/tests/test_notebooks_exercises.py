@@ -25,6 +25,8 @@ RIGHT = [
     (lesson01.share_of_peak, 9.375),
     (lesson01.share_of_peak, 9.3),
     (lesson01.sectors_per_request, (2, 8.5)),
+    (lesson01.what_limits, ("issue", "L1")),
+    (lesson01.what_limits, ["Instructions", " l1"]),
     (lesson02.wanted_by, (32, 8)),
     (lesson02.fetched_by, (21, 67, 69, 35)),
     (lesson02.smallest_tile, 56),
@@ -40,6 +42,12 @@ WRONG = [
     (lesson00.copies, (30, 3), "all three also travel back"),
     (lesson00.copies, (60, 6), "not at all"),
     (lesson01.which_thread, (3, 2, 2, 5), "swapped"),
+    (lesson01.what_limits, ("L1", "issue"), "Swapped"),
+    (lesson01.what_limits, ("L1", "L1"), "The second is right"),
+    (lesson01.what_limits, ("issue", "issue"), "33 passes"),
+    (lesson01.what_limits, ("DRAM", "L1"), "Which of the two takes longer"),
+    (lesson01.what_limits, ("issue", "speed"), "two of the names"),
+    (lesson01.what_limits, ("issue", 5), "two of the names"),
     (lesson01.which_thread, (2, 3, 5, 3), "The fourth of"),
     (lesson01.which_thread, 5, "takes 4 numbers"),
     (lesson01.which_grid, (6, 12), "Round up"),
@@ -114,6 +122,7 @@ def test_numpy_s_numbers_and_arrays_are_taken_for_what_they_hold() -> None:
     [
         lesson00.first_kernel,
         lesson01.flat_matmul,
+        lesson01.outer_product,
         lesson02.two_barriers,
         lesson02.ragged_tiles,
         lesson03.row_sums,
@@ -173,6 +182,49 @@ def kernel(a, b, c, m, k, n):
     reply = reply_to(lesson01.flat_matmul, source)
     assert reply.outcome == outcome
     assert words in reply.words
+
+
+OUTER = """
+def kernel(x, y, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        c[row, column] = x[row] * y[column]
+"""
+ALONE = """
+def kernel(x, y, c):
+    column, row = cuda.grid(2)
+    if row == 0 and column == 0:
+        for i in range(c.shape[0]):
+            for j in range(c.shape[1]):
+                c[i, j] = x[i] * y[j]
+"""
+DOWN_THE_COLUMNS = """
+def kernel(x, y, c):
+    first = cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x
+    i = first * 128 + cuda.threadIdx.y * 16 + cuda.threadIdx.x
+    column, row = i // c.shape[0], i % c.shape[0]
+    if column < c.shape[1]:
+        c[row, column] = x[row] * y[column]
+"""
+
+
+@pytest.mark.parametrize(
+    "source, outcome, words",
+    [
+        (OUTER, "right", "4 sectors"),
+        (OUTER.replace("    if row < c.shape[0] and column < c.shape[1]:\n    ", ""), "not yet", "outside its shape"),
+        (OUTER.replace("column, row =", "row, column ="), "not yet", "x comes first and counts columns"),
+        (OUTER.replace("x[row] * y[column]", "x[column] * y[row]"), "not yet", "outside its shape"),
+        (OUTER.replace(" * y[column]", " + y[column]"), "not yet", "one number of x, by its row"),
+        (OUTER.replace("c[row, column] = x[row] * y[column]", "pass"), "your turn", "Nothing was written"),
+        (OUTER.replace("(x, y, c)", "(x, y, c, n)"), "not yet", "takes three arrays"),
+        (ALONE, "not yet", "1 of the threads wrote it alone"),
+        (DOWN_THE_COLUMNS, "not yet", "let neighbours along x write neighbours"),
+    ],
+)
+def test_an_outer_product_is_judged_by_what_it_wrote_and_how(source: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson01.outer_product, source)
+    assert reply.outcome == outcome and words in reply.words, reply
 
 
 FLAT = """

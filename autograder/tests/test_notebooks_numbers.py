@@ -10,13 +10,19 @@ from pathlib import Path
 import pytest
 
 from autograder import perfmodel
+from autograder.perfmodel.measurements import predicting
 
 pytestmark = pytest.mark.quick
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 H200 = json.loads((NOTEBOOKS / "data" / "matmul_h200.json").read_text(encoding="utf-8"))
-MS = {name: times["4096"] for name, times in H200["milliseconds"].items()}
-NAIVE, ROWS, CUBLAS = MS["x along columns"], MS["x along rows"], MS["cuBLAS (TF32 off)"]
+MS = H200["milliseconds"]
+COLUMNS, ROWS, BY_RANGE, ROWS_BY_RANGE = (
+    MS[name] for name in ("x along columns", "x along rows", "x along columns, range", "x along rows, range")
+)
+NAIVE, CUBLAS = COLUMNS["4096"], MS["cuBLAS (TF32 off)"]["4096"]
+SIZES = ("1000", "1024", "1100", "2048", "4096")
+TIMES_AS_LONG = {size: ROWS[size] / COLUMNS[size] for size in SIZES}
 LIMITS = perfmodel.roofline(perfmodel.SPECIFICATIONS["H200"])
 COUNTED = H200["counters"]["x along rows"]
 BLOCKS = ceil(1000 / 16)
@@ -31,7 +37,13 @@ def prose(name: str) -> str:
 @pytest.mark.parametrize(
     "sentence",
     [
-        f"**{ROWS / NAIVE:.1f} times as long**",
+        f"**{min(TIMES_AS_LONG.values()):.0f} to {int(max(TIMES_AS_LONG.values()))} times as long**",
+        f"but {TIMES_AS_LONG['1000']:.1f} times at 1,000, and {TIMES_AS_LONG['1024']:.1f} times at 1,024",
+        f"made this kernel {BY_RANGE['4096'] / NAIVE:.0f} to {BY_RANGE['1000'] / COLUMNS['1000']:.0f} times as slow",
+        f"{TIMES_AS_LONG['1100']:.0f} times apart at 1,100 and {int(TIMES_AS_LONG['2048'])} times at 2,048",
+        f"you find {BY_RANGE['1000']:.2f} and {ROWS_BY_RANGE['1000']:.2f} ms",
+        f"On the H200 it took {ROWS_BY_RANGE['1000']:.2f} and {ROWS_BY_RANGE['1024']:.2f} ms",
+        f"would say 25 ms, and the clock says {NAIVE:.0f}",
         f"{33 / 5:.1f} times as many **sectors**",
         f"So it is {BLOCKS}, and they bring {16 * BLOCKS:,} threads: {16 * BLOCKS - 1000} too many in each row",
         f"{(16 * BLOCKS) ** 2 - 1000**2:,} of them, {1 - 1000**2 / (16 * BLOCKS) ** 2:.1%} of all".replace("%", " %"),
@@ -46,16 +58,42 @@ def prose(name: str) -> str:
         f"from 3.75 % to {100 * LIMITS.bandwidth_gb_per_s / 4 / LIMITS.peak_gflop_per_s:.1f} %",
         f"grown {LIMITS.peak_gflop_per_s / 1000:.0f}-fold",
         f"the bound is {LIMITS.bandwidth_gb_per_s / 4:,.0f} GFLOP/s",
-        f"it reaches {100 * 2 * 4096**3 / CUBLAS / 1e6 / LIMITS.peak_gflop_per_s:.0f} % of the peak",
+        f"cuBLAS reaches {100 * 2 * 4096**3 / CUBLAS / 1e6 / LIMITS.peak_gflop_per_s:.0f} % of the peak",
         f"the naive kernel reaches {100 * CUBLAS / NAIVE:.1f} % of its speed",
         f"33 / 5 = **{33 / 5}**",
         f"{COUNTED['global_load_sectors']:,} / {COUNTED['global_load_requests']:,} = "
         f"{COUNTED['global_load_sectors'] / COUNTED['global_load_requests']}",
-        f"{33 / 5} times the sectors, but {ROWS / NAIVE:.1f} times the time",
     ],
 )
 def test_lesson_1_says(sentence: str) -> None:
     assert sentence in prose("01_naive_matmul.ipynb")
+
+
+def test_lesson_1_s_kernels_are_held_up_by_what_it_says() -> None:
+    """From the committed output: the longest time of each, and how near the prediction is to the clock."""
+    notebook = json.loads((NOTEBOOKS / "01_naive_matmul.ipynb").read_text(encoding="utf-8"))
+    cell = next(each for each in notebook["cells"] if each["id"] == "l1-needs")
+    head, *rows = "".join(cell["outputs"][0]["text"]).splitlines()
+    resources = head.split()[5:-2]
+    assert resources[:1] == ["DRAM"]
+    table = {row.split()[0]: [float(each) for each in row.split()[1:]] for row in rows}
+    needs = {name: dict(zip(resources, numbers, strict=False)) for name, numbers in table.items()}
+    longest = {name: max(each, key=each.__getitem__) for name, each in needs.items()}
+    assert longest == {"x_along_columns": "latency", "x_along_rows": "L1", "with_range": "issue"}
+    assert all(each["DRAM"] < 0.0035 for each in needs.values())
+    predicted = {name: numbers[-2] / numbers[-1] for name, numbers in table.items()}
+    assert 0.6 < predicted["x_along_rows"] < 0.72, "a third too short"
+    assert all(0.9 < predicted[name] < 1.1 for name in ("x_along_columns", "with_range"))
+
+
+def test_lesson_1_s_times_are_those_that_the_model_is_held_against() -> None:
+    """One measurement, kept in two places: by the lesson to be read, by the model with all its cases."""
+    cases = {(each.case, each.size): each.measured_ns / 1e6 for each in predicting.predictions()}
+    named = {"x along columns": "while, ", "x along rows": "while, ", "x along columns, range": "", "x along rows, range": ""}
+    for name, loop in named.items():
+        case = f"matmul, {name.removesuffix(', range')}, {loop}32x32"
+        for size in SIZES:
+            assert MS[name][size] == pytest.approx(cases[case, int(size)], rel=1e-3), (name, size)
 
 
 TILING = json.loads((NOTEBOOKS / "data" / "tiling_h200.json").read_text(encoding="utf-8"))

@@ -2,14 +2,17 @@
 
 from autograder.course.lesson01.exercises import (
     flat_matmul,
+    outer_product,
     sectors_per_request,
     share_of_peak,
+    what_limits,
     which_grid,
     which_thread,
 )
 from autograder.course.lesson01.fetches import fetches
 from autograder.course.scenes import guarded, host_and_device, intensity
 from autograder.figures.bars import bars
+from autograder.figures.estimates import resource_bars
 from autograder.figures.roofline import Point, roofline
 from autograder.figures.sector_map import sector_map
 from autograder.figures.steps import covering, global_index, inner_product, row_major, warps_of
@@ -26,12 +29,15 @@ __all__ = [
     "host_and_device",
     "inner_product",
     "intensity",
+    "outer_product",
+    "resource_bars",
     "roofline",
     "row_major",
     "sector_map",
     "sectors_per_request",
     "share_of_peak",
     "thread_map",
+    "what_limits",
     "warps_of",
     "which_grid",
     "which_thread",

@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 
 from autograder.course.answers import RULES, parameters, threads_that_store
-from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
+from autograder.course.replies import (
+    Reply,
+    judge_array,
+    judge_number,
+    judge_tuple,
+    no_kernel,
+    not_yet,
+    right,
+    unanswered,
+)
 
 
 def which_thread(answer: Any) -> Reply:
@@ -166,4 +175,73 @@ def sectors_per_request(answer: Any) -> Reply:
             (2.5, 8.5): "The second is right; the first was the 32 x 32 block. A warp now reads two rows of a.",
         },
         hint="Lanes 0 to 15 have y = 0, lanes 16 to 31 have y = 1. Count the sectors of a, then those of b, then the mean.",
+    )
+
+
+OUTER_SIZES = ((5, 7), (64, 96))  # rows and columns: one that no block divides, one of whole blocks
+OUTER_BLOCK = (16, 8)
+
+
+def outer_product(kernel: Any) -> Reply:
+    """A kernel of (x, y, c) that sets every c[row, column] to x[row] * y[column], launched in blocks of (16, 8)."""
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    if len(parameters(kernel)) != 3:
+        return not_yet(f"The kernel takes three arrays, x, y and c; yours takes {len(parameters(kernel))} parameters.")
+    rng = np.random.default_rng(8)
+    for rows, columns in OUTER_SIZES:
+        x, y = rng.random(rows, dtype=np.float32) + 1, rng.random(columns, dtype=np.float32) + 1
+        c = np.zeros((rows, columns), np.float32)
+        grid = (-(-columns // OUTER_BLOCK[0]), -(-rows // OUTER_BLOCK[1]))
+        p = profile(kernel)[grid, OUTER_BLOCK](x, y, c)
+        sizes = f"c is {rows} x {columns}, in blocks of {OUTER_BLOCK}."
+        broken = [each for each in p.hazards if each.kind in RULES]
+        if broken:
+            return not_yet(f"{sizes} {broken[0]}")
+        if not c.any():
+            return Reply("your turn", "Nothing was written to c. Write the kernel in this cell and run it again.")
+        reply = judge_array(c, np.outer(x, y), "")
+        if reply.outcome != "right":
+            return not_yet(f"{sizes} {reply.words} {_FIRST_LINE if not c.all() else _OUTER_ASKS}")
+    busy = threads_that_store(kernel, grid, OUTER_BLOCK, (x, y, np.zeros_like(c)), parameters(kernel)[2])
+    if busy < c.size / 2:
+        return not_yet(f"{sizes} It is right, but {busy} of the threads wrote it alone. Let each write one element.")
+    sectors = p.counters.global_store_sectors / p.counters.global_store_requests
+    if sectors > 4:
+        return not_yet(
+            f"c is right. But a store moves {sectors:g} sectors, where 4 would do: let neighbours along x write neighbours."
+        )
+    return right(f"Every element is one thread's, and a store moves {sectors:g} sectors.")
+
+
+_OUTER_ASKS = "Each element takes one number of x, by its row, and one of y, by its column."
+
+
+LIMITS = ("DRAM", "L2", "L1", "issue", "latency")
+
+
+def what_limits(answer: Any) -> Reply:
+    """What limits x_along_rows written with range: (at 1,000, at 1,024), by the names of the breakdown."""
+    waiting = unanswered(answer)
+    if waiting:
+        return waiting
+    named = {each.lower(): each for each in LIMITS} | {"instructions": "issue", "waiting": "latency"}
+    given = answer if isinstance(answer, (tuple, list)) else ()
+    if len(given) != 2 or not all(isinstance(each, str) and each.strip().lower() in named for each in given):
+        return not_yet(f"This takes two of the names {', '.join(LIMITS)}, like ('L2', 'DRAM').")
+    first, second = (named[each.strip().lower()] for each in given)
+    if (first, second) == ("issue", "L1"):
+        return right("At 1,000 its instructions take 1.5 ms and L1 1.2; at 1,024 they take 1.5 ms and L1 4.4.")
+    if (first, second) == ("L1", "issue"):
+        return not_yet("Swapped: 1,000 comes first.")
+    if first == second == "L1":
+        return not_yet("The second is right. At 1,000 compare L1's time with that of the instructions that range takes.")
+    if first == second == "issue":
+        return not_yet("The first is right. At 1,024 compare the instructions' time with what L1 needs for 33 passes.")
+    return not_yet(
+        "Its instructions are those of with_range, its passes through L1 those of x_along_rows. Which of the two takes "
+        "longer, at each size?"
     )
