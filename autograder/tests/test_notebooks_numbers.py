@@ -89,9 +89,8 @@ def test_lesson_1_s_kernels_are_held_up_by_what_it_says() -> None:
 def test_lesson_1_s_times_are_those_that_the_model_is_held_against() -> None:
     """One measurement, kept in two places: by the lesson to be read, by the model with all its cases."""
     cases = {(each.case, each.size): each.measured_ns / 1e6 for each in predicting.predictions()}
-    named = {"x along columns": "while, ", "x along rows": "while, ", "x along columns, range": "", "x along rows, range": ""}
-    for name, loop in named.items():
-        case = f"matmul, {name.removesuffix(', range')}, {loop}32x32"
+    for name in ("x along columns", "x along rows", "x along columns, range", "x along rows, range"):
+        case = f"matmul, {name}, while, 32x32".replace(", range, while", "")
         for size in SIZES:
             assert MS[name][size] == pytest.approx(cases[case, int(size)], rel=1e-3), (name, size)
 

@@ -10,7 +10,7 @@ from autograder.course.lesson01.exercises import (
     which_thread,
 )
 from autograder.course.lesson01.fetches import fetches
-from autograder.course.scenes import guarded, host_and_device, intensity
+from autograder.course.scenes import guarded, intensity
 from autograder.figures.bars import bars
 from autograder.figures.estimates import resource_bars
 from autograder.figures.roofline import Point, roofline
@@ -26,7 +26,6 @@ __all__ = [
     "flat_matmul",
     "global_index",
     "guarded",
-    "host_and_device",
     "inner_product",
     "intensity",
     "outer_product",
