@@ -364,7 +364,7 @@ class HostExpressions(HostState):
             )  # fmt: skip
         except KernelFault as fault:
             if fault.line is None:
-                raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
+                raise fault.told_at(self.line(node), without_insides(fault.message)) from None
             raise
 
     def check_argument(self, node: ast.AST, kernel: Function, value: Any) -> None:

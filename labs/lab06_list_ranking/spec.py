@@ -219,7 +219,7 @@ def naming_negative_indices(run: Run) -> Iterator[None]:
         if not found:
             raise
         hazards = (*wrong.hazards, *found)
-        raise CheckFailed(f"{wrong.message} {found[0]}", mismatches=wrong.mismatches, hazards=hazards) from wrong
+        raise CheckFailed(f"{wrong} {found[0]}", mismatches=wrong.mismatches, hazards=hazards) from wrong
 
 
 def counted(attempt: Attempt) -> Run:
