@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograder.errors import one_line
+from autograder.errors import GraderFault, one_line
 from autograder.records.hazards import Hazard
 from autograder.records.results import Mismatch
 
@@ -34,6 +34,11 @@ class CheckFailed(Exception):
         self.mismatches = tuple(mismatches)
         self.hazards = tuple(hazards)
         self.launch = launch
+
+
+class Unverified(GraderFault):
+    """A check asks what a run counted, or how long it took, and the results of that run were not verified: the spec's
+    mistake, and no submission's."""
 
 
 class NothingCounted(CheckFailed):
