@@ -255,8 +255,8 @@ class Attempt:
             raise CheckFailed(f"The kernel does {extra:,.0f} times the operations that {what}.")
 
     def _expect_launches(self, run: Run) -> None:
-        if isinstance(run, Uncounted) and run.launches_nothing is not None:
-            raise run.launches_nothing
+        if isinstance(run, Uncounted) and run.why_nothing is not None:
+            raise run.why_nothing
 
     def _refuse(self, unverified: Unverified) -> NoReturn:
         """The check asks for work that it has not verified: kept, so that nothing it does afterwards hides that."""

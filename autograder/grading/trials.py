@@ -63,7 +63,7 @@ class Uncounted(Run):
 
     as_it_was: Run
     refuse: Refuse
-    launches_nothing: CheckFailed | None
+    why_nothing: CheckFailed | None  # where there is nothing to count
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: nothing of it counts>"
@@ -91,13 +91,13 @@ class Uncounted(Run):
     @property
     def launches(self) -> tuple[Launch, ...]:
         launches = self.as_it_was.launches
-        if self.launches_nothing is not None:
-            return launches or _NoLaunches(self.launches_nothing)
+        if self.why_nothing is not None:
+            return launches or _NoLaunches(self.why_nothing)
         return tuple(_uncounted_launch(each, self.refuse) for each in launches)
 
     def _unless_refused(self, what: str, value: Seen) -> Seen:
         """What nobody counted is nothing to refuse, as of a measured run."""
-        if self.launches_nothing is not None or value not in (None, ()):
+        if self.why_nothing is not None or value not in (None, ()):
             self.refuse(what)
         return value
 
@@ -168,23 +168,23 @@ def for_checks(trial: Trial, refuse: Callable[[Unverified], NoReturn], is_verifi
     """The trial as a check may use it: what was counted is handed out where there was something to count, and where the
     results were verified. `refuse` raises what a check is told that asks for it without."""
     run, request = trial.run, trial.request
-    launches_nothing: CheckFailed | None = None
+    why_nothing: CheckFailed | None = None
     if run.launches and (run.lines or run.source == "measured"):
         if is_verified:
             return trial
     elif run.fault is not None:
-        launches_nothing = CheckFailed(str(run.fault), hazards=errors_in(run))
+        why_nothing = CheckFailed(str(run.fault), hazards=errors_in(run))
     else:
         does = "launches kernels that do nothing" if run.launches else "launches no kernel"
-        launches_nothing = NothingCounted(f"`{request.function}` {does}{sizes_of(request)}: nothing was counted.")
+        why_nothing = NothingCounted(f"`{request.function}` {does}{sizes_of(request)}: nothing was counted.")
 
     def asked_for(what: str) -> NoReturn:
-        if launches_nothing is not None:
-            raise launches_nothing
+        if why_nothing is not None:
+            raise why_nothing
         refuse(Unverified(f"asks what was {what} of `{request.function}`, whose results were not verified", remedy=COUNTED))
 
     handed = object.__new__(Uncounted)
-    vars(handed).update(vars(run), as_it_was=run, refuse=asked_for, launches_nothing=launches_nothing)
+    vars(handed).update(vars(run), as_it_was=run, refuse=asked_for, why_nothing=why_nothing)
     return Trial(request, handed)
 
 
