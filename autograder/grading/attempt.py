@@ -390,7 +390,7 @@ class Attempt:
         blocks of a simulated GPU wrote can be looked at as well, the rest taken as right; launches that build on one
         another then find what they read. Where that is too much to be carried out, `shorter` makes a request whose
         results are verified instead, or somebody is to look. `launches_only`: host code may ask for nothing else where it
-        is timed, or for nothing that is `forbidden` (names as of `Transfer.what`).
+        is timed, or for nothing that is `forbidden` (names as of `Transfer.what`, and `HOST_WORK`).
         `best_known`: the ratio of the lab's best answer; far above it somebody is to look. Returns the line to show when
         it passed.
         """
@@ -411,7 +411,7 @@ class Attempt:
         if comparison.sampled is not None and element_by_element:
             self._verify_sampled(requests[0], comparison.sampled, shorter)
         for each in comparison.transfers:
-            if launches_only or each.what in forbidden or HOST_WORK in forbidden and each.what.startswith(HOST_WORK):
+            if launches_only or each.what in forbidden or HOST_WORK in forbidden and each.is_host_work:
                 self.measured.clear()
                 size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
                 raise CheckFailed(

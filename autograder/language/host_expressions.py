@@ -306,7 +306,7 @@ class HostExpressions(HostState):
     def note_host_work(self, node: ast.AST, name: str, array: Any) -> None:
         """NumPy goes through an array of the host's: what takes time is noted beside copies, and is no less in the way."""
         if isinstance(array, np.ndarray) and array.nbytes >= LEAST_HOST_BYTES:
-            self.note(node, f"{HOST_WORK}{name}", array.nbytes)
+            self.note(node, f"{HOST_WORK}{name}", array.nbytes, is_host_work=True)
 
     def fetched(
         self, node: ast.AST, path: str, arguments: list[Any], keywords: dict[str, Any]

@@ -111,10 +111,10 @@ class HostState(ABC):
                 remedy="Write it in smaller steps; if Numba takes it, tell your teachers.",
             ) from problem
 
-    def note(self, node: ast.AST, what: str, size_bytes: int) -> None:
+    def note(self, node: ast.AST, what: str, size_bytes: int, is_host_work: bool = False) -> None:
         """Keeps account of what the device was asked for beside launches."""
         if self.backend is not None:
-            self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node)))
+            self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node), is_host_work))
 
     def step(self, node: ast.AST) -> None:
         self.steps += 1

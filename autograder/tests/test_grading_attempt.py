@@ -480,7 +480,7 @@ def test_what_is_far_better_than_the_best_known_answer_is_looked_at() -> None:
 def test_what_the_host_does_where_it_is_timed_is_looked_at_there(asks: str, options: dict[str, Any], fails: bool) -> None:
     attempt = attempt_with()
     comparison = attempt._runner.compare([], 2)
-    asked = (Transfer(asks, 4096, Line("lab.py", 7)),)
+    asked = (Transfer(asks, 4096, Line("lab.py", 7), is_host_work=asks == "NumPy's sum"),)
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), "transfers": asked})
     if fails:
         with pytest.raises(CheckFailed, match=r"lab.py, line 7: where it is timed .* \(4,096 bytes\)") as failure:
