@@ -7,10 +7,20 @@ print it and turn its class into an exit code (0 passed, 1 a submission failed, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 MOST_CHARACTERS = 240  # of a message that may quote a submission
 MOST_FILE_CHARACTERS = 100
+# What ended a run, where somebody has to tell it from other faults: a hint does so by this, and never by the words.
+FaultKind = Literal[
+    "",  # any other
+    "empty_launch",  # a grid or a block that is 0 along an axis, or less
+    "too_many_threads",  # more than a block may have
+    "too_much_shared_memory",
+    "shape_not_constant",  # of a shared or local array
+    "not_an_element_type",  # what is given as the type of an array's elements
+    "division_by_zero",  # in host code
+]
 
 
 @dataclass(frozen=True, order=True)
@@ -40,12 +50,21 @@ class KitError(Exception):
         what_to_do = f" {self.remedy}" if self.remedy else ""
         return f"{where}{self.message}{what_to_do}"
 
+    @property
+    def first_sentence(self) -> str:
+        """The message's first sentence, without its full stop: to show where there is no room for more."""
+        return self.message.split(". ")[0].rstrip(".")
+
+    def details(self) -> dict[str, Any]:
+        """All that it is made of beside its message, by name."""
+        return {"line": self.line, "remedy": self.remedy}
+
     def __reduce__(self) -> tuple[Any, ...]:  # keyword-only arguments do not survive the default pickling
-        return _rebuild, (type(self), self.message, self.line, self.remedy)
+        return _rebuild, (type(self), self.message, self.details())
 
 
-def _rebuild(kind: type[KitError], message: str, line: Line | None, remedy: str) -> KitError:
-    return kind(message, line=line, remedy=remedy)
+def _rebuild(made_as: type[KitError], message: str, details: dict[str, Any]) -> KitError:
+    return made_as(message, **details)
 
 
 def one_line(text: str, most: int = MOST_CHARACTERS) -> str:
@@ -80,12 +99,8 @@ class BrokenDefinition(SubmissionError):
         super().__init__(message, line=line, remedy=remedy)
         self.name = one_line(name, MOST_FILE_CHARACTERS)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_definition, (self.message, self.name, self.line, self.remedy)
-
-
-def _rebuild_definition(message: str, name: str, line: Line | None, remedy: str) -> BrokenDefinition:
-    return BrokenDefinition(message, name=name, line=line, remedy=remedy)
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), "name": self.name}
 
 
 def as_broken(name: str, problem: SubmissionError) -> SubmissionError:
@@ -96,7 +111,21 @@ def as_broken(name: str, problem: SubmissionError) -> SubmissionError:
 
 
 class KernelFault(SubmissionError):
-    """A kernel or host function went wrong while it ran, in the words that its author needs: exit code 1."""
+    """A kernel or host function went wrong while it ran, in the words that its author needs: exit code 1.
+
+    `kind`: which fault it is, for whoever has to tell it from others.
+    """
+
+    def __init__(self, message: str, *, line: Line | None = None, remedy: str = "", kind: FaultKind = "") -> None:
+        super().__init__(message, line=line, remedy=remedy)
+        self.kind = kind
+
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), "kind": self.kind}
+
+    def told_at(self, line: Line | None, message: str) -> KernelFault:
+        """The same fault at a line of the submission, in words that say nothing of our insides."""
+        return KernelFault(message, line=line, remedy=self.remedy, kind=self.kind)
 
 
 class WorkLimit(KernelFault):

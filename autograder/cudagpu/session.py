@@ -204,6 +204,8 @@ def guard_hazards(array: GuardedArray, before: int, after: int, kernels: Sequenc
             line=None,
             kernel=kernel,
             array=array.name,
+            access="store",
+            shape=array.shape,
             occurrences=changed,
         )
         for place, changed in where

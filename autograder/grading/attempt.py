@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut, NotCounted
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
-from autograder.grading.failures import CheckFailed, NothingCounted
+from autograder.grading.failures import CheckFailed, NothingCounted, Unverified
 from autograder.grading.reproduction import reproduction
 from autograder.grading.trials import (
     Compared,
@@ -47,14 +47,14 @@ class SharedRuns:
     """The runs that several checks of one submission look at, each carried out once; see `Attempt.once`."""
 
     generator: Callable[[str], np.random.Generator]  # the inputs' random numbers, by the run's name
-    known: dict[tuple[str, Place], tuple[Trial, Trial, Recipes]] = field(default_factory=dict)  # and as checks get it
+    known: dict[tuple[str, Place], tuple[Trial, Recipes]] = field(default_factory=dict)
 
 
 class Attempt:
     """One check at work on one submission.
 
     For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `remember`, `run`, `simulate`, `once`, `counted`,
-    `need`, `speedup`, `expect_*`, `award`, `record`, `show`.
+    `need`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -74,7 +74,8 @@ class Attempt:
         self.sources = dict(sources or {})  # the submission's functions: name -> source text, to read and never to run
         self.unusable = dict(unusable or {})  # functions that the lab asks for and cannot call, with what is wrong
         self.broken: BrokenDefinition | None = None  # what the check came to and could not use
-        self.trials: list[Trial] = []
+        self.unverified: Unverified | None = None  # the first that the check asked of a run that was not verified
+        self._trials: list[Trial] = []
         self.differences: list[Difference] = []  # of every `expect_close`, right or wrong
         self.compared: Compared | None = None  # by the last `speedup`
         self.measured: dict[str, Any] = {}  # numbers behind the verdict, for the report
@@ -96,6 +97,15 @@ class Attempt:
             raise NotCounted(f"Nothing was timed in {self.check}, so there is no comparison to look at.",
                              remedy="Ask for it after `speedup`, or look at `compared` first.")  # fmt: skip
         return self.compared.comparison
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The runs so far: as the check got them while it is at work, and whole for hints, which earn nothing."""
+        return [for_checks(each, self._refuse) for each in self._trials] if self.failure is None else self._trials
+
+    def forget_runs(self) -> None:
+        """Hints and the report are about what comes from now on."""
+        self._trials.clear()
 
     @property
     def source(self) -> Source:
@@ -164,7 +174,7 @@ class Attempt:
         self.need(request.function)
         trial = Trial(request, self._runner.run(request, on))
         self._carry_out(trial, may_fault)
-        return for_checks(trial, is_verified=self.failure is not None).run  # hints earn nothing
+        return for_checks(trial, self._refuse, is_verified=self.failure is not None).run  # hints earn nothing
 
     def simulate(self, function: str | RunRequest, /, **arguments: Any) -> Run:
         """Like `run`, always on the simulated GPU: for counters and hazards, which a real GPU does not give."""
@@ -181,13 +191,14 @@ class Attempt:
         if (name, place) not in self._shared.known:
             maker = Attempt(self.check, self._runner, self._shared.generator(name))
             request = make(maker)
+            self.unverified = self.unverified or maker.unverified
             self.need(request.function)
             trial = Trial(request, self._runner.run(request, place))
-            self._shared.known[name, place] = trial, for_checks(trial), maker._recipes
-        trial, handed, recipes = self._shared.known[name, place]
+            self._shared.known[name, place] = trial, maker._recipes
+        trial, recipes = self._shared.known[name, place]
         self._recipes.update(recipes)
         self._carry_out(trial, may_fault)
-        return handed
+        return for_checks(trial, self._refuse)
 
     def counted(self, request: RunRequest | Trial, *, expect: Callable[[Run], None] | None = None) -> Run:
         """A simulated run whose counted work is to be judged: its outputs are held to the lab's `results` first.
@@ -204,7 +215,7 @@ class Attempt:
             self._carry_out(trial, may_fault=False)
         else:
             trial = Trial(request.request, as_it_was(request.run))
-        handed = for_checks(trial, is_verified=True).run
+        handed = for_checks(trial, self._refuse, is_verified=True).run
         if trial.request.sample_blocks is None:
             self.verify(trial.request, trial.run.outputs)
         elif trial.run.launches:  # else that is what is said as soon as a number is asked for
@@ -227,8 +238,7 @@ class Attempt:
 
         `what`: the words for the work. It gives nobody anything: what is to earn something is `counted`.
         """
-        if isinstance(run, Uncounted) and isinstance(run.why, CheckFailed):
-            raise run.why
+        self._expect_launches(run)
         run = as_it_was(run)
         done = run.counted.operations if run.counted is not None else 0
         if done < least:
@@ -237,16 +247,24 @@ class Attempt:
 
     def expect_no_more_work(self, run: Run, times: float, needed: int, what: str) -> None:
         """Fails the check where kernels carried out far more operations than are needed; see `expect_some_work`."""
-        if isinstance(run, Uncounted) and isinstance(run.why, CheckFailed):
-            raise run.why
+        self._expect_launches(run)
         counters = as_it_was(run).counted
         extra = counters.operations / needed if counters is not None else 0.0
         self.record(operations_over_needed=extra)
         if extra > times:
             raise CheckFailed(f"The kernel does {extra:,.0f} times the operations that {what}.")
 
+    def _expect_launches(self, run: Run) -> None:
+        if isinstance(run, Uncounted) and run.why_nothing is not None:
+            raise run.why_nothing
+
+    def _refuse(self, unverified: Unverified) -> NoReturn:
+        """The check asks for work that it has not verified: kept, so that nothing it does afterwards hides that."""
+        self.unverified = self.unverified or unverified
+        raise unverified
+
     def _carry_out(self, trial: Trial, may_fault: bool) -> None:
-        self.trials.append(trial)
+        self._trials.append(trial)
         self._expect_usable(trial.run.fault)
         if trial.run.fault is not None and not may_fault:
             raise CheckFailed(str(trial.run.fault), hazards=errors_in(trial.run))
@@ -372,7 +390,7 @@ class Attempt:
         blocks of a simulated GPU wrote can be looked at as well, the rest taken as right; launches that build on one
         another then find what they read. Where that is too much to be carried out, `shorter` makes a request whose
         results are verified instead, or somebody is to look. `launches_only`: host code may ask for nothing else where it
-        is timed, or for nothing that is `forbidden` (names as of `Transfer.what`).
+        is timed, or for nothing that is `forbidden` (names as of `Transfer.what`, and `HOST_WORK`).
         `best_known`: the ratio of the lab's best answer; far above it somebody is to look. Returns the line to show when
         it passed.
         """
@@ -393,7 +411,7 @@ class Attempt:
         if comparison.sampled is not None and element_by_element:
             self._verify_sampled(requests[0], comparison.sampled, shorter)
         for each in comparison.transfers:
-            if launches_only or each.what in forbidden or HOST_WORK in forbidden and each.what.startswith(HOST_WORK):
+            if launches_only or each.what in forbidden or HOST_WORK in forbidden and each.is_host_work:
                 self.measured.clear()
                 size = f" ({each.size_bytes:,} bytes)" if each.size_bytes else ""
                 raise CheckFailed(
@@ -506,12 +524,12 @@ class Attempt:
     @property
     def hazards(self) -> tuple[Hazard, ...]:
         """Hazards of every run so far."""
-        return tuple(each for trial in self.trials for each in trial.run.hazards)
+        return tuple(each for trial in self._trials for each in trial.run.hazards)
 
     @property
     def fault(self) -> KitError | None:
         """What ended the last run, if the submission did."""
-        return self.trials[-1].run.fault if self.trials else None
+        return self._trials[-1].run.fault if self._trials else None
 
     @property
     def wrong(self) -> Difference | None:
@@ -520,19 +538,19 @@ class Attempt:
 
     def reproduction(self) -> str:
         """Code for a notebook that runs the last case again; empty where nothing can run."""
-        if not self.trials or self.broken is not None:
+        if not self._trials or self.broken is not None:
             return ""
-        run, failure = self.trials[-1].run, self.failure
+        run, failure = self._trials[-1].run, self.failure
         unwritten = None if self.unwritten is None else (self.unwritten_name, self.unwritten)
         seen = run.fault is not None or self.wrong is not None or failure is None or failure.hazards or failure.mismatches
         recipes = {key: recipe for key, (_, recipe) in self._recipes.items()}
         about = failure.launch if failure is not None else ""
         counted = () if seen else [each for each in run.launches if each.kernel == about or not about]
-        return reproduction(self.trials[-1].request, recipes, self.wrong, unwritten, counted)
+        return reproduction(self._trials[-1].request, recipes, self.wrong, unwritten, counted)
 
     def _origin(self, array: np.ndarray) -> tuple[Trial | None, str]:
         """The trial and argument that an output array came from."""
-        for trial in reversed(self.trials):
+        for trial in reversed(self._trials):
             for name, output in trial.run.outputs.items():
                 if output is array:
                     return trial, name
@@ -540,7 +558,7 @@ class Attempt:
 
     def _request(self, run: Run) -> RunRequest:
         run = as_it_was(run)
-        return next(trial.request for trial in reversed(self.trials) if trial.run is run)
+        return next(trial.request for trial in reversed(self._trials) if trial.run is run)
 
 
 def _share(done: int, least: float) -> str:

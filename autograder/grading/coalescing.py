@@ -29,5 +29,5 @@ def expect_coalesced(attempt: Attempt, run: Run, needed: int, limit: float, need
     if sectors > limit:
         worst = max(run.lines, key=lambda each: each.counters.global_load_sectors)
         most = f"Most of them come from {worst.line}: `{worst.text.strip()}`"
-        raise CheckFailed(f"A load request moves {sectors:.3g} sectors; {need}. {most}")
+        raise CheckFailed(f"A load request moves {sectors:.3g} sectors; {need}. {most}", line=worst.line)
     return f"{sectors:.3g} sectors a load request; at most {limit:g} asked for."

@@ -16,12 +16,12 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from autograder.errors import KitError, WorkLimit
+from autograder.errors import FaultKind, KernelFault, KitError, WorkLimit
 from autograder.grading.attempt import Attempt
 from autograder.grading.products import product
 from autograder.grading.spec import HintJudge, hint
-from autograder.grading.witness import AccessKind, LaneStep, Witness
-from autograder.records.accesses import Access
+from autograder.grading.witness import LaneStep, Witness
+from autograder.records.accesses import Access, AccessKind
 from autograder.records.hazards import Hazard
 from autograder.records.results import Hint
 from autograder.records.runs import Launch, Run, RunRequest
@@ -51,9 +51,9 @@ class Evidence:
 
     def overtaken(self, space: str, later: Literal["reads", "writes"]) -> tuple[Hazard, ...]:
         """Races of a thread that reads with one that writes, where this is what the later one of the two does."""
-        first = {"reads": "writes", "writes": "reads"}[later]
         races = (each for each in self.found("race") if each.severity == "error" and space in ("", each.space))
-        return tuple(e for e in races if f"this thread {later} it while" in e.message and f"{first} it" in e.message)
+        did = {"reads": ("load", True), "writes": ("store", False)}[later]
+        return tuple(each for each in races if (each.access, each.other_writes) == did)
 
     @property
     def same_along_y(self) -> bool:
@@ -116,9 +116,19 @@ class Evidence:
         return any(h.index and h.index[axis] >= size for h in self.found("out_of_bounds", array))
 
     @property
+    def names_absent_lanes(self) -> bool:
+        """Whether a shuffle, vote or match named lanes of its warp that did not come to it."""
+        return any(each.absent and each.barrier == "exchange" for each in self.found("divergent_barrier"))
+
+    @property
     def strays(self) -> int:
         """How many accesses to global memory were outside their arrays."""
         return sum(each.occurrences for each in self.found("out_of_bounds") if each.space == "global")
+
+    @property
+    def ended_by(self) -> FaultKind:
+        """Which fault ended the run; empty where none did, or one that no hint tells from others."""
+        return self.run.fault.kind if isinstance(self.run.fault, KernelFault) else ""
 
     @property
     def never_launched(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import time
 import traceback
@@ -19,6 +20,7 @@ from autograder.errors import (
     BrokenDefinition,
     GraderFault,
     KitError,
+    Line,
     NotCarriedOut,
     SubmissionError,
     Unforeseen,
@@ -27,7 +29,7 @@ from autograder.errors import (
 from autograder.grading.ahead import Ahead
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
-from autograder.grading.failures import MOST_OF_A_MESSAGE, CheckFailed, NothingCounted
+from autograder.grading.failures import MOST_OF_A_MESSAGE, CheckFailed, NothingCounted, Unverified
 from autograder.grading.jobs import Greeting, Summary
 from autograder.grading.spec import Check, Lab
 from autograder.grading.worker import Worker
@@ -201,23 +203,41 @@ def judge_all(grading: Grading) -> list[CheckResult]:
 
 
 def attempted(grading: Grading, worker: Worker, check: Check) -> tuple[Attempt, str]:
-    """The check as it ran on this worker: its attempt, with the failure if it is the student's, and the line to show."""
+    """The check as it ran on this worker: its attempt, with the failure if it is the student's, and the line to show.
+
+    Raises `GraderFault` where the check asked for work that it had not verified, whatever it made of that.
+    """
     sources = {name: each.source for name, each in grading.summary.functions.items()}
     rng = generator(grading.lab, check.name, grading.seed)
     attempt = Attempt(
         check.name, worker, rng, sources, grading.shared, grading.summary.broken,
         grading.lab.results,
     )
+    line = ""
     try:
-        return attempt, check.judge(attempt) or ""
+        line = check.judge(attempt) or ""
     except CheckFailed as failure:
         attempt.failure = failure
     except SubmissionError as fault:
         attempt.failure = CheckFailed(str(fault))
+    except Unverified as mistake:
+        attempt.unverified = attempt.unverified or mistake  # told below, as one that the check did not let through
     finally:
         if grading.watch is not None:
             grading.watch(attempt)
-    return attempt, ""
+    if attempt.unverified is not None:
+        raise _mistake_in_the_spec(grading.lab, check, attempt.unverified)
+    return attempt, line
+
+
+def _mistake_in_the_spec(lab: Lab, check: Check, mistake: Unverified) -> GraderFault:
+    """What a check did that none may, with the line of the spec that did it last."""
+    spec = Path(inspect.getfile(check.judge))
+    frames = traceback.extract_tb(mistake.__traceback__)
+    within = [each.lineno for each in frames if Path(each.filename) == spec and each.lineno]
+    shown = spec.name if spec == lab.hidden_spec else f"{lab.name}/{spec.name}"
+    line = Line(shown, within[-1] if within else inspect.getsourcelines(check.judge)[1])
+    return GraderFault(f"The check `{check.name}` {mistake.message}.", line=line, remedy=mistake.remedy)
 
 
 def judge(grading: Grading, check: Check, found: tuple[Attempt, str] | None = None) -> CheckResult:

@@ -9,10 +9,10 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import ModuleType
 
 from autograder import course_folder
 from autograder.errors import GraderFault, KitError, UsageError, one_line
@@ -20,8 +20,6 @@ from autograder.grading.spec import Lab, marked
 
 LAB_FOLDER = re.compile(r"lab\d\d_\w+")
 SHORTEST_SEED = 8  # characters
-COUNTS = frozenset({"counters", "lines", "estimated_ns"})  # what a check asks a run for where work earns points
-VERIFIES = frozenset({"counted", "speedup"})  # and where it has the run from, or the comparison
 
 
 def labs_root() -> Path:
@@ -176,12 +174,6 @@ def _validate(lab: Lab, spec: str, error: type[KitError] = GraderFault) -> None:
             raise error(f"{spec}: `{each.name}` has no docstring, the sentence that the student reads.")
         if type(each.points) not in (int, float) or not math.isfinite(each.points):
             raise error(f"{spec}: the points of `{each.name}` are no number: {each.points!r}.")
-        names = _names_used(each.judge)
-        if names & COUNTS and not names & VERIFIES:
-            raise error(
-                f"{spec}: `{each.name}` looks at what was counted and verifies nothing: take the run from "
-                "`attempt.counted(...)`."
-            )
         if each.points < 0:
             raise error(f"{spec}: `{each.name}` has negative points.")
         for name in each.after:
@@ -198,29 +190,6 @@ def _validate(lab: Lab, spec: str, error: type[KitError] = GraderFault) -> None:
         raise error(f"{spec} has no checks.")
     if lab.baseline_path and not lab.baseline_path.is_file():
         raise error(f"{spec} names a baseline that is not there: {lab.baseline}.")
-
-
-def _names_used(judge: Callable[..., object]) -> set[str]:
-    """The attributes that a check uses, itself or in the functions of its lab that it calls."""
-    found: set[str] = set()
-    seen: set[CodeType] = set()
-    to_do: list[tuple[CodeType, dict[str, object]]] = []
-
-    def add(function: object) -> None:
-        if isinstance(function, FunctionType) and function.__module__.startswith(judge.__module__.partition(".")[0]):
-            to_do.append((function.__code__, function.__globals__))
-
-    add(judge)
-    while to_do:
-        code, names = to_do.pop()
-        if code in seen:
-            continue
-        seen.add(code)
-        found |= set(code.co_names)
-        to_do += [(each, names) for each in code.co_consts if isinstance(each, CodeType)]
-        for name in code.co_names:
-            add(names.get(name))
-    return found
 
 
 def lab_digest(lab: Lab) -> str:

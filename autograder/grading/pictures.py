@@ -104,9 +104,9 @@ def _costly_requests(attempt: Attempt) -> Iterator[Figure]:
 
 
 def _offending_line(attempt: Attempt, waste: Waste) -> tuple[RunRequest, LineProfile] | None:
-    """The line that the message names, or the most wasteful one of all runs; None where nothing is wasted."""
+    """The line that the failure is about, or the most wasteful one of all runs; None where nothing is wasted."""
     lines = [(trial.request, line) for trial in attempt.trials for line in trial.run.lines]
     lines = [(request, line) for request, line in lines if waste.of(line.counters) > 0]
-    message = attempt.failure.message if attempt.failure else ""
-    named = [(request, line) for request, line in lines if f"{line.line}:" in message]
+    at_fault = attempt.failure.line if attempt.failure else None
+    named = [(request, line) for request, line in lines if line.line == at_fault]
     return max(named or lines, key=lambda each: waste.of(each[1].counters), default=None)

@@ -5,20 +5,20 @@ What was counted of a run is handed out only if there was something to count and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NoReturn, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NoReturn, Protocol, TypeVar
 
 import numpy as np
 
-from autograder.errors import GraderFault
-from autograder.grading.failures import CheckFailed, NothingCounted
+from autograder.grading.failures import CheckFailed, NothingCounted, Unverified
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source
 
 Place = Literal["device", "simulated"]
-COUNTED = "take the run from `attempt.counted(...)`."
+COUNTED = "Take the run from `attempt.counted(...)`, which verifies it first."
+Seen = TypeVar("Seen")
 
 
 class Runner(Protocol):
@@ -49,9 +49,12 @@ class Trial:
     run: Run
 
 
+Refuse = Callable[[str], NoReturn]  # takes what was asked for, and raises
+
+
 class Uncounted(Run):
-    """A run as a check gets it where there is nothing to count, or nothing that counts: whoever asks what was counted
-    fails the check, or is told that the check is wrong.
+    """A run as a check gets it where there is nothing to count, or nothing that counts: whoever asks what was counted, or
+    how long it took, fails the check, or is told that the check is wrong.
 
     That a host function launches nothing for some size is its author's mistake, and no check need think of it. Whether it
     launched something can still be asked: `bool(run.launches)`. What was counted of a run counts only where its results
@@ -59,26 +62,89 @@ class Uncounted(Run):
     """
 
     as_it_was: Run
-    why: CheckFailed | GraderFault
+    refuse: Refuse
+    why_nothing: CheckFailed | None  # where there is nothing to count
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: nothing of it counts>"
 
     @property
     def counters(self) -> Counters:
-        raise self.why
+        return self.counted or self.as_it_was.counters
 
     @property
-    def counted(self) -> Counters:
-        raise self.why
+    def counted(self) -> Counters | None:
+        return self._unless_refused("counted", self.as_it_was.counted)
 
     @property
     def lines(self) -> tuple[LineProfile, ...]:
-        raise self.why
+        return self._unless_refused("counted by line", self.as_it_was.lines)
+
+    @property
+    def estimated_ns(self) -> float | None:
+        return self._unless_refused("estimated", self.as_it_was.estimated_ns)
+
+    @property
+    def measured_ns(self) -> float | None:
+        return self._unless_refused("measured", self.as_it_was.measured_ns)
 
     @property
     def launches(self) -> tuple[Launch, ...]:
         launches = self.as_it_was.launches
-        if isinstance(self.why, CheckFailed):
-            return launches or _NoLaunches(self.why)
-        return tuple(replace(each, counted=None, compiled=None, estimated_ns=None, estimate=None) for each in launches)
+        if self.why_nothing is not None:
+            return launches or _NoLaunches(self.why_nothing)
+        return tuple(_uncounted_launch(each, self.refuse) for each in launches)
+
+    def _unless_refused(self, what: str, value: Seen) -> Seen:
+        """What nobody counted is nothing to refuse, as of a measured run."""
+        if self.why_nothing is not None or value not in (None, ()):
+            self.refuse(what)
+        return value
+
+
+class UncountedLaunch(Launch):
+    """A launch of a run whose results were not verified: which it was may be asked, and not what it did or took."""
+
+    as_it_was: Launch
+    refuse: Refuse
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: nothing of it counts>"
+
+    @property
+    def counters(self) -> Counters:
+        return self.counted or self.as_it_was.counters
+
+    @property
+    def counted(self) -> Counters | None:
+        return self._unless_refused("counted", self.as_it_was.counted)
+
+    @property
+    def compiled(self) -> Counters | None:
+        return self._unless_refused("counted", self.as_it_was.compiled)
+
+    @property
+    def estimated_ns(self) -> float | None:
+        return self._unless_refused("estimated", self.as_it_was.estimated_ns)
+
+    @property
+    def estimate(self) -> Any:
+        return self._unless_refused("estimated", self.as_it_was.estimate)
+
+    @property
+    def measured_ns(self) -> float | None:
+        return self._unless_refused("measured", self.as_it_was.measured_ns)
+
+    def _unless_refused(self, what: str, value: Seen) -> Seen:
+        if value is not None:
+            self.refuse(what)
+        return value
+
+
+def _uncounted_launch(launch: Launch, refuse: Refuse) -> Launch:
+    handed = object.__new__(UncountedLaunch)
+    vars(handed).update(vars(launch), as_it_was=launch, refuse=refuse)
+    return handed
 
 
 class _NoLaunches(tuple[Launch, ...]):
@@ -98,29 +164,33 @@ class _NoLaunches(tuple[Launch, ...]):
         raise self.why
 
 
-def for_checks(trial: Trial, is_verified: bool = False) -> Trial:
+def for_checks(trial: Trial, refuse: Callable[[Unverified], NoReturn], is_verified: bool = False) -> Trial:
     """The trial as a check may use it: what was counted is handed out where there was something to count, and where the
-    results were verified."""
+    results were verified. `refuse` raises what a check is told that asks for it without."""
     run, request = trial.run, trial.request
-    why: CheckFailed | GraderFault
+    why_nothing: CheckFailed | None = None
     if run.launches and (run.lines or run.source == "measured"):
-        if is_verified or run.source == "measured":
+        if is_verified:
             return trial
-        why = GraderFault(f"The work of `{request.function}` was to count, and its results were not verified: {COUNTED}")
     elif run.fault is not None:
-        why = CheckFailed(str(run.fault), hazards=errors_in(run))
+        why_nothing = CheckFailed(str(run.fault), hazards=errors_in(run))
     else:
         does = "launches kernels that do nothing" if run.launches else "launches no kernel"
-        why = NothingCounted(f"`{request.function}` {does}{sizes_of(request)}: nothing was counted.")
+        why_nothing = NothingCounted(f"`{request.function}` {does}{sizes_of(request)}: nothing was counted.")
+
+    def asked_for(what: str) -> NoReturn:
+        if why_nothing is not None:
+            raise why_nothing
+        refuse(Unverified(f"asks what was {what} of `{request.function}`, whose results were not verified", remedy=COUNTED))
+
     handed = object.__new__(Uncounted)
-    vars(handed).update(vars(run), as_it_was=run, why=why)
+    vars(handed).update(vars(run), as_it_was=run, refuse=asked_for, why_nothing=why_nothing)
     return Trial(request, handed)
 
 
 def as_it_was(run: Run) -> Run:
     """The run behind what a check was handed."""
-    found: Run = getattr(run, "as_it_was", run)
-    return found
+    return run.as_it_was if isinstance(run, Uncounted) else run
 
 
 def sizes_of(request: RunRequest) -> str:

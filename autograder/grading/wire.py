@@ -27,6 +27,7 @@ import numpy as np
 
 from autograder.errors import (
     BrokenDefinition,
+    FaultKind,
     GraderFault,
     KernelFault,
     KitError,
@@ -297,14 +298,15 @@ def _of_record(kind: type) -> Coder:
 
 
 def _of_error(kind: type[KitError]) -> Coder:
-    """An error by the name of its class, or of the nearest one that a worker may raise, and its sentences."""
-    line = coder_of(Line | None)
+    """An error by the name of its class, or of the nearest one that a worker may raise, its sentences, and of which
+    definition or which kind it is."""
+    line, fault_kind = coder_of(Line | None), coder_of(FaultKind)
 
     def write(value: Any, arrays: list[np.ndarray]) -> list[Any]:
         if not isinstance(value, kind):
             raise Malformed(f"{_named(value)} in place of an error")
         name = next((each.__name__ for each in type(value).__mro__ if TOLD.get(each.__name__) is each), "Unforeseen")
-        about = value.name if isinstance(value, BrokenDefinition) else ""
+        about = value.name if isinstance(value, BrokenDefinition) else value.kind if isinstance(value, KernelFault) else ""
         sentences = [each[:MOST_OF_AN_ERROR] for each in (value.message, value.remedy, about)]
         return [name, line.write(value.line, arrays), *sentences]
 
@@ -318,6 +320,8 @@ def _of_error(kind: type[KitError]) -> Coder:
         message, remedy, about = sentences
         if told is BrokenDefinition:
             return BrokenDefinition(message, name=about, line=line.read(where, arrays), remedy=remedy)
+        if issubclass(told, KernelFault):
+            return told(message, line=line.read(where, arrays), remedy=remedy, kind=fault_kind.read(about, arrays))
         return told(message, line=line.read(where, arrays), remedy=remedy)
 
     return Coder(write, read)

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from autograder.errors import Line
 from autograder.grading.attempt import Attempt
-from autograder.records.accesses import Access
+from autograder.records.accesses import Access, AccessKind
 from autograder.records.counters import Counters
 from autograder.records.hazards import Hazard, HazardKind
 from autograder.records.runs import Launch, Run, RunRequest
-
-AccessKind = Literal["load", "store"]
 
 
 @dataclass(frozen=True)
@@ -75,19 +73,15 @@ class Witness:
 def hazard(*kinds: HazardKind, space: str = "", array: str = "", writes: bool | None = None) -> Witness:
     """A hazard of one of these kinds: its line, who came to it, and which element it was.
 
-    `space`: only in this memory; `array`: only of this one; `writes`: only those of a store, or only those of a load.
+    `space`: only in this memory; `array`: only of this one; `writes`: only those of a thread that writes, or that reads.
     """
 
     def look(seen: Seen) -> str:
         found = (each for each in seen.simulated.hazards if each.kind in kinds)
-        fitting = (e for e in found if space in ("", e.space) and array in ("", e.array) and writes in (None, _writes(e)))
+        fitting = (e for e in found if space in ("", e.space) and array in ("", e.array) and writes in (None, e.writes))
         return next(map(_place, fitting), "")
 
     return Witness(" or ".join(kinds), look)
-
-
-def _writes(found: Hazard) -> bool:
-    return not found.message.startswith("Reads")
 
 
 def _thread(place: tuple[int, int, int]) -> str:
@@ -127,7 +121,7 @@ def _fault(seen: Seen) -> str:
     fault = seen.run.fault or seen.simulated.fault
     if fault is None:
         return ""
-    return f"{fault.line}" if fault.line else fault.message.split(". ")[0].rstrip(".")
+    return f"{fault.line}" if fault.line else fault.first_sentence
 
 
 FAULT = Witness("a fault", _fault)  # what ended the run: its line

@@ -306,7 +306,7 @@ class HostExpressions(HostState):
     def note_host_work(self, node: ast.AST, name: str, array: Any) -> None:
         """NumPy goes through an array of the host's: what takes time is noted beside copies, and is no less in the way."""
         if isinstance(array, np.ndarray) and array.nbytes >= LEAST_HOST_BYTES:
-            self.note(node, f"{HOST_WORK}{name}", array.nbytes)
+            self.note(node, f"{HOST_WORK}{name}", array.nbytes, is_host_work=True)
 
     def fetched(
         self, node: ast.AST, path: str, arguments: list[Any], keywords: dict[str, Any]
@@ -364,7 +364,7 @@ class HostExpressions(HostState):
             )  # fmt: skip
         except KernelFault as fault:
             if fault.line is None:
-                raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
+                raise fault.told_at(self.line(node), without_insides(fault.message)) from None
             raise
 
     def check_argument(self, node: ast.AST, kernel: Function, value: Any) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
-from autograder.errors import KernelFault, KitError, Line, NotCarriedOut, SubmissionError
+from autograder.errors import FaultKind, KernelFault, KitError, Line, NotCarriedOut, SubmissionError
 from autograder.language.host_limits import ITEMS_A_STEP, weigh, without_insides
 from autograder.language.program import Function
 from autograder.language.quoting import quoted
@@ -82,14 +82,16 @@ class HostState(ABC):
             return function(*arguments, **keywords)
         except KernelFault as fault:
             if fault.line is None:
-                raise KernelFault(without_insides(fault.message), line=self.line(node), remedy=fault.remedy) from None
+                raise fault.told_at(self.line(node), without_insides(fault.message)) from None
             raise
         except SubmissionError:
             raise
         except SyntaxError:
             raise self.fault(node, f"`{quoted(node)}` fails: NumPy cannot read this data type.") from None
         except FORESEEN as error:
-            raise self.fault(node, f"`{quoted(node)}` fails: {without_insides(str(error)).rstrip('.')}.") from None
+            kind: FaultKind = "division_by_zero" if isinstance(error, ZeroDivisionError) else ""
+            problem = f"`{quoted(node)}` fails: {without_insides(str(error)).rstrip('.')}."
+            raise self.fault(node, problem, kind=kind) from None
         except Exception:  # told where the call ends, of this piece of the submission
             self.here = (self.frames[-1][0], node) if self.frames else None
             raise
@@ -109,10 +111,10 @@ class HostState(ABC):
                 remedy="Write it in smaller steps; if Numba takes it, tell your teachers.",
             ) from problem
 
-    def note(self, node: ast.AST, what: str, size_bytes: int) -> None:
+    def note(self, node: ast.AST, what: str, size_bytes: int, is_host_work: bool = False) -> None:
         """Keeps account of what the device was asked for beside launches."""
         if self.backend is not None:
-            self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node)))
+            self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node), is_host_work))
 
     def step(self, node: ast.AST) -> None:
         self.steps += 1
@@ -130,8 +132,8 @@ class HostState(ABC):
         function = self.frames[-1][0]
         return function.line(node if node is not None else function.node)
 
-    def fault(self, node: ast.AST | None, message: str, remedy: str = "") -> KernelFault:
-        return KernelFault(message, line=self.line(node), remedy=remedy)
+    def fault(self, node: ast.AST | None, message: str, remedy: str = "", kind: FaultKind = "") -> KernelFault:
+        return KernelFault(message, line=self.line(node), remedy=remedy, kind=kind)
 
     def refusal(self, node: ast.AST, message: str, remedy: str = "") -> SubmissionError:
         """A fault that lies in the text, whatever the function was called with."""

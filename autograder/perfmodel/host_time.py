@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograder.perfmodel.specification import Specification
-from autograder.records.transfers import HOST_WORK, Transfer
+from autograder.records.transfers import Transfer
 
 LINK_GB_PER_S = 55.0  # PCI Express 5.0 x16 from pinned memory; from NumPy's it is a fifth of that
 HOST_GB_PER_S = 20.0  # one core that streams through its memory
@@ -22,7 +22,7 @@ def host_ns(transfers: Sequence[Transfer]) -> float:
     """Nanoseconds that host code takes beside launching, at the least."""
     total = 0.0
     for each in transfers:
-        if each.what.startswith(HOST_WORK):
+        if each.is_host_work:
             total += each.size_bytes / HOST_GB_PER_S
         elif each.what not in MAKING:
             total += LATENCY_NS + each.size_bytes / LINK_GB_PER_S * (each.what not in WAITING)

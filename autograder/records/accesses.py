@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from autograder.errors import Line
+
+AccessKind = Literal["load", "store", "atomic"]
 
 
 @dataclass(frozen=True)
 class Access:
     """One warp's memory instruction, kept for pictures: byte offsets from the array's start, -1 for an inactive lane."""
 
-    kind: str  # load, store or atomic
+    kind: AccessKind
     space: str
     array: str
     itemsize: int

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from autograder.errors import Line
+from autograder.records.accesses import AccessKind
 
 HazardKind = Literal[
     "out_of_bounds",
@@ -23,6 +24,8 @@ HazardKind = Literal[
     "launch",
     "unset_variable",
 ]
+# Where threads wait for each other: syncthreads (or a grid's sync), syncwarp, or a shuffle, vote or match of a warp.
+BarrierKind = Literal["block", "warp", "exchange"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,10 @@ def name_of(kind: HazardKind) -> str:
 
 @dataclass(frozen=True)
 class Hazard:
-    """One kind of fault at one source line, described at its first occurrence; `occurrences` counts them all."""
+    """One kind of fault at one source line, described at its first occurrence; `occurrences` counts them all.
+
+    `message` and `remedy` are for people. What a check or a hint tells one hazard from another by is in the other fields.
+    """
 
     kind: HazardKind
     message: str  # one sentence: what happened, with array, index and shape
@@ -72,6 +78,16 @@ class Hazard:
     other_line: Line | None = None  # a race's other access
     other_thread: tuple[int, int, int] | None = None
     space: str = ""  # where the array lies: global, shared, local or constant
+    access: AccessKind | None = None  # what the thread did to the element
+    shape: tuple[int, ...] | None = None  # of the array that `index` is an index of
+    other_writes: bool | None = None  # of a race: whether the other access writes too, by a store or an atomic
+    barrier: BarrierKind | None = None  # of a divergent barrier: which it is
+    absent: int = 0  # of a divergent barrier: how many threads it waits for, or lanes it names, that do not come
+
+    @property
+    def writes(self) -> bool:
+        """Whether the thread wrote to the element, by a store or an atomic."""
+        return self.access in ("store", "atomic")
 
     def __str__(self) -> str:
         who = f" Block {self.block}, thread {self.thread}." if self.block is not None else ""

@@ -19,7 +19,7 @@ from autograder.course.lesson03.walks import walks
 from autograder.figures import Figure
 from autograder.figures.banks import bank_map, wavefronts
 from autograder.figures.steps import LEAST
-from autograder.records.accesses import Access
+from autograder.records.accesses import Access, AccessKind
 from autograder.tests.finding import found
 
 
@@ -27,7 +27,7 @@ def recorded(
     elements: tuple[int, ...],
     shape: tuple[int, ...],
     array: str = "x",
-    kind: str = "load",
+    kind: AccessKind = "load",
     warp: int = 0,
     itemsize: int = 4,
     block: tuple[int, int, int] = (0, 0, 0),

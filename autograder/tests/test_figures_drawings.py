@@ -33,12 +33,12 @@ from autograder.figures.palette import (
 )
 from autograder.figures.sector_map import sectors_of
 from autograder.perfmodel import SPECIFICATIONS, Roofline
-from autograder.records.accesses import Access
+from autograder.records.accesses import Access, AccessKind
 
 
 def recorded(
     addresses: tuple[int, ...],
-    kind: str = "load",
+    kind: AccessKind = "load",
     array: str = "a",
     itemsize: int = 4,
     shape: tuple[int, ...] = (128, 128),

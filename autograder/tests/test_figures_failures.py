@@ -10,7 +10,7 @@ import pytest
 from autograder.figures.palette import BLUE, INK, PALE_BLUE, VERMILLION
 from autograder.figures.requests import request_banks, request_sectors
 from autograder.figures.wrong_elements import COLOURS, SOME_WRONG, wrong_elements
-from autograder.records.accesses import Access
+from autograder.records.accesses import Access, AccessKind
 
 
 def cells(svg: str, colour: str) -> list[tuple[float, float]]:
@@ -28,7 +28,7 @@ def area(svg: str, colour: str) -> float:
     return sum(width * height for width, height in cells(svg, colour))
 
 
-def access(addresses: list[int], *, kind: str = "load", space: str = "global", shape=(32, 32), itemsize: int = 4):
+def access(addresses: list[int], *, kind: AccessKind = "load", space: str = "global", shape=(32, 32), itemsize: int = 4):
     lanes = np.full(32, -1)
     lanes[: len(addresses)] = addresses
     return Access(kind, space, "tile" if space == "shared" else "a", itemsize, shape, (0, 0, 0), 3, lanes, 0)

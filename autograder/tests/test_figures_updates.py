@@ -15,14 +15,14 @@ from autograder.course.lesson05.updates import interleaving, interleaving_steps,
 from autograder.figures import Figure
 from autograder.figures.palette import PAPER, VERMILLION, mix
 from autograder.figures.svg import SMALL
-from autograder.records.accesses import Access
+from autograder.records.accesses import Access, AccessKind
 from autograder.tests.finding import found
 
 MIXED = [(0, "read"), (1, "read"), (0, "write"), (1, "write")]
 ATOMIC = [(0, "add"), (1, "add")]
 
 
-def access(*elements: int, kind: str = "atomic") -> Access:
+def access(*elements: int, kind: AccessKind = "atomic") -> Access:
     """One warp's access to these elements of an int32 array, -1 for an inactive lane."""
     where = [4 * each if each >= 0 else -1 for each in elements]
     return Access(kind, "global", "bins", 4, (256,), (0, 0, 0), 0, np.array(where), 0)

@@ -13,7 +13,7 @@ from autograder.grading import attempt as attempt_module
 from autograder.grading import closeness
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
-from autograder.grading.failures import CheckFailed
+from autograder.grading.failures import CheckFailed, Unverified
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
@@ -371,7 +371,7 @@ def test_a_shared_run_is_carried_out_once_and_is_a_trial_of_every_check_that_ask
         Attempt(name, FakeWorker(double), np.random.default_rng(seed), shared=shared)
         for seed, name in enumerate(("one", "two"))
     )
-    assert first.once("a vector", doubling) is second.once("a vector", doubling)
+    assert first.once("a vector", doubling).run.outputs is second.once("a vector", doubling).run.outputs
     assert len(calls) == 1 and len(first.trials) == len(second.trials) == 1
     assert second.reproduction() == first.reproduction() and "default_rng(" in second.reproduction()
     second.once("another vector", doubling)
@@ -422,15 +422,32 @@ def test_the_work_of_a_run_that_was_not_verified_cannot_be_asked_for(shared: boo
     seen = Run(launches=(launch,), counted=Counters(float32_operations=3), lines=(line,))
     attempt = returning(seen)
     run = attempt.once("a vector", doubling).run if shared else attempt.simulate(doubling(attempt))
-    for name in ("counters", "lines"):
-        with pytest.raises(GraderFault, match="take the run from `attempt.counted"):
+    assert attempt.unverified is None
+    for name in ("counters", "counted", "lines"):
+        with pytest.raises(Unverified, match="Take the run from `attempt.counted"):
             getattr(run, name)
-    assert run.launches[0].kernel == "k" and run.launches[0].counted is None and run.launches[0].estimated_ns is None
+    for name in ("counters", "counted", "estimated_ns"):
+        with pytest.raises(Unverified, match="of `double`, whose results were not verified"):
+            getattr(run.launches[0], name)
+    assert run.launches[0].kernel == "k" and run.launches[0].measured_ns is None and attempt.unverified is not None
     attempt.expect_some_work(run, 3, "three are needed")
     with pytest.raises(CheckFailed, match="only 3 operations.*four are needed"):
         attempt.expect_some_work(run, 4, "four are needed")
     attempt.failure = CheckFailed("it is wrong")  # hints earn nothing, and may look
     assert attempt.simulate(doubling(attempt)).counters == Counters(float32_operations=3)
+    assert attempt.trials[0].run is seen
+
+
+def test_the_time_of_a_run_that_was_not_verified_cannot_be_asked_for() -> None:
+    launch = Launch("k", (1, 1, 1), (32, 1, 1), measured_ns=7.0)
+    attempt = returning(Run(launches=(launch,), source="measured", measured_ns=7.0))
+    run = attempt.run(doubling(attempt))
+    assert run.counted is None and run.lines == () and run.launches[0].counted is None
+    for measured in (run, run.launches[0]):
+        with pytest.raises(NotCounted):
+            assert measured.counters
+        with pytest.raises(Unverified, match="asks what was measured of `double`"):
+            assert measured.measured_ns
 
 
 def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
@@ -463,7 +480,7 @@ def test_what_is_far_better_than_the_best_known_answer_is_looked_at() -> None:
 def test_what_the_host_does_where_it_is_timed_is_looked_at_there(asks: str, options: dict[str, Any], fails: bool) -> None:
     attempt = attempt_with()
     comparison = attempt._runner.compare([], 2)
-    asked = (Transfer(asks, 4096, Line("lab.py", 7)),)
+    asked = (Transfer(asks, 4096, Line("lab.py", 7), is_host_work=asks == "NumPy's sum"),)
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), "transfers": asked})
     if fails:
         with pytest.raises(CheckFailed, match=r"lab.py, line 7: where it is timed .* \(4,096 bytes\)") as failure:

@@ -115,7 +115,10 @@ def test_a_run_of_the_simulated_gpu_is_the_same_at_the_other_end() -> None:
 
 
 TELLING = [
-    Hazard("race", "m", "r", LINE, block=(1, 2, 3), thread=(0, 0, 1), index=(3,), other_line=LINE, occurrences=7),
+    Hazard("race", "m", "r", LINE, block=(1, 2, 3), thread=(0, 0, 1), index=(3,), other_line=LINE, occurrences=7,
+           access="load", shape=(9,), other_writes=True),
+    Hazard("divergent_barrier", "m", "r", LINE, barrier="exchange", absent=3),
+    Run(fault=KernelFault("m", line=LINE, remedy="r", kind="empty_launch")),
     Transfer("an element", 4, None), LineProfile(LINE, "text\ud800\u2028", Counters(1, 2), Counters(), ("why",)),
     Launch("k", (3, 1, 1), (32, 1, 1), measured_ns=2.5, counted=Counters(5)),
     Access("load", "global", "a", 4, (2, 3), (0, 0, 0), 1, np.arange(32), 5),
@@ -176,7 +179,11 @@ def test_whatever_ends_a_submission_travels_as_its_own_class() -> None:
 
 
 def test_an_error_travels_by_its_kind_and_a_fault_of_the_machine_cannot() -> None:
-    for problem in (KernelFault("m", line=LINE, remedy="r"), BrokenDefinition("m", name="f"), Unforeseen("x" * 5_000)):
+    refused = KernelFault("m", line=LINE, remedy="r", kind="empty_launch")
+    assert equal(refused, passed_on(KitError, refused)) and equal(refused, pickle.loads(pickle.dumps(refused)))
+    with pytest.raises(Malformed, match="none of"):
+        read_frame(io.BytesIO(framed(b'[[],["KernelFault",null,"m","","of no kind"]]')), KitError, ROOM)
+    for problem in (refused, BrokenDefinition("m", name="f"), Unforeseen("x" * 5_000)):
         back = passed_on(KitError, problem)
         assert type(back) is type(problem) and str(problem).startswith(str(back)) and len(str(back)) <= 4_000
     assert type(passed_on(KitError, MachineFault("The disk is full."))) is GraderFault

@@ -6,6 +6,7 @@ a check that these hints look at. Most of them were given one once, and it was f
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -72,6 +73,48 @@ def test_a_hint_without_a_witness_does_not_load() -> None:
 @pytest.mark.parametrize("name", LABS)
 def test_every_hint_of_a_lab_says_what_it_is_seen_by(name: str) -> None:
     assert all(rule.shows for rule in load_lab(name).hints)
+
+
+# What decides by records, and may not read what these say to people.
+DECIDING = sorted(
+    [*ROOT.glob("labs/*/*.py"), *(ROOT / "autograder" / "grading" / name for name in ("witness.py", "evidence.py"))]
+)
+WORDS = {"message", "remedy"}
+SEARCHES = {"startswith", "endswith", "count", "find", "index", "search", "match", "fullmatch", "findall"}
+
+
+def is_text_of_a_record(node: ast.expr) -> bool:
+    """`str(fault)`, or its like."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("str", "repr")
+
+
+def words_read(source: str) -> list[int]:
+    """The lines that read the words of a hazard or a fault: its attributes, or a search in its text."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and node.attr in WORDS:
+            found.append(node.lineno)
+        if isinstance(node, ast.Compare) and any(map(is_text_of_a_record, (node.left, *node.comparators))):
+            found.append(node.lineno)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SEARCHES:
+            if any(map(is_text_of_a_record, (node.func.value, *node.args))):
+                found.append(node.lineno)
+    return found
+
+
+@pytest.mark.parametrize("path", DECIDING, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_hints_and_witnesses_read_fields_and_no_words(path: Path) -> None:
+    lines = words_read(path.read_text(encoding="utf-8"))
+    assert not lines, f"{path}, lines {lines}: give the record a field, or the fault a kind, and read that"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["'Reads' in each.message", "each.message.startswith('Reads')", "fault.remedy", "'needs' in str(fault)",
+     "str(fault).startswith('The')", "re.search('x', str(fault))"],
+)  # fmt: skip
+def test_reading_words_is_noticed(source: str) -> None:
+    assert words_read(source) and not words_read("each.access == 'load' and str(place[0])")
 
 
 class Failed:

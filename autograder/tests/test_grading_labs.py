@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
-from autograder.errors import GraderFault, UsageError
+from autograder.errors import GraderFault, Line, UsageError
+from autograder.grading.grade import check_submission
 from autograder.grading.labs import find_lab, lab_digest, lab_names, load_lab
+from autograder.grading.trials import Place
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.results import Result
+from autograder.records.runs import Launch, Run, RunRequest
+from autograder.tests.grading_fakes import FakeWorker
 
 pytestmark = pytest.mark.quick
 
 SPEC = '''
 from autograder.grading import CheckFailed, Lab, Required, check, hint
+from autograder.records.runs import RunRequest
 
 def right(attempt, request, outputs):
     attempt.expect_close(outputs["a"], 2 * request.arguments["a"])
@@ -51,23 +61,81 @@ def root(tmp_path, monkeypatch):
 LOOKS = '''
 
 def loads(run):
-    return [launch.counters.global_load_requests for launch in run.launches]
+    return sum(launch.{asked} for launch in run.launches)
 
 @check(points=1)
 def loads_little(attempt):
     """It loads little."""
-    run = attempt.{}
-    assert sum(loads(run)) < 9
+    run = attempt.{run}
+    {judged}
 '''
+BY_CALLING = 'simulate("double", a=attempt.uniform(8))'
+PLAINLY = "assert loads(run) < 9"
+AND_HIDING_IT = """try:
+        assert loads(run) < 9
+    except Exception:
+        pass"""
 
 
-def test_a_check_that_counts_without_verifying_does_not_load(root) -> None:
+class WorkerOf(FakeWorker):
+    """A worker whose runs launched one kernel, counted and estimated."""
+
+    def run(self, request: RunRequest, on: Place) -> Run:
+        launch = Launch("k", (1, 1, 1), (8, 1, 1), counted=Counters(global_load_requests=3), estimated_ns=5.0)
+        line = LineProfile(Line("lab.py", 1), "", Counters(), Counters())
+        arrays = dict(request.arguments)
+        outputs = arrays | {"a": 2 * arrays["a"]}
+        return Run(outputs=outputs, launches=(launch,), lines=(line,), counted=launch.counted, estimated_ns=5.0)
+
+
+def looked_at(root: Path, run: str, asked: str = "counters.global_load_requests", judged: str = PLAINLY) -> Result:
+    """The lab with a check that looks at work so, and what it says of a submission."""
     spec = root / "lab01_doubling" / "spec.py"
-    spec.write_text(SPEC + LOOKS.format('simulate("double", a=attempt.uniform(8))'))
-    with pytest.raises(GraderFault, match="`loads_little` looks at what was counted and verifies nothing"):
-        load_lab("lab01")
-    spec.write_text(SPEC + LOOKS.format('counted(attempt.once("double", lambda by: None))'))
-    assert [each.name for each in load_lab("lab01").checks] == ["runs", "doubles", "loads_little"]
+    spec.write_text(SPEC + LOOKS.format(run=run, asked=asked, judged=judged))
+    return check_submission(load_lab("lab01"), "double.py", worker=WorkerOf(lambda: None))
+
+
+@pytest.mark.parametrize(
+    "run, asked, judged, what",
+    [
+        (BY_CALLING, "counters.global_load_requests", PLAINLY, "counted"),
+        (BY_CALLING, "counted.global_load_requests", PLAINLY, "counted"),
+        (BY_CALLING, "estimated_ns", PLAINLY, "estimated"),
+        (BY_CALLING, "counters.global_load_requests", AND_HIDING_IT, "counted"),
+        (BY_CALLING, "shared_bytes", "assert run.estimated_ns < 9", "estimated"),
+        (BY_CALLING, "shared_bytes", "assert getattr(run.launches[0], 'count' + 'ed') is None", "counted"),
+        (BY_CALLING, "shared_bytes", "assert attempt.trials[-1].run.counted is None", "counted"),
+        ('once("double", lambda by: RunRequest("double", {"a": by.uniform(8)})).run', "estimated_ns", PLAINLY, "estimated"),
+        ('once("double", lambda by: by.simulate("double", a=by.uniform(8)).lines[0])', "grid", "pass", "counted by line"),
+    ],
+    ids=["counters", "counted", "time", "hidden", "time of a run", "another name", "by the trials", "shared", "in making"],
+)
+def test_a_check_that_asks_for_work_that_it_did_not_verify_is_told_so_and_costs_nobody(
+    root: Path, run: str, asked: str, judged: str, what: str
+) -> None:
+    result = looked_at(root, run, asked, judged)
+    (told,) = [each for each in result.checks if each.name == "loads_little"]
+    assert (told.outcome, told.fault, told.points) == ("not run", True, 0)
+    assert re.fullmatch(
+        rf"lab01_doubling/spec.py, line \d+: The check `loads_little` asks what was {what} of `double`, whose results were "
+        r"not verified. Take the run from `attempt.counted\(...\)`, which verifies it first.", told.message,
+    )  # fmt: skip
+    assert result.flags == (f"loads_little: {told.message}",)
+    number = int(told.message.split("line ")[1].split(":")[0])
+    line = (root / "lab01_doubling" / "spec.py").read_text().splitlines()[number - 1]
+    assert any(word in line for word in ("launch.", "run.", ".lines"))
+
+
+def test_a_check_that_verifies_what_it_counts_is_carried_out(root: Path) -> None:
+    for run in ('counted(RunRequest("double", {"a": attempt.uniform(8)}))',
+                'counted(attempt.once("double", lambda by: RunRequest("double", {"a": by.uniform(8)})))'):  # fmt: skip
+        result = looked_at(root, run)
+        assert [each.outcome for each in result.checks] == ["passed"] * 3 and not result.flags, result
+
+
+def test_a_check_may_ask_what_was_launched_without_verifying(root: Path) -> None:
+    result = looked_at(root, BY_CALLING, "shared_bytes", "assert loads(run) == 0 and run.launches[0].block == (8, 1, 1)")
+    assert [each.outcome for each in result.checks] == ["passed"] * 3 and not result.flags
 
 
 def test_a_lab_that_does_not_say_what_is_right_does_not_load(root) -> None:
@@ -138,8 +206,8 @@ def test_the_digest_changes_with_every_file_that_decides_a_verdict(root):
 BROKEN = [
     ("LAB = 1", "does not define LAB"),
     (SPEC + "\nraise ValueError('oh')", "cannot be loaded: ValueError: oh"),
-    (SPEC + "\ndef (", "lab01_doubling/spec.py, line 27 cannot be loaded: SyntaxError: invalid syntax"),
-    (SPEC + "\nraise SystemExit(0)", "lab01_doubling/spec.py, line 27 cannot be loaded: SystemExit: 0"),
+    (SPEC + "\ndef (", "lab01_doubling/spec.py, line 28 cannot be loaded: SyntaxError: invalid syntax"),
+    (SPEC + "\nraise SystemExit(0)", "lab01_doubling/spec.py, line 28 cannot be loaded: SystemExit: 0"),
     (SPEC.replace("points=2", "points=float('nan')"), "the points of `runs` are no number: nan."),
     (SPEC.replace("points=2", "points='2'"), "the points of `runs` are no number: '2'."),
     (

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.grading import check, pictures
+from autograder.errors import Line
+from autograder.grading import CheckFailed, check, pictures
+from autograder.grading.attempt import Attempt
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
+from autograder.grading.trials import Trial
 from autograder.grading.worker import Worker
-from autograder.records.runs import Uninitialised
+from autograder.records.counters import Counters, LineProfile
+from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.reports import html, terminal
 from autograder.reports.withheld import for_students
 from autograder.tests.grading_fakes import FakeWorker, lab_with
@@ -110,6 +114,21 @@ def test_the_sectors_of_the_offending_line_are_drawn(worker):
     assert "loads from a: 32 sectors for 32 lanes" in picture.alt
     assert picture.alt.endswith("Source line: total += a[row, i] * b[i, col]")
     assert not result.flags
+
+
+def test_the_line_that_a_failure_is_about_is_drawn_although_another_wastes_more():
+    little, much = (
+        LineProfile(Line("lab.py", number), "", Counters(global_load_sectors=8 * number), Counters()) for number in (1, 2)
+    )
+    attempt = Attempt("any", FakeWorker(leaves_the_last_rows), np.random.default_rng(0))
+    attempt.measured["sectors_per_load_request"] = 9.0
+    waste = pictures._wasted(attempt)
+    assert waste is not None
+    for said, drawn in ((None, much), (little.line, little), (Line("lab.py", 3), much)):
+        attempt.failure = CheckFailed(f"{little.line}: and {much.line}: are named.", line=said)
+        attempt.trials[:] = [Trial(RunRequest("double", {}), Run(lines=(little, much)))]
+        found = pictures._offending_line(attempt, waste)
+        assert found is not None and found[1] is drawn
 
 
 def test_the_bank_conflicts_of_the_offending_line_are_drawn(worker):

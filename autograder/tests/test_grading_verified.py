@@ -66,7 +66,8 @@ def test_a_sampled_request_is_carried_out_whole_and_its_inputs_stay_where_they_a
     run, request = carried_out_whole(attempt, sampled, unchanged=("a",))
     assert run.written["b"].all() and np.array_equal(run.outputs["b"], arrays["a"])
     assert "a" not in run.outputs and request.sample_blocks is None
-    assert attempt.trials[-1].run is as_it_was(run)
+    assert as_it_was(attempt.trials[-1].run) is as_it_was(run) and run.launches[0].grid == (100, 1, 1)
+    assert repr(run) == "<Uncounted: nothing of it counts>" and attempt.unverified is None
 
 
 @pytest.mark.parametrize(("whole", "sampled", "fails"), [(100.0, 99.0, False), (100.0, 50.0, True), (None, 5.0, False)])

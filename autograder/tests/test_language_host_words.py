@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.errors import SubmissionError
+from autograder.errors import KernelFault, SubmissionError
 from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.records.runs import RunRequest
@@ -54,6 +54,21 @@ TOLD = {  # a host's statement, and words of the line that its author reads
 def test_a_slip_is_told_in_words_of_the_course(host: str) -> None:
     fault = fault_of(host=host)
     assert TOLD[host] in str(fault), fault
+
+
+@pytest.mark.parametrize(
+    ("host", "kind"),
+    [
+        ("x = 1 // 0", "division_by_zero"), ("x = 1 / 0", "division_by_zero"),
+        ("x = 5 % (a.size - a.size)", "division_by_zero"),
+        ("x = math.ceil(a.size / 0)", "division_by_zero"), ("one[0, 32](a)", "empty_launch"),
+        ("one[1, (64, 64)](a)", "too_many_threads"), ("one[1, 32, 0, 10**6](a)", "too_much_shared_memory"),
+        ("x = (1, 2)[5]", ""), ("one[1.5, 32](a)", ""),
+    ],
+)  # fmt: skip
+def test_a_slip_that_a_hint_tells_from_others_keeps_its_kind_where_its_line_is_told(host: str, kind: str) -> None:
+    fault = fault_of(host=host)
+    assert isinstance(fault, KernelFault) and (fault.kind, fault.line is not None) == (kind, True), fault
 
 
 FINE = [

@@ -75,6 +75,21 @@ def test_json_takes_numpy_scalars_and_stays_strict_about_nan_and_infinity():
     assert type(check.mismatches[0].index[0]) is int
 
 
+def test_json_has_the_fields_of_hazards_and_reads_results_that_were_written_without_them():
+    fields = ("access", "shape", "other_writes", "barrier", "absent")
+    raced = next(each for each in samples.race().checks if each.hazards)
+    known = raced.hazards[0]
+    told = replace(known, access="store", shape=(4, 4), other_writes=True, barrier="warp", absent=2)
+    result = samples.result_with("ada", {raced.name: {"hazards": (told,)}})
+    text = json_form.to_text(result)
+    assert json_form.from_text(text) == result
+    form = json.loads(text)
+    for check in form["checks"]:
+        check["hazards"] = [{key: each[key] for key in each if key not in fields} for each in check["hazards"]]
+    (older,) = next(each.hazards for each in json_form.from_dict(form).checks if each.hazards)
+    assert older == known and (older.access, older.shape, older.barrier, older.absent) == (None, None, None, 0)
+
+
 def test_json_says_the_verdict_without_being_trusted_on_it():
     form = json_form.to_dict(samples.transposed_mapping())
     assert (form["version"], form["points"], form["max_points"], form["outcome"]) == (2, 6.5, 13, "failed")

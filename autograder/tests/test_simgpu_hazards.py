@@ -290,6 +290,7 @@ def test_a_hazard_names_line_block_thread_array_index_and_remedy():
     assert (hazard.block, hazard.thread, hazard.array, hazard.index) == ((1, 0, 0), (28, 0, 0), "a", (60,))
     assert hazard.text == "a[cuda.grid(1)] = 1" and hazard.line.file == "test_simgpu_hazards.py"
     assert hazard.occurrences == 4 and "guard" in hazard.remedy
+    assert (hazard.access, hazard.writes, hazard.shape) == ("store", True, (60,))
 
 
 def test_an_array_without_an_element_asks_for_no_guard():
@@ -312,9 +313,81 @@ def test_a_hazard_says_where_its_array_lies():
 
 def test_a_race_names_both_threads_and_both_lines():
     (hazard,) = profile(no_barrier)[1, 64](np.zeros(64, np.float32)).hazards
+    assert (hazard.access, hazard.other_writes, hazard.shape) == ("load", True, (64,))
     assert hazard.other_line.number == hazard.line.number - 1
     assert hazard.other_thread != hazard.thread
     assert "syncthreads" in hazard.remedy or "syncwarp" in hazard.remedy
+
+
+@cuda.jit
+def adds_to_what_is_outside(a):
+    cuda.atomic.add(a, cuda.grid(1) + 1, 1)
+
+
+@cuda.jit
+def loads_what_is_outside(a):
+    i = cuda.grid(1)
+    a[i] = a[i + a.size]
+
+
+@cuda.jit
+def adds_to_what_it_has_written(a):
+    a[0] = cuda.grid(1)
+    cuda.atomic.add(a, 0, 1)
+
+
+@cuda.jit
+def loads_from_a_part(a):
+    part = a[32:]
+    a[cuda.grid(1)] = part[cuda.grid(1) + 60]
+
+
+@cuda.jit
+def adds_to_unwritten_shared(a):
+    s = cuda.shared.array(32, np.float32)
+    cuda.atomic.add(s, cuda.threadIdx.x, 1)
+
+
+@pytest.mark.parametrize(
+    "kernel, kind, fields",
+    [
+        (past_the_end, "out_of_bounds", ("store", (64,), None)),
+        (adds_to_what_is_outside, "out_of_bounds", ("atomic", (64,), None)),
+        (loads_what_is_outside, "out_of_bounds", ("load", (64,), None)),
+        (loads_from_a_part, "out_of_bounds", ("load", (64,), None)),
+        (wraps_round, "negative_index", ("load", (64,), None)),
+        (reads_unwritten_shared, "uninitialised_read", ("load", (64,), None)),
+        (adds_to_unwritten_shared, "uninitialised_read", ("atomic", (32,), None)),
+        (everyone_writes_one_element, "race", ("store", (64,), True)),
+        (adds_to_what_it_has_written, "race", ("atomic", (64,), True)),
+        (shifts_in_place, "race", ("store", (64,), False)),
+        (no_barrier, "race", ("load", (64,), True)),
+    ],
+)
+def test_a_hazard_says_what_was_done_to_the_element_and_by_whom(kernel, kind, fields):
+    hazards = profile(kernel)[2, 64](np.zeros(64, np.float32)).hazards
+    assert fields in {(each.access, each.shape, each.other_writes) for each in hazards if each.kind == kind}, hazards
+
+
+@cuda.jit
+def a_mask_of_all_lanes_for_half_a_warp(a):
+    t = cuda.threadIdx.x
+    if t < 16:
+        a[t] = cuda.shfl_down_sync(0xFFFFFFFF, t, 1)
+
+
+@pytest.mark.parametrize(
+    "kernel, fields",
+    [
+        (barrier_in_a_branch, ("block", 24, (0, 0, 0), (40, 0, 0))),
+        (half_a_warp_waits_for_the_other, ("warp", 16, (0, 0, 0), (16, 0, 0))),
+        (the_mask_names_one_lane_of_many, ("exchange", 0, (1, 0, 0), None)),
+        (a_mask_of_all_lanes_for_half_a_warp, ("exchange", 16, (0, 0, 0), (16, 0, 0))),
+    ],
+)
+def test_a_divergent_barrier_says_what_it_is_who_waits_and_who_does_not_come(kernel, fields):
+    (hazard,) = profile(kernel)[1, 64](np.zeros(64, np.int32)).hazards
+    assert (hazard.barrier, hazard.absent, hazard.thread, hazard.other_thread) == fields
 
 
 @cuda.jit
@@ -506,20 +579,22 @@ def test_a_launch_stopped_for_the_work_of_those_before_it_says_how_many_they_wer
 
 
 @pytest.mark.parametrize(
-    "grid, block, words",
+    "grid, block, words, kind",
     [
-        (1, 2048, "at most 1,024"),
-        (0, 32, "at least 1"),
-        (2.0, 32, "float"),
-        ((1, 2, 3, 4), 32, "one to three"),
-        (1, (32, 32, 2), "2,048 threads"),
-        ((1, 70_000), 32, "70,000 in y"),
-        (10**9, 1024, "threads"),
+        (1, 2048, "at most 1,024", "too_many_threads"),
+        (0, 32, "at least 1", "empty_launch"),
+        (2.0, 32, "float", ""),
+        ((1, 2, 3, 4), 32, "one to three", ""),
+        (1, (32, 32, 2), "2,048 threads", "too_many_threads"),
+        ((1, 70_000), 32, "70,000 in y", ""),
+        (1, (1, 1, 65), "65 in z", ""),
+        (10**9, 1024, "threads", ""),
     ],
 )
-def test_launches_that_no_gpu_accepts_say_why(grid, block, words):
-    with pytest.raises(KernelFault, match=words.replace("(", r"\(")):
+def test_launches_that_no_gpu_accepts_say_why(grid, block, words, kind):
+    with pytest.raises(KernelFault, match=words.replace("(", r"\(")) as refused:
         profile(past_the_end)[grid, block](np.zeros(60, np.float32))
+    assert refused.value.kind == kind
 
 
 SIDE = 16
@@ -539,8 +614,28 @@ def shape_worked_out_by_python(a):
 
 def test_a_shape_worked_out_from_names_is_refused_as_numba_refuses_it():
     profile(shape_worked_out_by_python)[1, 1](np.zeros(4, np.float32))
-    with pytest.raises(KernelFault, match="`SIDE \\+ 1` is not"):
+    with pytest.raises(KernelFault, match="`SIDE \\+ 1` is not") as refused:
         profile(shape_worked_out_in_the_kernel)[1, 1](np.zeros(4, np.float32))
+    assert refused.value.kind == "shape_not_constant"
+
+
+def test_what_ends_a_launch_for_its_memory_or_a_type_is_known_by_its_kind():
+    @cuda.jit
+    def too_large(a):
+        tile = cuda.shared.array((128, 128), np.float32)
+        tile[0, 0] = a[0]
+
+    @cuda.jit
+    def pythons_float(a):
+        tile = cuda.shared.array(8, float)
+        tile[0] = a[0]
+
+    asked = ((too_large, 0, "too_much_shared_memory"), (past_the_end, 2**20, "too_much_shared_memory"),
+             (pythons_float, 0, "not_an_element_type"))  # fmt: skip
+    for kernel, dynamic_bytes, kind in asked:
+        with pytest.raises(KernelFault) as refused:
+            profile(kernel)[1, 1, 0, dynamic_bytes](np.zeros(4, np.float32))
+        assert refused.value.kind == kind
 
 
 def captures(array):

@@ -19,11 +19,11 @@ from autograder.course.scenes import guarded, host_and_device, intensity
 from autograder.figures import Figure, Pair
 from autograder.figures.steps import LEAST, covering, global_index, inner_product, row_major, warps_of
 from autograder.perfmodel import SPECIFICATIONS
-from autograder.records.accesses import Access
+from autograder.records.accesses import Access, AccessKind
 from autograder.tests.finding import found
 
 
-def tile_access(kind: str, array: str, shape: tuple[int, int], step: int, places: list[tuple[int, int]]) -> Access:
+def tile_access(kind: AccessKind, array: str, shape: tuple[int, int], step: int, places: list[tuple[int, int]]) -> Access:
     """One warp's access to (row, column) places of a float32 array."""
     where = np.array([4 * (row * shape[1] + column) for row, column in places])
     return Access(kind, "global", array, 4, shape, (1, 0, 0), 0, where, step)

@@ -229,7 +229,7 @@ def faster_than_the_baseline(attempt: Attempt) -> str:
         raise CheckFailed(f"{threads:,} threads are launched for {m * n:,} elements: nearly all have none.")
     if attempt.source == "simulated" and threads > SURPLUS_THREADS * m * n:
         sample = typical_sample(attempt, (m, n), sample, threads / (m * n))
-    attempt.trials.clear()  # hints look at a smaller product
+    attempt.forget_runs()  # hints look at a smaller product
     requests = [replace(r, work_limit=SPEED_WORK_LIMIT, **sample) for r in requests]
     return attempt.speedup(
         requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, element_by_element=True

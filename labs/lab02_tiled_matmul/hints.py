@@ -254,14 +254,14 @@ def grid_counts_threads(seen: Evidence) -> bool:
 def block_too_large(seen: Evidence) -> bool:
     """A block has at most 1,024 threads: with one thread an element of a tile, that is a tile of 32 x 32. A larger tile
     needs threads that take several elements each."""
-    return seen.run.fault is not None and "threads; a GPU takes at most" in seen.run.fault.message
+    return seen.ended_by == "too_many_threads"
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
 def too_much_shared_memory(seen: Evidence) -> bool:
     """The shared arrays are larger than a block's share of the memory on the chip. That memory is small, which is why
     tiles go through it one after another: a tile need not be longer than a block has threads along that side."""
-    return seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
+    return seen.ended_by == "too_much_shared_memory"
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
@@ -269,7 +269,7 @@ def shape_not_constant(seen: Evidence) -> bool:
     """What stands for the shape of a shared array is nothing that Numba knows when it compiles the kernel: it takes
     numbers and names of numbers there, and no sums of names. The shape comes first, and then the type. Work a sum out
     in a line of its own, outside the kernel: WIDTH = TILE + 1."""
-    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+    return seen.ended_by == "shape_not_constant"
 
 
 @misconception("right_on_whole_tiles", shows=witness.outside(space="shared"))

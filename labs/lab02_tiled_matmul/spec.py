@@ -238,7 +238,8 @@ def fills_its_tiles_row_by_row(attempt: Attempt) -> str:
         worst = max(run.lines, key=lambda each: each.counters.global_load_sectors_per_request)
         raise CheckFailed(
             f"A load request moves {sectors:.3g} sectors; whole rows need {SECTORS_OF_WHOLE_ROWS:g}. Most scattered: "
-            f"{worst.line}: `{worst.text.strip()}`"
+            f"{worst.line}: `{worst.text.strip()}`",
+            line=worst.line,
         )
     return f"{sectors:.3g} sectors a load request; at most {SECTORS_PER_LOAD_REQUEST:g} asked for."
 
@@ -256,7 +257,8 @@ def meets_no_bank_conflicts(attempt: Attempt) -> str:
         worst = max(run.lines, key=lambda line: line.counters.shared_load_bank_conflicts)
         raise CheckFailed(
             f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most of "
-            f"them: {worst.line}: `{worst.text.strip()}`"
+            f"them: {worst.line}: `{worst.text.strip()}`",
+            line=worst.line,
         )
     return f"{each:.3g} bank conflicts a shared request."
 
@@ -272,6 +274,7 @@ def computes_in_float32(attempt: Attempt) -> None:
         raise CheckFailed(
             f"{doubles:,} operations in float64, most of them here: {worst.line}: `{worst.text.strip()}`",
             hazards=[h for h in run.hazards if h.kind == "accidental_float64"],
+            line=worst.line,
         )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.grading import Attempt, witness
 from autograder.grading.evidence import Evidence, recogniser
-from autograder.grading.witness import AccessKind
+from autograder.records.accesses import AccessKind
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, RunRequest
 
@@ -82,11 +82,11 @@ class TransposeEvidence(Evidence):
     @property
     def loads_outside(self) -> bool:
         """Whether something was loaded from outside A, whatever the kernel calls it."""
-        return any(each.message.startswith("Reads") for each in self.found("out_of_bounds") if each.space == "global")
+        return any(not each.writes for each in self.found("out_of_bounds") if each.space == "global")
 
     @property
     def stores_outside(self) -> bool:
-        return any(each.message.startswith("Writes") for each in self.found("out_of_bounds") if each.space == "global")
+        return any(each.writes for each in self.found("out_of_bounds") if each.space == "global")
 
     @property
     def has_a_row_too_many(self) -> bool:
@@ -365,14 +365,14 @@ def beyond_the_tile(seen: TransposeEvidence) -> bool:
 def block_too_large(seen: TransposeEvidence) -> bool:
     """A block has at most 1,024 threads: with one thread an element of a tile, that is a tile of 32 x 32. A larger tile
     needs threads that take several elements each."""
-    return seen.run.fault is not None and "threads; a GPU takes at most" in seen.run.fault.message
+    return seen.ended_by == "too_many_threads"
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
 def too_much_shared_memory(seen: TransposeEvidence) -> bool:
     """The tile is larger than a block's share of the memory on the chip. It need not be: a warp's 32 lanes fill whole
     sectors from 8 elements a row on."""
-    return seen.run.fault is not None and "shared arrays of a block take" in seen.run.fault.message
+    return seen.ended_by == "too_much_shared_memory"
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
@@ -380,14 +380,14 @@ def shape_not_constant(seen: TransposeEvidence) -> bool:
     """What stands for the shape of a shared array is nothing that Numba knows when it compiles the kernel: it takes
     numbers and names of numbers there, and no sums of names. The shape comes first, and then the type. Work a sum out
     in a line of its own, outside the kernel."""
-    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+    return seen.ended_by == "shape_not_constant"
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
 def dtype_of_python(seen: TransposeEvidence) -> bool:
     """The compiler makes no shared array of Python's float: its dtype is one of NumPy's or Numba's. For numbers of four
     bytes, as the matrix has them, write np.float32."""
-    return seen.run.fault is not None and "must be a type such as" in seen.run.fault.message
+    return seen.ended_by == "not_an_element_type"
 
 
 @misconception("right_on_whole_tiles", shows=witness.RESULT)

@@ -257,19 +257,24 @@ def elements(run: Run) -> int:
     return run.outputs["b"].size
 
 
-def worst_line(run: Run, count: Callable[[Counters], int]) -> str:
-    """The source line with most of what `count` reads, as a message ends with it."""
-    worst: LineProfile = max(run.lines, key=lambda line: count(line.counters))
+def worst_line(run: Run, count: Callable[[Counters], int]) -> LineProfile:
+    """The source line with most of what `count` reads."""
+    return max(run.lines, key=lambda line: count(line.counters))
+
+
+def mostly(worst: LineProfile) -> str:
+    """The end of a message about a line's work."""
     return f"Mostly here: {worst.line}: `{worst.text.strip()}`"
 
 
-def expect_whole_sectors(attempt: Attempt, run: Run, kind: str, sectors: int, each: float, worst: str) -> str:
+def expect_whole_sectors(attempt: Attempt, run: Run, kind: str, sectors: int, each: float, worst: LineProfile) -> str:
     """Fails the check where loads or stores (`kind`) move much more than the matrix has; else the line to show."""
     moved = 32 * sectors / (4 * elements(run))
     attempt.record(**{f"{kind}_bytes_moved_over_needed": moved, "limit": MOVED_OVER_NEEDED})
     line = f"{each:.3g} sectors a {kind} request, {moved:.3g} times the bytes that the matrix has"
     if moved > MOVED_OVER_NEEDED:
-        raise CheckFailed(f"{line}; at most {MOVED_OVER_NEEDED:g} times asked for. {worst}")
+        problem = f"{line}; at most {MOVED_OVER_NEEDED:g} times asked for. {mostly(worst)}"
+        raise CheckFailed(problem, line=worst.line)
     return f"{line}."
 
 
@@ -303,14 +308,17 @@ def meets_no_bank_conflicts(attempt: Attempt) -> str:
     if each > CONFLICTS_PER_SHARED_REQUEST:
         worst = worst_line(run, lambda c: c.shared_load_bank_conflicts + c.shared_store_bank_conflicts)
         raise CheckFailed(
-            f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. {worst}"
+            f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. "
+            f"{mostly(worst)}",
+            line=worst.line,
         )
     worst_side = worst_conflicts(run)
     if a_row_a_warp(run) and worst_side > CONFLICTS_WITH_A_ROW_A_WARP:
         worst = worst_line(run, lambda c: c.shared_load_bank_conflicts + c.shared_store_bank_conflicts)
         raise CheckFailed(
             f"{worst_side:.3g} bank conflicts a request where the tile is {conflicting_side(run)}; with rows as long "
-            f"as a warp none is needed, and at most {CONFLICTS_WITH_A_ROW_A_WARP:g} are asked for. {worst}"
+            f"as a warp none is needed, and at most {CONFLICTS_WITH_A_ROW_A_WARP:g} are asked for. {mostly(worst)}",
+            line=worst.line,
         )
     return f"{each:.3g} bank conflicts a shared request."
 
@@ -351,7 +359,7 @@ def keeps_to_float32(attempt: Attempt) -> None:
     attempt.record(float64_operations=counters.float64_operations, wavefronts_without_conflicts=wavefronts)
     if counters.float64_operations:
         worst = worst_line(run, lambda each: each.float64_operations)
-        raise CheckFailed(f"{counters.float64_operations:,} operations in float64. {worst}")
+        raise CheckFailed(f"{counters.float64_operations:,} operations in float64. {mostly(worst)}", line=worst.line)
     if wavefronts > requests:
         raise CheckFailed(
             f"{requests:,} shared requests take {wavefronts:,} wavefronts without any bank conflict: "
@@ -447,7 +455,8 @@ def falls_in_float32(attempt: Attempt) -> None:
     if doubles:
         worst = worst_line(run, lambda each: each.float64_operations)
         hazards = [h for h in run.hazards if h.kind == "accidental_float64"]
-        raise CheckFailed(f"{doubles:,} operations in float64. {worst}", hazards=hazards)
+        problem = f"{doubles:,} operations in float64. {mostly(worst)}"
+        raise CheckFailed(problem, hazards=hazards, line=worst.line)
 
 
 @check(

@@ -101,8 +101,8 @@ class Evidence(observed.Evidence):
 
     @property
     def races_with_atomics(self) -> bool:
-        """Whether an atomic is one side of a race between blocks."""
-        return any("updates" in each.message for each in self.races)
+        """Whether an atomic comes upon what another access left, and races with it."""
+        return any(each.access == "atomic" for each in self.races)
 
     @property
     def writes_over_its_input(self) -> bool:
@@ -161,8 +161,8 @@ class Evidence(observed.Evidence):
 
     @property
     def waits_in_vain(self) -> bool:
-        """Whether some thread waits at a barrier of the block that others do not come to."""
-        return any("warp instruction" not in each.message for each in self.found("divergent_barrier"))
+        """Whether some thread waits at a barrier, of the block or of its warp, that others do not come to."""
+        return any(each.absent and each.barrier != "exchange" for each in self.found("divergent_barrier"))
 
     @property
     def written(self) -> np.ndarray:
@@ -373,7 +373,7 @@ def shape_not_constant(seen: Evidence) -> bool:
     """What stands for the shape of a shared array is nothing that Numba knows when it compiles the kernel, before
     anybody says how wide a block is. (The shape comes first, and then the type.) Make it as long as the widest block
     needs it, 1,024 elements, and use as many of them as there are threads."""
-    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+    return seen.ended_by == "shape_not_constant"
 
 
 @misconception("right_on_a_full_block", "right_when_elements_run_short", shows=witness.BARRIER)
@@ -387,7 +387,7 @@ def barrier_in_a_branch(seen: Evidence) -> bool:
 def lanes_that_are_not_there(seen: Evidence) -> bool:
     """A shuffle names lanes that do not come to it: a mask of all ones promises that the whole warp takes part. Let the
     whole warp do so, and give lanes that have nothing to add a zero."""
-    return any("names lanes" in each.message for each in seen.found("divergent_barrier"))
+    return seen.names_absent_lanes
 
 
 @misconception("right_on_a_full_block", shows=witness.LEFT_OUT)
@@ -849,7 +849,7 @@ def waits_for_the_device(seen: Evidence) -> bool:
 @misconception("right_for_every_size", shows=witness.FAULT)
 def no_block_for_few_elements(seen: Evidence) -> bool:
     """With {seen.n} elements no block at all is launched. Round up where you divide by the number of threads."""
-    return seen.run.fault is not None and "a launch needs at least 1" in seen.run.fault.message
+    return seen.ended_by == "empty_launch"
 
 
 @misconception("loses_no_small_numbers", shows=witness.RESULT)

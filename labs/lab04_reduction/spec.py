@@ -260,7 +260,9 @@ def keeps_its_warps_together(attempt: Attempt) -> str:
         worst = max(run.lines, key=lambda line: line.counters.divergent_branches)
         raise CheckFailed(
             f"{each:.3g} divergent branches a warp, and {barriers:.3g} barriers at which all warps wait for each other; at "
-            f"most {DIVERGENT_BRANCHES_A_WARP:g} such branches asked for. Most of them: {worst.line}: `{worst.text.strip()}`"
+            f"most {DIVERGENT_BRANCHES_A_WARP:g} such branches asked for. Most of them: {worst.line}: "
+            f"`{worst.text.strip()}`",
+            line=worst.line,
         )
     if each > DIVERGENT_BRANCHES_A_WARP:
         return f"{each:.3g} divergent branches a warp, of warps apart: {barriers:.3g} barriers of the block."
@@ -281,7 +283,8 @@ def shares_the_adding_out(attempt: Attempt) -> str:
         raise CheckFailed(
             f"{threads:.3g} threads of 32 take part in an instruction on average, at least {THREADS_PER_INSTRUCTION:g} "
             f"asked for, and {idle:.3g} lanes wait for each element, of {MOST_IDLE:g} at most. Most idle: {worst.line}: "
-            f"`{worst.text.strip()}`"
+            f"`{worst.text.strip()}`",
+            line=worst.line,
         )
     return f"{threads:.3g} threads an instruction; at least {THREADS_PER_INSTRUCTION:g} asked for."
 
@@ -299,7 +302,8 @@ def meets_no_queues(attempt: Attempt) -> str:
         worst = max(run.lines, key=lambda line: line.counters.shared_load_bank_conflicts)
         raise CheckFailed(
             f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most of "
-            f"them: {worst.line}: `{worst.text.strip()}`"
+            f"them: {worst.line}: `{worst.text.strip()}`",
+            line=worst.line,
         )
     if queue > 1:
         raise CheckFailed(f"{queue} lanes of one warp add to one element at the same time, and take turns.")
@@ -317,6 +321,7 @@ def computes_in_float32(attempt: Attempt) -> None:
         raise CheckFailed(
             f"{doubles:,} operations in float64, most of them here: {worst.line}: `{worst.text.strip()}`",
             hazards=[h for h in run.hazards if h.kind == "accidental_float64"],
+            line=worst.line,
         )
 
 

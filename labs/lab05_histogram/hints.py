@@ -55,7 +55,7 @@ def shape_not_constant(seen: Evidence) -> bool:
     """What stands for the shape of a shared array is nothing that Numba knows when it compiles the kernel; bins.size is
     known only when it runs. (The shape comes first, and then the type.) Take a constant that is large enough for every
     size asked for, and use as much of it as there are bins."""
-    return seen.run.fault is not None and "must be a constant" in seen.run.fault.message
+    return seen.ended_by == "shape_not_constant"
 
 
 @misconception("counts_every_item", shows=witness.FAULT)
@@ -383,7 +383,7 @@ def barrier_not_for_all(seen: Evidence) -> bool:
     branch, or behind a return. Those that come wait in vain, or the others' share of clearing and merging stays undone.
     Let branches and loops hold clearing, counting and merging alone, with the barriers in between, where all threads
     pass."""
-    return any(each.other_thread is not None for each in seen.found("divergent_barrier"))
+    return any(each.barrier == "block" for each in seen.found("divergent_barrier"))
 
 
 @misconception("right_at_every_size", "brings_every_thread_to_its_barriers", shows=witness.BARRIER)
@@ -391,7 +391,7 @@ def lanes_that_are_not_there(seen: Evidence) -> bool:
     """A warp instruction, as match or a shuffle is, names lanes that do not come to it: a mask of all ones promises
     that the whole warp takes part, and where the items end some lanes have none. Let whole warps go through every
     round, and give lanes without an item a number that is in no bin."""
-    return any("names lanes" in each.message for each in seen.found("divergent_barrier"))
+    return seen.names_absent_lanes
 
 
 @misconception("clears_the_result", shows=witness.RESULT)

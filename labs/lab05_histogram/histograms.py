@@ -169,8 +169,7 @@ class HistogramEvidence(Evidence):
     @property
     def no_shared_memory_left(self) -> bool:
         """Whether the run ended because a block was to have more shared memory than there is."""
-        message = self.run.fault.message if self.run.fault else ""
-        return "shared arrays of a block take" in message or "bytes of dynamic shared memory" in message
+        return self.ended_by == "too_much_shared_memory"
 
     @property
     def reads_unset_copy(self) -> bool:
@@ -186,7 +185,7 @@ class HistogramEvidence(Evidence):
         """What an array is, whatever a kernel calls it: the items are the global array of that length."""
         if hazard.space != "global":
             return "copy"
-        return "items" if f"({self.n},)" in hazard.message and self.n != self.bins else "bins"
+        return "items" if hazard.shape == (self.n,) and self.n != self.bins else "bins"
 
     def at(self, line: Line | None) -> Counters:
         """What was counted at a source line."""

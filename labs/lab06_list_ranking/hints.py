@@ -6,7 +6,6 @@ the evidence filled in; it returns whether the evidence fits. They stand in the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -227,8 +226,7 @@ class Seen(Evidence):
     def one_splitter_short(self) -> bool:
         """Whether an array is left just behind its end, as by the splitter of a rest that nobody counted."""
         for each in self.found("out_of_bounds"):
-            size = re.search(r"\((\d+),\)", each.message)
-            if each.index and size and each.index == (int(size[1]),) and each.occurrences == 1:
+            if each.index and len(each.index) == 1 and each.index == each.shape and each.occurrences == 1:
                 return True
         return False
 
@@ -299,8 +297,8 @@ def barrier_not_for_all(seen: Seen) -> bool:
     """A barrier stands where only some threads of a block come by: in a branch, or in a loop that ends earlier for
     some. The others never come, and on a GPU the block may wait for ever. Move it to where all threads of the block
     pass, or leave it out: a launch waits for the launch before it without one."""
-    # The barriers of a warp are reported with a remedy of their own, and name no thread that is missing.
-    return any(each.other_thread is not None for each in seen.found("divergent_barrier"))
+    # Of a warp's barriers the report has a remedy of its own.
+    return any(each.barrier == "block" for each in seen.found("divergent_barrier"))
 
 
 @misconception(*WALKS, shows=witness.RESULT)
@@ -643,15 +641,14 @@ def clears_and_marks_at_once(seen: Seen) -> bool:
     node as a splitter and another sets it to -1: which comes last is up to chance. Clear in a launch of its own, or let
     the thread that clears a node decide whether it is a splitter."""
     found = seen.races_in(seen.before_the_walk)
-    return any(each.line != each.other_line and each.message.count("writes it") == 2 for each in found)
+    return any(each.line != each.other_line and each.access == "store" and each.other_writes for each in found)
 
 
 @misconception("ranks_one_list", shows=witness.FAULT | witness.outside())
 def splitters_rounded_down(seen: Seen) -> bool:
     """{seen.n} nodes are too few for the number of splitters that you work out, while a round number goes well. Round
     up, so that the rest of a division has a splitter too: a list of one node needs one."""
-    none = seen.run.fault is not None and "a launch needs at least 1" in seen.run.fault.message
-    failed = none or seen.one_splitter_short
+    failed = seen.ended_by == "empty_launch" or seen.one_splitter_short
     return failed and not seen.never_ended and not seen.too_long and seen.goes_well_elsewhere
 
 

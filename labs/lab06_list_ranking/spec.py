@@ -219,7 +219,7 @@ def naming_negative_indices(run: Run) -> Iterator[None]:
         if not found:
             raise
         hazards = (*wrong.hazards, *found)
-        raise CheckFailed(f"{wrong.message} {found[0]}", mismatches=wrong.mismatches, hazards=hazards) from wrong
+        raise CheckFailed(f"{wrong} {found[0]}", mismatches=wrong.mismatches, hazards=hazards) from wrong
 
 
 def counted(attempt: Attempt) -> Run:
@@ -472,10 +472,11 @@ def ranked_by_remainders(attempt: Attempt, moduli: Sequence[int], nodes: int) ->
 def ranked(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) -> Run:
     """`rank_list` on lists along an order of their nodes; fails the check unless the ranks are right."""
     successor, rank = lists_along(attempt, order, lengths, recipe)
-    run = attempt.simulate(ranking_request(successor))
+    request = ranking_request(successor)
+    run = attempt.simulate(request)
     attempt.expect_close(run.outputs["rank"], rank)
     expect_no_transfers(run)
-    return attempt.counted(Trial(attempt.trials[-1].request, run))
+    return attempt.counted(Trial(request, run))
 
 
 def expect_short_walks(attempt: Attempt, run: Run, nodes: int, how: str) -> float:

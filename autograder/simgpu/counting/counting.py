@@ -15,7 +15,7 @@ from autograder.simgpu.counting.books import Books
 from autograder.simgpu.counting.place import LINE_BYTES, GlobalCount, Pattern, Place
 from autograder.simgpu.counting.regrouping import TOGETHER, Meeting, Part, Regrouping
 from autograder.simgpu.counting.tally import SLOT
-from autograder.simgpu.counting.tracing import Trace
+from autograder.simgpu.counting.tracing import ACCESS_KINDS, Trace
 from autograder.simgpu.operations.operation import ByRound, Operation, Rounds
 from autograder.simgpu.primitives import WARP
 from autograder.simgpu.values.lanes import Batch, Mask
@@ -33,7 +33,6 @@ WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sec
 AGAIN = SLOT["global_store_sectors_again"]
 _MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
 _NAMES = {READ: "load", prim.WRITE: "store"}
-_KINDS = ("load", "store", "atomic")  # their names in a trace
 _GLOBAL = {
     kind: tuple(SLOT[f"global_{name}_{what}"] for what in ("requests", "sectors", "lines", "useful_bytes"))
     for kind, name in _NAMES.items()
@@ -161,12 +160,12 @@ class Counting:
 
     def keep(self, trace: Trace, view: View, place: Place, op: Operation, kind: int) -> None:
         """Keeps the first accesses of a source line, warp by warp, for pictures."""
-        if not (trace.wants(op.line) and trace.has_room(op.line, _KINDS[kind], view.name)):
+        if not (trace.wants(op.line) and trace.has_room(op.line, ACCESS_KINDS[kind], view.name)):
             return
         batch, linear = self.batch, place.by_lane
         origin = view.offset if isinstance(view.offset, np.ndarray) else None
         for warp in np.unique(place.mask.where // WARP):
-            if not trace.has_room(op.line, _KINDS[kind], view.name):
+            if not trace.has_room(op.line, ACCESS_KINDS[kind], view.name):
                 return
             lanes = slice(warp * WARP, (warp + 1) * WARP)
             start = origin[lanes] if origin is not None and view.buffer.space != "global" else 0
@@ -174,7 +173,7 @@ class Counting:
             slot, in_block = divmod(int(warp), batch.geometry.warps_per_block)
             block = batch.geometry.block_index(int(batch.blocks[slot]))
             trace.add_access(
-                op.line, _KINDS[kind], view.buffer.space, view.name, view.buffer.itemsize, view.shape, block, in_block,
+                op.line, ACCESS_KINDS[kind], view.buffer.space, view.name, view.buffer.itemsize, view.shape, block, in_block,
                 offsets,
             )  # fmt: skip
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autograder.errors import Line
-from autograder.records.accesses import Access, Branch
+from autograder.records.accesses import Access, AccessKind, Branch
 
 if TYPE_CHECKING:
     from autograder.simgpu.values.lanes import Batch, Mask
 
 WARP = 32
+ACCESS_KINDS: tuple[AccessKind, ...] = ("load", "store", "atomic")  # by primitives' READ, WRITE and ATOMIC
 TRACE_LIMIT = 64  # accesses kept for each source line, array and kind
 
 
@@ -36,7 +37,7 @@ class Trace:
         return self._kept[line, kind, array] < self.limit
 
     def add_access(
-        self, line: Line, kind: str, space: str, array: str, itemsize: int, shape: tuple[int, ...],
+        self, line: Line, kind: AccessKind, space: str, array: str, itemsize: int, shape: tuple[int, ...],
         block: tuple[int, int, int], warp: int, addresses: np.ndarray,
     ) -> None:  # fmt: skip
         if not self.has_room(line, kind, array):

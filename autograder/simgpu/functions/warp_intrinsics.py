@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from autograder.records.hazards import BarrierKind
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.operations.calls import Call, intrinsic
 from autograder.simgpu.operations.kinds import Cut, Real
@@ -20,14 +21,19 @@ BIT = np.left_shift(np.uint32(1), np.arange(WARP, dtype=np.uint32))
 EVERY_LANE = np.uint32(0xFFFFFFFF)
 
 
-def _meet(call: Call, named: Arithmetic, missed: str) -> None:
+def _meet(call: Call, named: Arithmetic, missed: str, barrier: BarrierKind) -> None:
     """Checks that every lane takes part that is named and lives, and no other."""
     wanted = call.on_lanes(named).astype(np.int64).astype(np.uint32)
     missing = wanted & _ballot(call.live & ~call.mask.lanes) & -call.mask.lanes.astype(np.uint32)
     if missing.any():
+        lane = int(np.flatnonzero(missing)[0])
+        absent = np.flatnonzero(BIT & missing[lane])
         call.report(
             "divergent_barrier",
-            lane=int(np.flatnonzero(missing)[0]),
+            lane=lane,
+            barrier=barrier,
+            absent=len(absent),
+            other_thread=call.batch.who(lane // WARP * WARP + int(absent[0]))[1],
             occurrences=int(np.count_nonzero(missing)),
             message=missed,
             remedy="Let every lane of the warp reach it, or pass a mask of just the lanes that do.",
@@ -37,6 +43,7 @@ def _meet(call: Call, named: Arithmetic, missed: str) -> None:
         call.report(
             "divergent_barrier",
             lane=int(np.flatnonzero(unnamed)[0]),
+            barrier=barrier,
             occurrences=int(np.count_nonzero(unnamed)),
             message="This thread is not named in the mask of its own warp instruction: the result is undefined.",
             remedy="Name every lane that executes it: 0xFFFFFFFF where the whole warp does.",
@@ -48,13 +55,14 @@ def syncwarp(call: Call, mask: Cut = EVERY_LANE, /) -> None:
     """The barrier of the lanes that `mask` names."""
     call.count()
     missed = "This thread waits at cuda.syncwarp() for lanes of its warp that do not reach it here: the warp may hang."
-    _meet(call, mask, missed)
+    _meet(call, mask, missed, "warp")
     call.warp_barrier()
 
 
 def _begin(call: Call, named: Arithmetic) -> None:
     call.count_warps("shuffles")
-    _meet(call, named, "This warp instruction names lanes that do not execute it here: the result is undefined.")
+    missed = "This warp instruction names lanes that do not execute it here: the result is undefined."
+    _meet(call, named, missed, "exchange")
     call.exchange()
 
 

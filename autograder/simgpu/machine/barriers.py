@@ -55,6 +55,8 @@ class Barriers:
             "divergent_barrier",
             op,
             lane=waiting,
+            barrier="block",
+            absent=count,
             other_thread=self.batch.who(absent)[1],
             occurrences=int(stuck.sum()),
             message=(

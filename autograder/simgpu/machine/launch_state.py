@@ -49,7 +49,8 @@ class LaunchState:
         if dynamic_shared_bytes > MOST_SHARED_BYTES:
             raise KernelFault(
                 f"The launch asks for {dynamic_shared_bytes:,} bytes of dynamic shared memory; "
-                f"a block of Numba's kernels can have at most {MOST_SHARED_BYTES:,} (48 KiB)."
+                f"a block of Numba's kernels can have at most {MOST_SHARED_BYTES:,} (48 KiB).",
+                kind="too_much_shared_memory",
             )
         self.kernel = kernel
         self.geometry = geometry
@@ -117,6 +118,7 @@ class LaunchState:
                 f"The shared arrays of a block take {in_all:,} bytes; "
                 f"a GPU allows Numba's kernels {MOST_SHARED_BYTES:,} (48 KiB).",
                 "Use smaller tiles, or a narrower dtype.",
+                "too_much_shared_memory",
             )
 
     def constant_array(self, value: np.ndarray, name: str) -> View:

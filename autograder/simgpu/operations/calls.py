@@ -23,7 +23,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from autograder.errors import KernelFault
+from autograder.errors import FaultKind, KernelFault
 from autograder.records.hazards import HazardKind
 from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.machine.machine import Machine
@@ -201,9 +201,9 @@ class Call:
 
     # -- what is said ---------------------------------------------------------------------------------------------
 
-    def fault(self, message: str, remedy: str = "") -> KernelFault:
+    def fault(self, message: str, remedy: str = "", kind: FaultKind = "") -> KernelFault:
         """What to raise where the call is refused."""
-        return self.op.fault(message, remedy)
+        return self.op.fault(message, remedy, kind)
 
     def report(self, kind: HazardKind, *, lane: int, message: str, remedy: str, **more: Any) -> None:
         """Records a hazard, described for one lane."""

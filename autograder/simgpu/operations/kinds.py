@@ -14,7 +14,7 @@ from typing import Annotated, Any, Protocol
 
 import numpy as np
 
-from autograder.errors import KernelFault
+from autograder.errors import FaultKind, KernelFault
 from autograder.language.numeric_types import TYPES, TypeReference
 from autograder.language.program import Reference
 from autograder.simgpu.operations.callables import Enumerated, Range, Zipped
@@ -61,7 +61,7 @@ class Caller(Protocol):
         """A value of a wrong kind, in words."""
         ...
 
-    def fault(self, message: str, remedy: str = "") -> KernelFault:
+    def fault(self, message: str, remedy: str = "", kind: FaultKind = "") -> KernelFault:
         """What to raise where the call is refused."""
         ...
 
@@ -147,6 +147,7 @@ def _shape(call: Caller, value: values.Value, place: ArgumentPlace) -> object:
         raise call.fault(
             f"The shape of a shared or local array must be a constant; {what} is not.",
             "Write a number, or a name that is defined outside the kernel and worked out there.",
+            "shape_not_constant",
         )
     if any(int(extent) < 0 for extent in integers):
         raise call.fault("The shape of an array cannot be negative.")
@@ -178,9 +179,9 @@ def _element_type(call: Caller, value: values.Value, place: ArgumentPlace) -> np
     if path in _INSTEAD_OF_PYTHONS:
         raise call.fault(
             f"{what} must be a type such as np.float32; Python's `{path.removeprefix('builtins.')}` is none to the "
-            "GPU's compiler.", f"Write {_INSTEAD_OF_PYTHONS[path]}.",
+            "GPU's compiler.", f"Write {_INSTEAD_OF_PYTHONS[path]}.", "not_an_element_type",
         )  # fmt: skip
-    raise call.fault(f"{what} must be a type such as np.float32.")
+    raise call.fault(f"{what} must be a type such as np.float32.", kind="not_an_element_type")
 
 
 def _named_type(call: Caller, value: values.Value, place: ArgumentPlace) -> np.dtype:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TypeAlias
 
-from autograder.errors import KernelFault, Line
+from autograder.errors import FaultKind, KernelFault, Line
 from autograder.language.program import Function
 
 Rounds: TypeAlias = tuple[int, ...]
@@ -78,9 +78,9 @@ class Operation:
         """The source line, without what it is indented by."""
         return self.function.line_text(self.line.number).strip()
 
-    def fault(self, message: str, remedy: str = "") -> KernelFault:
+    def fault(self, message: str, remedy: str = "", kind: FaultKind = "") -> KernelFault:
         """What is to be raised where a kernel cannot go on here."""
-        return KernelFault(message, line=self.line, remedy=remedy)
+        return KernelFault(message, line=self.line, remedy=remedy, kind=kind)
 
 
 @cache

@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.simgpu import primitives as prim
 from autograder.simgpu.counting.place import Place
+from autograder.simgpu.counting.tracing import ACCESS_KINDS
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.reports import Reports
 from autograder.simgpu.operations.operation import Operation
@@ -73,7 +74,9 @@ class AccessReports:
             lane=int(bad[0]),
             array=view.name,
             space=view.buffer.space,
+            access=ACCESS_KINDS[kind],
             index=index,
+            shape=view.shape,
             occurrences=len(bad),
             message=f"{VERB[kind].capitalize()} {what}.",
             remedy=(
@@ -98,7 +101,9 @@ class AccessReports:
             lane=int(lanes[0]),
             array=view.name,
             space=view.buffer.space,
+            access=ACCESS_KINDS[kind],
             index=index,
+            shape=view.shape,
             severity="warning",
             message=f"{VERB[kind].capitalize()} `{view.name}{list(index)}`: a negative index counts from the end.",
             remedy="On the GPU it wraps silently to the end of the array; guard the index if that is not meant.",
@@ -116,13 +121,15 @@ class AccessReports:
             lane=int(where[outside[0]]),
             array=view.name,
             space=view.buffer.space,
+            access="store",
+            shape=_whole(view).shape,
             severity="warning",
             occurrences=len(outside),
             message=f"Stores {int(shown)} in `{view.name}`, whose {dtype} holds {limits.min} to {limits.max}: it wraps.",
             remedy="Use a wider dtype for the array, or reduce the value before you store it.",
         )
 
-    def report_unset(self, view: View, place: Place, findings: np.ndarray, op: Operation) -> None:
+    def report_unset(self, view: View, place: Place, findings: np.ndarray, op: Operation, kind: int) -> None:
         lane = int(findings[order_prim.UNSET_LANE])
         index = self.element(view, place, lane)
         self.reports.report(
@@ -131,7 +138,9 @@ class AccessReports:
             lane=lane,
             array=view.name,
             space=view.buffer.space,
+            access=ACCESS_KINDS[kind],
             index=index,
+            shape=_whole(view).shape,
             occurrences=int(findings[order_prim.UNSET_COUNT]),
             message=f"Reads `{view.name}{list(index)}` before anything was written there.",
             remedy=(
@@ -191,7 +200,10 @@ class AccessReports:
             lane=lane,
             array=view.name,
             space=view.buffer.space,
+            access=ACCESS_KINDS[kind],
+            other_writes=wrote,
             index=index,
+            shape=_whole(view).shape,
             occurrences=int(findings[order_prim.RACE_COUNT]),
             other_line=other_line,
             other_thread=other_thread,
@@ -221,7 +233,12 @@ class AccessReports:
         if view.origin is None:
             return tuple(index)
         given = self.index_at(view.origin.index(index), lane)
-        return tuple(i + size if i < 0 else i for i, size in zip(given, view.origin.whole.shape, strict=True))
+        return tuple(i + size if i < 0 else i for i, size in zip(given, _whole(view).shape, strict=True))
+
+
+def _whole(view: View) -> View:
+    """The array that the view is a part of, which is itself where it is no part."""
+    return view if view.origin is None else view.origin.whole
 
 
 def _is_outside(index: tuple[int, ...], shape: tuple[int, ...]) -> bool:

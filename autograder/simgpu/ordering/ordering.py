@@ -72,7 +72,7 @@ class Ordering:
         if tickets is not None and seen is not NO_TICKETS and kind == WRITE:
             tickets.give_back(buffer, place.by_lane, place.mask.where)
         if findings[order_prim.UNSET_COUNT]:
-            self.reports.report_unset(view, place, findings, op)
+            self.reports.report_unset(view, place, findings, op, kind)
         if findings[order_prim.RACE_COUNT]:
             self.reports.report_race(view, place, findings, op, kind, value, is_under_atomic)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import KernelFault
+from autograder.errors import FaultKind, KernelFault
 from autograder.simgpu.values.lanes import Dim3, Geometry
 
 # Limits of every compute capability from 5.0 to 9.0: CUDA C++ Programming Guide, table "Technical Specifications"
@@ -47,19 +47,24 @@ def normalise(what: str, value: Any) -> Dim3:
 def check_geometry(grid: Any, block: Any) -> Geometry:
     """The launch's shape, if a GPU would accept it."""
     geometry = Geometry(normalise("grid", grid), normalise("block", block))
+    too_many: FaultKind = "too_many_threads" if geometry.threads_per_block > MOST_THREADS_PER_BLOCK else ""
     for what, sizes, limits in (("grid", geometry.grid, MOST_GRID), ("block", geometry.block, MOST_BLOCK)):
         for axis, size, most in zip("xyz", sizes, limits, strict=True):
             if size < 1:
                 raise KernelFault(
                     f"The {what} {sizes} has {size} in {axis}; a launch needs at least 1.",
                     remedy="Round up when you divide: (n + block - 1) // block.",
+                    kind="empty_launch",
                 )
             if size > most:
-                raise KernelFault(f"The {what} {sizes} has {size:,} in {axis}; a GPU takes at most {most:,}.")
-    if geometry.threads_per_block > MOST_THREADS_PER_BLOCK:
+                raise KernelFault(
+                    f"The {what} {sizes} has {size:,} in {axis}; a GPU takes at most {most:,}.", kind=too_many
+                )
+    if too_many:
         raise KernelFault(
             f"A block of {geometry.block} has {geometry.threads_per_block:,} threads; "
             f"a GPU takes at most {MOST_THREADS_PER_BLOCK:,}.",
             remedy="Use smaller blocks and more of them (grid and block may also be in the wrong order).",
+            kind=too_many,
         )
     return geometry
