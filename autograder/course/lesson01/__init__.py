@@ -1,5 +1,6 @@
 """Lesson 1, the naive matrix multiply: what its notebook and its deck import."""
 
+from autograder.course.costs import bank_queues
 from autograder.course.lesson01.exercises import (
     flat_matmul,
     outer_product,
@@ -20,6 +21,7 @@ from autograder.figures.thread_map import thread_map
 
 __all__ = [
     "Point",
+    "bank_queues",
     "bars",
     "covering",
     "fetches",
