@@ -1,8 +1,8 @@
 """`autograder new-lab labNN_topic`: a small lab that grades at once, for its author to rewrite piece by piece.
 
-It comes with all that a lab needs: spec, baseline, solution, wrong answers that each fail what their first line says, one
-that is right, and the starter that is derived from the solution. In the course's own folder it gets its test, and its
-line in the syllabus, so that `make test` passes from the start.
+It comes with all that a lab needs: spec, baseline, solution, wrong answers that each fail what their first line says, what
+mends them, one that is right, and the starter that is derived from the solution. In the course's own folder it gets its
+test, and its line in the syllabus, so that `make test` passes from the start.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def write_new_lab(name: str) -> list[Path]:
     lesson = lesson_of(labs.parent, found)
     files = {labs / name / path: _text(template, found, lesson) for path, template in IN_LABS.items()}
     files |= {solutions / name / path: _text(template, found, lesson) for path, template in _answers().items()}
+    files[solutions / name / "remedies.jsonl"] = _text("remedies.jsonl", found, lesson)
     notebook = solutions / name / "lab.ipynb"
     files[notebook] = notebook_text(_text("lab.py", found, lesson))
     if (tests := labs.parent / "autograder" / "tests").is_dir():

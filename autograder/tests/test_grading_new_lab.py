@@ -19,6 +19,7 @@ from autograder.grading.new_lab import notebook_text, with_lab
 from autograder.grading.starters import drifted_starters
 from autograder.grading.worker import Worker
 from autograder.tests.lending import lend_compiled
+from autograder.tests.remedies import promised_hints, remedies
 
 pytestmark = pytest.mark.long
 
@@ -69,6 +70,14 @@ def test_its_wrong_answers_fail_what_they_say_and_get_their_hint(course, worker)
         result = check_submission(lab, path, worker=worker)
         failed = [name for name, outcome in outcomes(result).items() if outcome == "failed"]
         assert first_line == f"# fails: {', '.join(failed)}; hint: {', '.join(hints(result))}"
+
+
+def test_its_wrong_answers_pass_once_they_are_mended_as_their_hints_say(course, worker, monkeypatch):
+    monkeypatch.setattr("autograder.tests.remedies.ROOT", course)
+    mended = remedies(NAME)
+    assert {(each.answer, each.hint) for each in mended} == promised_hints(NAME)
+    for each in mended:
+        assert check_submission(load_lab("lab07"), each.mended, worker=worker).outcome == "passed", each.answer
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="types are not checked on Python 3.10, see the Makefile")

@@ -75,6 +75,7 @@ def answers_in(folder: Path) -> dict[str, str]:
 def test_no_answer_is_in_a_student_s_copy(copy: Path) -> None:
     assert len(answers()) > 50
     assert answers_in(copy) == {}
+    assert not list(copy.rglob("*.jsonl"))  # answers but for a slip, and what mends one
 
 
 def test_the_search_finds_every_answer_where_they_are() -> None:

@@ -212,7 +212,8 @@ def off_by_one_loop(seen: Evidence) -> bool:
 
 @misconception("right_on_square_matrices", shows=witness.unset("global"))
 def accumulates_into_uninitialised_c(seen: Evidence) -> bool:
-    """C is added to before it was set. Device memory starts with whatever was there: begin each sum at zero."""
+    """C is added to before it was set. Device memory starts with whatever was there: keep the sum in a variable of the
+    thread that begins at zero, and store it once."""
     return bool(seen.found("uninitialised_read", "c")) and not seen.c_untouched
 
 
@@ -326,7 +327,8 @@ def guard_with_or(seen: Evidence) -> bool:
 
 @misconception("stays_inside_its_arrays", shows=witness.outside("c"))
 def swapped_guard(seen: Evidence) -> bool:
-    """The guard compares the row with the number of columns, and the column with the number of rows."""
+    """The guard compares the row with the number of columns, and the column with the number of rows. Rows end at
+    c.shape[0], columns at c.shape[1]."""
     return seen.broken_guard == "swapped_guard"
 
 
@@ -352,7 +354,8 @@ def guard_only_around_the_store(seen: Evidence) -> bool:
 
 @misconception("stays_inside_its_arrays", shows=witness.outside(writes=False))
 def reads_past_the_end(seen: Evidence) -> bool:
-    """Rows of A and columns of B end at index {seen.k} - 1 here: what is read after that belongs to no product."""
+    """Rows of A and columns of B end at index {seen.k} - 1 here, and what lies after that belongs to no product: read it
+    only where it exists."""
     return not seen.broken_guard and seen.past_k
 
 
@@ -419,7 +422,8 @@ def idle_threads_work_too(seen: Evidence) -> bool:
 
 @misconception("right_on_a_larger_product", shows=witness.RESULT)
 def integer_accumulator(seen: Evidence) -> bool:
-    """Every element is a whole number: the sum is kept as an integer, which drops all that follows the point."""
+    """Every element is a whole number: the sum, or what is added to it, is an integer, which drops all that follows the
+    point. Begin at 0.0, and add the products as they are."""
     wrong = seen.attempt.wrong
     return wrong is not None and bool(np.array_equal(wrong.got, np.rint(wrong.got)))
 
@@ -460,7 +464,8 @@ def grid_counts_threads(seen: Evidence) -> bool:
 
 @misconception("walks_along_the_rows_of_b", "faster_than_the_baseline", shows=witness.LAUNCH)
 def one_thread_a_block(seen: Evidence) -> bool:
-    """A block of one thread fills one lane of a warp, the other 31 do nothing: take a few hundred threads a block."""
+    """A block of one thread fills one lane of a warp, the other 31 do nothing: take a few hundred threads a block and so
+    many fewer blocks, and let each thread find its element by cuda.grid(2)."""
     return seen.threads > 1 and np.prod(seen.block) == 1
 
 
@@ -470,8 +475,8 @@ def one_thread_a_block(seen: Evidence) -> bool:
     shows=witness.lanes("store", apart=lambda seen: seen.n),
 )
 def transposed_mapping(seen: Evidence) -> bool:
-    """Consecutive threads (x counts first) work on consecutive rows, so each reads another row of A. Let x be the
-    column: then they read neighbours in one row of B."""
+    """Consecutive threads (x counts first) work on consecutive rows, so each reads another row of A. Let them work on
+    consecutive columns, with x along C's columns in the launch as well: then they read neighbours in one row of B."""
     return seen.threads >= seen.m * seen.n and seen.sectors > POORLY_COALESCED and seen.lanes_lie_along_rows
 
 

@@ -204,8 +204,9 @@ def never_launched(seen: Evidence) -> bool:
 
 @misconception("right_on_whole_tiles", shows=witness.not_counted("global_store_requests"))
 def nothing_stored(seen: Evidence) -> bool:
-    """The kernel ran and stored nothing into C. Of a function that is defined twice the last definition counts, also
-    where that is one in the bonus's cell which is not finished."""
+    """The kernel ran and stored nothing into C. A thread's sum gets there by c[row, col] = total. Of a function that is
+    defined twice the last definition counts, also one in the bonus's cell which is not finished: give that one another
+    name."""
     if seen.launch is None or seen.run.fault is not None or seen.run.written["c"].any():
         return False
     return seen.simulated.counters.global_store_requests == 0
@@ -568,7 +569,7 @@ def one_matrix_from_global_memory(seen: Evidence) -> bool:
 @misconception("fills_its_tiles_row_by_row", shows=witness.lanes("load"))
 def rows_along_x(seen: Evidence) -> bool:
     """x counts rows here, so that consecutive threads, which sit in one warp, load from different rows of A and of B
-    and read the tiles down their columns. Let x be the column, in C and in both tiles."""
+    and read the tiles down their columns. Let x be the column, in C, in both tiles and in the launch."""
     lines = seen.loads_above_one_another
     return seen.sectors > 12 and len(lines) > 1 and all(lines)
 

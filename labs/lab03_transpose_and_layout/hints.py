@@ -48,6 +48,16 @@ class TransposeEvidence(Evidence):
         return self.run.fault is None and bool(np.array_equal(self.run.outputs["b"], self.a.T))
 
     @property
+    def keeps_fractions(self) -> bool:
+        """Whether numbers between -1 and 1 arrive as they are: an experiment."""
+        attempt, trials = self.attempt, list(self.trials)
+        request = spec.transposing(attempt, 64, 64)
+        a = attempt.uniform((64, 64))
+        run = attempt.simulate(replace(request, arguments={**request.arguments, "a": a}), may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return run.fault is None and bool(np.array_equal(run.outputs["b"], a.T))
+
+    @property
     def lets_one_more_in(self) -> bool:
         """Whether a guard is wrong by one index: what strays then grows with the matrix, where without a guard it
         shrinks as the matrix fills its last tiles."""
@@ -370,7 +380,7 @@ def block_too_large(seen: TransposeEvidence) -> bool:
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
 def too_much_shared_memory(seen: TransposeEvidence) -> bool:
-    """The tile is larger than a block's share of the memory on the chip. It need not be: a warp's 32 lanes fill whole
+    """The tile is larger than a block's share of the memory on the chip. Take a smaller one: a warp's 32 lanes fill whole
     sectors from 8 elements a row on."""
     return seen.ended_by == "too_much_shared_memory"
 
@@ -460,7 +470,7 @@ def second_barrier_missing(seen: TransposeEvidence) -> bool:
 @misconception("stays_inside_its_arrays", shows=witness.outside(writes=False))
 def square_only(seen: TransposeEvidence) -> bool:
     """One size is used for rows and columns alike: a matrix of 41 x 41 goes well, and one of {seen.rows} x
-    {seen.columns} does not. Take both from a.shape."""
+    {seen.columns} does not. Take both from a.shape, in the kernel and on the host."""
     return seen.loads_outside and seen.goes_well_when_square
 
 
@@ -496,14 +506,15 @@ def stores_without_guard(seen: TransposeEvidence) -> bool:
 @misconception("brings_every_thread_to_its_barrier", shows=witness.BARRIER)
 def barrier_in_a_branch(seen: TransposeEvidence) -> bool:
     """The barrier stands where only some threads of a block come by, and those wait for the others in vain. Keep the
-    branch around loading alone."""
+    branch, or the loop, around loading alone."""
     return bool(seen.found("divergent_barrier"))
 
 
 @misconception("right_on_any_size", shows=witness.LEFT_OUT)
 def leaves_with_something_to_store(seen: TransposeEvidence) -> bool:
     """In tiles at the edge, threads that had nothing to load store nothing, though some of them have something to
-    store. The two questions are separate, and so are their answers: at the edge a tile is not square."""
+    store: at the edge a tile is not square. Let every thread come to the store, and guard that by the row and the
+    column that it stores to."""
 
     def both_inside(tile: int) -> Matrix:
         row, col = np.indices(seen.stored.shape)
@@ -623,7 +634,7 @@ def column_in_one_bank(seen: TransposeEvidence) -> bool:
 def float64_by_accident(seen: TransposeEvidence) -> bool:
     """Something is float64: a shared array of that type, or a number such as 1.0 in a calculation, which Numba takes
     for a float64. The tile can hold float32, and a transpose needs no arithmetic at all."""
-    return True
+    return seen.keeps_fractions  # integers of 64 bits are as wide
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
@@ -813,13 +824,14 @@ def field_by_field(seen: FallEvidence) -> bool:
 def float64_in_the_step(seen: FallEvidence) -> bool:
     """A step computes in float64 and rounds what it stores. A Python float such as `dt` is a float64 in a kernel, and
     so is a constant that was never told otherwise: np.float32(dt) on the host, np.float32(9.81) for gravity."""
-    return True
+    steps = (each.counted for each in seen.simulated.launches if each.kernel == "fall_kernel")
+    return any(each is not None and each.float64_operations > 0 for each in steps)  # and not a change of layout alone
 
 
 @slip("faster_over_many_steps", shows=witness.launched(lambda seen: seen.step))
 def few_blocks_for_many_points(seen: FallEvidence) -> bool:
-    """A step has so few blocks that most of the GPU has nothing to do: one thread for each point makes thousands of
-    blocks, and the GPU takes them in turn."""
+    """A step has so few blocks that most of the GPU has nothing to do. Launch one thread for each point: that makes
+    thousands of blocks, and the GPU takes them in turn."""
     steps = [each for each in seen.run.launches if each.kernel == "fall_kernel"]
     return any(np.prod(each.grid) < MULTIPROCESSORS for each in steps)
 
