@@ -1,12 +1,15 @@
 """Hints: each names what it is seen by, says nothing where that is not to be seen, and its remedy mends.
 
 `solutions/LAB/near_misses.jsonl` holds mutants of right answers: which hints must not be given to them, although they fail
-a check that these hints look at. Most of them were given one once, and it was false.
+a check that these hints look at. Most of them were given one once, and it was false. `remedies.jsonl` beside it has each
+remedy carried out: see remedies.py.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,14 +19,14 @@ import numpy as np
 import pytest
 
 from autograder.grading.evidence import Evidence, recogniser
-from autograder.grading.grade import check_submission
-from autograder.grading.known_answers.answers import KnownAnswer
+from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge, read
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.spec import HintRule, hint
 from autograder.grading.witness import LAUNCH, RESULT, Witness, hazard
 from autograder.grading.worker import Worker
 from autograder.language.source import submission_from_cells
 from autograder.records.results import Result
+from autograder.tests.remedies import Remedy, promised_hints, remedies
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = lab_names()
@@ -36,15 +39,30 @@ def near_misses(lab: str) -> list[dict[str, Any]]:
 
 NEAR_MISSES = [pytest.param(lab, each, id=f"{lab[:5]}-{i}") for lab in LABS for i, each in enumerate(near_misses(lab))]
 
-# A hint's remedy, carried out: what is replaced by what in the known wrong answer that gets it.
-REMEDIES = [
-    ("lab01", "guard_with_or", " or ", " and "),
-    ("lab01", "guard_one_too_far", "<=", "<"),
-    ("lab01", "cyclic_columns", "threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x", "grid(2)[0]"),
-    ("lab01", "b_turned_first", "turned[col, i]", "b[i, col]"),
-    ("lab03", "half_the_barriers", "        if y < TILE // 2:\n            cuda.syncthreads()", "    cuda.syncthreads()"),
-    ("lab05", "as_many_cleared_as_items", "clear_kernel[(items.size", "clear_kernel[(bins.size"),
-]  # fmt: skip
+# Labs with a file of remedies. Once each has one, this is LABS.
+MENDED = [name for name in LABS if (ROOT / "solutions" / name / "remedies.jsonl").is_file()]
+ALL_REMEDIES = "ALL_REMEDIES" in os.environ  # else a share of them
+SHARE = 4  # one remedy in so many
+# Labs in which a fifth of the hints may have fewer than two near misses; it is to be empty.
+SOME_WITHOUT_TWO = {
+    "lab01_naive_matmul",
+    "lab02_tiled_matmul",
+    "lab03_transpose_and_layout",
+    "lab04_reduction",
+    "lab05_histogram",
+    "lab06_list_ranking",
+}
+
+
+def tried(lab: str) -> list[Remedy]:
+    """The remedies of a lab that are carried out: all if asked for, else a share that is another one for other files."""
+    files = [*sorted((ROOT / "labs" / lab).glob("*.py")), ROOT / "solutions" / lab / "remedies.jsonl"]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).digest()
+
+    def drawn(each: Remedy) -> bool:
+        return hashlib.sha256(digest + f"{each.answer}, {each.hint}".encode()).digest()[0] % SHARE == 0
+
+    return [each for each in remedies(lab) if not each.is_none and (ALL_REMEDIES or drawn(each))]
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +142,7 @@ def test_a_near_miss_gets_none_of_the_hints_that_it_once_got(
 
 
 @pytest.mark.parametrize("name", [name for name in LABS if near_misses(name)])
-def test_most_hints_have_two_near_misses_among_known_answers_and_mutants(name: str) -> None:
+def test_a_hint_has_two_near_misses_among_known_answers_and_mutants(name: str) -> None:
     lab = load_lab(name)
     verdicts = json.loads((ROOT / "solutions" / name / "calibration" / "simulated.json").read_text(encoding="utf-8"))
     missed = Counter(hint for each in near_misses(name) for hint in each["hints"])
@@ -133,21 +151,64 @@ def test_most_hints_have_two_near_misses_among_known_answers_and_mutants(name: s
             asked = not rule.checks or set(verdict["failed"]) & set(rule.checks)
             missed[rule.name] += bool(answer.startswith("wrong/") and asked and rule.name not in verdict["hints"])
     few = {rule.name for rule in lab.hints if missed[rule.name] < 2}
-    assert len(few) <= len(lab.hints) // 5, sorted(few)
+    assert len(few) <= (len(lab.hints) // 5 if name in SOME_WITHOUT_TWO else 0), sorted(few)
 
 
 # ---- remedies --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lab_name, answer, old, new", REMEDIES, ids=[f"{each[0]}-{each[1]}" for each in REMEDIES])
-def test_an_answer_mended_as_its_hint_says_passes_the_check(
-    lab_name: str, answer: str, old: str, new: str, simulated: Worker
+@pytest.mark.parametrize("name", MENDED)
+def test_every_hint_that_a_wrong_answer_gets_has_its_remedy_there(name: str) -> None:
+    of_lab = remedies(name)
+    assert Counter((each.answer, each.hint) for each in of_lab) == Counter(promised_hints(name))
+    assert all(each.mended.label for each in of_lab)  # every edit fits
+    assert len([each for each in of_lab if each.is_none]) <= len(of_lab) // 20
+
+
+@pytest.mark.parametrize(
+    "remedy", [each for name in MENDED for each in tried(name)], ids=lambda r: f"{r.lab[:5]}-{r.answer}"
+)
+def test_an_answer_mended_as_its_hint_says_passes_the_check(remedy: Remedy, simulated: Worker) -> None:
+    """One remedy in four, another share after each change of the lab; ALL_REMEDIES=1 in the environment asks for all.
+
+    Each check that the answer had failed is judged alone.
+    """
+    lab = load_lab(remedy.lab)
+    grading = Grading(lab, simulated, PUBLIC_SEED, read(lab, remedy.mended, simulated))
+    failing, _ = remedy.promise
+    for check in lab.checks:
+        if check.name in failing:
+            found = judge(grading, check)
+            assert found.outcome == "passed", (found.message, [each.name for each in found.hints], grading.flags)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"replace": [["a", "b"]], "says": "no remedy", "why": "A fact."},
+        {"says": "no remedy"},
+        {"replace": [["a", "b"]], "also": [["c", "d"]]},
+        {"replace": [["a", "b"]], "becuase": "of a slip"},
+        {},
+    ],
+)
+def test_a_line_of_another_form_is_no_remedy(
+    line: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lab = load_lab(lab_name)
-    path = ROOT / "solutions" / lab.name / "wrong" / f"{answer}.py"
-    checks, given = KnownAnswer(f"wrong/{answer}", "wrong", path).promise
-    text = path.read_text(encoding="utf-8")
-    assert given and old in text
-    mended = submission_from_cells("mended.py", [("mended.py", text.replace(old, new))], is_notebook=False)
-    result = check_submission(lab, mended, worker=simulated)
-    assert not checks & hints_of(result).keys(), hints_of(result)
+    monkeypatch.setattr("autograder.tests.remedies.ROOT", tmp_path)
+    (tmp_path / "solutions" / "lab").mkdir(parents=True)
+    path = tmp_path / "solutions" / "lab" / "remedies.jsonl"
+    path.write_text(json.dumps({"answer": "some", "hint": "other"} | line), encoding="utf-8")
+    with pytest.raises(ValueError, match="no line of a remedies.jsonl"):
+        remedies("lab")
+
+
+@pytest.mark.parametrize("edit", [["missing", "new"], ["twice", "new"], ["once", "once"], ["once", "new", 2]])
+def test_an_edit_that_does_not_fit_is_refused(edit: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autograder.tests.remedies.ROOT", tmp_path)
+    (tmp_path / "solutions" / "lab" / "wrong").mkdir(parents=True)
+    (tmp_path / "solutions" / "lab" / "wrong" / "some.py").write_text("once, twice, twice", encoding="utf-8")
+    path = tmp_path / "solutions" / "lab" / "remedies.jsonl"
+    path.write_text(json.dumps({"answer": "some", "hint": "other", "replace": [edit]}), encoding="utf-8")
+    with pytest.raises(ValueError, match="some: '(missing|twice|once)' occurs"):
+        _ = remedies("lab")[0].mended
