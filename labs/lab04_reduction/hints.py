@@ -363,7 +363,7 @@ def index_below_zero(seen: Evidence) -> bool:
 @misconception(shows=witness.FAULT)
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
-    zero and stays there, and one that is doubled must begin with one."""
+    zero and stays there: go on while it is above zero. One that is doubled must begin with one."""
     ended = seen.attempt.compared is not None or seen.spins
     return seen.runs_on and seen.threads_in_all > 1 and not ended
 
@@ -501,8 +501,8 @@ def every_thread_adds(seen: Evidence) -> bool:
 
 @misconception("waits_in_every_step", shows=witness.race("shared"))
 def barrier_missing_in_the_loop(seen: Evidence) -> bool:
-    """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs at the end of
-    every step: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
+    """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs before the
+    first step and at the end of every one: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
     return bool(seen.shared_races) and not seen.races_within_warps and seen.barriers <= 3 and not seen.by_shuffles
 
 
@@ -558,7 +558,7 @@ def width_is_a_constant(seen: Evidence) -> bool:
 def odd_one_lost(seen: Evidence) -> bool:
     """With {seen.block[0]} threads something is left over where a step halves an odd number, and nobody adds it: 96,
     48, 24, 12, 6, 3, and then? Round half of the width up and let only those add who have a partner, or begin with a
-    power of two and ask whether there is a partner."""
+    power of two and ask as well whether there is a partner."""
     return seen.halves_powers_of_two_alone and seen.got is not None and seen.got < seen.values.sum()
 
 
@@ -573,7 +573,8 @@ def odd_one_added_twice(seen: Evidence) -> bool:
 @misconception("right_for_blocks_of_any_width", shows=witness.unset("shared") | witness.outside(space="shared"))
 def stride_beyond_the_block(seen: Evidence) -> bool:
     """With {seen.block[0]} threads, which is no power of two, a stride reaches beyond the last thread, and what is
-    added there nobody has stored. Ask whether there is a partner: if t + stride < cuda.blockDim.x."""
+    added there nobody has stored. Ask as well whether there is a partner: if t < stride and t + stride <
+    cuda.blockDim.x."""
     beyond = bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
     return beyond and seen.halves_powers_of_two_alone
 
@@ -646,7 +647,7 @@ def float64_by_accident(seen: Evidence) -> bool:
 @misconception("right_with_many_blocks", shows=witness.LAUNCH & witness.RESULT)
 def every_block_reads_the_same(seen: Evidence) -> bool:
     """Every block adds up the same elements: the index knows the thread and not the block. cuda.grid(1) gives each
-    thread of the grid a number of its own."""
+    thread of the grid a number of its own, and a thread that goes on does so by cuda.gridsize(1)."""
     return _all_read_the_same(seen)
 
 
