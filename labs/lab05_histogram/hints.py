@@ -334,7 +334,7 @@ def _is_prefix(seen: Evidence) -> bool:
 @misconception("right_at_every_size", shows=witness.outside() | witness.RESULT)
 def always_256_bins(seen: Evidence) -> bool:
     """The kernel counts into 256 bins where the result has {seen.bins:,}. bins.size says how many there are: clear,
-    guard and merge that many."""
+    guard and merge that many, in a copy that is large enough for all sizes asked for."""
     stray = seen.bins < 256 and seen.strays_from("bins") and _stops_at_256(seen)
     return stray or (seen.bins > 256 and seen.lost and not seen.strays_from("copy") and not _counts_a_high_item(seen))
 
