@@ -444,7 +444,8 @@ def splitter_at_the_tail(seen: Seen) -> bool:
 @misconception("jumps_between_two_buffers", shows=witness.race("global"))
 def rounds_without_the_host(seen: Seen) -> bool:
     """All rounds happen in one launch. A barrier waits for the threads of its block only, and a pointer may lead to any
-    block: only the end of a launch is the end of a round for everybody. Launch once for each round."""
+    block: only the end of a launch is the end of a round for everybody. Launch once for each round: read from two
+    arrays, write to the two others, and swap them in between."""
     return len(seen.launches) == 1 and bool(seen.found("race"))
 
 
@@ -557,14 +558,17 @@ def wrong_sublist(seen: Seen) -> bool:
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.BELOW_ZERO | witness.outside())
 def no_sublist_taken_for_one(seen: Seen) -> bool:
     """Some nodes are in no sublist, since no walk came by, and -1 is used as if it were one (as an index it means the
-    last element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters."""
+    last element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters. Let
+    each go on foot: count the links up to the first node that has a sublist, which is a splitter, and add them to its
+    rank. In a list without a splitter, count the links up to the tail."""
     return bool(seen.found("negative_index") or seen.found("out_of_bounds"))
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.LEFT_OUT | witness.RESULT)
 def nodes_left_out(seen: Seen) -> bool:
     """Nodes that no walk came by get no rank. Each can go on foot: count the links up to the first node that has a
-    sublist, which is a splitter, and add them to its rank."""
+    sublist, which is a splitter, and add them to its rank. In a list without a splitter, count the links up to the
+    tail."""
     unwritten = ~seen.run.written["rank"]
     return bool(unwritten.any()) and bool((seen.given["sublist"][unwritten] < 0).all()) and not seen.never_ended
 
@@ -633,7 +637,7 @@ def array_of_splitters_too_long(seen: Seen) -> bool:
 @misconception("ranks_one_list", shows=witness.unset())
 def sublist_not_cleared(seen: Seen) -> bool:
     """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all
-    of sublist to -1 first, and then mark the splitters."""
+    of sublist to -1 first, in a launch of its own, and then mark the splitters."""
     return seen.uncleared and not seen.too_long and bool(seen.run.written["rank"].any())
 
 
@@ -687,7 +691,8 @@ def splitters_without_a_thread(seen: Seen) -> bool:
 
 @misconception("faster_than_pointer_jumping", shows=witness.RESULT)
 def ranks_wrap_around(seen: Seen) -> bool:
-    """Long lists have ranks that wrap around: they went through a type of 16 bits, which ends at 32,767."""
+    """Long lists have ranks that wrap around: they went through a type of 16 bits, which ends at 32,767. Keep them in
+    int32."""
     wrong = seen.attempt.wrong
     off = None if wrong is None or wrong.problem else wrong.got.astype(np.int64) - wrong.expected
     return off is not None and off.any() and not (off % 65_536).any()
