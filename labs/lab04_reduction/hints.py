@@ -20,6 +20,7 @@ from autograder.records.runs import Launch, RunRequest, Uninitialised
 
 WARP = 32
 ENOUGH_BLOCKS = 132  # one for each multiprocessor of an H200
+FEW_NUMBERS = 1_000  # whose running sum a float32 holds to four digits and more
 FEW_ELEMENTS = 6  # a thread: below that, starting blocks takes longer than adding
 SHOWN = 2**24  # elements, as many as are timed
 SHOWN_WORK = 300_000  # is enough to see them
@@ -186,6 +187,15 @@ class Evidence(observed.Evidence):
         errors = [each for each in self.simulated.hazards if each.severity == "error"]
         return self.run.fault is None and not errors and self.run.outputs["sums"][0] == self.values.sum()
 
+    @property
+    def few_are_right(self) -> bool:
+        """Whether the first few numbers are added up right to four digits: an experiment."""
+        attempt, trials = self.attempt, list(self.trials)
+        few = self.request.arguments["values"][:FEW_NUMBERS]
+        run = attempt.simulate(replace(self.request, arguments={**self.request.arguments, "values": few}), may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return run.fault is None and abs(float(run.outputs["total"][0]) / float(few.sum(dtype=np.float64)) - 1) < 1e-4
+
     @cached_property
     def halves_powers_of_two_alone(self) -> bool:
         """Whether blocks whose width is a power of two are added up right, and this one is not."""
@@ -234,10 +244,24 @@ class Evidence(observed.Evidence):
 
     @property
     def adds_alone(self) -> bool:
-        """Whether the line with most requests to shared memory is carried out by one lane at a time, of one warp."""
-        lines = [each.counters for each in self.simulated.lines if each.counters.shared_load_requests]
-        busiest = max(lines, key=lambda each: each.shared_load_requests, default=None)
-        return busiest is not None and busiest.thread_instructions < 1.5 * busiest.warp_instructions
+        """Whether the line with most loads from shared memory is carried out by a single thread: an experiment."""
+        lines = [each for each in self.simulated.lines if each.counters.shared_load_requests]
+        busiest = max(lines, key=lambda each: each.counters.shared_load_requests, default=None)
+        if busiest is None:
+            return False
+        seen = self.attempt.trace(replace(self.request, traced_line=busiest.line)).accesses
+        loads = (each for each in seen if (each.kind, each.space) == ("load", "shared"))
+        return len({(each.warp, int(lane)) for each in loads for lane in np.flatnonzero(each.addresses >= 0)}) == 1
+
+    @property
+    def sums_in_float64(self) -> bool:
+        """Whether elements, or their sums, are worked out or kept in float64, and not only a number of threads or steps."""
+        moved = ("global_load_requests", "shared_load_requests", "shared_store_requests", "shuffles")
+        lines = [each.counters for each in self.simulated.lines]
+        wide = any(each.itemsize > 4 for each in self.accesses("store", "shared"))
+        return wide or any(
+            (each.float64_operations or each.conversions) and any(getattr(each, name) for name in moved) for each in lines
+        )
 
     @property
     def places_apart(self) -> bool:
@@ -271,6 +295,17 @@ class Evidence(observed.Evidence):
                 for lane in np.flatnonzero(each.addresses >= 0):
                     threads.setdefault(int(each.addresses[lane]), []).append((each.block[0], each.warp, int(lane)))
         return threads
+
+    @property
+    def walks_in_stretches(self) -> bool:
+        """Whether threads load elements of `values` that lie next to each other."""
+        places: dict[tuple[int, int, int], list[int]] = {}
+        for place, threads in sorted(self.loads_of_values.items()):
+            for thread in threads:
+                places.setdefault(thread, []).append(place)
+        steps = np.concatenate([np.diff(each) for each in places.values()]) if places else np.empty(0)
+        itemsize = self.request.arguments["values"].itemsize
+        return steps.size > 0 and bool(2 * np.count_nonzero(steps == itemsize) >= steps.size)
 
     @property
     def loads_are_shared(self) -> bool:
@@ -638,7 +673,7 @@ def float64_by_accident(seen: Evidence) -> bool:
     """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or at 0, an integer, which it
     adds to a float32 in float64; or a shared array of that type. Write float32(0) for the sum, and float32 for the
     array."""
-    return True
+    return seen.sums_in_float64
 
 
 # ---- part 3: many blocks ---------------------------------------------------------------------------------------------
@@ -724,7 +759,7 @@ def empty_blocks_store_nothing(seen: Evidence) -> bool:
 def chunks(seen: Evidence) -> bool:
     """Each thread walks through a stretch of its own, so that the 32 lanes of a warp load from 32 places at a time. Let
     consecutive threads load consecutive elements, and then go on together by as many as the grid has threads."""
-    return True
+    return seen.walks_in_stretches
 
 
 @misconception("combines_every_block", shows=witness.NO_LAUNCH)
@@ -858,7 +893,7 @@ def one_running_sum(seen: Evidence) -> bool:
     """The numbers are added to one sum, one after another. The larger it grows, the coarser a float32 is, and the more
     of every further number is rounded away. Sums of few numbers that are then added to each other lose much less, which
     is what a tree does. (They are also ready sooner.)"""
-    return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2
+    return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2 and seen.few_are_right
 
 
 @misconception("loses_no_small_numbers", shows=witness.RESULT)
