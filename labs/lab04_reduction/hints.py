@@ -192,7 +192,8 @@ class Evidence(observed.Evidence):
         """Whether the first few numbers are added up right to four digits: an experiment."""
         attempt, trials = self.attempt, list(self.trials)
         few = self.request.arguments["values"][:FEW_NUMBERS]
-        run = attempt.simulate(replace(self.request, arguments={**self.request.arguments, "values": few}), may_fault=True)
+        request = replace(self.request, arguments={**self.request.arguments, "values": few})
+        run = attempt.simulate(request, may_fault=True)
         attempt.trials[:] = trials  # the attempt is still about what failed
         return run.fault is None and abs(float(run.outputs["total"][0]) / float(few.sum(dtype=np.float64)) - 1) < 1e-4
 
@@ -259,9 +260,8 @@ class Evidence(observed.Evidence):
         moved = ("global_load_requests", "shared_load_requests", "shared_store_requests", "shuffles")
         lines = [each.counters for each in self.simulated.lines]
         wide = any(each.itemsize > 4 for each in self.accesses("store", "shared"))
-        return wide or any(
-            (each.float64_operations or each.conversions) and any(getattr(each, name) for name in moved) for each in lines
-        )
+        doubles = [each for each in lines if each.float64_operations or each.conversions]
+        return wide or any(getattr(each, name) for each in doubles for name in moved)
 
     @property
     def places_apart(self) -> bool:
