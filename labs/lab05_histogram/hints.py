@@ -615,7 +615,7 @@ def no_room_for_the_copy(seen: Evidence) -> bool:
 def merges_empty_bins(seen: Evidence) -> bool:
     """Blocks add their copies to the result bin by bin, also those they never met: of many bins most are zero. Add only
     what has been counted, or let fewer blocks have a copy."""
-    return seen.worst_lanes == 1
+    return seen.worst_lanes == 1 and seen.shared_bytes > 0
 
 
 @misconception("skew_meets_more_bins", shows=witness.counted("global_atomic_requests"))
