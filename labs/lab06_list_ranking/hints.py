@@ -320,7 +320,8 @@ def link_counted_late(seen: Seen) -> bool:
 def splitter_without_steps(seen: Seen) -> bool:
     """The walk begins behind the splitter: nobody writes the splitter's own steps, which are 0."""
     missing = np.flatnonzero(seen.reached & ~seen.run.written["steps"])
-    return missing.size > 0 and bool(np.isin(missing, seen.given["splitters"]).all())
+    begun = seen.run.written["links"][seen.expected["sublist"][missing]]  # a walk that nobody began is another matter
+    return missing.size > 0 and bool(np.isin(missing, seen.given["splitters"]).all() and begun.all())
 
 
 @misconception(*WALKS, shows=witness.RESULT)
@@ -372,16 +373,19 @@ def tail_left_out(seen: Seen) -> bool:
 def node_for_number(seen: Seen) -> bool:
     """A node's number stands where a sublist's belongs. Sublists are counted from 0 to the number of splitters, less
     one; splitters[s] is a node, s is its sublist."""
-    splitters, outputs = seen.given["splitters"], seen.outputs
-    follows = seen.expected["following"] >= 0
-    as_node = splitters[seen.expected["following"]]
-    nodes = splitters[seen.expected["sublist"]]
+    splitters, outputs, expected = seen.given["splitters"], seen.outputs, seen.expected
+
+    def nodes_stand(name: str, where: Array) -> bool:
+        nodes = splitters[expected[name]]  # some differ, else a right number is a node's as well
+        return bool((outputs[name] == nodes)[where].all() and (nodes != expected[name])[where].any())
+
+    follows = expected["following"] >= 0
     others = seen.reached & ~np.isin(np.arange(seen.reached.size), splitters)
     if not follows.any():
         return False
     if (outputs["sublist"] >= splitters.size).any():
         return True
-    return bool((outputs["following"] == as_node)[follows].all() or (outputs["sublist"] == nodes)[others].all())
+    return nodes_stand("following", follows) or nodes_stand("sublist", others)
 
 
 @misconception(*WALKS, shows=witness.RESULT)
@@ -435,7 +439,8 @@ def splitter_at_the_tail(seen: Seen) -> bool:
     before the first step, as before every other."""
     wrong = [seen.outputs[name] != seen.expected[name] for name in ("following", "links")]
     sublists = np.flatnonzero(wrong[0] | wrong[1])
-    return sublists.size > 0 and bool(seen.tails[seen.given["splitters"][sublists]].all())
+    found = bool(seen.run.written["links"][sublists].all())  # a walk that nobody began took no step
+    return sublists.size > 0 and found and bool(seen.tails[seen.given["splitters"][sublists]].all())
 
 
 # ---- part 2: rank the splitters --------------------------------------------------------------------------------------
