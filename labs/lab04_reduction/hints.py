@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from autograder.errors import Line
 from autograder.grading import Attempt, witness
 from autograder.grading import evidence as observed
 from autograder.grading.evidence import recogniser
@@ -94,6 +95,17 @@ class Evidence(observed.Evidence):
     def races_in_one_line(self) -> bool:
         """Whether a line races with itself: one step of the tree with another, or with the same step."""
         return any(each.line == each.other_line for each in self.shared_races)
+
+    @property
+    def filling(self) -> set[Line]:
+        """Lines that store in shared memory and load nothing from it."""
+        lines = (each for each in self.simulated.lines if each.counters.shared_store_requests)
+        return {each.line for each in lines if not each.counters.shared_load_requests}
+
+    @property
+    def races_with_filling(self) -> bool:
+        """Whether a shared array is read while it is still filled."""
+        return any({each.line, each.other_line} & self.filling for each in self.shared_races)
 
     @property
     def races_of_one_line(self) -> bool:
@@ -275,6 +287,14 @@ class Evidence(observed.Evidence):
         found = self.lying("shared", "uninitialised_read", "out_of_bounds")
         beyond = any(each.index and len(each.index) == 1 and each.index[0] >= first for each in found)
         return beyond and not self.found("negative_index")
+
+    @property
+    def places_go_by_the_grid(self) -> bool:
+        """Whether the second block fills its shared array behind the places of as many threads: an experiment."""
+        runs = (self.attempt.trace(replace(self.request, traced_line=line)) for line in self.filling)
+        stores = [each for run in runs for each in run.accesses if each.block == (1, 0, 0) and each.space == "shared"]
+        places = [int(place) // each.itemsize for each in stores for place in each.addresses[each.addresses >= 0]]
+        return bool(places) and min(places) >= self.block[0]
 
     @property
     def warps_share_a_place(self) -> bool:
@@ -546,7 +566,7 @@ def barrier_missing_before_the_tree(seen: Evidence) -> bool:
     """Threads begin to add while others have not yet stored what is to be added. cuda.syncthreads() belongs between
     filling the shared array and reading from it."""
     goes_on = seen.barriers > 3 or seen.by_shuffles
-    return bool(seen.shared_races) and not seen.races_within_warps and not seen.races_in_one_line and goes_on
+    return seen.races_with_filling and not seen.races_within_warps and not seen.races_in_one_line and goes_on
 
 
 @misconception("right_when_elements_run_short", shows=witness.outside(space="global"))
@@ -702,7 +722,7 @@ def one_beyond_the_end(seen: Evidence) -> bool:
 def place_by_the_grid(seen: Evidence) -> bool:
     """The threads of the second block store beyond what its tree reads: their places in the shared array go by their
     number in the grid. Each block has a shared array of its own, and a thread's place in it is cuda.threadIdx.x."""
-    return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
+    return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds")) and seen.places_go_by_the_grid
 
 
 @misconception("right_with_many_blocks", shows=witness.RESULT)
@@ -743,7 +763,7 @@ def _strides_overlap(seen: Evidence) -> bool:
 
 @misconception("right_with_many_blocks", shows=witness.race("global"))
 def one_place_for_all_blocks(seen: Evidence) -> bool:
-    """All blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
+    """Several blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
     sums[cuda.blockIdx.x]."""
     return bool(seen.races)
 
@@ -752,7 +772,9 @@ def one_place_for_all_blocks(seen: Evidence) -> bool:
 def empty_blocks_store_nothing(seen: Evidence) -> bool:
     """Blocks for which no elements are left store nothing, and whoever adds up the sums finds there what was in memory
     before. The sum of nothing is zero: let them store that."""
-    return not seen.races and bool(seen.written.any()) and not seen.written.all() and not seen.written[-1]
+    first_empty = -(-seen.n // seen.block[0])
+    those = bool(seen.written[:first_empty].all()) and not seen.written[first_empty:].any()
+    return not seen.races and those and not seen.written.all()
 
 
 @misconception("loads_whole_lines", shows=witness.lanes("load"))
@@ -831,16 +853,16 @@ def total_not_cleared(seen: Evidence) -> bool:
     return seen.unset == {(0,)} and not seen.reads_its_result and seen.adds_where_unset
 
 
-@misconception("combines_every_block", shows=witness.outside())
+@misconception("combines_every_block", shows=witness.outside(writes=True))
 def more_sums_than_places(seen: Evidence) -> bool:
     """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be
     added up by a single block."""
-    return bool(seen.found("out_of_bounds"))
+    return bool(seen.found("out_of_bounds")) and bool(np.prod(seen.simulated.launches[-1].grid) > 1)
 
 
 @misconception("combines_every_block", shows=witness.unset("global"))
 def whole_scratch(seen: Evidence) -> bool:
-    """The last launch adds up all of `scratch`, of which only the first part holds sums of blocks; the rest is whatever
+    """The last launch adds up more of `scratch` than the first part, which holds sums of blocks; the rest is whatever
     was there before. Hand it as many elements as there were blocks: scratch[:blocks]."""
     return bool(seen.unset - {(0,)}) and not seen.races and seen.takes_all_of_scratch
 
@@ -849,7 +871,8 @@ def whole_scratch(seen: Evidence) -> bool:
 def blocks_never_combined(seen: Evidence) -> bool:
     """The total is too small: the sums of some blocks are missing from it. Add up as many sums as blocks were launched,
     {seen.most_blocks} here, also where that is more than the last block has threads."""
-    return seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
+    loaded = seen.simulated.counted is not None and seen.simulated.counted.global_load_useful_bytes >= 4 * seen.n
+    return loaded and seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
@@ -857,7 +880,7 @@ def finished_on_the_host(seen: Evidence) -> bool:
     """The sums are copied to the host and added up there. The CPU then waits for the GPU, and copies for longer than a
     launch takes. A last launch of one block adds them up where they are, and leaves the total where the next kernel
     can use it."""
-    return seen.copies_to_the_host
+    return seen.copies_to_the_host and bool({"an assignment", "copy_to_device"} & seen.asked_of_the_device)
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
