@@ -89,6 +89,11 @@ class Seen(Evidence):
         """Rounds that are enough for as many splitters as these."""
         return int(np.ceil(np.log2(max(1, self.given["links"].size))))
 
+    @property
+    def all_rounds_in_one(self) -> bool:
+        """Whether a single launch loads as often as it takes for all rounds, twice in each."""
+        return len(self.launches) == 1 and spec.loads_of_a_warp(self.launches[0]) >= 2 * self.needed
+
     def after(self, rounds: int, *, one_following: bool = False, one_links: bool = False) -> Array:
         """Links after some rounds; with one array of either kind every round begins with that as it was given."""
         following, links = self.given["following"], self.given["links"]
@@ -451,7 +456,7 @@ def rounds_without_the_host(seen: Seen) -> bool:
     """All rounds happen in one launch. A barrier waits for the threads of its block only, and a pointer may lead to any
     block: only the end of a launch is the end of a round for everybody. Launch once for each round: read from two
     arrays, write to the two others, and swap them in between."""
-    return len(seen.launches) == 1 and bool(seen.found("race"))
+    return seen.all_rounds_in_one and bool(seen.found("race"))
 
 
 @misconception("jumps_between_two_buffers", "ranks_one_list", shows=witness.race("global"))
@@ -460,7 +465,7 @@ def jumps_in_place(seen: Seen) -> bool:
     points to is up to chance. Read from two arrays, write to the two others, and swap them for the next round. Whoever
     calls rank_splitters hands over four arrays, none of them twice."""
     if seen.request.function == "rank_splitters":
-        return len(seen.launches) > 1 and bool(seen.found("race"))
+        return not seen.all_rounds_in_one and bool(seen.found("race"))
     return bool(seen.races_in(seen.between_walk_and_adding))
 
 
@@ -608,7 +613,7 @@ def steps_where_no_walk_came(seen: Seen) -> bool:
 def list_without_a_splitter(seen: Seen) -> bool:
     """A thread walks and never meets a splitter: in a short list there may be none. It has to stop at the tail as well,
     where its steps are its rank already."""
-    return seen.never_ended
+    return seen.never_ended and bool((seen.given["sublist"][seen.given["successor"] == np.arange(seen.n)] < 0).any())
 
 
 # ---- part 3: the whole list ------------------------------------------------------------------------------------------
@@ -661,7 +666,8 @@ def splitters_rounded_down(seen: Seen) -> bool:
     up, so that the rest of a division has a splitter too: a list of one node needs one."""
     none = seen.run.fault is not None and "a launch needs at least 1" in seen.run.fault.message
     failed = none or seen.one_splitter_short
-    return failed and not seen.never_ended and not seen.too_long and seen.goes_well_elsewhere
+    whole = any(each.index == (seen.n,) for each in seen.found("out_of_bounds"))  # behind an array as long as the list
+    return failed and not whole and not seen.never_ended and not seen.too_long and seen.goes_well_elsewhere
 
 
 @misconception("ranks_one_list", shows=witness.BELOW_ZERO)
@@ -754,7 +760,8 @@ def too_few_splitters(seen: Seen) -> bool:
     """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an
     H200 has room for a quarter of a million threads."""
     several = seen.attempt.wrong is None and seen.idlest_block >= WARP and not seen.walks_alone
-    return several and seen.idlest.counters.threads < seen.n
+    threads = seen.idlest.counters.threads
+    return several and 2 ** (seen.rounds_of(0) - 1) <= threads < seen.n  # no fewer than splitters, by their rounds
 
 
 @misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
