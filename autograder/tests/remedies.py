@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,6 @@ def _remedy(lab: str, line: dict[str, Any]) -> Remedy:
     )
 
 
-@cache
 def promised_hints(lab: str) -> frozenset[tuple[str, str]]:
     """Each known wrong answer that gets a hint, with that hint."""
     paths = (ROOT / "solutions" / lab / "wrong").glob("*.py")
