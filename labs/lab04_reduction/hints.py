@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from autograder.errors import Line
 from autograder.grading import Attempt, witness
 from autograder.grading import evidence as observed
 from autograder.grading.evidence import recogniser
@@ -20,6 +21,7 @@ from autograder.records.runs import Launch, RunRequest, Uninitialised
 
 WARP = 32
 ENOUGH_BLOCKS = 132  # one for each multiprocessor of an H200
+FEW_NUMBERS = 1_000  # whose running sum a float32 holds to four digits and more
 FEW_ELEMENTS = 6  # a thread: below that, starting blocks takes longer than adding
 SHOWN = 2**24  # elements, as many as are timed
 SHOWN_WORK = 300_000  # is enough to see them
@@ -93,6 +95,17 @@ class Evidence(observed.Evidence):
     def races_in_one_line(self) -> bool:
         """Whether a line races with itself: one step of the tree with another, or with the same step."""
         return any(each.line == each.other_line for each in self.shared_races)
+
+    @property
+    def filling(self) -> set[Line]:
+        """Lines that store in shared memory and load nothing from it."""
+        lines = (each for each in self.simulated.lines if each.counters.shared_store_requests)
+        return {each.line for each in lines if not each.counters.shared_load_requests}
+
+    @property
+    def races_with_filling(self) -> bool:
+        """Whether a shared array is read while it is still filled."""
+        return any({each.line, each.other_line} & self.filling for each in self.shared_races)
 
     @property
     def races_of_one_line(self) -> bool:
@@ -186,6 +199,16 @@ class Evidence(observed.Evidence):
         errors = [each for each in self.simulated.hazards if each.severity == "error"]
         return self.run.fault is None and not errors and self.run.outputs["sums"][0] == self.values.sum()
 
+    @property
+    def few_are_right(self) -> bool:
+        """Whether the first few numbers are added up right to four digits: an experiment."""
+        attempt, trials = self.attempt, list(self.trials)
+        few = self.request.arguments["values"][:FEW_NUMBERS]
+        request = replace(self.request, arguments={**self.request.arguments, "values": few})
+        run = attempt.simulate(request, may_fault=True)
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        return run.fault is None and abs(float(run.outputs["total"][0]) / float(few.sum(dtype=np.float64)) - 1) < 1e-4
+
     @cached_property
     def halves_powers_of_two_alone(self) -> bool:
         """Whether blocks whose width is a power of two are added up right, and this one is not."""
@@ -234,10 +257,23 @@ class Evidence(observed.Evidence):
 
     @property
     def adds_alone(self) -> bool:
-        """Whether the line with most requests to shared memory is carried out by one lane at a time, of one warp."""
-        lines = [each.counters for each in self.simulated.lines if each.counters.shared_load_requests]
-        busiest = max(lines, key=lambda each: each.shared_load_requests, default=None)
-        return busiest is not None and busiest.thread_instructions < 1.5 * busiest.warp_instructions
+        """Whether the line with most loads from shared memory is carried out by a single thread: an experiment."""
+        lines = [each for each in self.simulated.lines if each.counters.shared_load_requests]
+        busiest = max(lines, key=lambda each: each.counters.shared_load_requests, default=None)
+        if busiest is None:
+            return False
+        seen = self.attempt.trace(replace(self.request, traced_line=busiest.line)).accesses
+        loads = (each for each in seen if (each.kind, each.space) == ("load", "shared"))
+        return len({(each.warp, int(lane)) for each in loads for lane in np.flatnonzero(each.addresses >= 0)}) == 1
+
+    @property
+    def sums_in_float64(self) -> bool:
+        """Whether elements, or their sums, are worked out or kept in float64, and not only a number of threads or steps."""
+        moved = ("global_load_requests", "shared_load_requests", "shared_store_requests", "shuffles")
+        lines = [each.counters for each in self.simulated.lines]
+        wide = any(each.itemsize > 4 for each in self.accesses("store", "shared"))
+        doubles = [each for each in lines if each.float64_operations or each.conversions]
+        return wide or any(getattr(each, name) for each in doubles for name in moved)
 
     @property
     def places_apart(self) -> bool:
@@ -251,6 +287,14 @@ class Evidence(observed.Evidence):
         found = self.lying("shared", "uninitialised_read", "out_of_bounds")
         beyond = any(each.index and len(each.index) == 1 and each.index[0] >= first for each in found)
         return beyond and not self.found("negative_index")
+
+    @property
+    def places_go_by_the_grid(self) -> bool:
+        """Whether the second block fills its shared array behind the places of as many threads: an experiment."""
+        runs = (self.attempt.trace(replace(self.request, traced_line=line)) for line in self.filling)
+        stores = [each for run in runs for each in run.accesses if each.block == (1, 0, 0) and each.space == "shared"]
+        places = [int(place) // each.itemsize for each in stores for place in each.addresses[each.addresses >= 0]]
+        return bool(places) and min(places) >= self.block[0]
 
     @property
     def warps_share_a_place(self) -> bool:
@@ -271,6 +315,17 @@ class Evidence(observed.Evidence):
                 for lane in np.flatnonzero(each.addresses >= 0):
                     threads.setdefault(int(each.addresses[lane]), []).append((each.block[0], each.warp, int(lane)))
         return threads
+
+    @property
+    def walks_in_stretches(self) -> bool:
+        """Whether threads load elements of `values` that lie next to each other."""
+        places: dict[tuple[int, int, int], list[int]] = {}
+        for place, threads in sorted(self.loads_of_values.items()):
+            for thread in threads:
+                places.setdefault(thread, []).append(place)
+        steps = np.concatenate([np.diff(each) for each in places.values()]) if places else np.empty(0)
+        itemsize = self.request.arguments["values"].itemsize
+        return steps.size > 0 and bool(2 * np.count_nonzero(steps == itemsize) >= steps.size)
 
     @property
     def loads_are_shared(self) -> bool:
@@ -363,7 +418,7 @@ def index_below_zero(seen: Evidence) -> bool:
 @misconception(shows=witness.FAULT)
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
-    zero and stays there, and one that is doubled must begin with one."""
+    zero and stays there: go on while it is above zero. One that is doubled must begin with one."""
     ended = seen.attempt.compared is not None or seen.spins
     return seen.runs_on and seen.threads_in_all > 1 and not ended
 
@@ -501,8 +556,8 @@ def every_thread_adds(seen: Evidence) -> bool:
 
 @misconception("waits_in_every_step", shows=witness.race("shared"))
 def barrier_missing_in_the_loop(seen: Evidence) -> bool:
-    """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs at the end of
-    every step: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
+    """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs before the
+    first step and at the end of every one: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
     return bool(seen.shared_races) and not seen.races_within_warps and seen.barriers <= 3 and not seen.by_shuffles
 
 
@@ -511,7 +566,7 @@ def barrier_missing_before_the_tree(seen: Evidence) -> bool:
     """Threads begin to add while others have not yet stored what is to be added. cuda.syncthreads() belongs between
     filling the shared array and reading from it."""
     goes_on = seen.barriers > 3 or seen.by_shuffles
-    return bool(seen.shared_races) and not seen.races_within_warps and not seen.races_in_one_line and goes_on
+    return seen.races_with_filling and not seen.races_within_warps and not seen.races_in_one_line and goes_on
 
 
 @misconception("right_when_elements_run_short", shows=witness.outside(space="global"))
@@ -558,7 +613,7 @@ def width_is_a_constant(seen: Evidence) -> bool:
 def odd_one_lost(seen: Evidence) -> bool:
     """With {seen.block[0]} threads something is left over where a step halves an odd number, and nobody adds it: 96,
     48, 24, 12, 6, 3, and then? Round half of the width up and let only those add who have a partner, or begin with a
-    power of two and ask whether there is a partner."""
+    power of two and ask as well whether there is a partner."""
     return seen.halves_powers_of_two_alone and seen.got is not None and seen.got < seen.values.sum()
 
 
@@ -573,7 +628,8 @@ def odd_one_added_twice(seen: Evidence) -> bool:
 @misconception("right_for_blocks_of_any_width", shows=witness.unset("shared") | witness.outside(space="shared"))
 def stride_beyond_the_block(seen: Evidence) -> bool:
     """With {seen.block[0]} threads, which is no power of two, a stride reaches beyond the last thread, and what is
-    added there nobody has stored. Ask whether there is a partner: if t + stride < cuda.blockDim.x."""
+    added there nobody has stored. Ask as well whether there is a partner: if t < stride and t + stride <
+    cuda.blockDim.x."""
     beyond = bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
     return beyond and seen.halves_powers_of_two_alone
 
@@ -637,7 +693,7 @@ def float64_by_accident(seen: Evidence) -> bool:
     """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or at 0, an integer, which it
     adds to a float32 in float64; or a shared array of that type. Write float32(0) for the sum, and float32 for the
     array."""
-    return True
+    return seen.sums_in_float64
 
 
 # ---- part 3: many blocks ---------------------------------------------------------------------------------------------
@@ -646,7 +702,7 @@ def float64_by_accident(seen: Evidence) -> bool:
 @misconception("right_with_many_blocks", shows=witness.LAUNCH & witness.RESULT)
 def every_block_reads_the_same(seen: Evidence) -> bool:
     """Every block adds up the same elements: the index knows the thread and not the block. cuda.grid(1) gives each
-    thread of the grid a number of its own."""
+    thread of the grid a number of its own, and a thread that goes on does so by cuda.gridsize(1)."""
     return _all_read_the_same(seen)
 
 
@@ -666,7 +722,7 @@ def one_beyond_the_end(seen: Evidence) -> bool:
 def place_by_the_grid(seen: Evidence) -> bool:
     """The threads of the second block store beyond what its tree reads: their places in the shared array go by their
     number in the grid. Each block has a shared array of its own, and a thread's place in it is cuda.threadIdx.x."""
-    return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds"))
+    return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds")) and seen.places_go_by_the_grid
 
 
 @misconception("right_with_many_blocks", shows=witness.RESULT)
@@ -707,7 +763,7 @@ def _strides_overlap(seen: Evidence) -> bool:
 
 @misconception("right_with_many_blocks", shows=witness.race("global"))
 def one_place_for_all_blocks(seen: Evidence) -> bool:
-    """All blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
+    """Several blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
     sums[cuda.blockIdx.x]."""
     return bool(seen.races)
 
@@ -716,14 +772,16 @@ def one_place_for_all_blocks(seen: Evidence) -> bool:
 def empty_blocks_store_nothing(seen: Evidence) -> bool:
     """Blocks for which no elements are left store nothing, and whoever adds up the sums finds there what was in memory
     before. The sum of nothing is zero: let them store that."""
-    return not seen.races and bool(seen.written.any()) and not seen.written.all() and not seen.written[-1]
+    first_empty = -(-seen.n // seen.block[0])
+    those = bool(seen.written[:first_empty].all()) and not seen.written[first_empty:].any()
+    return not seen.races and those and not seen.written.all()
 
 
 @misconception("loads_whole_lines", shows=witness.lanes("load"))
 def chunks(seen: Evidence) -> bool:
     """Each thread walks through a stretch of its own, so that the 32 lanes of a warp load from 32 places at a time. Let
     consecutive threads load consecutive elements, and then go on together by as many as the grid has threads."""
-    return True
+    return seen.walks_in_stretches
 
 
 @misconception("combines_every_block", shows=witness.NO_LAUNCH)
@@ -795,16 +853,16 @@ def total_not_cleared(seen: Evidence) -> bool:
     return seen.unset == {(0,)} and not seen.reads_its_result and seen.adds_where_unset
 
 
-@misconception("combines_every_block", shows=witness.outside())
+@misconception("combines_every_block", shows=witness.outside(writes=True))
 def more_sums_than_places(seen: Evidence) -> bool:
     """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be
     added up by a single block."""
-    return bool(seen.found("out_of_bounds"))
+    return bool(seen.found("out_of_bounds")) and bool(np.prod(seen.simulated.launches[-1].grid) > 1)
 
 
 @misconception("combines_every_block", shows=witness.unset("global"))
 def whole_scratch(seen: Evidence) -> bool:
-    """The last launch adds up all of `scratch`, of which only the first part holds sums of blocks; the rest is whatever
+    """The last launch adds up more of `scratch` than the first part, which holds sums of blocks; the rest is whatever
     was there before. Hand it as many elements as there were blocks: scratch[:blocks]."""
     return bool(seen.unset - {(0,)}) and not seen.races and seen.takes_all_of_scratch
 
@@ -813,7 +871,8 @@ def whole_scratch(seen: Evidence) -> bool:
 def blocks_never_combined(seen: Evidence) -> bool:
     """The total is too small: the sums of some blocks are missing from it. Add up as many sums as blocks were launched,
     {seen.most_blocks} here, also where that is more than the last block has threads."""
-    return seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
+    loaded = seen.simulated.counted is not None and seen.simulated.counted.global_load_useful_bytes >= 4 * seen.n
+    return loaded and seen.got is not None and not seen.simulated.hazards and 0 < seen.got < seen.values.sum()
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
@@ -821,7 +880,7 @@ def finished_on_the_host(seen: Evidence) -> bool:
     """The sums are copied to the host and added up there. The CPU then waits for the GPU, and copies for longer than a
     launch takes. A last launch of one block adds them up where they are, and leaves the total where the next kernel
     can use it."""
-    return seen.copies_to_the_host
+    return seen.copies_to_the_host and bool({"an assignment", "copy_to_device"} & seen.asked_of_the_device)
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
@@ -857,7 +916,7 @@ def one_running_sum(seen: Evidence) -> bool:
     """The numbers are added to one sum, one after another. The larger it grows, the coarser a float32 is, and the more
     of every further number is rounded away. Sums of few numbers that are then added to each other lose much less, which
     is what a tree does. (They are also ready sooner.)"""
-    return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2
+    return seen.got is not None and abs(seen.got / seen.values.sum() - 1) < 1e-2 and seen.few_are_right
 
 
 @misconception("loses_no_small_numbers", shows=witness.RESULT)

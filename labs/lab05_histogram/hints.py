@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from autograder.errors import Line
 from autograder.grading import Attempt, witness
 from autograder.grading.evidence import recogniser
 from autograder.records.runs import RunRequest
@@ -334,9 +335,10 @@ def _is_prefix(seen: Evidence) -> bool:
 @misconception("right_at_every_size", shows=witness.outside() | witness.RESULT)
 def always_256_bins(seen: Evidence) -> bool:
     """The kernel counts into 256 bins where the result has {seen.bins:,}. bins.size says how many there are: clear,
-    guard and merge that many."""
+    guard and merge that many, in a copy that is large enough for all sizes asked for."""
     stray = seen.bins < 256 and seen.strays_from("bins") and _stops_at_256(seen)
-    return stray or (seen.bins > 256 and seen.lost and not seen.strays_from("copy") and not _counts_a_high_item(seen))
+    left_out = seen.bins > 256 and seen.lost and not seen.strays_from("copy") and not _counts_a_high_item(seen)
+    return stray or (left_out and _stops_at_256(seen))
 
 
 @misconception("right_at_every_size", shows=witness.launched(lambda seen: seen.counting) & witness.RESULT)
@@ -345,7 +347,7 @@ def bins_beyond_the_block(seen: Evidence) -> bool:
     clears or merges one bin a thread, and there are {seen.bins:,}. Let each thread go on with bin + block size, as long
     as there is one."""
     first, right = seen.threads_a_block, seen.got == seen.expected
-    some = 0 < first < seen.bins and bool(right[:first].all()) and not right[first:].all()
+    some = 0 < first < seen.bins and bool(right[:first].all()) and not right[first:][seen.expected[first:] > 0].any()
     return some and seen.run.fault is None and _counts_a_high_item(seen)
 
 
@@ -455,7 +457,8 @@ def one_thread_merges(seen: Evidence) -> bool:
 def counts_in_both(seen: Evidence) -> bool:
     """There is a private copy, and yet many items are updates in global memory as well, before a block merges. While a
     block counts it needs nothing but its copy."""
-    return seen.shared_bytes > 0 and seen.threads_a_block >= 128 and _lanes_an_atomic(seen) >= 2
+    items = seen.worst_lanes > 1  # lanes that merge have a bin each
+    return items and seen.shared_bytes > 0 and seen.threads_a_block >= 128 and _lanes_an_atomic(seen) >= 2
 
 
 def _lanes_an_atomic(seen: Evidence) -> float:
@@ -485,14 +488,27 @@ def no_barrier_after_clearing(seen: Evidence) -> bool:
 def no_barrier_before_merging(seen: Evidence) -> bool:
     """Threads that have no items left add the copy to the result while others are still counting into it.
     cuda.syncthreads() belongs before merging; a fence, or a barrier for one warp, does not wait for the others."""
-    return bool(seen.races("shared")) and not _clearing_collides(seen, "shared")
+    return _counting_collides(seen, "shared", "load") and not _clearing_collides(seen, "shared")
 
 
 def _clearing_collides(seen: Evidence, space: str) -> bool:
-    """Whether a plain store races with counting, at a line that loads no counter: that is what clearing does."""
-    lines = [seen.at(line) for each in seen.races(space) for line in (each.line, each.other_line)]
-    stores, loads = f"{space}_store_requests", f"{space}_load_requests"
-    return any(getattr(each, stores) and not getattr(each, loads) for each in lines)
+    """Whether counting races with a line that stores and loads no counter: that is what clearing does."""
+    return _counting_collides(seen, space, "store")
+
+
+COUNTING = {("atomic",), ("atomic", "load"), ("load", "store")}
+
+
+def _counting_collides(seen: Evidence, space: str, with_a: str) -> bool:
+    """Whether a line that counts, by an atomic or by a load and a store, races with one that does this alone."""
+    pairs = ({_done_at(seen, line, space) for line in (each.line, each.other_line)} for each in seen.races(space))
+    return any((with_a,) in pair and pair & COUNTING for pair in pairs)
+
+
+def _done_at(seen: Evidence, line: Line | None, space: str) -> tuple[str, ...]:
+    """What a line does in this memory."""
+    counters = seen.at(line)
+    return tuple(kind for kind in ("atomic", "load", "store") if getattr(counters, f"{space}_{kind}_requests"))
 
 
 # ---- part 3: coarsening ----------------------------------------------------------------------------------------------
@@ -570,7 +586,7 @@ def more_than_launches(seen: Evidence) -> bool:
     """Beside its launches the host copies an array or sets memory aside, and the GPU waits for it. On an H200, clearing
     the bins by a copy from the host took several times as long as counting a million items. Let a kernel of your own
     clear the bins where they are, and let blocks add their copies to the result."""
-    return any(each.what != "synchronize" for each in seen.simulated.transfers)
+    return any(each.what not in ("synchronize", "an element") for each in seen.simulated.transfers)
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
@@ -615,7 +631,7 @@ def no_room_for_the_copy(seen: Evidence) -> bool:
 def merges_empty_bins(seen: Evidence) -> bool:
     """Blocks add their copies to the result bin by bin, also those they never met: of many bins most are zero. Add only
     what has been counted, or let fewer blocks have a copy."""
-    return seen.worst_lanes == 1
+    return seen.worst_lanes == 1 and seen.shared_bytes > 0
 
 
 @misconception("skew_meets_more_bins", shows=witness.counted("global_atomic_requests"))

@@ -88,6 +88,11 @@ class Seen(Evidence):
         """Rounds that are enough for as many splitters as these."""
         return int(np.ceil(np.log2(max(1, self.given["links"].size))))
 
+    @property
+    def all_rounds_in_one(self) -> bool:
+        """Whether a single launch loads as often as it takes for all rounds, twice in each."""
+        return len(self.launches) == 1 and spec.loads_of_a_warp(self.launches[0]) >= 2 * self.needed
+
     def after(self, rounds: int, *, one_following: bool = False, one_links: bool = False) -> Array:
         """Links after some rounds; with one array of either kind every round begins with that as it was given."""
         following, links = self.given["following"], self.given["links"]
@@ -318,7 +323,8 @@ def link_counted_late(seen: Seen) -> bool:
 def splitter_without_steps(seen: Seen) -> bool:
     """The walk begins behind the splitter: nobody writes the splitter's own steps, which are 0."""
     missing = np.flatnonzero(seen.reached & ~seen.run.written["steps"])
-    return missing.size > 0 and bool(np.isin(missing, seen.given["splitters"]).all())
+    begun = seen.run.written["links"][seen.expected["sublist"][missing]]  # a walk that nobody began is another matter
+    return missing.size > 0 and bool(np.isin(missing, seen.given["splitters"]).all() and begun.all())
 
 
 @misconception(*WALKS, shows=witness.RESULT)
@@ -370,16 +376,19 @@ def tail_left_out(seen: Seen) -> bool:
 def node_for_number(seen: Seen) -> bool:
     """A node's number stands where a sublist's belongs. Sublists are counted from 0 to the number of splitters, less
     one; splitters[s] is a node, s is its sublist."""
-    splitters, outputs = seen.given["splitters"], seen.outputs
-    follows = seen.expected["following"] >= 0
-    as_node = splitters[seen.expected["following"]]
-    nodes = splitters[seen.expected["sublist"]]
+    splitters, outputs, expected = seen.given["splitters"], seen.outputs, seen.expected
+
+    def nodes_stand(name: str, where: Array) -> bool:
+        nodes = splitters[expected[name]]  # some differ, else a right number is a node's as well
+        return bool((outputs[name] == nodes)[where].all() and (nodes != expected[name])[where].any())
+
+    follows = expected["following"] >= 0
     others = seen.reached & ~np.isin(np.arange(seen.reached.size), splitters)
     if not follows.any():
         return False
     if (outputs["sublist"] >= splitters.size).any():
         return True
-    return bool((outputs["following"] == as_node)[follows].all() or (outputs["sublist"] == nodes)[others].all())
+    return nodes_stand("following", follows) or nodes_stand("sublist", others)
 
 
 @misconception(*WALKS, shows=witness.RESULT)
@@ -433,7 +442,8 @@ def splitter_at_the_tail(seen: Seen) -> bool:
     before the first step, as before every other."""
     wrong = [seen.outputs[name] != seen.expected[name] for name in ("following", "links")]
     sublists = np.flatnonzero(wrong[0] | wrong[1])
-    return sublists.size > 0 and bool(seen.tails[seen.given["splitters"][sublists]].all())
+    found = bool(seen.run.written["links"][sublists].all())  # a walk that nobody began took no step
+    return sublists.size > 0 and found and bool(seen.tails[seen.given["splitters"][sublists]].all())
 
 
 # ---- part 2: rank the splitters --------------------------------------------------------------------------------------
@@ -442,8 +452,9 @@ def splitter_at_the_tail(seen: Seen) -> bool:
 @misconception("jumps_between_two_buffers", shows=witness.race("global"))
 def rounds_without_the_host(seen: Seen) -> bool:
     """All rounds happen in one launch. A barrier waits for the threads of its block only, and a pointer may lead to any
-    block: only the end of a launch is the end of a round for everybody. Launch once for each round."""
-    return len(seen.launches) == 1 and bool(seen.found("race"))
+    block: only the end of a launch is the end of a round for everybody. Launch once for each round: read from two
+    arrays, write to the two others, and swap them in between."""
+    return seen.all_rounds_in_one and bool(seen.found("race"))
 
 
 @misconception("jumps_between_two_buffers", "ranks_one_list", shows=witness.race("global"))
@@ -452,7 +463,7 @@ def jumps_in_place(seen: Seen) -> bool:
     points to is up to chance. Read from two arrays, write to the two others, and swap them for the next round. Whoever
     calls rank_splitters hands over four arrays, none of them twice."""
     if seen.request.function == "rank_splitters":
-        return len(seen.launches) > 1 and bool(seen.found("race"))
+        return not seen.all_rounds_in_one and bool(seen.found("race"))
     return bool(seen.races_in(seen.between_walk_and_adding))
 
 
@@ -555,14 +566,17 @@ def wrong_sublist(seen: Seen) -> bool:
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.BELOW_ZERO | witness.outside())
 def no_sublist_taken_for_one(seen: Seen) -> bool:
     """Some nodes are in no sublist, since no walk came by, and -1 is used as if it were one (as an index it means the
-    last element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters."""
+    last element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters. Let
+    each go on foot: count the links up to the first node that has a sublist, which is a splitter, and add them to its
+    rank. In a list without a splitter, count the links up to the tail."""
     return bool(seen.found("negative_index") or seen.found("out_of_bounds"))
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.LEFT_OUT | witness.RESULT)
 def nodes_left_out(seen: Seen) -> bool:
     """Nodes that no walk came by get no rank. Each can go on foot: count the links up to the first node that has a
-    sublist, which is a splitter, and add them to its rank."""
+    sublist, which is a splitter, and add them to its rank. In a list without a splitter, count the links up to the
+    tail."""
     unwritten = ~seen.run.written["rank"]
     return bool(unwritten.any()) and bool((seen.given["sublist"][unwritten] < 0).all()) and not seen.never_ended
 
@@ -597,7 +611,7 @@ def steps_where_no_walk_came(seen: Seen) -> bool:
 def list_without_a_splitter(seen: Seen) -> bool:
     """A thread walks and never meets a splitter: in a short list there may be none. It has to stop at the tail as well,
     where its steps are its rank already."""
-    return seen.never_ended
+    return seen.never_ended and bool((seen.given["sublist"][seen.given["successor"] == np.arange(seen.n)] < 0).any())
 
 
 # ---- part 3: the whole list ------------------------------------------------------------------------------------------
@@ -631,7 +645,7 @@ def array_of_splitters_too_long(seen: Seen) -> bool:
 @misconception("ranks_one_list", shows=witness.unset())
 def sublist_not_cleared(seen: Seen) -> bool:
     """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all
-    of sublist to -1 first, and then mark the splitters."""
+    of sublist to -1 first, in a launch of its own, and then mark the splitters."""
     return seen.uncleared and not seen.too_long and bool(seen.run.written["rank"].any())
 
 
@@ -649,7 +663,8 @@ def splitters_rounded_down(seen: Seen) -> bool:
     """{seen.n} nodes are too few for the number of splitters that you work out, while a round number goes well. Round
     up, so that the rest of a division has a splitter too: a list of one node needs one."""
     failed = seen.ended_by == "empty_launch" or seen.one_splitter_short
-    return failed and not seen.never_ended and not seen.too_long and seen.goes_well_elsewhere
+    whole = any(each.index == (seen.n,) for each in seen.found("out_of_bounds"))  # behind an array as long as the list
+    return failed and not whole and not seen.never_ended and not seen.too_long and seen.goes_well_elsewhere
 
 
 @misconception("ranks_one_list", shows=witness.BELOW_ZERO)
@@ -684,7 +699,8 @@ def splitters_without_a_thread(seen: Seen) -> bool:
 
 @misconception("faster_than_pointer_jumping", shows=witness.RESULT)
 def ranks_wrap_around(seen: Seen) -> bool:
-    """Long lists have ranks that wrap around: they went through a type of 16 bits, which ends at 32,767."""
+    """Long lists have ranks that wrap around: they went through a type of 16 bits, which ends at 32,767. Keep them in
+    int32."""
     wrong = seen.attempt.wrong
     off = None if wrong is None or wrong.problem else wrong.got.astype(np.int64) - wrong.expected
     return off is not None and off.any() and not (off % 65_536).any()
@@ -741,7 +757,8 @@ def too_few_splitters(seen: Seen) -> bool:
     """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an
     H200 has room for a quarter of a million threads."""
     several = seen.attempt.wrong is None and seen.idlest_block >= WARP and not seen.walks_alone
-    return several and seen.idlest.counters.threads < seen.n
+    threads = seen.idlest.counters.threads
+    return several and 2 ** (seen.rounds_of(0) - 1) <= threads < seen.n  # no fewer than splitters, by their rounds
 
 
 @misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
