@@ -45,15 +45,6 @@ def near_misses(lab: str) -> list[dict[str, Any]]:
 
 NEAR_MISSES = [pytest.param(lab, each, id=f"{lab[:5]}-{i}") for lab in LABS for i, each in enumerate(near_misses(lab))]
 
-# Labs with a file of remedies. Once each has one, this is LABS.
-MENDED = [name for name in LABS if (ROOT / "solutions" / name / "remedies.jsonl").is_file()]
-# Labs in which a fifth of the hints may have fewer than two near misses; it is to be empty.
-SOME_WITHOUT_TWO = {
-    "lab04_reduction",
-    "lab05_histogram",
-    "lab06_list_ranking",
-}
-
 
 @pytest.fixture(scope="module")
 def simulated() -> Iterator[Worker]:
@@ -190,13 +181,13 @@ def test_a_hint_has_two_near_misses_among_known_answers_and_mutants(name: str) -
             asked = not rule.checks or set(verdict["failed"]) & set(rule.checks)
             missed[rule.name] += bool(answer.startswith("wrong/") and asked and rule.name not in verdict["hints"])
     few = {rule.name for rule in lab.hints if missed[rule.name] < 2}
-    assert len(few) <= (len(lab.hints) // 5 if name in SOME_WITHOUT_TWO else 0), sorted(few)
+    assert not few, sorted(few)
 
 
 # ---- remedies --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MENDED)
+@pytest.mark.parametrize("name", LABS)
 def test_every_hint_that_a_wrong_answer_gets_has_its_remedy_there(name: str) -> None:
     of_lab = remedies(name)
     assert Counter((each.answer, each.hint) for each in of_lab) == Counter(promised_hints(name))
@@ -206,7 +197,7 @@ def test_every_hint_that_a_wrong_answer_gets_has_its_remedy_there(name: str) -> 
 
 @pytest.mark.parametrize(
     "remedy",
-    [each for name in MENDED for each in remedies(name) if not each.is_none],
+    [each for name in LABS for each in remedies(name) if not each.is_none],
     ids=lambda each: f"{each.lab[:5]}-{each.answer}",
 )
 def test_an_answer_mended_as_its_hint_says_passes_the_checks_that_it_failed(remedy: Remedy, simulated: Worker) -> None:
