@@ -1,4 +1,4 @@
-"""The folder that a class's grading leaves: results/*.json, reports/*.html, gradebook.csv, index.html and class.json.
+"""The folder that a class's grading leaves: results/*.json, reports/*.html, tables (CSV), index.html and class.json.
 
 Everything in it follows from the results; class.json lists whose they are, so that other forms can be made later.
 """
@@ -94,13 +94,14 @@ def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable
     `students`: the whole class, those without a result as well. Pages of anybody else are taken away.
     """
     from autograder.grading.fence import page_of
-    from autograder.reports import class_page, gradebook
+    from autograder.reports import class_page, gradebook, misconceptions
 
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
     for result in results:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", page_of(result))
     gradebook.write(results, out / "gradebook.csv")
+    misconceptions.write(results, out / "misconceptions.csv")
     write_atomically(out / "index.html", class_page.render(results, lab.title))
     listed = {
         "version": 1,

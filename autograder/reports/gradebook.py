@@ -13,7 +13,7 @@ from autograder.records.files import write_atomically
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
 from autograder.reports.speed import speed_of
-from autograder.reports.wording import one_line
+from autograder.reports.wording import MESSAGE_LIMIT, one_line
 
 # What a spreadsheet may take for a formula, full-width forms included:
 # https://owasp.org/www-community/attacks/CSV_Injection
@@ -43,10 +43,10 @@ def text(results: Iterable[Result]) -> str:
     return buffer.getvalue()
 
 
-def neutral(cell: str) -> str:
-    """`cell` on one line, with an apostrophe before it where a spreadsheet would read a formula."""
+def neutral(cell: str, limit: int = MESSAGE_LIMIT) -> str:
+    """`cell` on one line of at most `limit` characters, an apostrophe before it where a spreadsheet would read a formula."""
     starts_like_a_formula = cell.startswith(_FORMULA_STARTS) or cell.lstrip().startswith(_FORMULA_STARTS)
-    plain = one_line(cell)
+    plain = one_line(cell, limit)
     return f"'{plain}" if starts_like_a_formula else plain
 
 
