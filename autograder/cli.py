@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,8 +151,7 @@ def wanted_forms(given: argparse.Namespace, *lab_names: str) -> Wanted:
     for path in (given.canvas, given.moodle):
         if path is not None:
             existing_file(path)
-    names = ("canvas", "canvas_column", "moodle", "moodle_column", "above_maximum", "gradescope", "junit")
-    wanted = Wanted(**{name: getattr(given, name) for name in names})
+    wanted = Wanted(**{each.name: getattr(given, each.name) for each in fields(Wanted)})
     look_at(wanted, lab_names)
     return wanted
 

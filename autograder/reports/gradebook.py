@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from autograder.records.files import write_atomically
+from autograder.records.files import report_name, write_atomically
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
 from autograder.reports.speed import speed_of
@@ -34,7 +34,7 @@ def text(results: Iterable[Result]) -> str:
     ordered = sorted(results, key=lambda result: (result.student, result.submission, result.lab))
     names = list(dict.fromkeys(check.name for result in ordered for check in result.checks))
     head = ["student", "lab", "submission", "points", "bonus_points", "max_points", "outcome"]
-    tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key"]
+    tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key", "report"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow([*head, *(neutral(f"check_{name}") for name in names), *tail])
@@ -70,6 +70,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         neutral("; ".join(f"{kind} {value}" for kind, value in sorted(result.ids.items()))),
         neutral(result.note),
         neutral(result.key),
+        neutral(f"reports/{report_name(result.student)}.html"),
     ]
 
 
