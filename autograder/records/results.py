@@ -102,6 +102,12 @@ class Result:
     ids: Mapping[str, str] = field(default_factory=dict)  # the student's, by kind: canvas, moodle, sid, email, ...
     note: str = ""  # about what was handed in: which of several files counts, and the like
     functions: tuple[FunctionText, ...] = ()  # those that failed checks came to, for the class page's examples
+    name: str = ""  # the student's real one, where a platform's gradebook gave it; files are called after `student`
+
+    @property
+    def display_name(self) -> str:
+        """What people read of whose it is."""
+        return self.name or self.student
 
     @property
     def points(self) -> float:

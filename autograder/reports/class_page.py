@@ -76,7 +76,7 @@ def render(results: Iterable[Result], lab_title: str, unmatched: Mapping[str, Se
 
     `unmatched`: by the name of a filled-in file, a line for every row or submission that it left out.
     """
-    ordered = sorted(results, key=lambda result: (result.student.casefold(), result.student))
+    ordered = sorted(results, key=lambda result: (result.display_name.casefold(), result.student))
     entries = [_entry(result) for result in ordered]
     views = _step_views(ordered)
     script = asset("sort.js")
@@ -165,7 +165,7 @@ def _speed_plots(results: Sequence[Result]) -> list[SpeedPlot]:
     for result in results:
         for check in result.checks:
             if speed := speed_of(check):
-                by_title.setdefault(check.title, []).append((result.student, speed))
+                by_title.setdefault(check.title, []).append((result.display_name, speed))
     plots = []
     for title, speeds in by_title.items():
         sources = " and ".join(sorted({speed.source for _, speed in speeds}))

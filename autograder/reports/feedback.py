@@ -5,7 +5,7 @@ number, a team's where teams hand in. Files at the top of the zip are read by ev
 https://github.com/moodle/moodle/blob/main/public/mod/assign/feedback/file/importziplib.php (is_valid_filename_for_import).
 A report goes in as feedback and not as a submission, so that one that is unchanged is not announced anew (is_file_modified).
 
-Canvas (in the assignment: Upload Submissions) reads the first two numbers between underscores as those of the user and of
+Canvas (in the gradebook: Re-Upload Submissions) reads the first two numbers between underscores as those of the user and of
 the file that was handed in, or what stands behind `anon`, and attaches what comes to a comment, under that file's name:
 https://github.com/instructure/canvas-lms/blob/master/app/models/abstract_assignment.rb
 (infer_comment_context_from_filename, generate_comments_from_files).

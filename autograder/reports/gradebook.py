@@ -31,7 +31,7 @@ def write(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
 
 def text(results: Iterable[Result]) -> str:
     """The gradebook as text; rows by student, check columns in the order of the lab."""
-    ordered = sorted(results, key=lambda result: (result.student, result.submission, result.lab))
+    ordered = sorted(results, key=lambda result: (result.display_name, result.student, result.submission, result.lab))
     names = list(dict.fromkeys(check.name for result in ordered for check in result.checks))
     head = ["student", "lab", "submission", "points", "bonus_points", "max_points", "outcome"]
     tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key", "report"]
@@ -54,7 +54,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
     checks = {check.name: check for check in result.checks}
     speeds = [speed.ratio for check in result.checks if (speed := speed_of(check))]
     return [
-        neutral(result.student),
+        neutral(result.display_name),
         neutral(result.lab),
         neutral(result.submission),
         "" if any(check.fault for check in result.checks) else _number(result.points),

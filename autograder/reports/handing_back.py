@@ -50,6 +50,11 @@ def look_at(wanted: Wanted, lab_names: Sequence[str]) -> None:
         raise UsageError(f"{wanted.junit} is a folder, not a file.", remedy="Name a file with --junit.")
 
 
+def real_names(wanted: Wanted) -> canvas.RealNames:
+    """Students' names from the one file that has them where an export of submissions has not: Canvas's gradebook."""
+    return canvas.RealNames({}) if wanted.canvas is None else canvas.real_names(wanted.canvas)
+
+
 def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> HandedBack:
     """Writes the forms that are wanted into `out` (JUnit where it is asked for); returns what to tell the instructor.
 

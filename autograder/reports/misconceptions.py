@@ -184,7 +184,7 @@ def _comments(text: str) -> list[tuple[int, int]]:
 
 def _names_of(result: Result) -> set[str]:
     """The words that tell whose a submission is: those of the student's name and IDs, short numbers aside."""
-    words = _words(" ".join([result.student, *result.ids.values()]))
+    words = _words(" ".join([result.student, result.name, *result.ids.values()]))
     return {each for each in words if len(each) > 2 or not each.isdigit()}
 
 
@@ -205,7 +205,7 @@ def text(results: Sequence[Result]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow(["check", "hint", "sentence", "count", "share", "students"])
-    for step in steps(sorted(results, key=lambda result: (result.student, result.submission))):
+    for step in steps(sorted(results, key=lambda result: (result.display_name, result.student))):
         for hint, sentence, whose in _rows(step):
             share = round(len(whose) / len(results), 4)
             writer.writerow([neutral(step.name), neutral(hint), neutral(sentence), len(whose), share, _joined(whose)])
@@ -222,4 +222,4 @@ def _rows(step: Step) -> Iterator[tuple[str, str, Sequence[Result]]]:
 
 
 def _joined(results: Iterable[Result]) -> str:
-    return neutral("; ".join(result.student for result in results), MOST_OF_A_CELL)
+    return neutral("; ".join(result.display_name for result in results), MOST_OF_A_CELL)
