@@ -43,9 +43,8 @@ def moodle_name(result: Result) -> str:
     number = result.ids.get("moodle", "")
     if not number.isdecimal():
         return ""
-    name = _NOT_IN_A_NAME.sub(" ", result.student)[:_LONGEST_NAME].strip(
-        " .~"
-    )  # what begins with . or ~ is passed over
+    name = _NOT_IN_A_NAME.sub(" ", result.student)[:_LONGEST_NAME]
+    name = name.strip(" .~")  # Moodle passes over what begins with one of these
     return f"{name or 'Participant'}_{number}_assignfeedback_file_{result.lab}.html"
 
 
