@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
+from urllib.parse import quote
 
 import pytest
 
@@ -193,7 +194,7 @@ def test_every_student_has_a_row_that_links_to_the_report():
     results = [*samples.a_class(40), samples.hostile()]
     page = Page(class_page.render(results, "Lab"))
     links = [attributes.get("href") or "" for tag, attributes in page.tags if tag == "a"]
-    expected = {f"reports/{report_name(result.student)}.html" for result in results}
+    expected = {f"reports/{quote(report_name(result.student))}.html" for result in results}
     assert expected == {link for link in links if not link.startswith("#")}
     assert sum(tag == "tr" for tag, _ in page.tags) == len(results) + 1
 
