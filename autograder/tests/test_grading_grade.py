@@ -588,6 +588,8 @@ def test_a_bonus_that_nobody_wrote_is_not_tried_and_a_required_function_that_is_
         attempt.run("extra")
 
     class Missing(FakeWorker):
+        faults: dict[str, BrokenDefinition] = {}
+
         def run(self, request, on):
             return Run(fault=self.faults[request.function])
 
