@@ -52,6 +52,16 @@ FORMS = (
             "help": "a grade above Moodle's maximum, which Moodle passes over: write the maximum, the grade, or nothing",
         },
     ),
+    _value("--moodle-comments", "TITLE", "its column of comments, where that is not called Feedback comments"),
+    (
+        ("--comments",),
+        {
+            "choices": ("fill", "replace", "leave"),
+            "default": "fill",
+            "help": "what to do next as Moodle's comments: into empty cells, into all, or into none",
+        },
+    ),
+    _switch("--feedback", "all reports in a zip that Moodle or Canvas takes back, in OUT"),
     _switch("--gradescope", "results.json for each student, in OUT/gradescope"),
     _file("--junit", "write the checks as JUnit XML to FILE"),
 )

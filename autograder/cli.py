@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,7 @@ def check(given: argparse.Namespace) -> int:
 def grade(given: argparse.Namespace) -> int:
     """Grades a class and prints its table."""
     from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
+    from autograder.reports.handing_back import real_names
 
     lab = load_lab(given.lab)
     lab = with_hidden_checks(lab, given.hidden) if given.hidden else lab
@@ -116,6 +118,7 @@ def grade(given: argparse.Namespace) -> int:
     if given.seed_file:
         options["seed"] = read_seed(given.seed_file)
     wanted = wanted_forms(given, lab.name, lab.title)  # what is wrong with them is found out before the class is graded
+    options["name_of"] = real_names(wanted).of
     results = graded_class(given, lab, given.submissions, given.out, **options)
     handed_back = hand_back(results, given.out, wanted)
     return exit_code(results) if exit_code(results) == FAULT else handed_back or exit_code(results)
@@ -123,11 +126,13 @@ def grade(given: argparse.Namespace) -> int:
 
 def export(given: argparse.Namespace) -> int:
     """Makes what a learning platform takes from a class that has been graded: nothing is graded again."""
-    from autograder.grading.class_folder import read_class
+    from autograder.grading.class_folder import read_class, renamed_class
     from autograder.records import json_form
+    from autograder.reports.handing_back import real_names
 
     results = read_class(given.out)
     wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
+    results = renamed_class(results, real_names(wanted).of, given.out)
     handed_back = hand_back(results, given.out, wanted)
     write_json(given, [json_form.to_dict(result) for result in results])
     return handed_back
@@ -150,8 +155,7 @@ def wanted_forms(given: argparse.Namespace, *lab_names: str) -> Wanted:
     for path in (given.canvas, given.moodle):
         if path is not None:
             existing_file(path)
-    names = ("canvas", "canvas_column", "moodle", "moodle_column", "above_maximum", "gradescope", "junit")
-    wanted = Wanted(**{name: getattr(given, name) for name in names})
+    wanted = Wanted(**{each.name: getattr(given, each.name) for each in fields(Wanted)})
     look_at(wanted, lab_names)
     return wanted
 
@@ -178,7 +182,7 @@ def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Pa
     progress = sys.stderr.isatty() or given.progress
     results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress, **options)
     print(terminal.render_class(results), end="")
-    print(f"Written to {out}: gradebook.csv, index.html, reports/, results/")
+    print(f"Written to {out}: gradebook.csv, misconceptions.csv, index.html, reports/, results/")
     write_json(given, [json_form.to_dict(result) for result in results])
     return results
 

@@ -1,4 +1,4 @@
-"""The folder that a class's grading leaves: results/*.json, reports/*.html, gradebook.csv, index.html and class.json.
+"""The folder that a class's grading leaves: results/*.json, reports/*.html, tables (CSV), index.html and class.json.
 
 Everything in it follows from the results; class.json lists whose they are, so that other forms can be made later.
 """
@@ -7,24 +7,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
 from autograder.errors import GraderFault, KitError, UsageError
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
-from autograder.records.files import former_report_name, report_name, write_atomically
+from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
 
 CLASS_LIST = "class.json"
-_FORMER = re.compile(r".*-[0-9a-f]{8}")  # how an older version called what was not plain
+_FORMER = re.compile(r"[a-z0-9._-]*-(?:[0-9a-f]{8}|[0-9a-f]{16})")  # how older versions called what was not plain
 _OF_GRADESCOPE = re.compile(r"submission_\d+")  # how handing back calls a student's folder
 # Of a result that `--only` left as it was. It is the reports' and class.json's: on disk the result itself stays as it is.
+NameOf = Callable[[str, Mapping[str, str]], str]  # a student's real name, by the export's and the IDs; empty for none
 OUT_OF_DATE = (
     "left from an earlier run: the submission, the lab, the seed or the grader has changed since. "
     "Grade without --only to renew it"
@@ -71,7 +74,7 @@ def _rename_former(out: Path) -> None:
     for file in sorted((out / "results").glob("*.json")):
         with suppress(OSError, KitError, ValueError):
             student = from_text(file.read_text(encoding="utf-8")).student if _FORMER.fullmatch(file.stem) else ""
-            if student and former_report_name(student) == file.stem:
+            if student and file.stem in former_report_names(student) and file.stem != report_name(student):
                 renamed[file.stem] = report_name(student)
     if not renamed:
         return
@@ -79,7 +82,8 @@ def _rename_former(out: Path) -> None:
         if file.is_file():
             text = file.read_text(encoding="utf-8")
             for old, new in renamed.items():
-                text = text.replace(f'reports/{old}.html"', f'reports/{new}.html"').replace(f'"{old}"', f'"{new}"')
+                text = text.replace(f'reports/{old}.html"', f'reports/{quote(new)}.html"')
+                text = text.replace(f'"{old}"', json.dumps(new))
             write_atomically(file, text)
     for folder, suffix in (("reports", ".html"), ("gradescope", ""), ("results", ".json")):
         for old, new in renamed.items():
@@ -93,23 +97,48 @@ def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable
 
     `students`: the whole class, those without a result as well. Pages of anybody else are taken away.
     """
-    from autograder.grading.fence import page_of
-    from autograder.reports import class_page, gradebook
-
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
+    _write_pages(results, lab.name, lab.title, out)
+    _remove_pages(gone, stay, results, out)
+
+
+def _write_pages(results: list[Result], lab: str, title: str, out: Path) -> None:
+    from autograder.grading.fence import page_of
+    from autograder.reports import class_page, gradebook, misconceptions
+
     for result in results:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", page_of(result))
     gradebook.write(results, out / "gradebook.csv")
-    write_atomically(out / "index.html", class_page.render(results, lab.title))
+    misconceptions.write(results, out / "misconceptions.csv")
+    write_atomically(out / "index.html", class_page.render(results, title))
     listed = {
         "version": 1,
-        "lab": lab.name,
+        "lab": lab,
         "results": [report_name(result.student) for result in results],
         "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
+        "names": {report_name(result.student): result.name for result in results if result.name},
     }
     write_atomically(out / CLASS_LIST, json.dumps(listed, indent=1) + "\n")
-    _remove_pages(gone, stay, results, out)
+
+
+def with_names(results: list[Result], name_of: NameOf, out: Path) -> list[Result]:
+    """The results with their students' real names, else with those that an earlier run knew."""
+    known: dict[str, object] = {}
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        known = dict(json.loads((out / CLASS_LIST).read_text(encoding="utf-8")).get("names", {}))
+    before = [str(known.get(report_name(each.student), "")) for each in results]
+    return [
+        replace(each, name=name_of(each.student, each.ids) or name) for each, name in zip(results, before, strict=True)
+    ]
+
+
+def renamed_class(results: list[Result], name_of: NameOf, out: Path) -> list[Result]:
+    """A finished run's results with these names, and its pages anew where that changes any."""
+    named = with_names(results, name_of, out)
+    if named != results:
+        _write_pages(named, named[0].lab, named[0].lab_title, out)
+    return named
 
 
 def _gone(stay: set[str], out: Path) -> set[str]:
@@ -121,10 +150,11 @@ def _gone(stay: set[str], out: Path) -> set[str]:
     with suppress(OSError, ValueError, KeyError, TypeError):
         names = {str(name) for name in json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))["results"]}
     for file in (out / "results").glob("*.json"):
-        if file.stem not in stay | names:
+        stem = unicodedata.normalize("NFC", file.stem)  # macOS may list a name with its accents apart
+        if stem not in stay | names:
             with suppress(OSError, KitError, ValueError):
                 student = from_text(file.read_text(encoding="utf-8")).student
-                names |= {report_name(student), former_report_name(student)} & {file.stem}
+                names |= {report_name(student), *former_report_names(student)} & {stem}
     return {name for name in names - stay if Path(name).name == name}
 
 
@@ -166,11 +196,13 @@ def read_class(out: Path) -> list[Result]:
         }
         for name in listed.get("out_of_date", ()):
             results[name] = replace(results[name], flags=(*results[name].flags, OUT_OF_DATE))
+        for name, real in listed.get("names", {}).items():
+            results[name] = replace(results[name], name=str(real))
         return list(results.values())
     except OSError as problem:
         what = f"{out} is not the folder of a finished run: {problem.filename} cannot be read."
         raise UsageError(what, remedy="Give the folder that `autograder grade` wrote with --out.") from None
-    except (ValueError, KeyError, TypeError) as problem:
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise UsageError(f"{out / CLASS_LIST} is damaged: {problem}.", remedy="Grade the class again.") from None
 
 

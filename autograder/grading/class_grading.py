@@ -10,7 +10,7 @@ from typing import Any
 
 from autograder.errors import UsageError
 from autograder.grading.batch import ClassBatch
-from autograder.grading.class_folder import OUT_OF_DATE, prepared, result_on_disk, write_reports
+from autograder.grading.class_folder import OUT_OF_DATE, NameOf, prepared, result_on_disk, with_names, write_reports
 from autograder.grading.dask_batch import DaskBatch
 from autograder.grading.exports import opened_class
 from autograder.grading.fence import showable
@@ -37,14 +37,16 @@ def grade_class(
     regrade: bool = False,
     only: Sequence[str] = (),
     dask: str = "",
+    name_of: NameOf = lambda student, ids: "",
 ) -> list[Result]:
     """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
 
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
-    others the results that are there already stay and go into the reports, flagged where they are out of date.
+    others the results that are there already stay and go into the reports, flagged where they are out of date. `name_of`:
+    what people read of whose a submission is, where the export has it mashed.
     """
     with opened_class(handed_in, out) as entries:
-        chosen = chosen_entries(entries, only)
+        chosen = chosen_entries(entries, only, name_of)
         with prepared(out):
             options: dict[str, Any] = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
             if dask:
@@ -56,6 +58,7 @@ def grade_class(
                 details = batch.fault_details
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
             results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
+            results = with_names(results, name_of, out)
             write_reports(results, lab, out, (each.student for each in entries))
             if details:
                 told = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
@@ -85,11 +88,14 @@ def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:
     return result if is_current else replace(result, flags=(*result.flags, OUT_OF_DATE))
 
 
-def chosen_entries(entries: list[Entry], only: Sequence[str]) -> list[Entry]:
+def chosen_entries(
+    entries: list[Entry], only: Sequence[str], name_of: NameOf = lambda student, ids: ""
+) -> list[Entry]:
     """The entries of the students named, by name, file or ID; raises `UsageError` for one that fits none or several."""
     chosen = []
     for name in only:
-        fitting = [e for e in entries if name in (e.student, e.shown_as, *e.ids.values())]
+        called = ((e, (e.student, e.shown_as, *e.ids.values(), name_of(e.student, e.ids) or e.student)) for e in entries)
+        fitting = [entry for entry, names in called if name in names]
         if len(fitting) != 1:
             near = difflib.get_close_matches(name, [each.student for each in fitting or entries], cutoff=0.4)
             what = "fits more than one student" if fitting else "is no student's name, file or ID"

@@ -46,7 +46,7 @@ def page_of(result: Result) -> str:
 def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
     """The functions that make each form of one result."""
     from autograder.records import json_form
-    from autograder.reports import class_page, gradebook, html, junit, terminal
+    from autograder.reports import class_page, gradebook, html, junit, misconceptions, terminal
     from autograder.reports.withheld import for_students
 
     return (
@@ -56,5 +56,6 @@ def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
         lambda result: terminal.render_class([result]),
         lambda result: class_page.render([result], lab.title),
         lambda result: gradebook.text([result]),
+        lambda result: misconceptions.text([result]),
         lambda result: junit.text([result]),
     )

@@ -30,16 +30,17 @@ from autograder.grading.ahead import Ahead
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.evidence import never_ended
 from autograder.grading.failures import MOST_OF_A_MESSAGE, CheckFailed, NothingCounted, Unverified
-from autograder.grading.jobs import Greeting, Summary
+from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Check, Lab
 from autograder.grading.worker import Worker
 from autograder.records.counters import Counters, LineProfile
-from autograder.records.results import BLOCKED_BY, CheckResult, Hint, Picture, Result, Secret
+from autograder.records.results import BLOCKED_BY, CheckResult, FunctionText, Hint, Picture, Result, Secret
 from autograder.records.runs import Source
 
 PUBLIC_SEED = "public"
 FAULT_OF_OURS = "The grader itself failed here, not this work. Its own report says why."
 UNREADABLE = "The submission cannot be graded as it stands."
+MOST_OF_A_FUNCTION = 6_000  # characters
 BROKEN_AS_WELL = "This needs `{}` as well, which cannot be used: see “{}”"
 
 
@@ -92,6 +93,7 @@ def check_submission(
     flags: list[str] = []
     lines: tuple[LineProfile, ...] = ()
     counters: Counters | None = None
+    functions: tuple[FunctionText, ...] = ()
     try:
         summary = read(lab, submission, worker)
     except SubmissionError as problem:
@@ -108,6 +110,7 @@ def check_submission(
             checks = [not_run(each, UNREADABLE) for each in lab.checks]
         else:
             lines, counters = profile_case(grading)
+            functions = texts_of(summary, checks)
     return Result(
         lab=lab.name,
         lab_title=lab.title,
@@ -124,6 +127,18 @@ def check_submission(
         key=key,
         graded_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         seconds=round(time.perf_counter() - started, 3),
+        functions=functions,
+    )
+
+
+def texts_of(summary: Summary, checks: Sequence[CheckResult]) -> tuple[FunctionText, ...]:
+    """The functions that failed checks came to; one too long for anybody to read is left out."""
+    wanted = {name for each in checks for name in each.came_to}
+    found = ((name, each) for name, each in summary.functions.items() if name in wanted)
+    return tuple(
+        FunctionText(name, each.kind != "host", each.line, each.source)
+        for name, each in found
+        if len(each.source) <= MOST_OF_A_FUNCTION
     )
 
 
@@ -264,6 +279,8 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
     if isinstance(attempt.fault, NotCarriedOut):
         grading.flags.append(f"{check.name}: {attempt.fault}")
     grading.never_ended |= any(never_ended(each.run.fault) for each in attempt.trials)
+    functions = grading.summary.functions
+    came_to = () if failure is None else functions_come_to(functions, attempt)
     # Before hints, which may run more cases.
     reproduce, pictures = ("", ()) if failure is None else (attempt.reproduction(), draw_pictures(grading, check, attempt))
     earned = check.points * (1.0 if attempt.fraction is None else attempt.fraction)
@@ -286,7 +303,28 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         pictures=(*pictures, *attempt.pictures),
         bonus=check.bonus,
         secret=secrecy(grading, check),
+        tried=not any(functions[name].is_empty for name in came_to),
+        came_to=came_to,
     )
+
+
+def functions_come_to(functions: Mapping[str, FunctionSummary], attempt: Attempt) -> tuple[str, ...]:
+    """The submission's functions that a check called, and those that these name, in the order of the submission."""
+    called = [each.request.function for each in attempt.trials]
+    called += [launch.kernel for each in attempt.trials for launch in each.run.launches]
+    called += [each.function for each in attempt.compared.requests] if attempt.compared is not None else []
+    reached: set[str] = set()
+    while called:
+        if (name := called.pop()) in functions and name not in reached:
+            reached.add(name)
+            called += functions[name].uses
+    return tuple(name for name in functions if name in reached)
+
+
+def is_missing(grading: Grading, problem: BrokenDefinition) -> bool:
+    """Whether a check came to a function that the lab can do without (a bonus), and that nobody has begun."""
+    asked_for = {*grading.summary.functions, *(each.name for each in grading.lab.required)}
+    return problem.name not in asked_for and problem.line is None
 
 
 def _needs_what_is_broken(grading: Grading, check: Check, problem: BrokenDefinition) -> CheckResult:
@@ -298,9 +336,10 @@ def _needs_what_is_broken(grading: Grading, check: Check, problem: BrokenDefinit
     if not check.hidden and (title := grading.told.setdefault(message, check.title)) != check.title:
         message = BROKEN_AS_WELL.format(problem.name, title)
     grading.broken[check.name] = problem
+    tried = not is_missing(grading, problem)
     return CheckResult(
         check.name, check.title, "failed", 0, check.points,
-        message=message, bonus=check.bonus, secret="check" if check.hidden else "",
+        message=message, bonus=check.bonus, secret="check" if check.hidden else "", tried=tried,
     )  # fmt: skip
 
 

@@ -84,6 +84,8 @@ class FunctionSummary:
     parameters: tuple[str, ...]
     line: Line
     source: str
+    is_empty: bool = False  # it does nothing: its body is a docstring, `pass` or the like, as in a starter
+    uses: tuple[str, ...] = ()  # other functions of the submission that its body names
 
 
 @dataclass(frozen=True)

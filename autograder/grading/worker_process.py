@@ -175,7 +175,7 @@ class WorkerState:
             raise GraderFault(f"The lab's baseline cannot be read: {problem}") from None
         self.program = hold_to(parse_program(_text_of(job.submission)), job.required)
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
-        functions = {name: _summary(each, texts) for name, each in self.program.functions.items()}
+        functions = {name: _summary(each, self.program, texts) for name, each in self.program.functions.items()}
         return Summary(self.program.label, functions, self.program.broken)
 
     def _read_baseline(self, file: File | None) -> None:
@@ -194,11 +194,13 @@ def _text_of(handed_in: File | Submission) -> Submission:
     return submission_from_bytes(handed_in.name, handed_in.data) if isinstance(handed_in, File) else handed_in
 
 
-def _summary(function: Function, texts: dict[str, list[str]]) -> FunctionSummary:
+def _summary(function: Function, program: Program, texts: dict[str, list[str]]) -> FunctionSummary:
     node = function.node
     lines = texts.setdefault(function.file, lines_of(function.text))
     source = "\n".join(lines[node.lineno - 1 : node.end_lineno])[node.col_offset :]
-    return FunctionSummary(function.kind, function.parameters, function.line(node), source)
+    uses = tuple(name for name in function.free_names if name in program.functions)
+    line = function.line(node)
+    return FunctionSummary(function.kind, function.parameters, line, source, function.is_empty, uses)
 
 
 def prepared(device: Device) -> None:

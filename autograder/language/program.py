@@ -96,6 +96,11 @@ class Function:
         used = [n.id for statement in self.node.body for n in ast.walk(statement) if isinstance(n, ast.Name)]
         return tuple(dict.fromkeys(name for name in used if name not in self.local_names and name in self.names))
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the body does nothing: there is only a docstring, `pass`, `...` or a `return` of nothing in it."""
+        return all(map(_does_nothing, self.node.body))
+
     @cached_property
     def attributes(self) -> tuple[tuple[str, str], ...]:
         """(name, attribute) of every attribute of a name, each once, in order: ("cuda", "grid")."""
@@ -118,6 +123,14 @@ class Function:
     @cached_property
     def _lines(self) -> list[str]:
         return lines_of(self.text)
+
+
+def _does_nothing(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Return):
+        return statement.value is None or isinstance(statement.value, ast.Constant) and statement.value.value is None
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.Pass)
 
 
 @dataclass(frozen=True)

@@ -6,36 +6,58 @@ import hashlib
 import os
 import re
 import tempfile
+import unicodedata
 from pathlib import Path
 
 from autograder.errors import MachineFault
 
-_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")  # reserved by Windows, whatever their ending
-_HASH_DIGITS, _FORMER_HASH_DIGITS = 16, 8  # hexadecimal; eight are so few that two names are easily made to share them
-_HASHED = re.compile(rf".*-(?:[0-9a-f]{{{_FORMER_HASH_DIGITS}}}|[0-9a-f]{{{_HASH_DIGITS}}})")
+# What Windows forbids, and what begins or ends a name there or hides it elsewhere; other systems forbid less.
+_FORBIDDEN = re.compile(r'[<>:"/\\|?*]')
+_AT_THE_ENDS = " .-"
+_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9]) *(\..*)?")  # reserved by Windows, whatever their ending
+_HASH_DIGITS = 16  # hexadecimal
+_HASHED = re.compile(r".*-(?:[0-9a-f]{8}|[0-9a-f]{16})", re.DOTALL)  # eight in an older version
+_MOST_CHARACTERS, _MOST_BYTES = 60, 120  # of a name, without its hash and ending
 
 
 def report_name(student: str) -> str:
-    """The file stem of a student's reports: the name itself where it is plain, else made plain with a hash behind it.
+    """The file stem of a student's reports: the name itself where it is plain, else what of it can be kept and a hash.
 
-    It follows from the name alone, so that it stays the same whoever else is in the class, and differs even on a file
-    system that ignores case: only a name that is already lower-case letters, digits, `.`, `_` and `-` goes without the
-    hash, and none that looks as if it had one. A class is looked through for doubles all the same (collecting.apart).
+    It follows from the name alone, so that it stays the same whoever else is in the class, and letters of any script stay.
+    Two names must differ even where a file system ignores case and how accents are put together. So of all names that
+    such a system takes for one, a single spelling goes without the hash: small letters where there is no blank (`ada`), a
+    capital to each word where there is (`Ada Lovelace`). Nor does any that looks as if it had a hash.
     """
-    return _name_with_hash(student, _HASH_DIGITS)
+    kept = _kept(student)
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", student).casefold())
+    spelling = folded.title() if " " in folded else folded
+    is_plain = kept == student == spelling and kept and not _DEVICES.fullmatch(folded) and not _HASHED.fullmatch(folded)
+    return kept if is_plain else f"{kept or 'student'}-{_hash(student, _HASH_DIGITS)}"
 
 
-def former_report_name(student: str) -> str:
-    """What `report_name` gave before its hashes grew: files in older folders of results are still called so."""
-    return _name_with_hash(student, _FORMER_HASH_DIGITS)
+def former_report_names(student: str) -> tuple[str, ...]:
+    """What `report_name` gave in older versions, whose folders of results are still found: ASCII alone, with a hash."""
+    plain = re.sub(r"[^a-z0-9._-]+", "-", student.lower()).strip(".-")[:60] or "student"
+    return tuple(f"{plain}-{_hash(student, digits)}" for digits in (16, 8))
 
 
-def _name_with_hash(student: str, digits: int) -> str:
-    plain = re.sub(r"[^a-z0-9._-]+", "-", student.lower()).strip(".-")[:60]
-    if plain == student and plain and not _DEVICES.fullmatch(plain) and not _HASHED.fullmatch(plain):
-        return plain
-    digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
-    return f"{plain or 'student'}-{digest}"
+def _kept(name: str) -> str:
+    """A name without what some file system forbids, and no longer than all of them take."""
+    shown = (_allowed(character) for character in unicodedata.normalize("NFC", name))
+    short = "".join(shown)[:_MOST_CHARACTERS]
+    return short.encode("utf-8")[:_MOST_BYTES].decode("utf-8", "ignore").strip(_AT_THE_ENDS)
+
+
+def _allowed(character: str) -> str:
+    """The character, a blank for any other kind of space, or a stroke for what has no place in a name."""
+    category = unicodedata.category(character)
+    if category[0] == "Z":
+        return " "
+    return "-" if category[0] == "C" or _FORBIDDEN.match(character) else character
+
+
+def _hash(name: str, digits: int) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> None:

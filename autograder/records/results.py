@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from autograder.errors import Line
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Source
@@ -46,6 +47,16 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class FunctionText:
+    """One function as its author wrote it: `line` is where it begins, `is_kernel` whether a GPU runs it."""
+
+    name: str
+    is_kernel: bool
+    line: Line
+    text: str
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One check: `title` is the sentence the student reads; `outcome` "not run" always says why in `message`."""
 
@@ -65,6 +76,8 @@ class CheckResult:
     fault: bool = False  # "not run" because the grader or the machine failed, not the student
     bonus: bool = False  # its points come on top of full marks, and the lab is passed without it
     secret: Secret = ""  # what of it students must not see: withheld.py takes that out of what they get
+    tried: bool = True  # False where it failed because a function that it came to is still to be written
+    came_to: tuple[str, ...] = ()  # the submission's functions that it came to, where it failed
 
 
 @dataclass(frozen=True)
@@ -88,6 +101,13 @@ class Result:
     seconds: float = 0.0
     ids: Mapping[str, str] = field(default_factory=dict)  # the student's, by kind: canvas, moodle, sid, email, ...
     note: str = ""  # about what was handed in: which of several files counts, and the like
+    functions: tuple[FunctionText, ...] = ()  # those that failed checks came to, for the class page's examples
+    name: str = ""  # the student's real one, where a platform's gradebook gave it; files are called after `student`
+
+    @property
+    def display_name(self) -> str:
+        """What people read of whose it is."""
+        return self.name or self.student
 
     @property
     def points(self) -> float:

@@ -12,6 +12,7 @@ KINDS = {
     "not run": "Could not be graded",
     "ambiguous": "Speed too close to call",
     "flagged": "Flagged",
+    "first check": "Stuck at the first check",
 }
 
 GRADER_FAILED = "The grader could not run every check. That is its fault, not yours, and costs you nothing: try again."
@@ -28,7 +29,8 @@ class Reason:
 def reasons(result: Result) -> tuple[Reason, ...]:
     """Every reason to look at `result`, most pressing kind first; none for an ordinary pass or failure.
 
-    A check that was not run because an earlier one failed is ordinary; one that the grader could not run is not.
+    A check that was not run because an earlier one failed is ordinary; one that the grader could not run is not. Nor is it
+    ordinary to fail the very first check: who does has nothing to go on from.
     """
     found = []
     if result.error:
@@ -40,6 +42,10 @@ def reasons(result: Result) -> tuple[Reason, ...]:
     if result.outcome == "not run" and not faults and not result.error:
         found.append(Reason("not run", "no check failed, yet some were not run"))
     found += _flagged(result)
+    first = next((check for check in result.checks if not check.bonus), None)
+    if first is not None and first.outcome == "failed" and not result.error:
+        what = "failed the first check" if first.tried else "has not begun the first check"
+        found.append(Reason("first check", one_line(f"{what}: {first.title}", 300)))
     return tuple(sorted(found, key=lambda reason: list(KINDS).index(reason.kind)))
 
 

@@ -7,7 +7,8 @@ ID: posting policies and Points Possible. https://github.com/instructure/canvas-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.errors import UsageError
@@ -39,6 +40,35 @@ def filled(path: Path, results: Sequence[Result], column: str | None = None) -> 
     )
     outcome.lines = [*_about_points_possible(sheet, results, at), *outcome.lines]
     return sheet.to_bytes(), outcome
+
+
+@dataclass(frozen=True)
+class RealNames:
+    """Students' names as a gradebook has them, by their ID; an export of submissions has them mashed (`turingadele`)."""
+
+    by_id: Mapping[str, str]
+
+    def of(self, student: str, ids: Mapping[str, str]) -> str:
+        """The name of a student of an export; empty where it is not known, or another's: a group's has a member's ID."""
+        name = self.by_id.get(ids.get("canvas", ""), "")
+        return name if name and _mashed(student).startswith(_mashed(name)) else ""
+
+
+def real_names(path: Path) -> RealNames:
+    """The names in a gradebook that `grade_column` has looked at."""
+    sheet = read_sheet(path)
+    header = sheet.header
+    columns = [header.index(name) for name in ("Student", "LastName", "FirstName") if name in header]
+    found = {}
+    for row in sheet.rows[1:]:
+        name = ", ".join(filter(None, (row.cell(at).strip() for at in columns)))
+        found[row.cell(header.index("ID")).strip()] = name
+    return RealNames({each: name for each, name in found.items() if each})
+
+
+def _mashed(name: str) -> str:
+    """A name as Canvas puts it into the names of files: sanitize_user_name in content_zipper.rb."""
+    return "".join(re.findall(r"\w", name)).lower()
 
 
 def grade_column(sheet: Sheet, path: Path, lab_names: Iterable[str], wanted: str | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The instructor's page about a class: who needs a look, points, checks, speeds, and a sortable row for everyone."""
+"""The instructor's page about a class: what it misunderstands, who needs a look, points, speeds, and a row for everyone."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from autograder.records.files import report_name
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import KINDS, Reason, reasons
 from autograder.reports.charts import DotPlot, dot_plot, histogram, speed_summary
+from autograder.reports.html import data_uri
+from autograder.reports.misconceptions import HintTally, Step, steps
 from autograder.reports.speed import Speed, speed_of
 from autograder.reports.templating import asset, policy, render_template
 from autograder.reports.wording import points_text
 
+DRAWINGS = 400_000  # bytes of all examples' pictures together
 
 @dataclass(frozen=True)
 class ClassPageRow:
@@ -25,25 +30,35 @@ class ClassPageRow:
     speed: Speed | None
     reasons: tuple[Reason, ...]
 
-    def check_names(self, outcome: str) -> list[str]:
-        """The names of its checks with that outcome."""
-        return [check.name for check in self.result.checks if check.outcome == outcome]
+    @property
+    def checks(self) -> dict[str, CheckResult]:
+        """Its checks by name: older results may lack some that others have."""
+        return {check.name: check for check in self.result.checks}
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of its reasons, each once."""
+        return list(dict.fromkeys(reason.kind for reason in self.reasons))
 
 
 @dataclass(frozen=True)
-class CheckTally:
-    """How a class did on one check."""
+class HintView:
+    """One hint of a check as the page shows it; `drawing` is the example's picture, None where there is none or no room."""
 
-    name: str
-    title: str
-    passed: int
-    failed: int
-    not_run: int
-    hidden: bool = False  # from the instructor's second spec
+    tally: HintTally
+    drawing: Markup | None
 
-    @property
-    def total(self) -> int:
-        return self.passed + self.failed + self.not_run
+
+@dataclass(frozen=True)
+class StepView:
+    """One check as the page shows it."""
+
+    step: Step
+    hints: tuple[HintView, ...]
+
+    def share(self, results: Sequence[Result]) -> str:
+        """A part of the class as a width."""
+        return f"{100 * len(results) / max(self.step.total, 1):.1f}%"
 
 
 @dataclass(frozen=True)
@@ -61,17 +76,22 @@ def render(results: Iterable[Result], lab_title: str, unmatched: Mapping[str, Se
 
     `unmatched`: by the name of a filled-in file, a line for every row or submission that it left out.
     """
-    ordered = sorted(results, key=lambda result: (result.student.casefold(), result.student))
+    ordered = sorted(results, key=lambda result: (result.display_name.casefold(), result.student))
     entries = [_entry(result) for result in ordered]
+    views = _step_views(ordered)
     script = asset("sort.js")
     return render_template(
         "class_page.html.j2",
         lab_title=lab_title,
         entries=entries,
         looks=_looks(entries),
+        kinds=KINDS,
         unmatched={file: lines for file, lines in (unmatched or {}).items() if lines},
         points=_points(ordered),
-        tallies=_tallies(ordered),
+        steps=views,
+        frequent=_frequent(views),
+        unread=sum(bool(result.error) for result in ordered),
+        link=report_link,
         speeds=_speed_plots(ordered),
         devices=sorted({(result.device, result.source) for result in ordered}),
         script=script,
@@ -79,23 +99,27 @@ def render(results: Iterable[Result], lab_title: str, unmatched: Mapping[str, Se
     )
 
 
+def report_link(result: Result) -> str:
+    """Where the student's report lies, seen from the class page."""
+    return f"reports/{quote(report_name(result.student))}.html"
+
+
 def _entry(result: Result) -> ClassPageRow:
     speeds = [speed for check in result.checks if (speed := speed_of(check))]
-    link = f"reports/{quote(report_name(result.student))}.html"
-    return ClassPageRow(result, link, speeds[0] if speeds else None, reasons(result))
+    return ClassPageRow(result, report_link(result), speeds[0] if speeds else None, reasons(result))
 
 
 def _looks(entries: Sequence[ClassPageRow]) -> list[tuple[str, list[tuple[ClassPageRow, str]]]]:
-    """Under each kind's heading the students it concerns, with what was seen; kinds that concern nobody left out."""
+    """For each kind the students it concerns, with what was seen; kinds that concern nobody left out."""
     groups = []
-    for kind, heading in KINDS.items():
+    for kind in KINDS:
         concerned = []
         for entry in entries:
             texts = [reason.text for reason in entry.reasons if reason.kind == kind]
             if texts:
                 concerned.append((entry, "; ".join(texts)))
         if concerned:
-            groups.append((heading, concerned))
+            groups.append((kind, concerned))
     return groups
 
 
@@ -114,18 +138,25 @@ def _points(results: Sequence[Result]) -> dict[str, object]:
     return {"histogram": drawn, "summary": summary, **words}
 
 
-def _tallies(results: Sequence[Result]) -> list[CheckTally]:
-    """Every check of the class, the one that fails most first."""
-    by_name: dict[str, list[CheckResult]] = {}
-    for result in results:
-        for check in result.checks:
-            by_name.setdefault(check.name, []).append(check)
-    tallies = []
-    for name, checks in by_name.items():
-        outcomes = [check.outcome for check in checks]
-        passed, failed, not_run = (outcomes.count(each) for each in ("passed", "failed", "not run"))
-        tallies.append(CheckTally(name, checks[0].title, passed, failed, not_run, checks[0].secret == "check"))
-    return sorted(tallies, key=lambda tally: -tally.failed)
+def _step_views(results: Sequence[Result]) -> list[StepView]:
+    """Every check in the lab's order, with as many of its hints' drawings as the page has room for."""
+    views, room = [], DRAWINGS
+    for step in steps(results):
+        hints = []
+        for tally in step.hints:
+            drawing = data_uri(tally.example.picture.svg) if tally.example and tally.example.picture else None
+            if drawing is not None and len(drawing) > room:
+                drawing = None
+            room -= len(drawing or "")
+            hints.append(HintView(tally, drawing))
+        views.append(StepView(step, tuple(hints)))
+    return views
+
+
+def _frequent(views: Sequence[StepView]) -> list[tuple[Step, HintTally]]:
+    """The hints that most students got, of those that several got."""
+    given = [(view.step, hint.tally) for view in views for hint in view.hints if len(hint.tally.results) > 1]
+    return sorted(given, key=lambda each: -len(each[1].results))[:5]
 
 
 def _speed_plots(results: Sequence[Result]) -> list[SpeedPlot]:
@@ -134,7 +165,7 @@ def _speed_plots(results: Sequence[Result]) -> list[SpeedPlot]:
     for result in results:
         for check in result.checks:
             if speed := speed_of(check):
-                by_title.setdefault(check.title, []).append((result.student, speed))
+                by_title.setdefault(check.title, []).append((result.display_name, speed))
     plots = []
     for title, speeds in by_title.items():
         sources = " and ".join(sorted({speed.source for _, speed in speeds}))

@@ -34,8 +34,9 @@ class CsvRow:
         return raw[1:-1].replace('""', '"') if quoted else raw
 
     def put(self, column: int, value: str) -> None:
-        """Replaces a cell's value, in quotes where it stood in quotes."""
-        self.raw[column] = f'"{value}"' if self.raw[column].startswith('"') else value
+        """Replaces a cell's value, in quotes where it stood in quotes or needs them."""
+        is_quoted = self.raw[column].startswith('"') or any(sign in value for sign in ',;\t\r\n"')
+        self.raw[column] = '"' + value.replace('"', '""') + '"' if is_quoted else value
 
 
 @dataclass
@@ -124,6 +125,7 @@ def fill(
     refuses: Callable[[CsvRow], str],
     is_another: Callable[[CsvRow, Result], str] = lambda row, result: "",
     allowed: Callable[[CsvRow, float], tuple[float | None, str]] = lambda row, points: (points, ""),
+    comment: Callable[[CsvRow, Result], str] = lambda row, result: "",
 ) -> Filling:
     """Puts every result's points into the one row with its ID.
 
@@ -131,6 +133,7 @@ def fill(
     taken for an ID of any kind). `refuses`: why a row's grade must be left as it is; empty where it may be filled in.
     `is_another`: whose the row with a result's ID is, where it is not that student's; empty where it is. `allowed`: the
     points to write of those earned (None: none) and, where these differ or will not be taken, what to say of it.
+    `comment`: fills in what else goes into a row that gets a grade; returns what to say where it left something as it is.
     """
     outcome = Filling()
     rows_of = _rows_by_id(sheet, id_columns, id_of_cell, is_student)
@@ -148,7 +151,7 @@ def fill(
             results_of[found[0]].append(result)
     for at, row in enumerate(sheet.rows):
         if at and is_student(row):
-            _fill_row(row, results_of.get(at, []), grade_column, refuses, allowed, outcome)
+            _fill_row(row, results_of.get(at, []), grade_column, refuses, allowed, comment, outcome)
     return outcome
 
 
@@ -158,6 +161,7 @@ def _fill_row(
     column: int,
     refuses: Callable[[CsvRow], str],
     allowed: Callable[[CsvRow, float], tuple[float | None, str]],
+    comment: Callable[[CsvRow, Result], str],
     outcome: Filling,
 ) -> None:
     who = one_line(" ".join(row.cell(at) for at in range(min(2, len(row.raw)))), 80)
@@ -181,6 +185,8 @@ def _fill_row(
             outcome.lines.append(f"Above the maximum: {who}; {remark}")
         row.put(column, number_text(points))
         outcome.filled += 1
+        if kept := comment(row, results[0]):
+            outcome.lines.append(f"Comment kept: {who}; {kept}")
 
 
 def _rows_by_id(

@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from autograder.records.files import write_atomically
+from autograder.records.files import report_name, write_atomically
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
 from autograder.reports.speed import speed_of
-from autograder.reports.wording import one_line
+from autograder.reports.wording import MESSAGE_LIMIT, one_line
 
 # What a spreadsheet may take for a formula, full-width forms included:
 # https://owasp.org/www-community/attacks/CSV_Injection
@@ -31,10 +31,10 @@ def write(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
 
 def text(results: Iterable[Result]) -> str:
     """The gradebook as text; rows by student, check columns in the order of the lab."""
-    ordered = sorted(results, key=lambda result: (result.student, result.submission, result.lab))
+    ordered = sorted(results, key=lambda result: (result.display_name, result.student, result.submission, result.lab))
     names = list(dict.fromkeys(check.name for result in ordered for check in result.checks))
     head = ["student", "lab", "submission", "points", "bonus_points", "max_points", "outcome"]
-    tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key"]
+    tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key", "report"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow([*head, *(neutral(f"check_{name}") for name in names), *tail])
@@ -43,10 +43,10 @@ def text(results: Iterable[Result]) -> str:
     return buffer.getvalue()
 
 
-def neutral(cell: str) -> str:
-    """`cell` on one line, with an apostrophe before it where a spreadsheet would read a formula."""
+def neutral(cell: str, limit: int = MESSAGE_LIMIT) -> str:
+    """`cell` on one line of at most `limit` characters, an apostrophe before it where a spreadsheet would read a formula."""
     starts_like_a_formula = cell.startswith(_FORMULA_STARTS) or cell.lstrip().startswith(_FORMULA_STARTS)
-    plain = one_line(cell)
+    plain = one_line(cell, limit)
     return f"'{plain}" if starts_like_a_formula else plain
 
 
@@ -54,7 +54,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
     checks = {check.name: check for check in result.checks}
     speeds = [speed.ratio for check in result.checks if (speed := speed_of(check))]
     return [
-        neutral(result.student),
+        neutral(result.display_name),
         neutral(result.lab),
         neutral(result.submission),
         "" if any(check.fault for check in result.checks) else _number(result.points),
@@ -70,6 +70,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         neutral("; ".join(f"{kind} {value}" for kind, value in sorted(result.ids.items()))),
         neutral(result.note),
         neutral(result.key),
+        neutral(f"reports/{report_name(result.student)}.html"),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What a learning platform takes, made from a class's results: filled-in gradebooks, Gradescope's and JUnit's forms."""
+"""What a learning platform takes, made from a class's results: filled-in gradebooks, zips of reports, and more."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from autograder.errors import UsageError
 from autograder.records.files import report_name, write_atomically, write_bytes_atomically
 from autograder.records.results import Result
-from autograder.reports import canvas, class_page, gradescope, junit, moodle
+from autograder.reports import canvas, class_page, feedback, gradescope, junit, moodle
 from autograder.reports.filled_csv import Filling, read_sheet
-from autograder.reports.moodle import AboveMaximum
+from autograder.reports.moodle import AboveMaximum, Comments
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,9 @@ class Wanted:
     moodle: Path | None = None
     moodle_column: str | None = None
     above_maximum: AboveMaximum = "cap"
+    comments: Comments = "fill"
+    moodle_comments: str | None = None
+    feedback: bool = False
     gradescope: bool = False
     junit: Path | None = None
 
@@ -40,9 +43,16 @@ def look_at(wanted: Wanted, lab_names: Sequence[str]) -> None:
     if wanted.canvas is not None:
         canvas.grade_column(read_sheet(wanted.canvas), wanted.canvas, lab_names, wanted.canvas_column)
     if wanted.moodle is not None:
-        moodle.grade_column(read_sheet(wanted.moodle), wanted.moodle, wanted.moodle_column)
+        sheet = read_sheet(wanted.moodle)
+        moodle.grade_column(sheet, wanted.moodle, wanted.moodle_column)
+        moodle.comments_at(sheet, wanted.moodle, wanted.moodle_comments)
     if wanted.junit is not None and wanted.junit.is_dir():
         raise UsageError(f"{wanted.junit} is a folder, not a file.", remedy="Name a file with --junit.")
+
+
+def real_names(wanted: Wanted) -> canvas.RealNames:
+    """Students' names from the one file that has them where an export of submissions has not: Canvas's gradebook."""
+    return canvas.RealNames({}) if wanted.canvas is None else canvas.real_names(wanted.canvas)
 
 
 def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> HandedBack:
@@ -61,12 +71,16 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> HandedBac
             if name == "canvas":
                 data, outcome = canvas.filled(given, results, wanted.canvas_column)
             else:
-                data, outcome = moodle.filled(given, results, wanted.moodle_column, wanted.above_maximum)
+                data, outcome = moodle.filled(
+                    given, results, wanted.moodle_column, wanted.above_maximum, wanted.comments, wanted.moodle_comments
+                )
             write_bytes_atomically(target, data)
             _tell(told, given, target, outcome, results)
             unmatched[target.name] = outcome.lines
     if unmatched and results:
         write_atomically(out / "index.html", class_page.render(results, results[0].lab_title, unmatched))
+    if wanted.feedback:
+        _feedback(results, out, told)
     if wanted.gradescope:
         _gradescope(results, out / "gradescope", told)
     if wanted.junit is not None:
@@ -90,6 +104,27 @@ def _tell(told: HandedBack, given: Path, target: Path, outcome: Filling, results
         return
     rows = "1 grade" if outcome.filled == 1 else f"{outcome.filled} grades"
     told.lines += [f"Written: {target}, {rows} filled in", *(f"  {line}" for line in outcome.lines)]
+
+
+def _feedback(results: Sequence[Result], out: Path, told: HandedBack) -> None:
+    """A zip of reports for each platform that submissions came from."""
+    written = 0
+    for platform in feedback.PLATFORMS:
+        target = out / f"feedback_{platform}.zip"
+        made = feedback.zipped(results, out / "reports", platform)
+        if not made.written:
+            target.unlink(missing_ok=True)  # of an earlier run, with reports that are no longer true
+            told.lines += made.lines
+            continue
+        write_bytes_atomically(target, made.data)
+        reports = "1 report" if made.written == 1 else f"{made.written} reports"
+        told.lines += [f"Written: {target}, {reports}", *(f"  {line}" for line in made.lines)]
+        written += made.written
+    if results and not written:
+        told.empty.append(
+            "No report could be put into a zip for Moodle or Canvas: submissions are to come from their own export, "
+            f"as it is. {out / 'reports'} has the reports one by one."
+        )
 
 
 def _gradescope(results: Sequence[Result], folder: Path, told: HandedBack) -> None:

@@ -11,7 +11,7 @@ from autograder.records.results import CheckResult, Picture, Result
 from autograder.reports.attention import GRADER_FAILED
 from autograder.reports.charts import SpeedBar, speed_bar
 from autograder.reports.source_heat import annotated
-from autograder.reports.speed import NAMES, Speed, message_of, next_step, speed_of
+from autograder.reports.speed import NAMES, NextStep, Speed, message_of, next_steps, speed_of
 from autograder.reports.templating import asset, policy, render_template
 from autograder.reports.wording import measured_text
 
@@ -65,7 +65,7 @@ def _fitting(result: Result, template: str, **values: str) -> str:
             result=result,
             views=_views(result, limits),
             limits=limits,
-            next_step=next_step(result),
+            steps=[(step.text, _place(step, result)) for step in next_steps(result)],
             grader_failed=GRADER_FAILED if any(check.fault for check in result.checks) else "",
             heat=Markup(annotated(result.lines, most_lines=limits.lines, styled=False)) if result.lines else "",
             **values,
@@ -81,7 +81,7 @@ def _views(result: Result, limits: PageLimits) -> list[CheckView]:
         speed = speed_of(check)
         pictures = []
         for picture in check.pictures:
-            uri = _data_uri(picture.svg)
+            uri = data_uri(picture.svg)
             pictures.append((picture, uri if len(uri) <= room else None))
             room -= len(uri) if len(uri) <= room else 0
         numbers = [measured_text(name, value) for name, value in check.measured.items()]
@@ -92,6 +92,11 @@ def _views(result: Result, limits: PageLimits) -> list[CheckView]:
     return views
 
 
-def _data_uri(svg: str) -> Markup:
+def _place(step: NextStep, result: Result) -> int:
+    """Which of the result's checks a step is about, counted from 1; 0 for none."""
+    return next((at for at, check in enumerate(result.checks, start=1) if check is step.check), 0)
+
+
+def data_uri(svg: str) -> Markup:
     """`svg` as an image of its own: its ids and styles cannot clash with the page's, and no script in it runs."""
     return Markup("data:image/svg+xml;base64," + base64.b64encode(svg.encode("utf-8", "replace")).decode("ascii"))

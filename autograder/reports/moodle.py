@@ -4,7 +4,8 @@ The first column is the Identifier ("Participant 1234"), the second the full nam
 of the grade comes its maximum; the names of columns follow the site's language:
 https://github.com/moodle/moodle/blob/main/public/mod/assign/gradingtable.php, and feedback/offline/importgradeslib.php
 beside it, which reads the file back by the identifier's number. Its locallib.php (process_import_grades) passes over a
-row whose grade is above the assignment's maximum, and says nothing.
+row whose grade is above the assignment's maximum, and says nothing. It takes the column Feedback comments as HTML:
+comments/locallib.php beside it (get_editor_fields, set_editor_text).
 
 Where a team handed in, Moodle puts the team's name and number where a student's stand. That number may be a
 participant's as well: a number counts only under the name that it has in the worksheet.
@@ -16,30 +17,41 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from autograder.errors import UsageError
 from autograder.records.results import Result
 from autograder.reports.filled_csv import CsvRow, Filling, Sheet, fill, number_text, read_sheet
+from autograder.reports.speed import next_step
+from autograder.reports.templating import prose
+from autograder.reports.withheld import for_students
 from autograder.reports.wording import one_line
 
 PARTICIPANT = re.compile(r"(?P<word>\D*?)(?P<number>\d+)")
 ID_COLUMNS = {"Email address": "email", "ID number": "sid"}
 AboveMaximum = Literal["cap", "keep", "refuse"]
+Comments = Literal["fill", "replace", "leave"]
+COMMENTS = "Feedback comments"
 # What Moodle takes out of the names of files (clean_filename: PARAM_FILE in lib/classes/param.php), and `?` and `*`, which
 # Windows does not take. It puts blanks for underscores.
 _TAKEN_OUT = re.compile(r"[\x00-\x1f\x7f-\x9f&<>\"`|':\\/?*]")
 
 
 def filled(
-    path: Path, results: Sequence[Result], column: str | None = None, above_maximum: AboveMaximum = "cap"
+    path: Path,
+    results: Sequence[Result],
+    column: str | None = None,
+    above_maximum: AboveMaximum = "cap",
+    comments: Comments = "fill",
+    comments_column: str | None = None,
 ) -> tuple[bytes, Filling]:
     """The file's bytes with the grades in, and what to report; raises `UsageError` where it is no grading worksheet.
 
     `column`: the heading of the grades where the site's language is not English. `above_maximum`: of a grade that Moodle
-    would not take, write the maximum (cap), the grade all the same (keep), or nothing (refuse); each is named.
+    would not take, write the maximum (cap), the grade all the same (keep), or nothing (refuse); each is named. `comments`:
+    put what to do next into the column of comments where that is empty (fill) or always (replace), or leave it as it is.
     """
     sheet = read_sheet(path)
     header, at = sheet.header, grade_column(sheet, path, column)
@@ -56,6 +68,7 @@ def filled(
         refuses=lambda row: _refusal(row, locked),
         is_another=names.is_another,
         allowed=lambda row, points: _allowed(points, _number(row, maxima), above_maximum),
+        comment=_commenting(comments_at(sheet, path, comments_column), comments),
     )
     outcome.lines = [*_about_the_maximum(sheet, results, maxima), *outcome.lines]
     return sheet.to_bytes(), outcome
@@ -73,6 +86,32 @@ def grade_column(sheet: Sheet, path: Path, column: str | None = None) -> int:
         remedy = f"Name it with --moodle-column. There are: {'; '.join(header)}."
         raise UsageError(f"{path} has no column `{wanted}`.", remedy=remedy)
     return header.index(wanted)
+
+
+def comments_at(sheet: Sheet, path: Path, column: str | None = None) -> int | None:
+    """The column of comments, None where there is none; raises `UsageError` where one is named that is not there."""
+    header, wanted = sheet.header, column or COMMENTS
+    if header.count(wanted) == 1:
+        return header.index(wanted)
+    if column is not None:
+        remedy = f"Name it with --moodle-comments. There are: {'; '.join(header)}."
+        raise UsageError(f"{path} has no column `{column}`.", remedy=remedy)
+    return None
+
+
+def _commenting(column: int | None, comments: Comments) -> Callable[[CsvRow, Result], str]:
+    """Puts what to do next into a row's comment, which Moodle takes for HTML; returns why it did not."""
+
+    def comment(row: CsvRow, result: Result) -> str:
+        if column is None or comments == "leave" or column >= len(row.raw):
+            return ""
+        text = str(prose(next_step(for_students(result)) or "Every check passed."))
+        if row.cell(column).strip() not in ("", text) and comments == "fill":
+            return "it has a comment already."
+        row.put(column, text)
+        return ""
+
+    return comment
 
 
 def _id_of_cell(column: int, value: str) -> str:

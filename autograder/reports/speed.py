@@ -130,22 +130,36 @@ def _number(measured: Mapping[str, Any], name: str) -> float | None:
     return None
 
 
+@dataclass(frozen=True)
+class NextStep:
+    """One thing that earns points, in a sentence, and the check that gives them; None where nothing could be read."""
+
+    text: str
+    check: CheckResult | None = None
+
+
 def next_step(result: Result) -> str:
+    """What earns the next points, in words; empty where nothing is left."""
+    return " ".join(step.text for step in next_steps(result))
+
+
+def next_steps(result: Result) -> tuple[NextStep, ...]:
     """What earns the next points: the first failed check in order, and how far away the next speed threshold is."""
     if result.error:
-        return "Next: mend the error that keeps it from being read."
+        return (NextStep("Next: mend the error that keeps it from being read."),)
     left = [check for check in result.checks if check.points < check.max_points and not check.fault]
     failed = [check for check in left if check.outcome == "failed"]
     steps = []
     if failed:
         first = failed[0]
-        steps.append(f"Next: {one_line(first.title, 300).rstrip('.')} ({_worth(first.max_points - first.points)}).")
+        text = f"Next: {one_line(first.title, 300).rstrip('.')} ({_worth(first.max_points - first.points)})."
+        steps.append(NextStep(text, first))
     for check in left:
         speed = speed_of(check)
         if speed is not None and speed.distance:
-            steps.append(f"{speed.distance[:-1]} ({_worth(check.max_points - check.points)}).")
+            steps.append(NextStep(f"{speed.distance[:-1]} ({_worth(check.max_points - check.points)}).", check))
             break
-    return " ".join(steps)
+    return tuple(steps)
 
 
 def _worth(points: float) -> str:

@@ -48,6 +48,14 @@ def prose(text: str) -> Markup:
     )
 
 
+_MAY_BREAK = re.compile(r"(?<=[_.@/-])(?=.)")
+
+
+def breakable(text: str) -> Markup:
+    """A name that breaks between its parts where it has to, and not in the middle of a word."""
+    return Markup("<wbr>").join(_MAY_BREAK.split(wording.visible(text)))
+
+
 @functools.cache
 def _environment() -> Environment:
     environment = Environment(
@@ -59,6 +67,7 @@ def _environment() -> Environment:
         finalize=_finalized,
     )
     environment.filters.update(
+        breakable=breakable,
         count=wording.count_text,
         earned=wording.earned_text,
         hazard_name=name_of,

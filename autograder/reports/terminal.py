@@ -35,7 +35,7 @@ _COLOURS: dict[Outcome, str] = {"passed": "32", "failed": "1;31", "not run": "33
 
 def render(result: Result, colour: bool = False) -> str:
     """The student's view: every check in order with what helps to mend it, then the points and the next step."""
-    lines = [one_line(result.lab_title, WIDTH), f"{one_line(result.student, 60)}: {one_line(result.submission, 80)}"]
+    lines = [one_line(result.lab_title, WIDTH), f"{one_line(result.display_name, 60)}: {one_line(result.submission, 80)}"]
     lines += [f"{one_line(result.device, 80)}; speed is {result.source}", ""]
     if result.error:
         lines += [*_wrapped(f"This submission could not be read: {result.error}", ""), ""]
@@ -58,7 +58,7 @@ def render_class(results: Iterable[Result]) -> str:
         speeds = [speed.ratio for check in result.checks if (speed := speed_of(check))]
         points = f"{earned_text(result.points, result.bonus_points)} of {points_text(result.max_points)}"
         speedup = f"{ratio_text(speeds[0])} x" if speeds else ""
-        rows.append((one_line(result.student), points, result.outcome, speedup, reasons_text(result)))
+        rows.append((one_line(result.display_name), points, result.outcome, speedup, reasons_text(result)))
     passed = sum(result.outcome == "passed" for result in results)
     looks = sum(bool(row[-1]) for row in rows[1:])
     summary = f"{_plural(len(results), 'submission')}: {passed} passed everything, {looks} to look at"

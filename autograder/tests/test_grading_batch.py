@@ -9,6 +9,7 @@ import shutil
 import sys
 import threading
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -22,10 +23,10 @@ from autograder.grading.class_grading import grade_class
 from autograder.grading.identity import result_key
 from autograder.grading.submissions import find_submissions
 from autograder.language.source import MOST_BYTES
-from autograder.records.files import former_report_name, report_name
+from autograder.records.files import former_report_names, report_name
 from autograder.records.json_form import from_text
 from autograder.records.runs import Uninitialised
-from autograder.reports import class_page, handing_back
+from autograder.reports import class_page, gradebook, handing_back
 from autograder.reports.handing_back import Wanted, hand_back
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
@@ -460,29 +461,35 @@ def test_two_students_never_share_a_result_file_whatever_their_names(lab, folder
     assert ClassWorker.reads == [] and len(list((out / "results").iterdir())) == 3
 
 
-@pytest.fixture
-def older_run(lab, folder, tmp_path, monkeypatch):
+@pytest.fixture(params=[0, 1], ids=["hashes of 16", "hashes of 8"])
+def older_run(lab, folder, tmp_path, monkeypatch, request):
     """A class with its results under the names that an older version gave, and the names of today."""
+
+    def as_before(name):
+        return name if re.fullmatch("[a-z]+", name) else former_report_names(name)[request.param]
+
     (folder / "Émile Borel.py").write_text("right Émile")
     (folder / "Ann%);(B.py").write_text("wrong")
     out = tmp_path / "out"
     with monkeypatch.context() as then:
-        for module in (batch_module, class_folder, class_page, handing_back):
-            then.setattr(module, "report_name", former_report_name)
+        for module in (batch_module, class_folder, class_page, gradebook, handing_back):
+            then.setattr(module, "report_name", as_before)
         then.setattr("autograder.grading.class_folder._rename_former", lambda out: None)
         hand_back(grade_class(lab, folder, out), out, Wanted(gradescope=True))
-    assert (out / "results" / "ann-b-4e37af4d.json").exists() and (
-        out / "reports" / "mile-borel-0b136d6d.html"
-    ).exists()
-    assert "mile-borel-0b136d6d" in (out / "index.html").read_text() + (out / "class.json").read_text()
+    ann, emile = (out / "results" / "ann-b-4e37af4d.json"), f"mile-borel-0b136d6d{'c08d73ef' * (request.param == 0)}"
+    assert request.param == 0 or ann.exists()
+    assert emile in (out / "index.html").read_text() and emile in (out / "class.json").read_text()
+    assert (out / "reports" / f"{emile}.html").exists()
     ClassWorker.reads.clear()
     return out
 
 
 def of_today(out):
     """Whether results have the names of today, and nothing at all those of before."""
-    stems = {report_name(name) for name in ("Émile Borel", "Ann%);(B")} | {"ann", "bob", "cem"}
-    former = [each for each in out.rglob("*") if re.fullmatch(r".*-[0-9a-f]{8}", each.stem)]
+    students = ("Émile Borel", "Ann%);(B")
+    stems = {report_name(name) for name in students} | {"ann", "bob", "cem"}
+    before = {each for name in students for each in former_report_names(name)}
+    former = [each for each in out.rglob("*") if each.stem in before]
     return stems == {path.stem for path in (out / "results").iterdir()} and not former
 
 
@@ -504,7 +511,8 @@ def test_a_folder_of_an_older_version_is_exported_from_as_it_is(lab, folder, tmp
     assert of_today(older_run)
     page = (older_run / "index.html").read_text()
     links = set(re.findall(r'href="(reports/[^"]+)"', page))
-    assert links == {f"reports/{path.name}" for path in (older_run / "reports").iterdir()} and len(links) == 5
+    assert links == {f"reports/{quote(path.name)}" for path in (older_run / "reports").iterdir()} and len(links) == 5
+    assert "reports/%C3%89mile%20Borel.html" in links
 
 
 def test_an_older_folder_that_was_left_half_renamed_is_gone_on_with(lab, folder, tmp_path, older_run, monkeypatch):

@@ -123,7 +123,8 @@ TELLING = [
     Launch("k", (3, 1, 1), (32, 1, 1), measured_ns=2.5, counted=Counters(5)),
     Access("load", "global", "a", 4, (2, 3), (0, 0, 0), 1, np.arange(32), 5),
     Greeting("d", "measured", ("a", "b")),
-    Summary("l", {"f": FunctionSummary("host", ("a",), LINE, "s")}, {"g": BrokenDefinition("m", name="g", line=LINE)}),
+    Summary("l", {"f": FunctionSummary("host", ("a",), LINE, "s", True, ("g",))},
+            {"g": BrokenDefinition("m", name="g", line=LINE)}),
     Comparison(float("nan"), float("-inf"), 1, "simulated", 1e300, 5e-324, notes={"n": 3, "s": "t", "f": 2.5, "b": True},
                rounds=(1.0,), sampled=Run(fault=NotCarriedOut("m", line=LINE, remedy="r"))),
 ]  # fmt: skip

@@ -18,8 +18,9 @@ from autograder.errors import (
 )
 from autograder.grading import CheckFailed, Hint, Required, check, hint
 from autograder.grading.ahead import Ahead
-from autograder.grading.grade import FAULT_OF_OURS, check_submission, generator
+from autograder.grading.grade import FAULT_OF_OURS, MOST_OF_A_FUNCTION, check_submission, generator
 from autograder.grading.identity import result_key
+from autograder.grading.jobs import FunctionSummary, Summary
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, submission_from_cells
 from autograder.language.requirements import hold_to
@@ -536,3 +537,65 @@ def test_a_check_that_ends_python_is_the_grader_s_fault():
 
     result = graded(double, ends)
     assert result.checks[0].fault and "SystemExit" in result.flags[0]
+
+
+# ---- what nobody has begun -------------------------------------------------------------------------
+
+
+def summary_of(**texts):
+    """A summary of these functions: `name="pass"` is empty, any other text is what its body names, comma between."""
+    functions = {
+        name: FunctionSummary("host", (), Line("ann.py", 1), f"def {name}(): {body}", body == "pass", tuple(body.split(",")))
+        for name, body in texts.items()
+    }  # fmt: skip
+    return Summary("ann.py", functions)
+
+
+@pytest.mark.parametrize(
+    ("texts", "tried", "came_to"),
+    [
+        ({"double": "pass"}, False, ("double",)),
+        ({"double": "a"}, True, ("double",)),
+        ({"double": "helper", "helper": "kernel", "kernel": "pass"}, False, ("double", "helper", "kernel")),
+        ({"kernel": "pass", "double": "double"}, True, ("double",)),  # it never comes to that one
+        ({}, True, ()),
+    ],
+)
+def test_a_check_is_not_tried_where_it_comes_to_a_function_that_is_still_empty(texts, tried, came_to):
+    result = graded(worker=FakeWorker(copy, summary=summary_of(**texts)))
+    assert (result.checks[0].outcome, result.checks[0].tried, result.checks[0].came_to) == ("failed", tried, came_to)
+    assert {each.name for each in result.functions} == set(came_to)
+
+
+def test_a_check_that_passes_has_been_tried_whatever_is_empty_and_leaves_no_text():
+    result = graded(worker=FakeWorker(double, summary=summary_of(double="pass")))
+    assert result.checks[0].outcome == "passed" and result.checks[0].tried and result.functions == ()
+
+
+def test_a_function_too_long_to_read_is_no_example():
+    texts = {"double": "helper," + "x" * MOST_OF_A_FUNCTION, "helper": "a"}
+    result = graded(worker=FakeWorker(copy, summary=summary_of(**texts)))
+    assert [each.name for each in result.functions] == ["helper"]
+
+
+def test_a_bonus_that_nobody_wrote_is_not_tried_and_a_required_function_that_is_gone_has_failed():
+    missing = {name: BrokenDefinition(f"There is no `{name}`.", name=name) for name in ("double", "extra")}
+    refused = BrokenDefinition("It is refused.", name="extra", line=Line("ann.py", 7))
+
+    @check(points=1)
+    def is_extra(attempt):
+        """It is extra."""
+        attempt.run("extra")
+
+    class Missing(FakeWorker):
+        faults: dict[str, BrokenDefinition] = {}
+
+        def run(self, request, on):
+            return Run(fault=self.faults[request.function])
+
+    required = (Required("double", "host", ("a", "out")),)
+    for faults, tried in ((missing, False), (missing | {"extra": refused}, True)):
+        worker = Missing(copy, summary=summary_of(other="a"))
+        worker.faults = faults
+        result = graded(copy, doubles, is_extra, worker=worker, required=required)
+        assert {each.name: each.tried for each in result.checks} == {"doubles": True, "is_extra": tried}

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from autograder.errors import UsageError
-from autograder.grading.labs import labs_root
+from autograder.grading.labs import lab_names, labs_root, load_lab
 from autograder.grading.starters import derive, drifted_starters, starter_text, write_starters
+from autograder.language import parse_program, read_submission
 
 pytestmark = pytest.mark.quick
 
@@ -29,6 +30,14 @@ CELLS = [
 def test_a_solution_gives_way_to_the_starters_lines(solution, starter):
     expected = "pass  # your code here\nb\npass  # your code here" if starter is None else starter
     assert starter_text(solution, "lab.ipynb, code cell 1") == expected
+
+
+@pytest.mark.parametrize("name", lab_names())
+def test_every_labs_starter_has_empty_functions_by_which_it_is_known_that_nobody_has_begun(name):
+    lab = load_lab(name)
+    program = parse_program(read_submission(lab.notebook))
+    empty = [each.name for each in lab.required if program.functions[each.name].is_empty]
+    assert empty
 
 
 UNPAIRED = [

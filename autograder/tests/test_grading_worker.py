@@ -56,6 +56,15 @@ def test_a_summary_says_what_the_submission_defines(worker, submission):
     assert kernel.line.file == "ann.py" and "a[0] = 1" in kernel.source
 
 
+def test_a_summary_says_which_functions_are_empty_and_which_names_each_uses(worker, tmp_path):
+    path = tmp_path / "bob.py"
+    path.write_text(SOURCE.replace("a[0] = 1", "pass") + "\n\ndef other(a):\n    host(a)\n    print(a)\n")
+    functions = worker.read(path).functions
+    assert {name: (each.is_empty, each.uses) for name, each in functions.items()} == {
+        "kernel": (True, ()), "host": (False, ("kernel",)), "other": (False, ("host",)),
+    }  # fmt: skip
+
+
 def test_a_run_that_takes_too_long_is_the_submissions_fault_and_the_next_finds_a_fresh_process(worker, submission):
     before = pid(ask(worker, submission, "work"))
     started = time.monotonic()

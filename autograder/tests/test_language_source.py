@@ -134,3 +134,16 @@ def test_no_line_of_a_broken_cell_takes_long_to_look_through(line):
     started = time.monotonic()
     program = parse_program(submission_from_cells("lab.ipynb", [("cell 1", text)]))
     assert time.monotonic() - started < 5 and "x" in program.names
+
+
+@pytest.mark.parametrize(
+    ("body", "is_empty"),
+    [
+        ("pass", True), ("...", True), ("return", True), ("return None", True), ('"""What to do."""', True),
+        ('"""What to do."""\n    pass  # your code here', True), ("return 0", False), ("a[0] = 1", False),
+        ("pass\n    a[0] = 1", False), ("if a:\n        pass", False), ("print(a)", False),
+    ],
+)  # fmt: skip
+def test_a_function_that_does_nothing_is_empty(body: str, is_empty: bool) -> None:
+    program = parse_program(submission_from_cells("lab.ipynb", [("code cell 1", f"def f(a):\n    {body}\n")]))
+    assert program.functions["f"].is_empty is is_empty

@@ -9,14 +9,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
+from urllib.parse import quote
 
 import pytest
 
 from autograder.errors import Line
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.files import report_name
-from autograder.records.results import CheckResult
+from autograder.records.results import CheckResult, FunctionText
 from autograder.reports import class_page, html, source_heat
+from autograder.reports.attention import reasons
 from autograder.reports.charts import dot_plot, histogram, speed_bar
 from autograder.reports.speed import Speed
 from autograder.reports.templating import asset, prose
@@ -24,8 +26,8 @@ from autograder.tests import sample_results as samples
 from autograder.tests.finding import found
 
 ALL = (*samples.KINDS, samples.hostile)
-OWN_ADDRESS = re.compile(r"(data:image/svg\+xml;base64,[A-Za-z0-9+/=]*|reports/[A-Za-z0-9._-]+\.html)?")
-VOID = {"meta", "img", "input", "br", "hr", "link"}
+OWN_ADDRESS = re.compile(r"(data:image/svg\+xml;base64,[A-Za-z0-9+/=]*|reports/[A-Za-z0-9._%-]+\.html|#[a-z0-9-]+)?")
+VOID = {"meta", "img", "input", "br", "hr", "link", "wbr"}
 PAGES: dict[str, Callable[[], str]] = {
     **{f"page of {sample.__name__}": partial(lambda made: html.render(made()), sample) for sample in ALL},
     **{f"fragment of {sample.__name__}": partial(lambda made: html.fragment(made()), sample) for sample in ALL},
@@ -114,6 +116,8 @@ def test_no_id_is_given_twice_and_every_reference_meets_one(pages, name):
     ids = [attributes["id"] for attributes in tags if "id" in attributes]
     assert len(ids) == len(set(ids))
     assert {attributes["aria-labelledby"] for attributes in tags if "aria-labelledby" in attributes} <= set(ids)
+    links = [attributes.get("href") or "" for attributes in tags]
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
 
 
 @pytest.mark.parametrize("sample", ALL, ids=lambda sample: sample.__name__)
@@ -188,8 +192,11 @@ def test_the_same_result_makes_the_same_page():
 
 def test_every_student_has_a_row_that_links_to_the_report():
     results = [*samples.a_class(40), samples.hostile()]
-    links = [attributes.get("href") for tag, attributes in Page(class_page.render(results, "Lab")).tags if tag == "a"]
-    assert {f"reports/{report_name(result.student)}.html" for result in results} == set(links)
+    page = Page(class_page.render(results, "Lab"))
+    links = [attributes.get("href") or "" for tag, attributes in page.tags if tag == "a"]
+    expected = {f"reports/{quote(report_name(result.student))}.html" for result in results}
+    assert expected == {link for link in links if not link.startswith("#")}
+    assert sum(tag == "tr" for tag, _ in page.tags) == len(results) + 1
 
 
 def test_the_class_page_groups_who_needs_a_look():
@@ -200,16 +207,109 @@ def test_the_class_page_groups_who_needs_a_look():
     assert "Flagged (1) katherine clock fell by 12 % while timing" in text
 
 
-def test_the_class_page_counts_which_check_fails():
-    text = Page(class_page.render([sample() for sample in samples.KINDS], samples.TITLE)).text
-    assert "The kernel never reads or writes outside its arrays. 2 1 4" in text
+def test_the_class_page_counts_what_became_of_each_check_in_the_lab_s_order():
+    results = [sample() for sample in samples.KINDS]
+    begun = replace(samples.race().checks[0], outcome="failed", tried=False)
+    results.append(replace(samples.race(), student="kurt", checks=(begun, *samples.race().checks[1:])))
+    text = Page(class_page.render(results, samples.TITLE)).text
+    told = ["right on square matrices. 7 ran 6 passed 0 failed 1 not tried kurt 1 not run"]
+    told += ["3 The kernel never reads or writes outside its arrays. 7 ran 4 passed 3 failed barbara edsger kurt 1 not run"]
+    told += ["1 no guard 63 blocks of 16 are 1,008 threads, so the last eight have no column. an example"]
+    told += ["2 failed, and no hint fits who barbara kurt"]
+    told += ["1 submission could not be read, and so ran nothing"]
+    places = [text.index(each) for each in told[:4]]
+    assert places == sorted(places) and told[4] in text
+    assert text.index("Needs a look") > max(places) > text.index("What the class misunderstands")
+
+
+def test_a_bonus_stands_apart_from_what_everybody_is_asked_for():
+    more = CheckResult("more", "There is more.", "failed", 0, 3, bonus=True)
+    checks = [more, CheckResult("right", "Right.", "passed", 2, 2)]
+    text = Page(class_page.render([replace(samples.all_passed(), checks=tuple(checks))], "T")).text
+    assert text.index("2 Right.") < text.index("Bonus, for those who") < text.index("1 There is more.")
+
+
+def test_the_example_of_a_hint_marks_the_hazards_line_and_names_nobody():
+    out = samples.out_of_bounds()
+    text = "def kernel(a):  # Edsger's\n    total += a[row, i] * b[i, column]\n"
+    kernel = FunctionText("kernel", True, Line(samples.CELL, 6), text)
+    checks = tuple(replace(each, came_to=("kernel",)) if each.hints else each for each in out.checks)
+    page = class_page.render([replace(out, checks=checks, functions=(kernel,))], samples.TITLE)
+    example = found(r"<summary>an example</summary>(.*?)</details>", page, re.DOTALL)[1]
+    assert "<mark>    total += a[row, i] * b[i, column]</mark>" in example and "def kernel(a):\n" in example
+    assert "edsger" not in example.lower() and "Index 1000 is outside axis 1 of b" in example
+    secret = tuple(replace(each, secret="data") for each in checks)
+    assert "your secret inputs: not for students" not in page
+    assert "your secret inputs: not for students" in class_page.render([replace(out, checks=secret)], samples.TITLE)
+
+
+def test_pictures_of_examples_have_their_place_and_their_limit(monkeypatch):
+    drawn = samples.transposed_mapping()
+    hinted = tuple(replace(each, hints=drawn.checks[5].hints) if each.pictures else each for each in drawn.checks)
+    results = [replace(drawn, checks=hinted)]
+    assert class_page.render(results, "T").count("data:image/svg+xml") == 1
+    monkeypatch.setattr(class_page, "DRAWINGS", 100)
+    page = class_page.render(results, "T")
+    assert "data:image/svg+xml" not in page and "A map of c: the wrong elements are" in page
+
+
+def test_boxes_of_the_students_table_are_headed_by_the_numbers_of_the_checks():
+    page = Page(class_page.render([samples.race()], samples.TITLE))
+    heads = [a for tag, a in page.tags if tag == "a" and (a.get("href") or "").startswith("#check-")]
+    titles = [f"{title}" for _, title, _ in samples._CHECKS]
+    assert [each["title"] for each in heads] == titles
+    boxes = [a.get("title") for tag, a in page.tags if tag == "i" and "title" in a]
+    assert boxes[2] == "3. The kernel never reads or writes outside its arrays.: failed" and len(boxes) == 7
+    assert " 3 failed, " in page.text and " 4 passed, " in page.text
+
+
+def test_all_speeds_stand_in_one_section():
+    result = samples.all_passed()
+    again = replace(result.checks[-1], name="again", title="Again.")
+    page = class_page.render([replace(result, checks=(*result.checks, again))], "T")
+    assert page.count(">Speed</h2>") == 1 and page.count("Each mark is a student") == 2
+
+
+def test_what_nobody_needs_takes_no_column():
+    quiet, flagged = samples.all_passed(), replace(samples.all_passed(), flags=("odd",), student="odd one")
+    assert "needs a look" not in Page(class_page.render([quiet], "T")).text.split("sort by it")[1]
+    page = class_page.render([quiet, flagged], "T")
+    assert '<a href="#look-flagged">flagged</a>' in page
+
+
+def test_a_name_breaks_between_its_parts():
+    page = class_page.render([replace(samples.all_passed(), student="ada_<b>.lovelace")], "T")
+    assert "<bdi>ada_<wbr>&lt;b&gt;.<wbr>lovelace</bdi>" in page
+
+
+def test_whoever_fails_the_first_check_needs_a_look():
+    first = samples.all_passed().checks[0]
+    for changed, words in (
+        ({"outcome": "failed"}, "failed the first check: The product is right on square"),
+        ({"outcome": "failed", "tried": False}, "has not begun the first check: The product"),
+        ({"outcome": "failed", "bonus": True}, ""),
+        ({}, ""),
+    ):
+        checks = (replace(first, **changed), *samples.all_passed().checks[1:])
+        told = reasons(replace(samples.all_passed(), checks=checks))
+        assert [each.kind for each in told] == (["first check"] if words else [])
+        assert not words or told[0].text.startswith(words)
+
+
+def test_the_next_step_leads_to_its_check_on_a_page_and_in_no_notebook():
+    page, fragment = html.render(samples.race()), html.fragment(samples.race())
+    assert '<a href="#check-3">Next: The kernel never reads' in page and 'id="check-3"' in page
+    assert "Next: The kernel never reads" in fragment and "#check" not in fragment
+    assert "<p>Next: mend the error" in html.render(samples.syntax_error())
 
 
 def test_the_students_table_can_be_sorted_with_a_keyboard_and_says_how_it_is_sorted():
-    page = Page(class_page.render(samples.a_class(5), samples.TITLE))
+    page = Page(class_page.render([*samples.a_class(4), samples.race()], samples.TITLE))
     headers = [attributes for tag, attributes in page.tags if tag == "th" and attributes.get("scope") == "col"]
     assert sum("aria-sort" in attributes for attributes in headers) == 1
-    assert sum(tag == "button" for tag, _ in page.tags) == 6
+    assert sum(tag == "button" for tag, _ in page.tags) == len(headers)
+    roles = [attributes.get("role") for _, attributes in page.tags]  # where rows are no rows of a table on a narrow screen
+    assert roles.count("row") == 6 and roles.count("rowheader") == 5 and roles.count("cell") == 5 * (len(headers) - 1)
     assert any(attributes.get("role") == "status" for _, attributes in page.tags)
     assert all(attributes.get("aria-label") for tag, attributes in page.tags if attributes.get("role") == "img")
 

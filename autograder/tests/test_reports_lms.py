@@ -161,6 +161,25 @@ def test_what_is_no_grade_is_refused(points):
         number_text(points)
 
 
+MASHED = {  # as content_zipper.rb of Canvas makes them of names in a gradebook
+    "Lovelace, Ada": "lovelaceada", "O'Neill, Séan": "oneillséan", "李, 小龙": "李小龙",
+    "Åkerblom, Sven-Erik": "åkerblomsvenerik",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("real", "mashed"), MASHED.items())
+def test_a_real_name_is_found_by_the_id_and_only_where_it_is_that_student_s(tmp_path, real, mashed):
+    names = canvas.real_names(canvas_file(tmp_path, CANVAS.replace("Lovelace, Ada", real)))
+    assert names.of(mashed, {"canvas": "101"}) == names.of(f"{mashed} (101)", {"canvas": "101"}) == real
+    for student, ids in ((mashed, {"canvas": "102"}), ("group1", {"canvas": "101"}), (mashed, {}), (mashed, {"sid": "101"})):
+        assert names.of(student, ids) == ""  # of a group, Canvas gives a member's ID
+
+
+def test_a_gradebook_with_first_and_last_names_apart_has_real_names_too(tmp_path):
+    text = "LastName,FirstName,ID,Lab 1 (501)\nLovelace,Ada,101,\n,Points Possible,,20\n"
+    assert canvas.real_names(canvas_file(tmp_path, text)).by_id == {"101": "Lovelace, Ada"}
+
+
 # ---- Moodle ----------------------------------------------------------------------------------------
 
 MOODLE_HEADER = (
@@ -180,7 +199,7 @@ def test_a_moodle_worksheet_is_filled_in_and_otherwise_the_same_bytes(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + MOODLE.encode())
     students = {"Ada Lovelace": "11", "Alan Turing": "111", "Grace Hopper": "12", "Emmy Noether": "1"}
     results = [result(name, 17.25, {"moodle": number}) for name, number in students.items()]
-    data, outcome = moodle.filled(path, results)
+    data, outcome = moodle.filled(path, results, comments="leave")
     expected = MOODLE.replace('grading",,20', 'grading",17.25,20').replace('"5.00"', '"17.25"')
     assert data == b"\xef\xbb\xbf" + expected.encode() and outcome.filled == 2
     assert outcome.lines == [
@@ -552,6 +571,33 @@ def test_forms_come_from_a_finished_run_too(secret_class, tmp_path, capsys):
     assert int(ElementTree.parse(tmp_path / "j.xml").getroot().attrib["tests"]) == 6
     assert cli.main(["export", str(out), "--canvas", str(out / "canvas.csv")]) == 2
     assert cli.main(["export", str(tmp_path)]) == 2 and "not the folder of a finished run" in capsys.readouterr().err
+
+
+def test_canvas_s_names_stand_on_pages_and_tables_and_files_are_called_as_before(secret_class, tmp_path, capsys):
+    handed_in = tmp_path / "export"
+    handed_in.mkdir()
+    for name in ("turingadele_101_1_right.py", "lovelaceada_102_2_wrong.py"):
+        (handed_in / name).write_text(name)
+    (tmp_path / "canvas.csv").write_text('Student,ID,Doubling (7)\n"Turing, Adele",101,\n"Lovelace, Ada",102,\n')
+    lab, out = lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "named"
+    mashed = grade_class(lab, handed_in, out)
+    assert [each.name for each in mashed] == ["", ""] and "Turing, Adele" not in (out / "index.html").read_text()
+
+    def everywhere(folder):
+        texts = [folder / "index.html", folder / "gradebook.csv", folder / "reports" / "turingadele.html"]
+        return all("Turing, Adele" in path.read_text(encoding="utf-8") for path in texts)
+
+    assert cli.main(["export", str(out), "--canvas", str(tmp_path / "canvas.csv"), "--feedback"]) == 0
+    assert everywhere(out) and [each.name for each in read_class(out)] == ["Lovelace, Ada", "Turing, Adele"]
+    assert {path.stem for path in (out / "results").iterdir()} == {"turingadele", "lovelaceada"}
+    with zipfile.ZipFile(out / "feedback_canvas.zip") as opened:
+        assert b"Turing, Adele" in opened.read("turingadele_101_1_report.html")
+    assert grade_class(lab, handed_in, out) == read_class(out) and everywhere(out)  # known from the run before
+    names = canvas.real_names(tmp_path / "canvas.csv").of
+    again = grade_class(lab, handed_in, tmp_path / "fresh", name_of=names)
+    assert everywhere(tmp_path / "fresh") and again == read_class(tmp_path / "fresh")
+    (only,) = grade_class(lab, handed_in, tmp_path / "one", name_of=names, only=["Turing, Adele"])
+    assert only.student == "turingadele"
 
 
 NO_GRADE = {

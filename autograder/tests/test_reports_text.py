@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from autograder.errors import GraderFault, UsageError
 from autograder.records import json_form
 from autograder.records.counters import Counters
-from autograder.records.files import former_report_name, report_name, write_atomically
+from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.results import CheckResult, Mismatch, Result
 from autograder.reports import class_page, gradebook, gradescope, html, junit, terminal, wording
 from autograder.reports.attention import reasons
@@ -140,12 +140,36 @@ def test_students_never_share_a_report_not_even_where_case_is_ignored():
     names = ["ada", "Ada", "ADA", "a/da", "a:da", "../ada", "", ".", "con", "nul.txt", "josé", "jose", "李", "王"]
     names += ["x" * 300, "x" * 301]
     names += ["Ann%);(B", "Ann[=++B"]  # they share the first eight digits of their hashes
-    for named in (report_name, former_report_name):
+    names += ["Ada Lovelace", "ada lovelace", "ADA LOVELACE", "Ada  Lovelace", " Ada Lovelace", "Ada\u00a0Lovelace"]
+    names += ["jose\u0301", "JOSÉ", "Weiß", "Weiss", "WEISS", "ﬁn", "fin", "İ", "i̇", "\u202eada", "a\u200db", "Con Air"]
+    names += ["🧮" * 60, "\udc80"]
+    for named in (report_name, lambda name: former_report_names(name)[0], lambda name: former_report_names(name)[1]):
         names += [named(name) for name in names if named(name) != name]  # names made to collide
-    stems = [report_name(name) for name in names]
-    assert len({stem.casefold() for stem in stems}) == len(set(names))
-    assert all(stem.isascii() and not set(stem) & set('/\\:*?"<>| ') and len(stem) < 80 for stem in stems)
-    assert report_name("ada") == "ada"
+        names += [named(name).upper() for name in names] + [named(name).title() for name in names]
+    stems = {name: report_name(name) for name in names}
+    as_one = {unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", stem).casefold()) for stem in stems.values()}
+    assert len(as_one) == len(stems)
+    for stem in stems.values():
+        assert not set(stem) & set('/\\:*?"<>|') and len(stem.encode()) < 143 and stem == stem.strip(" .-")
+        assert not any(unicodedata.category(each)[0] == "C" for each in stem)
+
+
+@pytest.mark.parametrize(
+    ("student", "stem"),
+    [
+        ("ada", "ada"), ("turing_chloé", "turing_chloé"), ("李小龙", "李小龙"), ("عربي", "عربي"), ("lab01.ada", "lab01.ada"),
+        ("Ada Lovelace", "Ada Lovelace"), ("李 小龙", "李 小龙"), ("Elif Yılmaz", "Elif Yılmaz"),
+        ("Turing, Adele", "Turing, Adele"),
+        ("Ada Lovelace (412)", "Ada Lovelace (412)"), ("Zoë van der Berg", "Zoë van der Berg-69e6d8f92d0e92cc"),
+        ("Ada", "Ada-99a563ab2f6e21e9"), ("a/b", "a-b-c14cddc033f64b9d"), ("con", "con-1143da2bc54c495c"),
+    ],
+)  # fmt: skip
+def test_a_report_is_called_as_its_student_in_any_script_and_always_the_same(student, stem):
+    assert report_name(student) == stem
+
+
+def test_what_older_versions_called_a_report_is_known():
+    assert former_report_names("Émile Borel") == ("mile-borel-0b136d6dc08d73ef", "mile-borel-0b136d6d")
 
 
 # ---- bonus -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ function sortBy(header, column) {
     return descending ? -order : order;
   });
   table.tBodies[0].append(...rows);
-  status.textContent = `Sorted by ${header.textContent.trim()}, ${descending ? "descending" : "ascending"}.`;
+  status.textContent = `Sorted by ${header.querySelector("button").textContent.trim()}, ${descending ? "descending" : "ascending"}.`;
 }
 
 function filter() {
