@@ -14,6 +14,7 @@ import numpy as np
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.attempt import Place, Trial
 from autograder.grading.closeness import default_tolerance
+from autograder.grading.conflicts import bank_conflicts, shared_requests
 from autograder.grading.products import expect_none
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.runs import Run, RunRequest, Uninitialised
@@ -22,6 +23,7 @@ from autograder.records.transfers import HOST_WORK
 # Bytes moved (32 a sector) over the bytes of the matrix: 1 where every sector that is fetched or stored is used whole, 8
 # where a warp goes down a column of float32, 2 where tiles are only four elements wide.
 MOVED_OVER_NEEDED = 1.25
+LEAST_MOVED = 0.99  # of the bytes of the matrix: each element has to be loaded once and stored once, by whatever kernel
 
 # A request of float32 to shared memory takes one wavefront if its lanes find their elements in different banks. A tile
 # of 32 x 32 read down its columns takes 32: for 128 x 128 elements an H200 counts 16,384 wavefronts in 512 requests, and
@@ -29,6 +31,7 @@ MOVED_OVER_NEEDED = 1.25
 # holds two of its rows. Where a warp has a row of the tile to itself no lane needs to wait, as half of them do with 34.
 CONFLICTS_PER_SHARED_REQUEST = 1.0
 CONFLICTS_WITH_A_ROW_A_WARP = 0.5  # of the loads, or of the stores, whichever meet more
+BYTES_WITH_A_ROW_A_WARP = 32 * 32 * 4  # of shared memory: the least of a tile whose rows and columns are as long as a warp
 
 # The baseline stores down the columns. On one H200, at 2,048 rows and columns, right answers were 2.2 to 3.9 times as fast
 # (predicted: 2.3 to 3.7) and a copy 4.5 times; tiles of 8 were 1.6 times as fast (predicted: 1.4). Four elements a thread
@@ -91,17 +94,20 @@ COPIES = (
 )  # fmt: skip
 
 
-def transposing(attempt: Attempt, rows: int, columns: int) -> RunRequest:
-    """A call of the submission's `transpose` on a (rows, columns) matrix of whole numbers, and an unwritten result."""
-    a = attempt.integers(1, 60_000, (rows, columns), np.float32)
+def transposing(attempt: Attempt, rows: int, columns: int, *, real: bool = True) -> RunRequest:
+    """A call of the submission's `transpose` on a (rows, columns) matrix of real or whole numbers, and an unwritten
+    result."""
+    shape = (rows, columns)
+    a = attempt.uniform(shape, low=1, high=60_000) if real else attempt.integers(1, 60_000, shape, np.float32)
     arguments = {"a": a, "b": Uninitialised((columns, rows), np.float32)}
     return RunRequest("transpose", arguments, work_limit=WORK_LIMIT)
 
 
 def transposed(attempt: Attempt, rows: int, columns: int, *, on: Place = "simulated", may_fault: bool = False) -> Trial:
-    """A transpose of this shape, run once for all checks that look at it."""
+    """A transpose of this shape, run once for all checks that look at it: of whole numbers, large ones of real numbers."""
     shape = (rows, columns)
-    return attempt.once(f"transpose {shape}", lambda each: transposing(each, *shape), on=on, may_fault=may_fault)
+    real = shape in LARGE
+    return attempt.once(f"transpose {shape}", lambda by: transposing(by, *shape, real=real), on=on, may_fault=may_fault)
 
 
 def expect_transposed(attempt: Attempt, request: RunRequest, b: np.ndarray) -> None:
@@ -249,7 +255,9 @@ def counted(attempt: Attempt) -> Run:
         side = by.drawn(*COUNTED)
         return transposing(by, side, side)
 
-    return attempt.counted(attempt.once("counted transpose", make))
+    run = attempt.counted(attempt.once("counted transpose", make))
+    expect_kernels_at_work(run, run.outputs["b"].shape, "B")
+    return run
 
 
 def elements(run: Run) -> int:
@@ -270,6 +278,8 @@ def expect_whole_sectors(attempt: Attempt, run: Run, kind: str, sectors: int, ea
     line = f"{each:.3g} sectors a {kind} request, {moved:.3g} times the bytes that the matrix has"
     if moved > MOVED_OVER_NEEDED:
         raise CheckFailed(f"{line}; at most {MOVED_OVER_NEEDED:g} times asked for. {worst}")
+    if moved < LEAST_MOVED:
+        raise CheckFailed(f"{line}. So few cannot be all: each element takes a load and a store, and an atomic is neither.")
     return f"{line}."
 
 
@@ -296,9 +306,8 @@ def meets_no_bank_conflicts(attempt: Attempt) -> str:
     """Counted work: the lanes of a warp find their elements of the tile in different banks."""
     run = counted(attempt)
     counters = run.counters
-    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
-    requests = counters.shared_load_requests + counters.shared_store_requests
-    each = conflicts / max(1, min(requests, 2 * elements(run) // 32))  # who asks more often waits no less
+    requests = min(shared_requests(counters), 2 * elements(run) // 32)  # who asks more often waits no less
+    each = bank_conflicts(counters) / max(1, requests)
     attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST)
     if each > CONFLICTS_PER_SHARED_REQUEST:
         worst = worst_line(run, lambda c: c.shared_load_bank_conflicts + c.shared_store_bank_conflicts)
@@ -335,9 +344,12 @@ def conflicting_side(run: Run) -> str:
 
 
 def a_row_a_warp(run: Run) -> bool:
-    """Whether blocks are wide enough, and have elements enough, for each warp to fill a row of a tile and to read one."""
-    wide = all(launch.block[0] >= 32 for launch in run.launches)
-    return wide and elements(run) / max(1, run.counters.blocks) >= 1024
+    """Whether blocks are wide enough, and tiles large enough, for each warp to fill a row of a tile and to read one.
+
+    The launch with the tiles tells: others may be of any form, and blocks without work make no tile smaller.
+    """
+    launch = max(run.launches, key=lambda each: shared_requests(each.counters))
+    return launch.block[0] >= 32 and launch.shared_bytes >= BYTES_WITH_A_ROW_A_WARP
 
 
 @check(points=1, after=("waits_for_its_tile",))
@@ -409,11 +421,19 @@ def moved_bytes_a_point(run: Run) -> float:
     return run.counters.requested_bytes / len(run.outputs["points"])
 
 
+def moved_by_a_launch(run: Run) -> float:
+    """Bytes for each point that a launch of fall_kernel moves, on average."""
+    launches = [each for each in run.launches if each.kernel == "fall_kernel"]
+    moved = sum(each.counters.requested_bytes for each in launches)
+    return moved / max(1, len(launches)) / len(run.outputs["points"])
+
+
 @check(points=2, after=("lets_every_point_fall",))
 def moves_only_what_a_step_needs(attempt: Attempt) -> str:
     """Layout: a step moves the two fields that it works on, and no others."""
     few, many = fall_counted(attempt, 1), fall_counted(attempt, 3)
-    moved = (moved_bytes_a_point(many) - moved_bytes_a_point(few)) / 2
+    by_steps = (moved_bytes_a_point(many) - moved_bytes_a_point(few)) / 2
+    moved = max(by_steps, *(moved_by_a_launch(each) for each in (few, many)))  # what else one of them moves hides nothing
     attempt.record(bytes_a_point_and_step=moved, limit=STEP_BYTES * STEP_MOVED_OVER_NEEDED)
     line = f"A step moves {moved:.3g} bytes for each point, of which it needs {STEP_BYTES}"
     if moved > STEP_BYTES * STEP_MOVED_OVER_NEEDED:
