@@ -8,6 +8,7 @@ from autograder.records.counters import Counters
 from autograder.records.runs import Run
 
 LANES = 32
+SECTOR_BYTES = 32
 NUMBER_BYTES = 4  # of a float32 or an int32, which all labs load
 SPARE = 1.25  # times the requests that whole warps need: some warps are not whole
 LEAST_LOADED = 0.8  # of the numbers that there are, also where sampled blocks stand for all
@@ -30,12 +31,16 @@ def sectors_a_request(run: Run, needed: int) -> float:
 
 
 def expect_loads(run: Run, numbers: int) -> None:
-    """Fails the check where loads fetch clearly less than the numbers that there are: something else must have."""
-    loaded = left_by_the_compiler(run).global_load_useful_bytes / NUMBER_BYTES
+    """Fails the check where loads fetch clearly less than the numbers that there are, or atomic updates as much."""
+    counters = left_by_the_compiler(run)
+    loaded = counters.global_load_useful_bytes / NUMBER_BYTES
     if loaded < LEAST_LOADED * numbers:
+        raise CheckFailed(f"Loads fetch {loaded:,.0f} of {numbers:,} numbers: all are to come by loads, which are looked at.")
+    updated = counters.unique_atomic_sectors * SECTOR_BYTES / NUMBER_BYTES
+    if updated > numbers / 2:
         raise CheckFailed(
-            f"Loads fetch {loaded:,.0f} of {numbers:,} numbers, and it is loads that are looked at: atomic updates, for "
-            "one, are none."
+            f"Atomic updates go to about {updated:,.0f} places for {numbers:,} numbers: numbers are loaded, and only sums of "
+            "them updated."
         )
 
 

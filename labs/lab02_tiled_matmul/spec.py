@@ -221,33 +221,39 @@ def right_on_larger_products(attempt: Attempt) -> None:
 def loads_each_tile_once(attempt: Attempt) -> str:
     """Counted loads: global memory is asked for each element of a tile once, not once for every use."""
     run = counted(attempt)
-    counters = run.counters
-    m, n = run.outputs["c"].shape
-    requests = asking(counters)
-    fewer = 2 * multiply_adds(run) / 32 / requests if requests else 0.0
-    side = math.sqrt(m * n / counters.blocks) if counters.blocks else 0.0
-    asked = SHARE_OF_THE_POSSIBLE * min(max(side, SMALLEST_SIDE), LARGEST_SIDE_ASKED_FOR)
-    attempt.record(fewer_load_requests=fewer, limit=asked, elements_a_block=m * n / max(1, counters.blocks))
+    blocks, (m, n) = run.counters.blocks, run.outputs["c"].shape
+    fewer, asked = fewer_requests(run)
+    attempt.record(fewer_load_requests=fewer, limit=asked, elements_a_block=m * n / max(1, blocks))
     if fewer < asked:
         raise CheckFailed(
-            f"{requests:,} load requests, {fewer:.3g} times fewer than without tiles; "
+            f"{asking(run.counters):,} load requests, {fewer:.3g} times fewer than without tiles; "
             f"at least {asked:.3g} times fewer asked for."
         )
     return f"{fewer:.3g} times fewer load requests than without tiles; at least {asked:.3g} asked for."
+
+
+def fewer_requests(run: Run) -> tuple[float, float]:
+    """How many times fewer load requests there are than without tiles, and how many are asked for."""
+    requests, blocks, (m, n) = asking(run.counters), run.counters.blocks, run.outputs["c"].shape
+    side = math.sqrt(m * n / blocks) if blocks else 0.0
+    asked = SHARE_OF_THE_POSSIBLE * min(max(side, SMALLEST_SIDE), LARGEST_SIDE_ASKED_FOR)
+    return (2 * multiply_adds(run) / 32 / requests if requests else 0.0), asked
 
 
 @check(points=1, after=("waits_at_both_barriers",))
 def fills_its_tiles_row_by_row(attempt: Attempt) -> str:
     """Counted loads: consecutive threads load consecutive elements of a row, of A as of B."""
     run = counted(attempt)
-    whole = run.counters.global_load_useful_bytes / 128  # requests of 32 numbers: one number for a whole warp is no row
-    sectors = run.counters.global_load_sectors / max(1.0, whole)
+    counters, (fewer, asked) = run.counters, fewer_requests(run)
+    sectors = counters.global_load_sectors_per_request
+    if fewer >= asked:  # room for requests that all lanes make for one number, beside those that fill the tiles
+        sectors = 128 * counters.global_load_sectors / max(1, counters.global_load_useful_bytes)  # of 32 numbers
     attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
     if sectors > SECTORS_PER_LOAD_REQUEST:
         worst = max(run.lines, key=lambda each: each.counters.global_load_sectors_per_request)
         raise CheckFailed(
-            f"A load request of 32 numbers moves {sectors:.3g} sectors; whole rows need {SECTORS_OF_WHOLE_ROWS:g}. Most "
-            f"scattered: {worst.line}: `{worst.text.strip()}`"
+            f"A load request moves {sectors:.3g} sectors; whole rows need {SECTORS_OF_WHOLE_ROWS:g}. Most scattered: "
+            f"{worst.line}: `{worst.text.strip()}`"
         )
     return f"{sectors:.3g} sectors a load request; at most {SECTORS_PER_LOAD_REQUEST:g} asked for."
 
@@ -311,7 +317,8 @@ def uses_shared_numbers_more_than_once(attempt: Attempt) -> str:
     m, k, n = COUNTED_IN_LARGE_TILES
     run = attempt.counted(product(attempt, m, attempt.drawn(*k), n))
     counters = run.counters
-    loads = 32 * (counters.shared_load_requests + counters.shared_atomic_requests) / multiply_adds(run)
+    fetched = counters.shared_load_requests + counters.shared_atomic_requests + counters.shuffles  # each for one use
+    loads = 32 * fetched / multiply_adds(run)
     # What is fetched from global memory for each use, and not once for a tile, is no better than from shared memory.
     loads += max(0.0, 32 * asking(counters) / multiply_adds(run) - LOADS_FOR_TILES)
     attempt.record(shared_loads_per_multiply_add=loads, limit=BONUS_SHARED_LOADS)

@@ -6,7 +6,7 @@ threads is judged on the simulated GPU, also where there is a real one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -82,6 +82,7 @@ GRAVITY = 9.81
 # Points, steps. 3,072 fill whole blocks of any usual size, and for one point more it takes another block: a grid that was
 # counted for other blocks than are launched leaves some out here or there.
 FALLS = ((300, 2), (1000, 5), (1, 1), (5000, 1), (3072, 2), (3073, 1))
+STEP_MICROSECONDS = (8_000, 12_000)
 MANY_POINTS = 19 * 2**15  # more than are timed: a grid of as many threads leaves a sixth of these out
 COUNTED_POINTS = (1920, 2176, 32)
 IN_PLACE_COUNTED = (224, 288, 32)  # large, so that few tiles lie on the diagonal
@@ -92,6 +93,7 @@ LEAST_MOVED_IN_PLACE = 0.9  # of what is needed: kernels have to move it, and on
 COPIES = (
     "copy_to_host", "copy_to_device", "to_device", "an element", "an assignment", "a NumPy array as an argument", HOST_WORK
 )  # fmt: skip
+MOVES = (*COPIES, "an assignment on the device")  # a whole transpose in one line, and no kernel of the author's
 
 
 def transposing(attempt: Attempt, rows: int, columns: int, *, real: bool = True) -> RunRequest:
@@ -124,10 +126,10 @@ def right_in_place(attempt: Attempt, request: RunRequest, outputs: Mapping[str, 
     attempt.expect_close(outputs["a"], request.arguments["a"].T.astype(np.float64), "a", tolerance=0.0)
 
 
-def expect_kernels_at_work(run: Run, shape: tuple[int, ...], name: str) -> None:
-    """Fails the check where the numbers came to their places without a kernel, or through the host."""
+def expect_kernels_at_work(run: Run, shape: tuple[int, ...], name: str, others: Sequence[str] = MOVES) -> None:
+    """Fails the check where the numbers came to their places without a kernel, or by one of the `others`."""
     for each in run.transfers:
-        if each.what in COPIES:
+        if each.what in others:
             raise CheckFailed(
                 f"{each.line}: {each.what}, {each.size_bytes:,} bytes. The numbers are on the device, and kernels move them."
             )
@@ -139,11 +141,11 @@ def expect_kernels_at_work(run: Run, shape: tuple[int, ...], name: str) -> None:
 
 
 def falling(attempt: Attempt, points: int, steps: int) -> RunRequest:
-    """A call of the submission's `fall` on so many points with random fields; `dt` is a Python float."""
+    """A call of the submission's `fall` on so many points with random fields; `dt` is a Python float, up to the seed."""
     arguments = {
         "points": attempt.uniform((points, FIELDS), low=-10.0, high=10.0),
         "scratch": Uninitialised((FIELDS, points), np.float32),
-        "dt": 0.01,
+        "dt": attempt.drawn(*STEP_MICROSECONDS) / 1e6,
         "steps": steps,
     }
     return RunRequest("fall", arguments, work_limit=WORK_LIMIT, scratch=("scratch",))
@@ -385,7 +387,7 @@ def faster_than_the_first_transpose(attempt: Attempt) -> str:
     sample = attempt.sample(SPEED_BLOCKS_SIMULATED)
     requests = [replace(each, work_limit=SPEED_WORK_LIMIT, **sample) for each in requests]
     return attempt.speedup(
-        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, forbidden=COPIES,
+        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, forbidden=MOVES,
         element_by_element=True,
     )  # fmt: skip
 
@@ -398,23 +400,32 @@ def lets_every_point_fall(attempt: Attempt) -> None:
     """Layout: all points come to where they should be, one launch a step; other fields stay."""
     for points, steps in FALLS:
         request = falling(attempt, points, steps)
-        run = attempt.simulate(request, may_fault=True)
+        run = simulated = attempt.simulate(request, may_fault=True)
         attempt.expect_no_hazards(run)
         if attempt.source == "measured":
             run = attempt.run(request)
         expect_fallen(attempt, request, run.outputs["points"])
-        expect_kernels_at_work(run, (points, FIELDS), "`points`")
+        expect_kernels_at_work(run, (points, FIELDS), "`points`", COPIES)
         attempt.need("fall_kernel")
         launches = sum(launch.kernel == "fall_kernel" for launch in run.launches)
         if launches != steps:
             raise CheckFailed(f"{launches} launches of fall_kernel for {steps} steps; a launch a step is asked for.")
+        expect_a_step_a_launch(attempt.counted(Trial(request, simulated)), points, steps)
+
+
+def expect_a_step_a_launch(run: Run, points: int, steps: int) -> None:
+    """Fails the check where some launches of fall_kernel store clearly less than a step of all points does."""
+    if (done := steps_taken(run, points, steps)) < LEAST_DONE:
+        raise CheckFailed(f"The launches of fall_kernel store only {done:.0%} of what a step of all points in each takes.")
 
 
 def fall_counted(attempt: Attempt, steps: int) -> Run:
     """A fall in so many steps, run once for all checks that count its work."""
-    return attempt.counted(
+    run = attempt.counted(
         attempt.once(f"fall in steps: {steps}", lambda by: falling(by, by.drawn(*COUNTED_POINTS), steps))
     )
+    expect_a_step_a_launch(run, len(run.outputs["points"]), steps)
+    return run
 
 
 def moved_bytes_a_point(run: Run) -> float:

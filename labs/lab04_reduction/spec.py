@@ -16,6 +16,7 @@ from autograder.grading.coalescing import expect_coalesced, expect_loads
 from autograder.grading.verified import (
     carried_out_whole,
     counting_for_nothing,
+    expect_kernels_read,
     expect_like_its_sample,
     expect_no_transfers,
 )
@@ -79,6 +80,7 @@ SHORT = (1, 2, 31, 33, 100, 255)  # elements for a block of 256
 # Blocks and elements. 479 whole rounds and a bit: loops that take 2, 3, 4, 5, 6, 8, 10, 12, 16 or 32 elements in one go then
 # lack one element of another round, where a bound that is off by one reads beyond the end.
 GRIDS = ((4, 1_024), (3, 5_003), (5, 300), (6, 1), (1, 300 * BLOCK), (1, 479 * BLOCK + 100))
+FRACTIONS = (3, BLOCK, 5_003)  # blocks, threads, elements that are no whole numbers
 STRETCH = (4, 16_384)  # blocks, elements: sixteen a thread
 MANY = 60_000  # elements: more than two hundred blocks of 256
 # So many elements leave a thousand sums even where each block takes a thousand of them, more than a block of 256 has
@@ -92,13 +94,13 @@ UNSOUND = ("race", "uninitialised_read", "divergent_barrier", *OUTSIDE)
 
 def block_sums(attempt: Attempt, blocks: int, threads: int, n: int, *, quarters: bool = False) -> RunRequest:
     """A launch of the submission's kernel on n whole numbers, or on quarters, whose sums are as exact."""
-    values = whole_quarters(attempt, n) if quarters else attempt.integers(1, 6, n, np.float32)
+    values = quarters_of(attempt, n) if quarters else attempt.integers(1, 6, n, np.float32)
     arguments = {"values": values, "sums": Uninitialised((blocks,), np.float32)}
     return RunRequest("block_sums_kernel", arguments, grid=blocks, block=threads, work_limit=WORK_LIMIT)
 
 
-def whole_quarters(attempt: Attempt, n: int) -> np.ndarray:
-    """Numbers from 1 to below 6 that are no whole ones for the most part: who adds whole numbers loses some."""
+def quarters_of(attempt: Attempt, n: int) -> np.ndarray:
+    """Numbers from 1 to below 6 that are no whole ones for the most part, with exact sums."""
     seed = int(attempt.rng.integers(2**31))
     values = (np.random.default_rng(seed).integers(4, 24, n) / 4).astype(np.float32)
     return attempt.remember(values, f"(np.random.default_rng({seed}).integers(4, 24, {n}) / 4).astype(np.float32)")
@@ -307,8 +309,11 @@ def meets_no_queues(attempt: Attempt) -> str:
     """Counted work: no lane of a warp waits for another at a bank or an element of shared memory."""
     run = counted(attempt)
     counters = run.counters
-    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
-    each = conflicts / max(1, min(counters.shared_load_requests + counters.shared_store_requests, SHARED_REQUESTS))
+    # Nothing counts banks of atomic updates. One a warp adds the sums up; more of them read and store, a lane at a time.
+    updates = max(0, counters.shared_atomic_requests - counters.warps)
+    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts + updates
+    requests = counters.shared_load_requests + counters.shared_store_requests + updates
+    each = conflicts / max(1, min(requests, SHARED_REQUESTS))
     queue = max(counters.shared_atomic_worst_multiplicity, counters.global_atomic_worst_multiplicity)
     attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST, longest_queue=queue)
     if each > CONFLICTS_PER_SHARED_REQUEST:
@@ -343,7 +348,7 @@ def computes_in_float32(attempt: Attempt) -> None:
 def right_with_many_blocks(attempt: Attempt) -> None:
     """Many blocks: each element is added once by some block, be there more threads than elements or far fewer."""
     for blocks, n in GRIDS:
-        request = block_sums(attempt, blocks, BLOCK, n, quarters=True)
+        request = block_sums(attempt, blocks, BLOCK, n)
         run = attempt.simulate(request, may_fault=True)
         products.expect_none(hazards(run, UNSOUND))
         if run.fault is not None:
@@ -385,6 +390,7 @@ def right_for_every_size(attempt: Attempt) -> None:
         request = whole_sum(attempt, n)
         run = attempt.run(request)
         expect_exactly(attempt, run, run.outputs["total"], exact(request), "total")
+        expect_kernels_read(run, request)
         attempt.expect_inputs_unchanged(run)
         products.expect_none(hazards(run, OUTSIDE))
 
@@ -393,7 +399,11 @@ def right_for_every_size(attempt: Attempt) -> None:
 def loses_no_small_numbers(attempt: Attempt) -> None:
     """Many blocks: a hundred thousand small numbers are not lost on a sum that has grown large."""
     request = _sum_of(small_numbers(attempt, attempt.drawn(*MANY_SMALL)))
-    expect_total(attempt, request, attempt.run(request).outputs["total"])
+    run = attempt.run(request)
+    expect_total(attempt, request, run.outputs["total"])
+    expect_kernels_read(run, request)
+    alone = block_sums(attempt, *FRACTIONS, quarters=True)  # another kernel may have made the total
+    expect_sums(attempt, attempt.run(alone), alone)
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
