@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.coalescing import expect_coalesced, expect_loads
-from autograder.grading.verified import expect_no_transfers
+from autograder.grading.verified import expect_kernels_read, expect_no_transfers
 from autograder.records.counters import Counters
 from autograder.records.runs import Launch, Run, RunRequest
 
@@ -218,8 +218,10 @@ def waits_around_counting(attempt: Attempt) -> None:
 def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
     """Private copies: threads that find no item left come to every barrier like the others."""
     for n, bins in (*((n, BINS) for n in RAGGED), *((WARP_AND_ONE, bins) for bins in UNEVEN_BINS)):
-        run = attempt.simulate(counting(items_of(attempt, "uniform", n, bins), bins), may_fault=True)
+        request = counting(items_of(attempt, "uniform", n, bins), bins)
+        run = attempt.simulate(request, may_fault=True)
         expect_none(run, ("divergent_barrier",))
+        expect_kernels_read(run, request)
 
 
 # ---- part 3: coarsening ----------------------------------------------------------------------------------------------
