@@ -35,12 +35,12 @@ def expect_loads(run: Run, numbers: int) -> None:
     counters = left_by_the_compiler(run)
     loaded = counters.global_load_useful_bytes / NUMBER_BYTES
     if loaded < LEAST_LOADED * numbers:
-        raise CheckFailed(f"Loads fetch {loaded:,.0f} of {numbers:,} numbers: all are to come by loads, which are looked at.")
+        raise CheckFailed(f"Loads fetch {loaded:,.0f} of {numbers:,} numbers: all are to come by loads.")
     updated = counters.unique_atomic_sectors * SECTOR_BYTES / NUMBER_BYTES
     if updated > numbers / 2:
         raise CheckFailed(
-            f"Atomic updates go to about {updated:,.0f} places for {numbers:,} numbers: numbers are loaded, and only sums of "
-            "them updated."
+            f"Atomic updates go to about {updated:,.0f} places for {numbers:,} numbers: these are to be loaded, and only sums "
+            "updated."
         )
 
 

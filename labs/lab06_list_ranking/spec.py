@@ -198,7 +198,7 @@ def expect_ranks_of_splitters(attempt: Attempt, lengths: Sequence[int]) -> None:
     run = attempt.simulate(jump_request(following, links))
     expect_none([h for h in run.hazards if h.kind in BARRIERS])  # 96 splitters may fill whole blocks
     if not isinstance(run.returned, np.ndarray):
-        raise CheckFailed("rank_splitters returns nothing; it is to return the array that holds the ranks.")
+        raise CheckFailed("rank_splitters returns no array; it is to return the array that holds the ranks.")
     in_place = any(np.array_equal(run.returned, each) for each in run.outputs.values())
     if not in_place or any(each.what in STORES for each in run.transfers):  # from the host
         expect_kernels_read(run, attempt.trials[-1].request)
@@ -493,7 +493,7 @@ def ranked(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) 
 
 
 def expect_short_walks(attempt: Attempt, run: Run, nodes: int, how: str) -> float:
-    """Fails the check where a warp makes nearly as many loads as its list has nodes, or all make many; the most of a warp."""
+    """Fails the check where a warp makes nearly as many loads as its list has nodes, or all make many; the most loads."""
     loads, kernel = slowest_launch(run)
     limit = LOADS_A_NODE_OF_THE_SLOWEST * nodes
     attempt.record(loads_of_the_slowest_warp=loads, limit=limit)
