@@ -32,7 +32,9 @@ FIRST = re.compile(
     r"denied: (?P<denied>[\w, ]+)(?:; most: (?P<most>[\d.]+))?(?:; known: (?P<known>.+))?"
     r"|honest: (?P<honest>[^;]+); of: (?P<base>[\w/]+))"
 )
-HOSTILE_FIRST = re.compile(r"# attack: (?P<what>[^;]+); of: (?P<of>[\w/]+); fails: (?P<fails>[\w, ]+)(?:; says: (?P<says>.+))?")
+HOSTILE_FIRST = re.compile(
+    r"# attack: (?P<what>[^;]+); of: (?P<of>[\w/]+); fails: (?P<fails>[\w, ]+)(?:; says: (?P<says>.+))?"
+)
 INSTEAD = re.compile(r"# instead of: (.+); there is: (.+)")
 EVERY = "EVERY_ATTACK"  # in the environment: all of them are run, in place of one of so many
 SHARE = 4
@@ -77,7 +79,9 @@ File = TypeVar("File", Trick, Hostile)
 
 def shared_out(files: Sequence[File]) -> list[File]:
     """A share of them, by their names; all of them where EVERY_ATTACK is set."""
-    return [each for each in files if os.environ.get(EVERY) or hashlib.sha256(each.name.encode()).digest()[0] % SHARE == 0]
+    return [
+        each for each in files if os.environ.get(EVERY) or hashlib.sha256(each.name.encode()).digest()[0] % SHARE == 0
+    ]
 
 
 @cache
