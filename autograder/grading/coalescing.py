@@ -39,8 +39,8 @@ def expect_loads(run: Run, numbers: int) -> None:
     updated = counters.unique_atomic_sectors * SECTOR_BYTES / NUMBER_BYTES
     if updated > numbers / 2:
         raise CheckFailed(
-            f"Atomic updates go to about {updated:,.0f} places for {numbers:,} numbers: these are to be loaded, and only sums "
-            "updated."
+            f"Atomic updates go to about {updated:,.0f} places for {numbers:,} numbers: these are to be loaded, and only "
+            "sums updated."
         )
 
 

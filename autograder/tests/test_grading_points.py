@@ -42,7 +42,7 @@ def said(result: Result) -> str:
 
 
 def marked(trick: Trick) -> Any:
-    """The trick; where it works, and nobody knows how to mend that, it is to fail the test until somebody does."""
+    """The trick; where it works, and nobody has mended that, it is to fail the test until somebody does."""
     marks = [pytest.mark.xfail(strict=True, reason=trick.known)] if trick.known else []
     return pytest.param(trick, marks=marks, id=trick.name)
 
@@ -58,7 +58,7 @@ def test_a_trick_earns_nothing_where_it_does_no_work(trick: Trick, worker: Worke
             assert not found.fault and found.points <= trick.most * check.points, (found.message, grading.flags)
 
 
-@pytest.mark.parametrize("honest", shared_out(HONEST), ids=lambda each: each.name)
+@pytest.mark.parametrize("honest", [marked(each) for each in shared_out(HONEST)])
 def test_honest_work_near_a_trick_keeps_full_marks(honest: Trick, worker: Worker) -> None:
     lab = load_lab(honest.lab)
     result = graded(lab, honest, worker)

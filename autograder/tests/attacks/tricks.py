@@ -1,12 +1,12 @@
-"""Attacks on every lab, made of its answers: points/LAB/*.txt try for points without the work, hostile/LAB/*.txt to break us.
+"""Attacks on labs, made of answers: points/LAB/*.txt try for points without the work, hostile/LAB/*.txt to break the grader.
 
 A file's first line says what it tries, and which of the lab's answers it begins as (`baseline`, or right/tiles_of_16). More
 lines may say words of that answer and what stands there instead. What follows is added to the answer: what is defined
 again holds.
 
 A trick's first line also says of which kind it is, and the checks that must give it nothing. Where the answer itself has
-a share of the points, it says how much there may be: `denied: check; most: 0.5`. Where a trick works all the same, and
-nobody knows how to mend that, it ends with `; known: why`. Honest work keeps full marks.
+a share of the points, it says how much there may be: `denied: check; most: 0.5`. Honest work keeps full marks. Where it
+is otherwise, and nobody has mended that yet, the line ends with `; known: why`.
 
 A hostile file's first line says which checks fail, and words that its author must read.
 """
@@ -19,8 +19,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TypeVar
 from pathlib import Path
+from typing import TypeVar
 
 from autograder.language.source import Submission, submission_from_cells
 
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FIRST = re.compile(
     r"# (?:trick: (?P<what>[^;]+); kind: (?P<kind>[^;]+); of: (?P<of>[\w/]+); "
     r"denied: (?P<denied>[\w, ]+)(?:; most: (?P<most>[\d.]+))?(?:; known: (?P<known>.+))?"
-    r"|honest: (?P<honest>[^;]+); of: (?P<base>[\w/]+))"
+    r"|honest: (?P<honest>[^;]+); of: (?P<base>[\w/]+)(?:; known: (?P<fault>.+))?)"
 )
 HOSTILE_FIRST = re.compile(
     r"# attack: (?P<what>[^;]+); of: (?P<of>[\w/]+); fails: (?P<fails>[\w, ]+)(?:; says: (?P<says>.+))?"
@@ -51,7 +51,7 @@ class Trick:
     denied: tuple[str, ...]  # checks that must give no point
     text: str
     most: float = 0.0  # of the points that they may give all the same
-    known: str = ""  # why they give more, where nobody has mended that
+    known: str = ""  # why it is otherwise, where nobody has mended that
 
     @property
     def submission(self) -> Submission:
@@ -104,7 +104,7 @@ def _read(path: Path) -> Trick:
     text = _added(path, _base(lab, first["of"] or first["base"]), lines[1:])
     denied = tuple(first["denied"].split(", ")) if first["denied"] else ()
     what, kind, most = first["what"] or first["honest"], first["kind"] or "", float(first["most"] or 0)
-    return Trick(f"{lab}/{path.stem}", lab, what, kind, denied, text, most, first["known"] or "")
+    return Trick(f"{lab}/{path.stem}", lab, what, kind, denied, text, most, first["known"] or first["fault"] or "")
 
 
 def _read_hostile(path: Path) -> Hostile:
