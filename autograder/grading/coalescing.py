@@ -7,7 +7,6 @@ from autograder.grading.failures import CheckFailed
 from autograder.records.counters import Counters
 from autograder.records.runs import Run
 
-LANES = 32
 SECTOR_BYTES = 32
 NUMBER_BYTES = 4  # of a float32 or an int32, which all labs load
 SPARE = 1.25  # times the requests that whole warps need: some warps are not whole
@@ -20,14 +19,21 @@ def left_by_the_compiler(run: Run) -> Counters:
 
 
 def sectors_a_request(run: Run, needed: int) -> float:
-    """Sectors for each global load request, of not many more than it takes whole warps to load `needed` numbers.
+    """Sectors for each global load request, of not many more than it takes warps with all their lanes to load `needed`
+    numbers.
 
     Who asks more often (for another number that all lanes have in common, say, which moves next to nothing, or with few
     lanes of a warp) moves no less.
     """
     counters = left_by_the_compiler(run)
-    requests = min(counters.global_load_requests, SPARE * needed / LANES)
+    requests = min(counters.global_load_requests, SPARE * needed / lanes_of_a_warp(run))
     return counters.global_load_sectors / max(1.0, requests)
+
+
+def lanes_of_a_warp(run: Run) -> float:
+    """That it was launched with, on average, in the launch that loads most: blocks may be narrower than a warp."""
+    launch = max(run.launches, key=lambda each: each.counters.global_load_sectors)
+    return launch.counters.threads / max(1, launch.counters.warps)
 
 
 def expect_loads(run: Run, numbers: int) -> None:
