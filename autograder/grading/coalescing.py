@@ -7,16 +7,47 @@ from autograder.grading.failures import CheckFailed
 from autograder.records.counters import Counters
 from autograder.records.runs import Run
 
+SECTOR_BYTES = 32
+NUMBER_BYTES = 4  # of a float32 or an int32, which all labs load
+SPARE = 1.25  # times the requests that whole warps need: some warps are not whole
+LEAST_LOADED = 0.8  # of the numbers that there are, also where sampled blocks stand for all
+
+
+def left_by_the_compiler(run: Run) -> Counters:
+    """What all launches do together: what the source names twice and the compiler loads once is one load."""
+    return sum((each.compiled or each.counters for each in run.launches), Counters())
+
 
 def sectors_a_request(run: Run, needed: int) -> float:
-    """Sectors for each global load request, of no more than it takes to load `needed` numbers, one a thread at work.
+    """Sectors for each global load request, of not many more than it takes warps with all their lanes to load `needed`
+    numbers.
 
-    Who asks more often (for another number that all lanes have in common, say, which moves next to nothing) moves no less.
-    What the source names twice and the compiler loads once is one load.
+    Who asks more often (for another number that all lanes have in common, say, which moves next to nothing, or with few
+    lanes of a warp) moves no less.
     """
-    counters = sum((each.compiled or each.counters for each in run.launches), Counters())
-    requests = min(counters.global_load_requests, needed / max(1.0, counters.threads_per_instruction))
+    counters = left_by_the_compiler(run)
+    requests = min(counters.global_load_requests, SPARE * needed / lanes_of_a_warp(run))
     return counters.global_load_sectors / max(1.0, requests)
+
+
+def lanes_of_a_warp(run: Run) -> float:
+    """That it was launched with, on average, in the launch that loads most: blocks may be narrower than a warp."""
+    launch = max(run.launches, key=lambda each: each.counters.global_load_sectors)
+    return launch.counters.threads / max(1, launch.counters.warps)
+
+
+def expect_loads(run: Run, numbers: int) -> None:
+    """Fails the check where loads fetch clearly less than the numbers that there are, or atomic updates as much."""
+    counters = left_by_the_compiler(run)
+    loaded = counters.global_load_useful_bytes / NUMBER_BYTES
+    if loaded < LEAST_LOADED * numbers:
+        raise CheckFailed(f"Loads fetch {loaded:,.0f} of {numbers:,} numbers: all are to come by loads.")
+    updated = counters.unique_atomic_sectors * SECTOR_BYTES / NUMBER_BYTES
+    if updated > numbers / 2:
+        raise CheckFailed(
+            f"Atomic updates go to about {updated:,.0f} places for {numbers:,} numbers: these are to be loaded, and only "
+            "sums updated."
+        )
 
 
 def expect_coalesced(attempt: Attempt, run: Run, needed: int, limit: float, need: str) -> str:

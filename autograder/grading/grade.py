@@ -378,7 +378,8 @@ def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, .
         try:
             hint = rule.recognise(attempt)
         except Exception as problem:  # a hint is an extra: its failure must not touch the verdict
-            if isinstance(attempt.failure, NothingCounted) or isinstance(problem, NothingCounted):
+            nothing_done = isinstance(attempt.failure, NothingCounted) or isinstance(problem, NothingCounted)
+            if nothing_done or _came_back_empty(attempt):
                 continue  # there is nothing to recognise
             grading.flags.append(f"hint {rule.name}: {in_words(problem)}")
             continue
@@ -386,6 +387,11 @@ def recognise(grading: Grading, check: Check, attempt: Attempt) -> tuple[Hint, .
             grading.given_hints.add(rule.name)
             hints.append(hint)
     return tuple(hints)
+
+
+def _came_back_empty(attempt: Attempt) -> bool:
+    """Whether the last run was ended, for its memory or its time, before there was anything to look at."""
+    return bool(attempt.trials) and attempt.fault is not None and not attempt.trials[-1].run.outputs
 
 
 def profile_case(grading: Grading) -> tuple[tuple[LineProfile, ...], Counters | None]:

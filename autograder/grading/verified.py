@@ -10,11 +10,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
+
 from autograder.grading.attempt import Attempt
 from autograder.grading.failures import CheckFailed
 from autograder.grading.trials import as_it_was
 from autograder.records.runs import Run, RunRequest
 
+READS = ("copy_to_host", "an element")
+LITTLE = 256  # bytes, which the host may read: results of a small case are no fewer than its inputs
 MORE_THAN_SAMPLED = 1.1  # a right answer's sampled blocks tell its estimated time to a hundredth
 
 
@@ -50,6 +54,14 @@ def expect_like_its_sample(whole: Run, sampled: Run | None) -> None:
             f"All blocks together take {whole.estimated_ns / 1e6:.3g} ms (estimated), and those that were looked at first "
             f"had promised {sampled.estimated_ns / 1e6:.3g}: speed counts where every block does its share."
         )
+
+
+def expect_kernels_read(run: Run, request: RunRequest) -> None:
+    """Fails the check where the host reads half of the numbers or more that it was given: it may have done the work."""
+    given = sum(each.nbytes for each in request.arguments.values() if isinstance(each, np.ndarray))
+    read = sum(each.size_bytes for each in run.transfers if each.what in READS)
+    if read > max(LITTLE, given / 2):
+        raise CheckFailed(f"The host reads {read:,} bytes from the device, of {given:,}: the work is the kernels'.")
 
 
 def expect_no_transfers(run: Run) -> None:

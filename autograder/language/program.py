@@ -149,8 +149,9 @@ class Program:
         if name not in self.functions:
             if name in self.names:
                 found = self.names[name]  # raises what is wrong with its definition
+                other = f"another name of `{found.name}`" if isinstance(found, Function) else f"a {type(found).__name__}"
                 raise BrokenDefinition(
-                    f"`{name}` in {self.label} is not a function but a {type(found).__name__}.",
+                    f"`{name}` in {self.label} is not a function but {other}.",
                     name=name,
                     remedy=f"Define it with `def {name}(...)`.",
                 )

@@ -45,7 +45,7 @@ def scaled(work: Work, scale: float) -> Work:
     return replace(
         work,
         tally=_scaled_tally(work.tally, scale),
-        diverged_warps=round(work.diverged_warps * scale),
+        warps=replace(work.warps, diverged=round(work.warps.diverged * scale)),
         hottest_atomics=round(work.hottest_atomics * scale),
         touched=tuple(_scaled_sectors(each, scale) for each in work.touched),
     )

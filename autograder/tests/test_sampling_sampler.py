@@ -12,7 +12,7 @@ from autograder.sampling.sampler import Sampler, scaled, spread
 from autograder.simgpu.counting.tally import MAXIMA, SLOT, Tally
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.launch import Chooser, LaunchRecord, Part, RunningLaunch, Touched, Work
+from autograder.simgpu.host.launch import Chooser, LaunchRecord, Part, RunningLaunch, Touched, Warps, Work
 from autograder.simgpu.host.single_launch import kernel_function
 
 pytestmark = pytest.mark.quick
@@ -35,7 +35,7 @@ def work(counts: int) -> Work:
     for row in (tally.row, tally.source_row, tally.compiled_row):
         row(Line("kernel.py", 7))[:] = [counts] * len(SLOT)
     touched = (Touched(3, 5, 7, of_all=20), Touched(0, 1, 0, of_all=2))
-    return Work(tally, diverged_warps=2, slowest_warp=99, hottest_atomics=4, touched=touched)
+    return Work(tally, warps=Warps(2, 99, 7), hottest_atomics=4, touched=touched)
 
 
 def test_what_a_sample_counted_is_scaled_and_what_is_a_maximum_is_not() -> None:
@@ -44,7 +44,7 @@ def test_what_a_sample_counted_is_scaled_and_what_is_a_maximum_is_not() -> None:
         (row,) = rows.values()
         assert {row[slot] for slot in range(len(SLOT)) if slot not in MAXIMA} == {32}  # round(32.5)
         assert {row[slot] for slot in MAXIMA} == {10}
-    assert (many.diverged_warps, many.slowest_warp, many.hottest_atomics) == (6, 99, 13)
+    assert (many.warps, many.hottest_atomics) == (Warps(6, 99, 7), 13)
 
 
 def test_no_more_sectors_than_an_array_has() -> None:

@@ -230,6 +230,45 @@ def test_the_slowest_warp_is_the_one_whose_longest_lane_walks_longest():
     assert found.warp_instructions == 8 * alone + (7 + 40 + 100) * a_round
 
 
+@cuda.jit
+def looks_up_to(rounds, out):
+    i = cuda.grid(1)
+    n = 0
+    for k in range(rounds[i]):
+        n += rounds[k]
+    out[i] = n
+
+
+@cuda.jit
+def looks_up_to_by_atomics(rounds, out):
+    i = cuda.grid(1)
+    n = 0
+    for k in range(rounds[i]):
+        n += cuda.atomic.add(rounds, k, 0)
+    out[i] = n
+
+
+@pytest.mark.parametrize("kernel", [looks_up_to, looks_up_to_by_atomics])
+def test_the_loads_of_the_warp_that_makes_most_are_counted_whatever_others_do(kernel):
+    rounds = np.zeros(4 * 64, np.int64)
+    rounds[[5, 70, 75, 200]] = 7, 40, 30, 100
+    found = profile(kernel)[4, 64](rounds, np.zeros(len(rounds), np.int64)).counters
+    assert found.slowest_warp_loads == 1 + 100
+
+
+@cuda.jit
+def one_thread_looks(items, out):
+    total = 0
+    for k in range(items.size):
+        total += items[k]
+    out[0] = total
+
+
+def test_the_loads_of_a_thread_alone_are_counted():
+    found = profile(one_thread_looks)[1, 1](np.ones(500, np.int64), np.zeros(1, np.int64)).counters
+    assert found.slowest_warp_loads == found.global_load_requests == 500
+
+
 def test_the_hottest_sector_of_atomics():
     @cuda.jit
     def add_up(keys, bins):

@@ -13,7 +13,9 @@ import numpy as np
 
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
 from autograder.grading.attempt import Place, Trial
+from autograder.grading.conflicts import bank_conflicts, shared_requests
 from autograder.grading.trials import errors_in
+from autograder.records.counters import Counters
 from autograder.records.runs import Run, RunRequest, Uninitialised
 
 # One thread an element loads two numbers for each multiply-add. A block that computes side x side elements of C from
@@ -111,6 +113,11 @@ def multiply_adds(run: Run) -> int:
     """That its product takes."""
     (m, k), n = run.outputs["a"].shape, run.outputs["b"].shape[1]
     return int(m * k * n)
+
+
+def asking(counters: Counters) -> int:
+    """How often warps ask global memory for numbers: an atomic update gives what was there, as a load does."""
+    return counters.global_load_requests + counters.global_atomic_requests
 
 
 def profiled_product(rng: np.random.Generator) -> RunRequest:
@@ -214,25 +221,33 @@ def right_on_larger_products(attempt: Attempt) -> None:
 def loads_each_tile_once(attempt: Attempt) -> str:
     """Counted loads: global memory is asked for each element of a tile once, not once for every use."""
     run = counted(attempt)
-    counters = run.counters
-    m, n = run.outputs["c"].shape
-    fewer = 2 * multiply_adds(run) / 32 / counters.global_load_requests if counters.global_load_requests else 0.0
-    side = math.sqrt(m * n / counters.blocks) if counters.blocks else 0.0
-    asked = SHARE_OF_THE_POSSIBLE * min(max(side, SMALLEST_SIDE), LARGEST_SIDE_ASKED_FOR)
-    attempt.record(fewer_load_requests=fewer, limit=asked, elements_a_block=m * n / max(1, counters.blocks))
+    blocks, (m, n) = run.counters.blocks, run.outputs["c"].shape
+    fewer, asked = fewer_requests(run)
+    attempt.record(fewer_load_requests=fewer, limit=asked, elements_a_block=m * n / max(1, blocks))
     if fewer < asked:
         raise CheckFailed(
-            f"{counters.global_load_requests:,} load requests, {fewer:.3g} times fewer than without tiles; "
+            f"{asking(run.counters):,} load requests, {fewer:.3g} times fewer than without tiles; "
             f"at least {asked:.3g} times fewer asked for."
         )
     return f"{fewer:.3g} times fewer load requests than without tiles; at least {asked:.3g} asked for."
+
+
+def fewer_requests(run: Run) -> tuple[float, float]:
+    """How many times fewer load requests there are than without tiles, and how many are asked for."""
+    requests, blocks, (m, n) = asking(run.counters), run.counters.blocks, run.outputs["c"].shape
+    side = math.sqrt(m * n / blocks) if blocks else 0.0
+    asked = SHARE_OF_THE_POSSIBLE * min(max(side, SMALLEST_SIDE), LARGEST_SIDE_ASKED_FOR)
+    return (2 * multiply_adds(run) / 32 / requests if requests else 0.0), asked
 
 
 @check(points=1, after=("waits_at_both_barriers",))
 def fills_its_tiles_row_by_row(attempt: Attempt) -> str:
     """Counted loads: consecutive threads load consecutive elements of a row, of A as of B."""
     run = counted(attempt)
-    sectors = run.counters.global_load_sectors_per_request
+    counters, (fewer, asked) = run.counters, fewer_requests(run)
+    sectors = counters.global_load_sectors_per_request
+    if fewer >= asked:  # room for requests that all lanes make for one number, beside those that fill the tiles
+        sectors = 128 * counters.global_load_sectors / max(1, counters.global_load_useful_bytes)  # of 32 numbers
     attempt.record(sectors_per_load_request=sectors, limit=SECTORS_PER_LOAD_REQUEST)
     if sectors > SECTORS_PER_LOAD_REQUEST:
         worst = max(run.lines, key=lambda each: each.counters.global_load_sectors_per_request)
@@ -249,9 +264,8 @@ def meets_no_bank_conflicts(attempt: Attempt) -> str:
     """Counted loads: the lanes of a warp find their shared elements in different banks."""
     run = counted(attempt)
     counters = run.counters
-    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
-    requests = counters.shared_load_requests + counters.shared_store_requests
-    each = conflicts / max(1, min(requests, 2 * multiply_adds(run) // 32))  # who asks more often waits no less
+    requests = min(shared_requests(counters), 2 * multiply_adds(run) // 32)  # who asks more often waits no less
+    each = bank_conflicts(counters) / max(1, requests)
     attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST)
     if each > CONFLICTS_PER_SHARED_REQUEST:
         worst = max(run.lines, key=lambda line: line.counters.shared_load_bank_conflicts)
@@ -305,9 +319,11 @@ def uses_shared_numbers_more_than_once(attempt: Attempt) -> str:
     """Bonus: a thread keeps several sums, and uses what it reads from shared memory for several of them."""
     m, k, n = COUNTED_IN_LARGE_TILES
     run = attempt.counted(product(attempt, m, attempt.drawn(*k), n))
-    loads = 32 * run.counters.shared_load_requests / multiply_adds(run)
+    counters = run.counters
+    fetched = counters.shared_load_requests + counters.shared_atomic_requests + counters.shuffles  # each for one use
+    loads = 32 * fetched / multiply_adds(run)
     # What is fetched from global memory for each use, and not once for a tile, is no better than from shared memory.
-    loads += max(0.0, 32 * run.counters.global_load_requests / multiply_adds(run) - LOADS_FOR_TILES)
+    loads += max(0.0, 32 * asking(counters) / multiply_adds(run) - LOADS_FOR_TILES)
     attempt.record(shared_loads_per_multiply_add=loads, limit=BONUS_SHARED_LOADS)
     attempt.award((LOADS_WITHOUT_BONUS - loads) / (LOADS_WITHOUT_BONUS - LOADS_OF_FULL_BONUS))
     line = f"{loads:.3g} shared loads for each multiply-add; at most {BONUS_SHARED_LOADS:g} asked for"

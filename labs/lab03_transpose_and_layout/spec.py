@@ -6,7 +6,7 @@ threads is judged on the simulated GPU, also where there is a real one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.attempt import Place, Trial
 from autograder.grading.closeness import default_tolerance
+from autograder.grading.conflicts import bank_conflicts, shared_requests
 from autograder.grading.products import expect_none
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.runs import Run, RunRequest, Uninitialised
@@ -22,6 +23,7 @@ from autograder.records.transfers import HOST_WORK
 # Bytes moved (32 a sector) over the bytes of the matrix: 1 where every sector that is fetched or stored is used whole, 8
 # where a warp goes down a column of float32, 2 where tiles are only four elements wide.
 MOVED_OVER_NEEDED = 1.25
+LEAST_MOVED = 0.99  # of the bytes of the matrix: each element has to be loaded once and stored once, by whatever kernel
 
 # A request of float32 to shared memory takes one wavefront if its lanes find their elements in different banks. A tile
 # of 32 x 32 read down its columns takes 32: for 128 x 128 elements an H200 counts 16,384 wavefronts in 512 requests, and
@@ -29,6 +31,7 @@ MOVED_OVER_NEEDED = 1.25
 # holds two of its rows. Where a warp has a row of the tile to itself no lane needs to wait, as half of them do with 34.
 CONFLICTS_PER_SHARED_REQUEST = 1.0
 CONFLICTS_WITH_A_ROW_A_WARP = 0.5  # of the loads, or of the stores, whichever meet more
+BYTES_WITH_A_ROW_A_WARP = 32 * 32 * 4  # of shared memory: the least of a tile whose rows and columns are as long as a warp
 
 # The baseline stores down the columns. On one H200, at 2,048 rows and columns, right answers were 2.2 to 3.9 times as fast
 # (predicted: 2.3 to 3.7) and a copy 4.5 times; tiles of 8 were 1.6 times as fast (predicted: 1.4). Four elements a thread
@@ -79,6 +82,7 @@ GRAVITY = 9.81
 # Points, steps. 3,072 fill whole blocks of any usual size, and for one point more it takes another block: a grid that was
 # counted for other blocks than are launched leaves some out here or there.
 FALLS = ((300, 2), (1000, 5), (1, 1), (5000, 1), (3072, 2), (3073, 1))
+STEP_MICROSECONDS = (8_000, 12_000)
 MANY_POINTS = 19 * 2**15  # more than are timed: a grid of as many threads leaves a sixth of these out
 COUNTED_POINTS = (1920, 2176, 32)
 IN_PLACE_COUNTED = (224, 288, 32)  # large, so that few tiles lie on the diagonal
@@ -89,19 +93,23 @@ LEAST_MOVED_IN_PLACE = 0.9  # of what is needed: kernels have to move it, and on
 COPIES = (
     "copy_to_host", "copy_to_device", "to_device", "an element", "an assignment", "a NumPy array as an argument", HOST_WORK
 )  # fmt: skip
+MOVES = (*COPIES, "an assignment on the device")  # a whole transpose in one line, and no kernel of the author's
 
 
-def transposing(attempt: Attempt, rows: int, columns: int) -> RunRequest:
-    """A call of the submission's `transpose` on a (rows, columns) matrix of whole numbers, and an unwritten result."""
-    a = attempt.integers(1, 60_000, (rows, columns), np.float32)
+def transposing(attempt: Attempt, rows: int, columns: int, *, real: bool = True) -> RunRequest:
+    """A call of the submission's `transpose` on a (rows, columns) matrix of real or whole numbers, and an unwritten
+    result."""
+    shape = (rows, columns)
+    a = attempt.uniform(shape, low=1, high=60_000) if real else attempt.integers(1, 60_000, shape, np.float32)
     arguments = {"a": a, "b": Uninitialised((columns, rows), np.float32)}
     return RunRequest("transpose", arguments, work_limit=WORK_LIMIT)
 
 
 def transposed(attempt: Attempt, rows: int, columns: int, *, on: Place = "simulated", may_fault: bool = False) -> Trial:
-    """A transpose of this shape, run once for all checks that look at it."""
+    """A transpose of this shape, run once for all checks that look at it: of whole numbers, large ones of real numbers."""
     shape = (rows, columns)
-    return attempt.once(f"transpose {shape}", lambda each: transposing(each, *shape), on=on, may_fault=may_fault)
+    real = shape in LARGE
+    return attempt.once(f"transpose {shape}", lambda by: transposing(by, *shape, real=real), on=on, may_fault=may_fault)
 
 
 def expect_transposed(attempt: Attempt, request: RunRequest, b: np.ndarray) -> None:
@@ -118,10 +126,10 @@ def right_in_place(attempt: Attempt, request: RunRequest, outputs: Mapping[str, 
     attempt.expect_close(outputs["a"], request.arguments["a"].T.astype(np.float64), "a", tolerance=0.0)
 
 
-def expect_kernels_at_work(run: Run, shape: tuple[int, ...], name: str) -> None:
-    """Fails the check where the numbers came to their places without a kernel, or through the host."""
+def expect_kernels_at_work(run: Run, shape: tuple[int, ...], name: str, others: Sequence[str] = MOVES) -> None:
+    """Fails the check where the numbers came to their places without a kernel, or by one of the `others`."""
     for each in run.transfers:
-        if each.what in COPIES:
+        if each.what in others:
             raise CheckFailed(
                 f"{each.line}: {each.what}, {each.size_bytes:,} bytes. The numbers are on the device, and kernels move them."
             )
@@ -133,11 +141,11 @@ def expect_kernels_at_work(run: Run, shape: tuple[int, ...], name: str) -> None:
 
 
 def falling(attempt: Attempt, points: int, steps: int) -> RunRequest:
-    """A call of the submission's `fall` on so many points with random fields; `dt` is a Python float."""
+    """A call of the submission's `fall` on so many points with random fields; `dt` is a Python float, up to the seed."""
     arguments = {
         "points": attempt.uniform((points, FIELDS), low=-10.0, high=10.0),
         "scratch": Uninitialised((FIELDS, points), np.float32),
-        "dt": 0.01,
+        "dt": attempt.drawn(*STEP_MICROSECONDS) / 1e6,
         "steps": steps,
     }
     return RunRequest("fall", arguments, work_limit=WORK_LIMIT, scratch=("scratch",))
@@ -249,7 +257,9 @@ def counted(attempt: Attempt) -> Run:
         side = by.drawn(*COUNTED)
         return transposing(by, side, side)
 
-    return attempt.counted(attempt.once("counted transpose", make))
+    run = attempt.counted(attempt.once("counted transpose", make))
+    expect_kernels_at_work(run, run.outputs["b"].shape, "B")
+    return run
 
 
 def elements(run: Run) -> int:
@@ -275,6 +285,8 @@ def expect_whole_sectors(attempt: Attempt, run: Run, kind: str, sectors: int, ea
     if moved > MOVED_OVER_NEEDED:
         problem = f"{line}; at most {MOVED_OVER_NEEDED:g} times asked for. {mostly(worst)}"
         raise CheckFailed(problem, line=worst.line)
+    if moved < LEAST_MOVED:
+        raise CheckFailed(f"{line}. So few cannot be all: each element takes a load and a store, and an atomic is neither.")
     return f"{line}."
 
 
@@ -301,9 +313,8 @@ def meets_no_bank_conflicts(attempt: Attempt) -> str:
     """Counted work: the lanes of a warp find their elements of the tile in different banks."""
     run = counted(attempt)
     counters = run.counters
-    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
-    requests = counters.shared_load_requests + counters.shared_store_requests
-    each = conflicts / max(1, min(requests, 2 * elements(run) // 32))  # who asks more often waits no less
+    requests = min(shared_requests(counters), 2 * elements(run) // 32)  # who asks more often waits no less
+    each = bank_conflicts(counters) / max(1, requests)
     attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST)
     if each > CONFLICTS_PER_SHARED_REQUEST:
         worst = worst_line(run, lambda c: c.shared_load_bank_conflicts + c.shared_store_bank_conflicts)
@@ -343,9 +354,12 @@ def conflicting_side(run: Run) -> str:
 
 
 def a_row_a_warp(run: Run) -> bool:
-    """Whether blocks are wide enough, and have elements enough, for each warp to fill a row of a tile and to read one."""
-    wide = all(launch.block[0] >= 32 for launch in run.launches)
-    return wide and elements(run) / max(1, run.counters.blocks) >= 1024
+    """Whether blocks are wide enough, and tiles large enough, for each warp to fill a row of a tile and to read one.
+
+    The launch with the tiles tells: others may be of any form, and blocks without work make no tile smaller.
+    """
+    launch = max(run.launches, key=lambda each: shared_requests(each.counters))
+    return launch.block[0] >= 32 and launch.shared_bytes >= BYTES_WITH_A_ROW_A_WARP
 
 
 @check(points=1, after=("waits_for_its_tile",))
@@ -381,7 +395,7 @@ def faster_than_the_first_transpose(attempt: Attempt) -> str:
     sample = attempt.sample(SPEED_BLOCKS_SIMULATED)
     requests = [replace(each, work_limit=SPEED_WORK_LIMIT, **sample) for each in requests]
     return attempt.speedup(
-        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, forbidden=COPIES,
+        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, forbidden=MOVES,
         element_by_element=True,
     )  # fmt: skip
 
@@ -394,34 +408,51 @@ def lets_every_point_fall(attempt: Attempt) -> None:
     """Layout: all points come to where they should be, one launch a step; other fields stay."""
     for points, steps in FALLS:
         request = falling(attempt, points, steps)
-        run = attempt.simulate(request, may_fault=True)
+        run = simulated = attempt.simulate(request, may_fault=True)
         attempt.expect_no_hazards(run)
         if attempt.source == "measured":
             run = attempt.run(request)
         expect_fallen(attempt, request, run.outputs["points"])
-        expect_kernels_at_work(run, (points, FIELDS), "`points`")
+        expect_kernels_at_work(run, (points, FIELDS), "`points`", COPIES)
         attempt.need("fall_kernel")
         launches = sum(launch.kernel == "fall_kernel" for launch in run.launches)
         if launches != steps:
             raise CheckFailed(f"{launches} launches of fall_kernel for {steps} steps; a launch a step is asked for.")
+        expect_a_step_a_launch(attempt.counted(Trial(request, simulated)), points, steps)
+
+
+def expect_a_step_a_launch(run: Run, points: int, steps: int) -> None:
+    """Fails the check where some launches of fall_kernel store clearly less than a step of all points does."""
+    if (done := steps_taken(run, points, steps)) < LEAST_DONE:
+        raise CheckFailed(f"The launches of fall_kernel store only {done:.0%} of what a step of all points in each takes.")
 
 
 def fall_counted(attempt: Attempt, steps: int) -> Run:
     """A fall in so many steps, run once for all checks that count its work."""
-    return attempt.counted(
+    run = attempt.counted(
         attempt.once(f"fall in steps: {steps}", lambda by: falling(by, by.drawn(*COUNTED_POINTS), steps))
     )
+    expect_a_step_a_launch(run, len(run.outputs["points"]), steps)
+    return run
 
 
 def moved_bytes_a_point(run: Run) -> float:
     return run.counters.requested_bytes / len(run.outputs["points"])
 
 
+def moved_by_a_launch(run: Run) -> float:
+    """Bytes for each point that a launch of fall_kernel moves, on average."""
+    launches = [each for each in run.launches if each.kernel == "fall_kernel"]
+    moved = sum(each.counters.requested_bytes for each in launches)
+    return moved / max(1, len(launches)) / len(run.outputs["points"])
+
+
 @check(points=2, after=("lets_every_point_fall",))
 def moves_only_what_a_step_needs(attempt: Attempt) -> str:
     """Layout: a step moves the two fields that it works on, and no others."""
     few, many = fall_counted(attempt, 1), fall_counted(attempt, 3)
-    moved = (moved_bytes_a_point(many) - moved_bytes_a_point(few)) / 2
+    by_steps = (moved_bytes_a_point(many) - moved_bytes_a_point(few)) / 2
+    moved = max(by_steps, *(moved_by_a_launch(each) for each in (few, many)))  # what else one of them moves hides nothing
     attempt.record(bytes_a_point_and_step=moved, limit=STEP_BYTES * STEP_MOVED_OVER_NEEDED)
     line = f"A step moves {moved:.3g} bytes for each point, of which it needs {STEP_BYTES}"
     if moved > STEP_BYTES * STEP_MOVED_OVER_NEEDED:

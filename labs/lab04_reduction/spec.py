@@ -12,10 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check, products
-from autograder.grading.coalescing import expect_coalesced
+from autograder.grading.coalescing import expect_coalesced, expect_loads
 from autograder.grading.verified import (
     carried_out_whole,
     counting_for_nothing,
+    expect_kernels_read,
     expect_like_its_sample,
     expect_no_transfers,
 )
@@ -30,6 +31,7 @@ from autograder.records.runs import Run, RunRequest, Uninitialised
 # 256 has 8 warps, whose sums are three more steps.
 DIVERGENT_BRANCHES_A_WARP = 2.0
 BARRIERS_OF_WARPS_APART = 5.0
+BRANCHES_OF_WARPS_APART = 12.0  # a warp whose lanes add one after the other, each in a round of its own, has 32 and more
 
 # Busy threads an instruction, of 32: trees and shuffles have 30 and more, the diverging tree 23. Where one thread adds up
 # what the others stored it is 4.
@@ -78,6 +80,7 @@ SHORT = (1, 2, 31, 33, 100, 255)  # elements for a block of 256
 # Blocks and elements. 479 whole rounds and a bit: loops that take 2, 3, 4, 5, 6, 8, 10, 12, 16 or 32 elements in one go then
 # lack one element of another round, where a bound that is off by one reads beyond the end.
 GRIDS = ((4, 1_024), (3, 5_003), (5, 300), (6, 1), (1, 300 * BLOCK), (1, 479 * BLOCK + 100))
+FRACTIONS = (3, BLOCK, 5_003)  # blocks, threads, elements that are no whole numbers
 STRETCH = (4, 16_384)  # blocks, elements: sixteen a thread
 MANY = 60_000  # elements: more than two hundred blocks of 256
 # So many elements leave a thousand sums even where each block takes a thousand of them, more than a block of 256 has
@@ -89,10 +92,18 @@ OUTSIDE = ("out_of_bounds", "negative_index")
 UNSOUND = ("race", "uninitialised_read", "divergent_barrier", *OUTSIDE)
 
 
-def block_sums(attempt: Attempt, blocks: int, threads: int, n: int) -> RunRequest:
-    """A launch of the submission's kernel on n whole numbers."""
-    arguments = {"values": attempt.integers(1, 6, n, np.float32), "sums": Uninitialised((blocks,), np.float32)}
+def block_sums(attempt: Attempt, blocks: int, threads: int, n: int, *, quarters: bool = False) -> RunRequest:
+    """A launch of the submission's kernel on n whole numbers, or on quarters, whose sums are as exact."""
+    values = quarters_of(attempt, n) if quarters else attempt.integers(1, 6, n, np.float32)
+    arguments = {"values": values, "sums": Uninitialised((blocks,), np.float32)}
     return RunRequest("block_sums_kernel", arguments, grid=blocks, block=threads, work_limit=WORK_LIMIT)
+
+
+def quarters_of(attempt: Attempt, n: int) -> np.ndarray:
+    """Numbers from 1 to below 6 that are no whole ones for the most part, with exact sums."""
+    seed = int(attempt.rng.integers(2**31))
+    values = (np.random.default_rng(seed).integers(4, 24, n) / 4).astype(np.float32)
+    return attempt.remember(values, f"(np.random.default_rng({seed}).integers(4, 24, {n}) / 4).astype(np.float32)")
 
 
 def whole_sum(attempt: Attempt, n: int, *, real: bool = False) -> RunRequest:
@@ -256,12 +267,12 @@ def keeps_its_warps_together(attempt: Attempt) -> str:
         number / run.counters.warps for number in (run.counters.divergent_branches, run.counters.barriers)
     )
     attempt.record(divergent_branches_per_warp=each, limit=DIVERGENT_BRANCHES_A_WARP, barriers_per_warp=barriers)
-    if each > DIVERGENT_BRANCHES_A_WARP and barriers > BARRIERS_OF_WARPS_APART:
+    if each > BRANCHES_OF_WARPS_APART or each > DIVERGENT_BRANCHES_A_WARP and barriers > BARRIERS_OF_WARPS_APART:
         worst = max(run.lines, key=lambda line: line.counters.divergent_branches)
         raise CheckFailed(
             f"{each:.3g} divergent branches a warp, and {barriers:.3g} barriers at which all warps wait for each other; at "
-            f"most {DIVERGENT_BRANCHES_A_WARP:g} such branches asked for. Most of them: {worst.line}: "
-            f"`{worst.text.strip()}`",
+            f"most {DIVERGENT_BRANCHES_A_WARP:g} such branches asked for, {BRANCHES_OF_WARPS_APART:g} of warps "
+            f"apart. Most of them: {worst.line}: `{worst.text.strip()}`",
             line=worst.line,
         )
     if each > DIVERGENT_BRANCHES_A_WARP:
@@ -272,9 +283,15 @@ def keeps_its_warps_together(attempt: Attempt) -> str:
 @check(points=1, after=("right_on_a_full_block",))
 def shares_the_adding_out(attempt: Attempt) -> str:
     """Counted work: all threads of a warp have something to do for most of the time."""
-    run = counted(attempt)
-    threads = run.counters.threads_per_instruction
-    idle = (32 * run.counters.warp_instructions - run.counters.thread_instructions) / BLOCK  # whatever others do meanwhile
+    threads = expect_busy_lanes(attempt, counted(attempt), BLOCK)
+    return f"{threads:.3g} threads an instruction; at least {THREADS_PER_INSTRUCTION:g} asked for."
+
+
+def expect_busy_lanes(attempt: Attempt, run: Run, elements: int) -> float:
+    """Fails the check where few lanes of a warp are at work, or many wait for each element; threads an instruction."""
+    counters = run.counters
+    threads = counters.threads_per_instruction
+    idle = (32 * counters.warp_instructions - counters.thread_instructions) / elements  # whatever others do meanwhile
     attempt.record(threads_per_instruction=threads, limit=THREADS_PER_INSTRUCTION, idle_lanes_an_element=idle)
     if threads < THREADS_PER_INSTRUCTION or idle > MOST_IDLE:
         worst = max(
@@ -286,7 +303,7 @@ def shares_the_adding_out(attempt: Attempt) -> str:
             f"`{worst.text.strip()}`",
             line=worst.line,
         )
-    return f"{threads:.3g} threads an instruction; at least {THREADS_PER_INSTRUCTION:g} asked for."
+    return threads
 
 
 @check(points=1, after=("right_on_a_full_block",))
@@ -294,8 +311,11 @@ def meets_no_queues(attempt: Attempt) -> str:
     """Counted work: no lane of a warp waits for another at a bank or an element of shared memory."""
     run = counted(attempt)
     counters = run.counters
-    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts
-    each = conflicts / max(1, min(counters.shared_load_requests + counters.shared_store_requests, SHARED_REQUESTS))
+    # Nothing counts banks of atomic updates. One a warp adds the sums up; more of them read and store, a lane at a time.
+    updates = max(0, counters.shared_atomic_requests - counters.warps)
+    conflicts = counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts + updates
+    requests = counters.shared_load_requests + counters.shared_store_requests + updates
+    each = conflicts / max(1, min(requests, SHARED_REQUESTS))
     queue = max(counters.shared_atomic_worst_multiplicity, counters.global_atomic_worst_multiplicity)
     attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST, longest_queue=queue)
     if each > CONFLICTS_PER_SHARED_REQUEST:
@@ -345,6 +365,7 @@ def right_with_many_blocks(attempt: Attempt) -> None:
 def loads_whole_lines(attempt: Attempt) -> str:
     """Many blocks: consecutive threads load consecutive elements, also when each has several to load."""
     run = counted(attempt, STRETCH[0], BLOCK, STRETCH[1])
+    expect_loads(run, STRETCH[1])
     return expect_coalesced(attempt, run, STRETCH[1], SECTORS_PER_LOAD_REQUEST, "neighbours need 4")
 
 
@@ -373,6 +394,7 @@ def right_for_every_size(attempt: Attempt) -> None:
         request = whole_sum(attempt, n)
         run = attempt.run(request)
         expect_exactly(attempt, run, run.outputs["total"], exact(request), "total")
+        expect_kernels_read(run, request)
         attempt.expect_inputs_unchanged(run)
         products.expect_none(hazards(run, OUTSIDE))
 
@@ -381,7 +403,11 @@ def right_for_every_size(attempt: Attempt) -> None:
 def loses_no_small_numbers(attempt: Attempt) -> None:
     """Many blocks: a hundred thousand small numbers are not lost on a sum that has grown large."""
     request = _sum_of(small_numbers(attempt, attempt.drawn(*MANY_SMALL)))
-    expect_total(attempt, request, attempt.run(request).outputs["total"])
+    run = attempt.run(request)
+    expect_total(attempt, request, run.outputs["total"])
+    expect_kernels_read(run, request)
+    alone = block_sums(attempt, *FRACTIONS, quarters=True)  # another kernel may have made the total
+    expect_sums(attempt, attempt.run(alone), alone)
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------
@@ -431,8 +457,13 @@ def faster_than_the_first_idea(attempt: Attempt) -> str:
 @check(points=3, after=("faster_than_the_first_idea",), bonus=True)
 def waits_less_often(attempt: Attempt) -> str:
     """Bonus: the lanes of a warp exchange their sums without a barrier for the whole block."""
-    counters = counted(attempt, 1, 1024, 1024).counters
-    barriers = counters.barriers / counters.warps
+    run = counted(attempt, 1, 1024, 1024)
+    try:
+        expect_busy_lanes(attempt, run, 1024)  # who waits at no barrier because one thread does it all exchanges nothing
+    except CheckFailed as failure:
+        failure.earned = 0
+        raise
+    barriers = run.counters.barriers / run.counters.warps
     attempt.record(barriers_per_warp=barriers, limit=BONUS_BARRIERS)
     attempt.award((BARRIERS_WITHOUT_BONUS - barriers) / (BARRIERS_WITHOUT_BONUS - BARRIERS_OF_FULL_BONUS))
     line = f"Barriers in a block of 1,024: {barriers:.3g}; at most {BONUS_BARRIERS:g} asked for"

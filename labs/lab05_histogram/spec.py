@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
-from autograder.grading.coalescing import expect_coalesced
-from autograder.grading.verified import expect_no_transfers
+from autograder.grading.coalescing import expect_coalesced, expect_loads
+from autograder.grading.verified import expect_kernels_read, expect_no_transfers
+from autograder.records.counters import Counters
 from autograder.records.runs import Launch, Run, RunRequest
 
 from .histograms import (
@@ -157,7 +158,11 @@ def clears_the_result(attempt: Attempt) -> None:
 
 def atomic_sectors_an_item(attempt: Attempt, kind: str, n: int, bins: int = BINS, blocks: int | None = None) -> float:
     """Sectors that atomic updates touch in global memory, for each of `n` items of one kind; goes into the report."""
-    counters = counted(attempt, kind, n, bins, blocks).counters
+    return atomic_sectors(attempt, counted(attempt, kind, n, bins, blocks).counters, kind, n)
+
+
+def atomic_sectors(attempt: Attempt, counters: Counters, kind: str, n: int) -> float:
+    """The same of a run that has been counted."""
     sectors, which = counters.global_atomic_sectors / n, kind.replace(" ", "_")
     attempt.record(**{
         f"atomic_sectors_an_item_{which}": sectors,
@@ -187,8 +192,16 @@ def counts_in_shared_memory(attempt: Attempt) -> str:
     """Private copies: a block counts in bins of its own, in shared memory, and adds only those to the result."""
     attempt.record(limit=SECTORS_WITH_A_PRIVATE_COPY)
     for kind in KINDS:
-        sectors = atomic_sectors_an_item(attempt, kind, attempt.drawn(*ITEMS_IN_SMALL_BLOCKS))
-        line = expect_few_sectors(sectors, SECTORS_WITH_A_PRIVATE_COPY, kind)
+        n = attempt.drawn(*ITEMS_IN_SMALL_BLOCKS)
+        counters = counted(attempt, kind, n, BINS, None).counters
+        line = expect_few_sectors(atomic_sectors(attempt, counters, kind, n), SECTORS_WITH_A_PRIVATE_COPY, kind)
+        # Without atomics it is no better: a thread's own array that indices reach is in the GPU's memory as well.
+        stored = (counters.global_store_sectors + counters.local_store_sectors) / n
+        if stored > SECTORS_WITH_A_PRIVATE_COPY:
+            raise CheckFailed(
+                f"Stores touch {stored:.3g} sectors of global or local memory an item ({kind}); at most "
+                f"{SECTORS_WITH_A_PRIVATE_COPY:g} asked for, and local arrays are not in shared memory."
+            )
     return line
 
 
@@ -205,8 +218,10 @@ def waits_around_counting(attempt: Attempt) -> None:
 def brings_every_thread_to_its_barriers(attempt: Attempt) -> None:
     """Private copies: threads that find no item left come to every barrier like the others."""
     for n, bins in (*((n, BINS) for n in RAGGED), *((WARP_AND_ONE, bins) for bins in UNEVEN_BINS)):
-        run = attempt.simulate(counting(items_of(attempt, "uniform", n, bins), bins), may_fault=True)
+        request = counting(items_of(attempt, "uniform", n, bins), bins)
+        run = attempt.simulate(request, may_fault=True)
         expect_none(run, ("divergent_barrier",))
+        expect_kernels_read(run, request)
 
 
 # ---- part 3: coarsening ----------------------------------------------------------------------------------------------
@@ -270,6 +285,7 @@ def loads_neighbours_together(attempt: Attempt) -> str:
     """Coarsening: the lanes of a warp load neighbouring items, in every round."""
     n = attempt.drawn(*ITEMS_COUNTED) // 2
     run = counted(attempt, "uniform", n, BINS, BLOCKS_COUNTED)
+    expect_loads(run, n)
     need = f"neighbouring items need {SECTORS_OF_WHOLE_ROWS:g}"
     return expect_coalesced(attempt, run, n, SECTORS_PER_LOAD_REQUEST, need)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from autograder.grading import Attempt, witness
 from autograder.grading.evidence import Evidence, recogniser
+from autograder.grading.failures import NothingCounted
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest
 
@@ -246,14 +247,21 @@ class Seen(Evidence):
     # ---- counted work ----------------------------------------------------------------------------
 
     @property
+    def launched(self) -> Sequence[Launch]:
+        """The launches; raises `NothingCounted` where there is none: then there is nothing to recognise."""
+        if not self.launches:
+            raise NothingCounted("Nothing was launched.")
+        return self.launches
+
+    @property
     def slowest(self) -> Launch:
         """The launch whose warps make most loads, on average."""
-        return max(self.launches, key=spec.loads_of_a_warp)
+        return max(self.launched, key=spec.loads_of_a_warp)
 
     @property
     def idlest(self) -> Launch:
         """Of the launches that make many loads, the one with the fewest lanes at work."""
-        return min(spec.busy_launches(self.simulated), key=spec.lanes_at_work)
+        return min(spec.busy_launches(self.launched), key=spec.lanes_at_work)
 
     @property
     def idlest_block(self) -> int:

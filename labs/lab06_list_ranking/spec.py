@@ -17,7 +17,7 @@ import numpy as np
 from autograder.errors import GraderFault
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.attempt import Trial
-from autograder.grading.verified import expect_no_transfers
+from autograder.grading.verified import expect_kernels_read, expect_no_transfers
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
 
@@ -47,7 +47,7 @@ LOADS_A_NODE = 24.0
 # nodes 300; a thread that walks alone makes two a node. And lanes of a warp at work: 7 to 9 of 32 where splitters have
 # consecutive threads, 2.1 where every node has a thread and every sixteenth of them walks, 1.0 where one walks alone.
 LOADS_OF_A_WARP = 700
-LOADS_OF_THE_SLOWEST_WARP = 2_000  # right answers: 120 to 430
+LOADS_OF_THE_SLOWEST_WARP = 2_000  # right answers: 120 to 590
 LANES_AT_WORK = 4.0
 COUNTED_NODES = 1 << 13
 MATTERS = 0.3  # a launch is looked at if it makes this share of the loads of the one that makes most
@@ -87,6 +87,7 @@ ORDERS = {
 }  # the same twice: for reports, and for us
 OUTSIDE = ("out_of_bounds", "negative_index")
 UNWRITTEN = ("uninitialised_read",)
+STORES = ("to_device", "copy_to_device", "an assignment", "a NumPy array as an argument")  # of host code
 BARRIERS = ("divergent_barrier",)  # whether a block waits there for ever is up to the GPU
 
 
@@ -197,7 +198,10 @@ def expect_ranks_of_splitters(attempt: Attempt, lengths: Sequence[int]) -> None:
     run = attempt.simulate(jump_request(following, links))
     expect_none([h for h in run.hazards if h.kind in BARRIERS])  # 96 splitters may fill whole blocks
     if not isinstance(run.returned, np.ndarray):
-        raise CheckFailed("rank_splitters returns nothing; it is to return the array that holds the ranks.")
+        raise CheckFailed("rank_splitters returns no array; it is to return the array that holds the ranks.")
+    in_place = any(np.array_equal(run.returned, each) for each in run.outputs.values())
+    if not in_place or any(each.what in STORES for each in run.transfers):  # from the host
+        expect_kernels_read(run, attempt.trials[-1].request)
     attempt.expect_close(run.returned, ranks_of_sublists(following, links), "ranks")
 
 
@@ -235,10 +239,10 @@ def nodes_counted(attempt: Attempt) -> int:
 
 def expect_shared_walks(attempt: Attempt, run: Run) -> float:
     """Fails the check where few threads, or few lanes of a warp, make most of the loads; the most loads of a warp."""
-    busy = busy_launches(run)
+    busy = busy_launches(run.launches)
     slowest, fewest = max(busy, key=loads_of_a_warp), min(busy, key=lanes_at_work)
     loads, lanes = loads_of_a_warp(slowest), lanes_at_work(fewest)
-    longest = max(busy, key=loads_of_the_slowest_warp)
+    longest = max(run.launches, key=loads_of_the_slowest_warp)  # others may load far more: the list still waits for it
     most = loads_of_the_slowest_warp(longest)
     attempt.record(loads_of_a_warp=loads, limit=LOADS_OF_A_WARP, lanes_at_work=lanes, loads_of_the_slowest_warp=most)
     if loads > LOADS_OF_A_WARP:
@@ -261,16 +265,14 @@ def expect_shared_walks(attempt: Attempt, run: Run) -> float:
     return loads
 
 
-def busy_launches(run: Run) -> list[Launch]:
-    most = max(each.counters.global_load_requests for each in run.launches)
-    return [each for each in run.launches if each.counters.global_load_requests >= MATTERS * most]
+def busy_launches(launches: Sequence[Launch]) -> list[Launch]:
+    most = max(each.counters.global_load_requests for each in launches)
+    return [each for each in launches if each.counters.global_load_requests >= MATTERS * most]
 
 
 def loads_of_the_slowest_warp(launch: Launch) -> float:
-    """Loads of the warp that executes most, taken that of its instructions as many are loads as of all others'."""
-    counters = launch.counters
-    share = counters.global_load_requests / max(1, counters.warp_instructions)
-    return counters.slowest_warp_instructions * share
+    """Loads of the warp that makes most, whatever all others do; an atomic update gives what was there as well."""
+    return launch.counters.slowest_warp_loads
 
 
 def loads_of_a_warp(launch: Launch) -> float:
@@ -278,7 +280,24 @@ def loads_of_a_warp(launch: Launch) -> float:
 
 
 def lanes_at_work(launch: Launch) -> float:
-    return launch.counters.threads_per_instruction
+    """Of a warp on average: lanes that execute, or the numbers that a load gives where those are fewer."""
+    counters = launch.counters
+    loaded = counters.global_load_useful_bytes / 4 / max(1, counters.global_load_requests)
+    return min(counters.threads_per_instruction, loaded)
+
+
+def loads_a_node(run: Run) -> float:
+    """Numbers loaded for each node, from whatever memory; an atomic update gives one for each sector at least."""
+    counters = run.counters
+    loads = counters.global_load_useful_bytes / 4 + counters.global_atomic_sectors + 32 * counters.shared_load_requests
+    return loads / run.outputs["rank"].size
+
+
+def expect_few_loads(run: Run) -> None:
+    """Fails the check where a node costs as many loads as with pointer jumping on all nodes."""
+    loads, nodes = loads_a_node(run), run.outputs["rank"].size
+    if loads > LOADS_A_NODE:
+        raise CheckFailed(f"{loads:.3g} numbers loaded for each of {nodes:,} nodes; at most {LOADS_A_NODE:g} asked for.")
 
 
 # ---- part 1: walk the sublists ---------------------------------------------------------------------------------------
@@ -404,14 +423,9 @@ def shares_the_walking(attempt: Attempt) -> str:
 def loads_in_proportion_to_the_list(attempt: Attempt) -> str:
     """Counted work: a node costs a few loads, and not a few in each of log n rounds."""
     run = counted(attempt)
-    nodes = run.outputs["rank"].size
-    loads = run.counters.global_load_useful_bytes / 4 / nodes
+    loads = loads_a_node(run)
     attempt.record(loads_a_node=loads, limit=LOADS_A_NODE)
-    if loads > LOADS_A_NODE:
-        raise CheckFailed(
-            f"{loads:.3g} numbers loaded from global memory for each of {nodes:,} nodes; "
-            f"at most {LOADS_A_NODE:g} asked for."
-        )
+    expect_few_loads(run)
     return f"{loads:.3g} numbers loaded for each node; at most {LOADS_A_NODE:g} asked for."
 
 
@@ -480,7 +494,7 @@ def ranked(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) 
 
 
 def expect_short_walks(attempt: Attempt, run: Run, nodes: int, how: str) -> float:
-    """Fails the check where a warp makes nearly as many loads as its list has nodes; the most loads of a warp."""
+    """Fails the check where a warp makes nearly as many loads as its list has nodes, or all make many; the most loads."""
     loads, kernel = slowest_launch(run)
     limit = LOADS_A_NODE_OF_THE_SLOWEST * nodes
     attempt.record(loads_of_the_slowest_warp=loads, limit=limit)
@@ -489,6 +503,7 @@ def expect_short_walks(attempt: Attempt, run: Run, nodes: int, how: str) -> floa
             f"In a list of {nodes:,} nodes that visits them by their {how}, a warp of `{kernel}` makes {loads:,.0f} loads "
             f"one after the other; at most {limit:,.0f} allowed."
         )
+    expect_few_loads(run)  # jumps on all nodes are short ways as well, and many of them
     return loads
 
 

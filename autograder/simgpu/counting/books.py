@@ -28,6 +28,7 @@ class Books:
         self.launch = launch
         self.tally = launch.tally
         self.warp_work = WarpWork(batch.warps)
+        self.warp_loads = WarpWork(batch.warps)  # from global memory, and atomics there: they give a value as well
         self.hoisted: set[Operation] = set()  # operations that are computed before a loop around this place
         self.in_short_arms = 0  # branches around this place without a jump: all lanes go through
         self.warps_more = 0.0  # warps beyond the source's that carry out machine code here, as a share: regrouping.py

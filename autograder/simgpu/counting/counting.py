@@ -76,6 +76,8 @@ class Counting:
                 self.meeting.add(op.joined, view, place.by_lane, place.mask.lanes, kind, TOGETHER)
                 moves = self.books.tally.source_row(op.line)
         if space == "global":
+            if kind != prim.WRITE:
+                self.books.warp_loads.step(place.mask)
             if not op.has_cheap_address:
                 row[ADDRESSES] += place.mask.warps
                 row[INDEX_TERMS] += view.ndim * place.mask.warps

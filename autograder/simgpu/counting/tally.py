@@ -22,7 +22,8 @@ ISSUED_THREADS = SLOT["issued_thread_instructions"]
 
 
 class WarpWork:
-    """The instructions that each warp of a batch executes; the mask's lanes are examined only when the mask changes."""
+    """What each warp of a batch executes: its instructions, or those of one kind. The mask's lanes are examined only when
+    the mask changes."""
 
     def __init__(self, warps: int) -> None:
         self._by_warp = np.zeros(warps, np.int64)
@@ -30,14 +31,14 @@ class WarpWork:
         self.pending = 0
 
     def step(self, mask: Mask, times: int = 1) -> None:
-        """Adds instructions for every warp with a lane in the mask."""
+        """Adds so many for every warp with a lane in the mask."""
         if mask is not self.mask:
             self._settle()
             self.mask = mask
         self.pending += times
 
     def slowest(self) -> int:
-        """The instructions of the warp that executes most."""
+        """Those of the warp that executes most."""
         self._settle()
         return int(self._by_warp.max(initial=0))
 

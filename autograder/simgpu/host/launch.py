@@ -73,12 +73,20 @@ class Touched:
 
 
 @dataclass(frozen=True)
+class Warps:
+    """What is known of the warps of the counted blocks."""
+
+    diverged: int = 0  # how many
+    slowest: int = 0  # instructions of the one that executes most
+    most_loads: int = 0  # from global memory, of the one that makes most; atomics are among them
+
+
+@dataclass(frozen=True)
 class Work:
     """What the counted blocks of a launch did together."""
 
     tally: Tally
-    diverged_warps: int
-    slowest_warp: int  # instructions of the warp that executes most
+    warps: Warps
     hottest_atomics: int  # at the sector that has most of them
     touched: tuple[Touched, ...]  # by array
 
@@ -168,21 +176,20 @@ class RunningLaunch(LaunchState):
     def carry_out(self, part: Part, bound: dict[str, Value]) -> LaunchRecord:
         """Steps through the blocks that count, and then through those that do not."""
         self.counted = self.carried_out = part.counted
-        diverged, slowest, fault = self.step_through(0, bound)
-        record = self.record(self.chooser.done(self, self.work_done(diverged, slowest)), fault)
+        warps, fault = self.step_through(0, bound)
+        record = self.record(self.chooser.done(self, self.work_done(warps)), fault)
         if fault is not None or not len(part.uncounted):
             return record
         self.carried_out = np.concatenate([part.counted, part.uncounted])
         self.tally = Tally()
-        fault = self.step_through(len(part.counted), bound)[-1]
+        _, fault = self.step_through(len(part.counted), bound)
         return replace(record, fault=fault, hazards=self.hazards, raised=self.raised)
 
-    def step_through(self, begin: int, bound: dict[str, Value]) -> tuple[int, int, KernelFault | None]:
-        """Steps through the blocks from this position on: diverged warps, the slowest warp's instructions, the fault."""
+    def step_through(self, begin: int, bound: dict[str, Value]) -> tuple[Warps, KernelFault | None]:
+        """Steps through the blocks from this position on: what is known of their warps, and the fault."""
         blocks = self.carried_out
-        diverged, fault = 0, None
+        warps, fault = Warps(), None
         lowered, lower = self.prepared.kernel, self.prepared.lowering.of
-        slowest = 0  # instructions of the warp that executes most
         keep_freed_memory()
         per_batch = self.blocks_per_batch(len(blocks))
         with np.errstate(all="ignore"):
@@ -199,12 +206,15 @@ class RunningLaunch(LaunchState):
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
                 except BaseException as problem:
                     self.interrupted = problem
-                diverged += int(np.count_nonzero(batch.diverged))
-                slowest = max(slowest, machine.books.warp_work.slowest())
+                warps = Warps(
+                    warps.diverged + int(np.count_nonzero(batch.diverged)),
+                    max(warps.slowest, machine.books.warp_work.slowest()),
+                    max(warps.most_loads, machine.books.warp_loads.slowest()),
+                )
                 self.local_bytes_per_thread = max(self.local_bytes_per_thread, machine.local_bytes)
                 if fault is not None or self.interrupted is not None or self.debug is not None and self.raised is not None:
                     break
-        return diverged, slowest, fault
+        return warps, fault
 
     def all_blocks(self) -> Part:
         total = self.geometry.blocks
@@ -226,13 +236,12 @@ class RunningLaunch(LaunchState):
             return max(1, blocks)  # every block must be there at the same time
         return max(1, LANES_PER_BATCH // self.geometry.padded)
 
-    def work_done(self, diverged: int, slowest: int) -> Work:
+    def work_done(self, warps: Warps) -> Work:
         """What the blocks carried out so far did together."""
         touched = ((*buffer.touched_sectors(), buffer.atomic_sectors, buffer.sectors) for buffer in self.buffers)
         return Work(
             self.tally,
-            diverged_warps=diverged,
-            slowest_warp=slowest,
+            warps=warps,
             hottest_atomics=max((each.hottest_atomics for each in self.buffers), default=0),
             touched=tuple(Touched(*each) for each in touched),
         )
@@ -244,8 +253,9 @@ class RunningLaunch(LaunchState):
             "blocks": blocks,
             "threads": threads,
             "warps": blocks * self.geometry.warps_per_block,
-            "warps_with_divergence": work.diverged_warps,
-            "slowest_warp_instructions": work.slowest_warp,
+            "warps_with_divergence": work.warps.diverged,
+            "slowest_warp_instructions": work.warps.slowest,
+            "slowest_warp_loads": work.warps.most_loads,
             "local_bytes": self.local_bytes_per_thread * threads,
             "simulated_blocks": len(self.counted),
             "hottest_atomic_sectors": work.hottest_atomics,

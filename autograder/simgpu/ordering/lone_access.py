@@ -169,6 +169,7 @@ class LoneAccess:
             row[SLOT[f"global_{name}_{what}"]] += times
         row[SLOT[f"global_{name}_useful_bytes"]] += times * self.itemsize
         if self.kind == READ:
+            books.warp_loads.step(self.mask, times)
             row[SLOT["global_load_wavefronts"]] += times
             row[SLOT["block_load_sectors"]] += self.new * len(self.batch.blocks)
         else:

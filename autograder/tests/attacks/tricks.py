@@ -1,29 +1,43 @@
-"""Tricks for points without the work, in every lab, and honest work that lies close to one of them: points/LAB/*.txt.
+"""Attacks on labs, made of answers: points/LAB/*.txt try for points without the work, hostile/LAB/*.txt to break the grader.
 
-A file's first line says what it tries, of which kind that is, which of the lab's answers it begins as (`baseline`, or
-right/tiles_of_16), and the checks that must give it nothing. More lines may say words of that answer and what stands there
-instead. What follows is added to the answer: what is defined again holds. Honest work keeps full marks. Where the answer
-itself has a share of the points, the first line says how much there may be: `denied: check; most: 0.5`.
+A file's first line says what it tries, and which of the lab's answers it begins as (`baseline`, or right/tiles_of_16). More
+lines may say words of that answer and what stands there instead. What follows is added to the answer: what is defined
+again holds.
+
+A trick's first line also says of which kind it is, and the checks that must give it nothing. Where the answer itself has
+a share of the points, it says how much there may be: `denied: check; most: 0.5`. Honest work keeps full marks. Where it
+is otherwise, and nobody has mended that yet, the line ends with `; known: why`.
+
+A hostile file's first line says which checks fail, and words that its author must read.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 
 from autograder.language.source import Submission, submission_from_cells
 
 FOLDER = Path(__file__).parent / "points"
+HOSTILE = Path(__file__).parent / "hostile"
 ROOT = Path(__file__).resolve().parents[3]
 FIRST = re.compile(
     r"# (?:trick: (?P<what>[^;]+); kind: (?P<kind>[^;]+); of: (?P<of>[\w/]+); "
-    r"denied: (?P<denied>[\w, ]+)(?:; most: (?P<most>[\d.]+))?"
-    r"|honest: (?P<honest>[^;]+); of: (?P<base>[\w/]+))"
+    r"denied: (?P<denied>[\w, ]+)(?:; most: (?P<most>[\d.]+))?(?:; known: (?P<known>.+))?"
+    r"|honest: (?P<honest>[^;]+); of: (?P<base>[\w/]+)(?:; known: (?P<fault>.+))?)"
+)
+HOSTILE_FIRST = re.compile(
+    r"# attack: (?P<what>[^;]+); of: (?P<of>[\w/]+); fails: (?P<fails>[\w, ]+)(?:; says: (?P<says>.+))?"
 )
 INSTEAD = re.compile(r"# instead of: (.+); there is: (.+)")
-IMPORT = "from numba import cuda\n"
+EVERY = "EVERY_ATTACK"  # in the environment: all of them are run, in place of one of so many
+SHARE = 4
 
 
 @dataclass(frozen=True)
@@ -37,10 +51,37 @@ class Trick:
     denied: tuple[str, ...]  # checks that must give no point
     text: str
     most: float = 0.0  # of the points that they may give all the same
+    known: str = ""  # why it is otherwise, where nobody has mended that
 
     @property
     def submission(self) -> Submission:
         return submission_from_cells("lab.py", [("lab.py", self.text)], is_notebook=False)
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """One submission that tries to break something, and what comes of it."""
+
+    name: str
+    lab: str
+    what: str
+    fails: frozenset[str]  # checks; {"everything"}: no points at all
+    says: str
+    text: str
+
+    @property
+    def submission(self) -> Submission:
+        return submission_from_cells("lab.py", [("lab.py", self.text)], is_notebook=False)
+
+
+File = TypeVar("File", Trick, Hostile)
+
+
+def shared_out(files: Sequence[File]) -> list[File]:
+    """A share of them, by their names; all of them where EVERY_ATTACK is set."""
+    return [
+        each for each in files if os.environ.get(EVERY) or hashlib.sha256(each.name.encode()).digest()[0] % SHARE == 0
+    ]
 
 
 @cache
@@ -49,21 +90,40 @@ def tricks() -> tuple[Trick, ...]:
     return tuple(_read(path) for path in sorted(FOLDER.glob("lab*/*.txt")))
 
 
+@cache
+def hostile() -> tuple[Hostile, ...]:
+    """All hostile files, by lab and name; raises ValueError like `tricks`."""
+    return tuple(_read_hostile(path) for path in sorted(HOSTILE.glob("lab*/*.txt")))
+
+
 def _read(path: Path) -> Trick:
-    lab, lines = path.parent.name, path.read_text(encoding="utf-8").splitlines()
+    lab, lines = path.parent.name, path.read_text(encoding="utf-8").split("\n")
     first = FIRST.fullmatch(lines[0])
     if first is None:
         raise ValueError(f"{path}: a first line must read '# trick: ...; kind: ...; of: ...; denied: ...'")
-    text = _base(lab, first["of"] or first["base"])
-    rest = lines[1:]
+    text = _added(path, _base(lab, first["of"] or first["base"]), lines[1:])
+    denied = tuple(first["denied"].split(", ")) if first["denied"] else ()
+    what, kind, most = first["what"] or first["honest"], first["kind"] or "", float(first["most"] or 0)
+    return Trick(f"{lab}/{path.stem}", lab, what, kind, denied, text, most, first["known"] or first["fault"] or "")
+
+
+def _read_hostile(path: Path) -> Hostile:
+    lab, lines = path.parent.name, path.read_text(encoding="utf-8").split("\n")
+    first = HOSTILE_FIRST.fullmatch(lines[0])
+    if first is None:
+        raise ValueError(f"{path}: a first line must read '# attack: ...; of: ...; fails: ...; says: ...'")
+    text = _added(path, _base(lab, first["of"]), lines[1:])
+    fails = frozenset() if first["fails"] == "nothing" else frozenset(first["fails"].split(", "))
+    return Hostile(f"{lab}/{path.stem}", lab, first["what"], fails, first["says"] or "", text)
+
+
+def _added(path: Path, text: str, rest: list[str]) -> str:
+    """The answer with what a file's other lines say of it: words that others stand for, and what is added."""
     while rest and (instead := INSTEAD.fullmatch(rest[0])):
         if instead[1] not in text:
             raise ValueError(f"{path}: the answer has no `{instead[1]}`")
         text, rest = text.replace(instead[1], instead[2]), rest[1:]
-    text += "\n" + "\n".join(rest) + "\n"
-    denied = tuple(first["denied"].split(", ")) if first["denied"] else ()
-    what, kind, most = first["what"] or first["honest"], first["kind"] or "", float(first["most"] or 0)
-    return Trick(f"{lab}/{path.stem}", lab, what, kind, denied, text, most)
+    return text + "\n" + "\n".join(rest) + "\n"
 
 
 def _base(lab: str, answer: str) -> str:
