@@ -105,10 +105,15 @@ class Follower(Sampler):
     # ---- what came of it -------------------------------------------------------------------------
 
     def written(self, name: str, array: DeviceArray, by_kernels: bool) -> np.ndarray:
-        """Which elements of a result were written; where several launches wrote all of it, those that each of them wrote."""
+        """Which elements of a result were written; where several launches wrote all of it, those that each of them wrote.
+
+        Not those of a launch that another, of which blocks were left out, writes once more.
+        """
         passes = self._passes.get(name, [])
         if len(passes) < 2:
-            return written_elements(array, by_kernels)
+            written = written_elements(array, by_kernels)
+            partial = self.partials.get(buffer_of(array).address)
+            return written if partial is None else written & ~elements_where(array, partial.written_over())
         common = np.logical_and.reduce(passes)
         return elements_where(array, common if common.any() else passes[-1])
 

@@ -85,23 +85,34 @@ class Footprint:
         wanted = np.setdiff1d(wanted, self.stores.elements, assume_unique=True)
         if not len(wanted):
             return np.zeros(0, np.int64)
+        written = self._begins_of(wanted, size)
+        if written is None or not written[1].any(axis=1).all():
+            return ALL
+        places, begins_there, left_out, starts = written
+        begins = np.zeros(size, bool)
+        begins[places[begins_there]] = True
+        return np.flatnonzero(left_out & begins[np.clip(starts, 0, size - 1)])
+
+    def left_out_write(self, elements: np.ndarray, size: int) -> np.ndarray:
+        """A flag for each of these elements that a block left out writes; none is set where no rule is seen."""
+        written = None if self.stores.has_atomics else self._begins_of(elements, size)
+        return np.zeros(len(elements), bool) if written is None else np.asarray(written[1].any(axis=1))
+
+    def _begins_of(self, elements: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
+        """Where blocks would begin that write these elements, whether one that was left out does, which were left out,
+        and where each block begins; None where no rule is seen, or where it is too much to look at."""
         if self.rule is None:
-            return ALL
+            return None
         starts, pattern = self.rule
-        if len(wanted) * len(pattern) > MOST_CANDIDATES:
-            return ALL
+        if len(elements) * len(pattern) > MOST_CANDIDATES:
+            return None
         left_out = np.ones(len(starts), bool)
         left_out[self.carried_out] = False
         left_out &= (starts >= 0) & (starts < size)
         begins = np.zeros(size, bool)
         begins[starts[left_out]] = True
-        places = wanted[:, None] - pattern[None, :]
-        begins_there = begins[np.clip(places, 0, size - 1)] & (places >= 0)
-        if not begins_there.any(axis=1).all():
-            return ALL
-        begins[:] = False
-        begins[places[begins_there]] = True
-        return np.flatnonzero(left_out & begins[np.clip(starts, 0, size - 1)])
+        places = elements[:, None] - pattern[None, :]
+        return places, begins[np.clip(places, 0, size - 1)] & (places >= 0), left_out, starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +167,19 @@ class Partial:
             self.wanted[elements[missing]] = True
             self.before = len(self.producers)
             self.is_for_the_host_alone &= is_the_end
+
+    def written_over(self) -> np.ndarray:
+        """A flag for each element that one launch wrote and that, by the rule of a later one, a block left out of that
+        writes once more."""
+        over, shadow = np.zeros(len(self.buffer.data), bool), self.buffer.shadow
+        if shadow is None:
+            return over
+        for each in self.producers:
+            reached = True if each.reach is None else each.reach
+            before = np.flatnonzero((shadow.written_at > 0) & (shadow.written_at < each.since) & reached & ~over)
+            if len(before):
+                over[before] = each.footprint.left_out_write(before, len(over))
+        return over
 
     def missing(self, elements: np.ndarray | slice) -> np.ndarray:
         """Which of these elements a block that was left out may have written last."""

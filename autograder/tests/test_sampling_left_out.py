@@ -40,6 +40,14 @@ def half_of_it(a, b, c, above):
             total += a[above + row, k] * b[k, column]
         c[above + row, column] = total
 
+@cuda.jit
+def touch(c):
+    c[0, 0] = -1.0
+
+def touches_one_element_first(a, b, c):
+    touch[1, 1](c)
+    half_of_it[(8, 8), (16, 16)](a, b, c, 0)
+
 def clears_first(a, b, c):
     clear[64, 256](c)
     multiply[(8, 8), (16, 16)](a, b, c, 0, 128)
@@ -72,7 +80,7 @@ def sampled(function: str) -> tuple[Run, np.ndarray]:
     return run, (run.outputs["c"] == a @ b)[run.written["c"]]
 
 
-@pytest.mark.parametrize("function", ["clears_first", "adds_in_two_launches", "upper_and_lower_half"])
+@pytest.mark.parametrize("function", ["clears_first", "adds_in_two_launches", "upper_and_lower_half", "touches_one_element_first"])
 def test_elements_of_which_only_an_earlier_launch_was_sampled_do_not_count(function: str) -> None:
     run, right = sampled(function)
     assert len(right) >= 8 * 256 and right.all()
