@@ -140,7 +140,7 @@ GPU = perfmodel.SPECIFICATIONS["H200"]
         f"t ≥ {4 * round(LIMITS.ridge_flop_per_byte, 1):.1f}",
         f"56 × 56 = {56 * 56:,} threads",
         f"the tiled kernel reach {4 * LIMITS.bandwidth_gb_per_s:,.0f} GFLOP/s",
-        f"the H200 counted {TILING['counters']['tiled']['shared_load_wavefronts']:,} passes",
+        f"The H200 counted {TILING['counters']['tiled']['shared_load_wavefronts']:,} passes",
         f"it needs {CUBLAS:.1f} ms at 4,096",
         f"take {8 * (2 * 16 * 16 * 4 + GPU.shared_reserved_bytes_per_block) // 1024} of {GPU.shared_bytes // 1024} KiB",
         f"Not twice, but {ADDED[-1] / ADDED[0]:.1f} times",
