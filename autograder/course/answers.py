@@ -19,6 +19,12 @@ def parameters(kernel: Any) -> tuple[str, ...]:
     return tuple(each.arg for each in kernel_function(kernel).node.args.args)
 
 
+def resource_named(given: Any, names: tuple[str, ...]) -> str | None:
+    """Which of these resources of a breakdown an answer names; None for anything else."""
+    known = {each.lower(): each for each in names} | {"instructions": "issue", "waiting": "latency"}
+    return known.get(given.strip().lower()) if isinstance(given, str) else None
+
+
 def threads_that_store(kernel: Any, grid: Any, block: Any, arguments: tuple[Any, ...], array: str) -> int:
     """How many threads of a launch store into the array that the kernel calls so."""
     from autograder import profile

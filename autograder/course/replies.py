@@ -104,8 +104,12 @@ def judge_tuple(
     praise: str,
     mistakes: Mapping[tuple[float, ...], str] | None = None,
     hint: str = "",
+    within: tuple[float, ...] | None = None,
 ) -> Reply:
-    """Compares a tuple of numbers with `expected`; a known wrong tuple gets `mistakes`' words, others `hint`."""
+    """Compares a tuple of numbers with `expected`; a known wrong tuple gets `mistakes`' words, others `hint`.
+
+    `within` says how far off each number may be, where a lesson prints it rounded; without it, not at all.
+    """
     waiting = unanswered(answer)
     if waiting:
         return waiting
@@ -115,12 +119,14 @@ def judge_tuple(
     for each in answer:
         if not _is_number(each):
             return not_yet(f"This takes {len(expected)} numbers; {reprlib.repr(each)} is {_kind(each)}.")
-    if tuple(answer) == expected:
+    allowed = within or (0,) * len(expected)
+    good = [abs(one - other) <= off for one, other, off in zip(answer, expected, allowed, strict=True)]
+    if all(good):
         return right(praise)
     for mistake, words in (mistakes or {}).items():
         if all(_same(one, other) for one, other in zip(answer, mistake, strict=True)):
             return not_yet(words)
-    wrong = [at for at, (one, other) in enumerate(zip(answer, expected, strict=True)) if one != other]
+    wrong = [at for at, each in enumerate(good) if not each]
     names = [("first", "second", "third", "fourth")[at] for at in wrong]
     positions = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     words = f"The {positions} of {tuple(answer)} {'is' if len(wrong) == 1 else 'are'} not right."

@@ -286,8 +286,7 @@ def test_memories_show_what_was_counted_in_each() -> None:
     for each in (
         "4 blocks",
         "3 requests",
-        "34 requests in all blocks",
-        "500 requests in all threads",
+        "requests in all blocks: shared memory 34, local 500",
         "6,000 requests",
     ):
         assert each in words

@@ -29,8 +29,11 @@ RIGHT = [
     (lesson01.what_limits, ["Instructions", " l1"]),
     (lesson02.wanted_by, (32, 8)),
     (lesson02.fetched_by, (21, 67, 69, 35)),
-    (lesson02.smallest_tile, 56),
     (lesson02.blocks_that_fit, (5, 62.5)),
+    (lesson02.blocks_that_fit, (5, 62)),
+    (lesson02.blocks_that_fit, (5, 63)),
+    (lesson02.what_limits, ("issue", "slower")),
+    (lesson02.what_limits, ["Instructions", " Slower"]),
 ]
 WRONG = [
     (lesson00.which_element, 1799, "swapped"),
@@ -61,10 +64,13 @@ WRONG = [
     (lesson02.wanted_by, (256, 256), "whole block"),
     (lesson02.fetched_by, (35, 69, 67, 21), "x and y are swapped"),
     (lesson02.fetched_by, (21, 67, 69, 36), "The fourth of"),
-    (lesson02.smallest_tile, 55.6, "round up"),
-    (lesson02.smallest_tile, 55.99, "round up"),
-    (lesson02.smallest_tile, 56.01, "t / 4 operations"),
-    (lesson02.smallest_tile, 64, "not the least"),
+    (lesson02.blocks_that_fit, (5, 61), "The second of"),
+    (lesson02.blocks_that_fit, (5.4, 62.5), "The first of"),
+    (lesson02.what_limits, ("issue", "faster"), "The first is right"),
+    (lesson02.what_limits, ("shared memory", "slower"), "the instructions of a round"),
+    (lesson02.what_limits, ("issue", "as fast"), "one of the names"),
+    (lesson02.what_limits, ("issue", 2), "one of the names"),
+    (lesson02.what_limits, "issue", "one of the names"),
     (lesson02.blocks_that_fit, (8, 100), "Shared memory runs out"),
     (lesson02.blocks_that_fit, (6, 75), "Rounded up"),
     (lesson00.which_element, 7, "inside its block"),
@@ -125,6 +131,7 @@ def test_numpy_s_numbers_and_arrays_are_taken_for_what_they_hold() -> None:
         lesson01.outer_product,
         lesson02.two_barriers,
         lesson02.ragged_tiles,
+        lesson02.count_smaller,
         lesson03.row_sums,
     ],
 )
@@ -369,6 +376,75 @@ def kernel(a, b, c):
     reply = reply_to(lesson02.ragged_tiles, source)
     assert reply.outcome == outcome
     assert words in reply.words
+
+
+SMALLER = """
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    mine = np.float32(0)
+    if i < x.size:
+        mine = x[i]
+    smaller = 0
+    for start in range(0, x.size, 64):
+        if start + t < x.size:
+            piece[t] = x[start + t]
+        else:
+            piece[t] = np.inf
+        cuda.syncthreads()
+        for k in range(64):
+            if piece[k] < mine:
+                smaller += 1
+        cuda.syncthreads()
+    if i < x.size:
+        out[i] = smaller
+"""
+EACH_FOR_ITSELF = """
+def kernel(x, out):
+    i = cuda.grid(1)
+    if i < x.size:
+        smaller = 0
+        for k in range(x.size):
+            if x[k] < x[i]:
+                smaller += 1
+        out[i] = smaller
+"""
+ONE_FOR_ALL = EACH_FOR_ITSELF.replace("if i < x.size:", "if i > 0:\n        return\n    for i in range(x.size):")
+ONE_PIECE = SMALLER.replace("in range(0, x.size, 64)", "in range(0, 64, 64)")
+AFRESH_EACH_ROUND = SMALLER.replace("piece[k] < mine", "i < x.size and piece[k] < x[i]")
+
+
+@pytest.mark.parametrize(
+    "source, outcome, words",
+    [
+        (SMALLER, "right", "sends"),
+        (SMALLER.replace("out[i] = smaller", "pass"), "your turn", "Nothing was written"),
+        (SMALLER.replace("(x, out)", "(x, out, n)"), "not yet", "takes two arrays"),
+        (SMALLER.replace("        cuda.syncthreads()\n", "", 1), "not yet", "Race on `piece["),
+        (SMALLER.replace("        cuda.syncthreads()\n    if", "    if"), "not yet", "Race on `piece["),
+        (SMALLER.replace("piece[t] = np.inf", "piece[t] = 0"), "not yet", "elements differ"),
+        (SMALLER.replace("piece[t] = np.inf", "pass"), "not yet", "4 pieces, the last one with 8 numbers"),
+        (
+            SMALLER.replace("        mine = x[i]", "        mine = x[i]\n    else:\n        return"),
+            "not yet",
+            "returns early",
+        ),
+        (
+            SMALLER.replace("    if i < x.size:\n        out", "    if True:\n        out"),
+            "not yet",
+            "outside its shape",
+        ),
+        (ONE_PIECE, "not yet", "elements differ"),
+        (EACH_FOR_ITSELF, "not yet", "all read the piece from shared memory"),
+        (AFRESH_EACH_ROUND, "not yet", "load requests to global memory"),
+        (ONE_FOR_ALL, "not yet", "1 of the threads wrote it alone"),
+    ],
+)
+def test_a_count_of_smaller_numbers_is_judged_by_what_it_wrote_and_loaded(
+    source: str, outcome: str, words: str
+) -> None:
+    reply = reply_to(lesson02.count_smaller, source)
+    assert reply.outcome == outcome and words in reply.words, reply
 
 
 def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:

@@ -55,10 +55,3 @@ def test_about_nine_of_ten_elements_are_wrong_without_the_first_barrier() -> Non
     ]
     assert 0.88 < min(shares) < 0.9 < max(shares) < 0.93
     assert "Without the first barrier about nine of ten elements are wrong" in source("barriers-measured-explained")
-
-
-def test_the_table_of_resources_has_all_that_take_a_tenth_of_a_millisecond() -> None:
-    assert "a tenth of a millisecond or more" in source("breakdown") and "max(values) >= 0.1" in source("breakdown-run")
-    printed = "".join(CELLS["breakdown-run"]["outputs"][0]["text"])
-    rows = dict(re.findall(r"^(\S.*?) {2,}([\d.]+ +[\d.]+)$", printed, re.M))
-    assert {"issue", "latency", "L1", "shared memory"} < set(rows)

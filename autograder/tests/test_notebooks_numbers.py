@@ -7,6 +7,7 @@ import re
 from math import ceil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from autograder import perfmodel
@@ -97,7 +98,12 @@ def test_lesson_1_s_times_are_those_that_the_model_is_held_against() -> None:
 
 TILING = json.loads((NOTEBOOKS / "data" / "tiling_h200.json").read_text(encoding="utf-8"))
 TILED_MS = {name: times["4096"] for name, times in TILING["milliseconds"].items()}
-TILED, TILED_8, TILED_16 = TILED_MS["naive, 16 x 16 block"], TILED_MS["tiles of 8"], TILED_MS["tiles of 16"]
+TILED_8, TILED_16 = TILED_MS["tiles of 8"], TILED_MS["tiles of 16"]
+COMPARED = TILING["compared_milliseconds"]
+NAIVE_16, TILED_16_RUN, RANGE_16 = COMPARED["naive"], COMPARED["tiled"], COMPARED["naive, range"]
+GAIN = {size: NAIVE_16[size] / TILED_16_RUN[size] for size in SIZES}
+OVER_RANGE = [RANGE_16[size] / TILED_16_RUN[size] for size in SIZES]
+KNOWN_ANSWERS = NOTEBOOKS.parent / "solutions" / "lab02_tiled_matmul" / "calibration" / "h200.json"
 REQUESTS = {name: each["global_load_requests"] for name, each in TILING["counters"].items()}
 SECTORS = {name: each["global_load_sectors"] for name, each in TILING["counters"].items()}
 WRONG = TILING["wrong_elements"]
@@ -109,7 +115,15 @@ GPU = perfmodel.SPECIFICATIONS["H200"]
     "sentence",
     [
         f"**{REQUESTS['naive'] // REQUESTS['tiled']} times less**",
-        f"it is **{TILED / TILED_16:.1f} times as fast**",
+        f"**{min(GAIN.values()):.1f} to {max(GAIN.values()):.1f} times as fast**",
+        f"{GAIN['2048']:.1f} to {GAIN['1024']:.1f} times as fast at four sizes, {GAIN['4096']:.1f} times at 4,096",
+        f"tiling would look {min(OVER_RANGE):.1f} to {max(OVER_RANGE):.1f} times as fast",
+        f"sets the time: {GAIN['1024']:.1f} times as fast",
+        f"For 64 times the work tiled takes {TILED_16_RUN['4096'] / TILED_16_RUN['1024']:.0f} times as long",
+        f"Naive takes {NAIVE_16['4096'] / NAIVE_16['1024']:.0f} times as long: {NAIVE_16['4096']:.0f} ms",
+        f"Hence the {GAIN['4096']:.1f}.",
+        f"loads 16 times less is {GAIN['1000']:.1f} times as fast",
+        f"The {TILED_16_RUN['4096']:.1f} ms of the beginning are {TILED_16:.1f} here",
         f"{REQUESTS['naive']:,} / {REQUESTS['tiled']:,} = **{REQUESTS['naive'] // REQUESTS['tiled']}** times fewer",
         f"The sectors fall by {SECTORS['naive'] // SECTORS['tiled']} only",
         f"4 blocks of 64 threads are {4 * 64 // 32} warps",
@@ -119,16 +133,15 @@ GPU = perfmodel.SPECIFICATIONS["H200"]
         f"is read by all {16 * 16 // 32} warps",
         f"for {GPU.multiprocessors} multiprocessors",
         f"the same kernel gets {100 * sum(WRONG['without the second']['1024']) / 20 / 1024**2:.0f} % of them wrong",
-        f"the loads fell from {REQUESTS['naive']:,} requests to {REQUESTS['tiled']:,}",
+        f"The loads fell from {REQUESTS['naive']:,} requests to {REQUESTS['tiled']:,}",
         f"From **0.25 to {2 * 16 // 8}** operations per byte",
         f"4 × {LIMITS.bandwidth_gb_per_s:,.0f} = {4 * LIMITS.bandwidth_gb_per_s:,.0f} GFLOP/s, 16 times as much",
         f"at {LIMITS.ridge_flop_per_byte:.1f} operations per byte",
         f"t ≥ {4 * round(LIMITS.ridge_flop_per_byte, 1):.1f}",
         f"56 × 56 = {56 * 56:,} threads",
         f"the tiled kernel reach {4 * LIMITS.bandwidth_gb_per_s:,.0f} GFLOP/s",
-        f"4 of the {(4096 // 16) ** 2:,} blocks",
-        f"the H200 counted {TILING['counters']['tiled']['shared_load_wavefronts']:,} passes",
-        f"which needs {CUBLAS:.1f} ms here",
+        f"The H200 counted {TILING['counters']['tiled']['shared_load_wavefronts']:,} passes",
+        f"it needs {CUBLAS:.1f} ms at 4,096",
         f"take {8 * (2 * 16 * 16 * 4 + GPU.shared_reserved_bytes_per_block) // 1024} of {GPU.shared_bytes // 1024} KiB",
         f"Not twice, but {ADDED[-1] / ADDED[0]:.1f} times",
         f"costs just {100 * (ADDED[1] / ADDED[0] - 1):.0f} %",
@@ -145,31 +158,98 @@ def test_lesson_2_s_words_for_numbers_hold() -> None:
     assert 0.97 < TILED_MS["tiles of 32"] / TILED_16 <= 1, "from 16 to 32 nothing is gained"
     eighth = LIMITS.peak_gflop_per_s / 8
     assert GPU.float32_lanes_per_cycle / 32 * 2 == 8 and GPU.l1_wavefronts_per_cycle == 1
-    assert 0.85 * eighth < 2 * 4096**3 / TILED_16 / 1e6 < eighth
+    assert 0.85 * eighth < 2 * 4096**3 / TILED_16_RUN["4096"] / 1e6 < eighth
+    assert [size for size in SIZES if GAIN[size] > 1.75] == ["4096"] and min(GAIN.values()) > 1.55
+    naive, tiled = (2 * 4096**3 / run["4096"] / 1e6 for run in (NAIVE_16, TILED_16_RUN))
+    assert naive > 2 * LIMITS.attainable_gflop_per_s(0.25), "above its roof: caches serve most of its loads"
+    assert tiled < 0.5 * LIMITS.attainable_gflop_per_s(4), "well below its own"
+
+
+def test_lesson_2_s_times_are_those_that_the_model_is_held_against() -> None:
+    cases = {(each.case, each.size): each.measured_ns / 1e6 for each in predicting.predictions()}
+    for name, case in (
+        ("naive", "matmul, x along columns, while, 16x16"),
+        ("naive, range", "matmul, x along columns, 16x16"),
+        ("tiled", "matmul, tiles of 16"),
+    ):
+        for size in SIZES:
+            assert COMPARED[name][size] == pytest.approx(cases[case, int(size)], rel=1e-3), (name, size)
+    assert "validation.json" in TILING["how_compared"]
+
+
+def printed_by_lesson_2(cell: str) -> str:
+    notebook = json.loads((NOTEBOOKS / "02_tiling.ipynb").read_text(encoding="utf-8"))
+    return "".join(next(each for each in notebook["cells"] if each["id"] == cell)["outputs"][0]["text"])
 
 
 def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     """What the prose says of the two kernels' resources, from the committed output of the cell above it."""
-    notebook = json.loads((NOTEBOOKS / "02_tiling.ipynb").read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["id"] == "breakdown-run")
-    rows = re.findall(r"^(\S.*?) {2,}([\d.]+) +([\d.]+)$", "".join(cell["outputs"][0]["text"]), re.M)
-    table = {name: (float(naive), float(tiled)) for name, naive, tiled in rows}
-    assert max(table, key=lambda name: table[name][0]) == "issue"
-    assert max(table, key=lambda name: table[name][1]) == "shared memory"
-    assert table["shared memory"][0] == 0 and 0.85 < table["issue"][1] / table["shared memory"][1] < 1
-    assert "DRAM" not in table, "less than a tenth of a millisecond"
-    assert round(table["issue"][0] / table["issue"][1]) == 7 and round(table["L1"][0] / table["L1"][1]) == 12
+    head, *rows = printed_by_lesson_2("breakdown-run").splitlines()
+    assert re.findall(r"\w+, [\d,]+", head) == ["naive, 1,024", "tiled, 1,024", "naive, 4,096", "tiled, 4,096"]
+    table = {row[:16].strip(): [float(each) for each in row[16:].split()] for row in rows}
+    together, clock = table.pop("together"), table.pop("measured, H200")
+    naive, tiled, large, _ = ({name: values[at] for name, values in table.items()} for at in range(4))
+    assert sorted(naive, key=naive.__getitem__)[-2:] == ["L1", "latency"] and naive["L1"] > 0.8 * naive["latency"]
+    assert naive["DRAM"] == 0.003, "3 microseconds"
+    assert sorted(tiled, key=tiled.__getitem__)[-2:] == ["issue", "shared memory"]
+    assert naive["shared memory"] == 0 and tiled["issue"] > 0.85 * tiled["shared memory"], "close behind"
+    assert tiled["latency"] / naive["latency"] == pytest.approx(1 / 3, abs=0.02), "a third"
+    assert round(naive["L1"] / tiled["L1"]) == 12 and 0.7 < tiled["issue"] / naive["issue"] < 0.8, "by a quarter only"
+    off = [estimated / measured - 1 for estimated, measured in zip(together, clock, strict=True)]
+    assert max(abs(each) for each in off[:2]) < 0.06 and off[3] == pytest.approx(-0.04, abs=0.005)
+    assert f"{clock[2]:.0f} ms, where the estimate says {together[2]:.0f}" in prose("02_tiling.ipynb")
+    assert max(large.values()) < 0.6 * clock[2], "no row of this table explains it"
+
+
+def test_lesson_2_s_open_ended_loop_is_as_slow_as_its_answer_says() -> None:
+    """By the counts and the estimate of the simulated GPU, and by an H200's clock in lab 2's known answers."""
+    from autograder import profile, simulate
+
+    with simulate() as cuda:
+
+        @cuda.jit
+        def open_ended(a, b, c):
+            a_tile = cuda.shared.array((16, 16), np.float32)
+            b_tile = cuda.shared.array((16, 16), np.float32)
+            column, row = cuda.grid(2)
+            x, y = cuda.threadIdx.x, cuda.threadIdx.y
+            total = np.float32(0)
+            for start in range(0, a.shape[1], 16):
+                if row < a.shape[0] and start + x < a.shape[1]:
+                    a_tile[y, x] = a[row, start + x]
+                else:
+                    a_tile[y, x] = 0
+                if start + y < b.shape[0] and column < b.shape[1]:
+                    b_tile[y, x] = b[start + y, column]
+                else:
+                    b_tile[y, x] = 0
+                cuda.syncthreads()
+                for k in range(min(16, a.shape[1] - start)):
+                    total += a_tile[y, k] * b_tile[k, x]
+                cuda.syncthreads()
+            if row < c.shape[0] and column < c.shape[1]:
+                c[row, column] = total
+
+        n = 1024
+        ones = np.ones((n, n), np.float32)
+        p = profile(open_ended, sample_blocks=1)[(n // 16, n // 16), (16, 16)](ones, ones, np.zeros_like(ones))
+        estimated = p.estimate("H200")
+    assert round(p.compiled.issued_warp_instructions / (n**3 / 32)) == 27
+    assert estimated.binding == "issue" and estimated.breakdown["issue"] > 3 * sorted(estimated.breakdown.values())[-2]
+    (timed,) = json.loads(KNOWN_ANSWERS.read_text(encoding="utf-8"))["ratios"].values()
+    clock, naive = (timed[name]["milliseconds"] for name in ("wrong/inner_loop_not_unrolled", "naive loops/while"))
+    assert f"it takes {clock:.2f} ms at 1,024, and naive {naive:.2f}" in prose("02_tiling.ipynb")
+    assert 1.9 < clock / naive < 2.3, "half as fast"
 
 
 def test_lesson_2_s_estimates_of_tiles_are_as_far_off_as_it_says() -> None:
-    notebook = json.loads((NOTEBOOKS / "02_tiling.ipynb").read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["id"] == "tile-sizes")
     rows = re.findall(
-        r"tiles of +(\d+): estimated +([\d.]+) ms \(([^)]+)\), measured +([\d.]+) ms", "".join(cell["outputs"][0]["text"])
+        r"tiles of +(\d+): estimated +([\d.]+) ms \((.+?) ([\d.]+), (.+?) ([\d.]+)\), measured +([\d.]+) ms",
+        printed_by_lesson_2("tile-sizes"),
     )
-    binds = {tile: resource for tile, _, resource, _ in rows}
-    assert binds["8"] == "issue"
-    off = {tile: float(estimated) / float(measured) - 1 for tile, estimated, _, measured in rows}
+    longest = {tile: ({first, second}, float(least) / float(most)) for tile, _, first, most, second, least, _ in rows}
+    assert longest["8"][0] == {"issue", "shared memory"} and longest["8"][1] > 0.95, "alike"
+    off = {row[0]: float(row[1]) / float(row[-1]) - 1 for row in rows}
     assert max(abs(off["8"]), abs(off["16"])) < 0.02, "within 2 %"
     assert off["32"] == pytest.approx(-0.2, abs=0.02), "a fifth too low"
 

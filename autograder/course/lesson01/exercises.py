@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, parameters, threads_that_store
+from autograder.course.answers import RULES, parameters, resource_named, threads_that_store
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -228,11 +228,13 @@ def what_limits(answer: Any) -> Reply:
     waiting = unanswered(answer)
     if waiting:
         return waiting
-    named = {each.lower(): each for each in LIMITS} | {"instructions": "issue", "waiting": "latency"}
-    given = answer if isinstance(answer, (tuple, list)) else ()
-    if len(given) != 2 or not all(isinstance(each, str) and each.strip().lower() in named for each in given):
+    first, second = (
+        (resource_named(each, LIMITS) for each in answer)
+        if isinstance(answer, (tuple, list)) and len(answer) == 2
+        else (None, None)
+    )
+    if first is None or second is None:
         return not_yet(f"This takes two of the names {', '.join(LIMITS)}, like ('L2', 'DRAM').")
-    first, second = (named[each.strip().lower()] for each in given)
     if (first, second) == ("issue", "L1"):
         return right("At 1,000 its instructions take 1.5 ms and L1 1.2; at 1,024 they take 1.5 ms and L1 4.4.")
     if (first, second) == ("L1", "issue"):

@@ -2,15 +2,16 @@
 
 from autograder.course.lesson02.exercises import (
     blocks_that_fit,
+    count_smaller,
     fetched_by,
     ragged_tiles,
-    smallest_tile,
     two_barriers,
     wanted_by,
+    what_limits,
 )
 from autograder.course.lesson02.heat import heat_map
-from autograder.course.lesson02.memories import memories
-from autograder.course.lesson02.operands import operands
+from autograder.course.lesson02.memories import memories, requests
+from autograder.course.lesson02.operands import loads_of_block, operands
 from autograder.course.lesson02.tiling import fetched_once, overhanging, own_share, phases, places_written
 from autograder.course.lesson02.waiting import barriers, multiprocessor
 from autograder.figures.bars import bars
@@ -22,9 +23,11 @@ __all__ = [
     "barriers",
     "bars",
     "blocks_that_fit",
+    "count_smaller",
     "fetched_by",
     "fetched_once",
     "heat_map",
+    "loads_of_block",
     "memories",
     "multiprocessor",
     "operands",
@@ -33,9 +36,10 @@ __all__ = [
     "phases",
     "places_written",
     "ragged_tiles",
+    "requests",
     "resource_bars",
     "roofline",
-    "smallest_tile",
     "two_barriers",
     "wanted_by",
+    "what_limits",
 ]

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES
-from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet, source_of
+from autograder.course.answers import RULES, parameters, resource_named, threads_that_store
+from autograder.course.replies import (
+    Reply,
+    judge_array,
+    judge_tuple,
+    no_kernel,
+    not_yet,
+    right,
+    source_of,
+    unanswered,
+)
+from autograder.figures.svg import plural
 
 
 def wanted_by(answer: Any) -> Reply:
@@ -105,25 +114,73 @@ def ragged_tiles(kernel: Any) -> Reply:
     return reply
 
 
-def smallest_tile(answer: Any) -> Reply:
-    """How wide must a square tile be at least for 13.9 operations a byte?"""
-    if isinstance(answer, Real) and answer < 56 and not answer <= 55:
-        return not_yet("Yes, and a tile is a whole number of elements wide: round up.")
-    return judge_number(
-        answer,
-        56,
-        "56 / 4 = 14. But 56 x 56 = 3,136 threads, and a block takes 1,024 at most: read on.",
-        {
-            13.9: "That is the ratio wanted. A tile of 16 gives 4: what does one of width t give?",
-            55: "55 / 4 = 13.75, just too little.",
-            64: "Enough, but not the least: 64 / 4 = 16.",
-            32: "A tile of 32 gives 32 / 4 = 8.",
-            14: "A tile of width t gives t / 4 operations a byte, not t.",
-            16: "A tile of 16 gives 16 / 4 = 4.",
-        },
-        tolerance=0,  # elements are counted
-        hint="A tile of width t gives t / 4 operations a byte.",
+COUNTED = ((64, 1), (200, 4))  # numbers and blocks of 64 threads: one whole piece; pieces that end inside a block
+
+
+def count_smaller(kernel: Any) -> Reply:
+    """A kernel of (x, out) that sets every out[i] to how many numbers of x are smaller than x[i], in blocks of 64."""
+    wrong = no_kernel(kernel)
+    if wrong:
+        return wrong
+    from autograder import profile
+
+    if len(parameters(kernel)) != 2:
+        return not_yet(f"The kernel takes two arrays, x and out; yours takes {len(parameters(kernel))} parameters.")
+    rng = np.random.default_rng(12)
+    for size, blocks in COUNTED:
+        x, out = (rng.permutation(size) + 1).astype(np.float32), np.full(size, -1, np.int32)
+        p = profile(kernel)[blocks, 64](x, out)
+        pieces, left = -(-size // 64), size % 64
+        shape = plural(pieces, "piece") + (f", the last one with {left} numbers" if left else "")
+        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size} numbers: {shape}."
+        broken = [each for each in p.hazards if each.kind in RULES]
+        leaves = " A thread that returns early no longer fetches its share." if "return" in source_of(kernel) else ""
+        if broken:
+            return not_yet(f"{launched} {broken[0]}{leaves}")
+        if (out == -1).all():
+            return Reply("your turn", "Nothing was written to out. Write the kernel in this cell and run it again.")
+        reply = judge_array(out, np.argsort(np.argsort(x)), "", "out")
+        if reply.outcome != "right":
+            return not_yet(f"{launched} {reply.words}{leaves}")
+    busy = threads_that_store(kernel, blocks, 64, (x, out), parameters(kernel)[1])
+    if busy < size / 2:
+        return not_yet(f"{launched} It is right, but {busy} of the threads wrote it alone. Let each write one number.")
+    fetched = p.counters.global_load_requests / p.counters.warps
+    if fetched > 2 * pieces + 1:  # its share of each piece, and its own number once, or once in each phase
+        return not_yet(
+            f"out is right. But each warp sends {fetched:.0f} load requests to global memory, for {pieces} pieces of 64. "
+            "Have each thread fetch one number of a piece, and all read the piece from shared memory."
+        )
+    return right(
+        f"Each warp sends {fetched:.1f} load requests to global memory. Without the pieces it would be {size} and more."
     )
+
+
+LIMITS = ("DRAM", "L2", "L1", "issue", "shared memory", "latency")
+
+
+def what_limits(answer: Any) -> Reply:
+    """What limits tiles of 16 whose inner loop is not written out, at 1,024, and is that faster or slower than naive?"""
+    waiting = unanswered(answer)
+    if waiting:
+        return waiting
+    given = answer if isinstance(answer, (tuple, list)) and len(answer) == 2 else (None, None)
+    limit = resource_named(given[0], LIMITS)
+    speed = given[1].strip().lower() if isinstance(given[1], str) else ""
+    if limit is None or speed not in ("faster", "slower"):
+        return not_yet(
+            f"This takes one of the names {', '.join(LIMITS)}, and 'faster' or 'slower', like ('L2', 'faster')."
+        )
+    if limit != "issue":
+        return not_yet(
+            f"Not {limit}: its loads are those of the tiled kernel. What grows with the instructions of a round?"
+        )
+    if speed == "faster":
+        return not_yet(
+            "The first is right. How long do 27 instructions a round take, if the 8 of naive take 0.31 ms? Compare with "
+            "naive's whole time."
+        )
+    return right("27 instructions a round take about 1.0 ms, twice naive's 0.5. The tiles save what was not the limit.")
 
 
 def blocks_that_fit(answer: Any) -> Reply:
@@ -142,4 +199,5 @@ def blocks_that_fit(answer: Any) -> Reply:
             (5.7, 71.25): "Half a block cannot run: round down. And each block takes 1,024 bytes more.",
         },
         hint="Divide the shared memory by what one block takes, its housekeeping included; then count threads.",
+        within=(0, 0.5),  # the lesson prints whole percent
     )

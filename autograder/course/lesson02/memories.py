@@ -6,9 +6,20 @@ from collections.abc import Mapping
 
 from autograder.figures.palette import BLUE, GREEN, INK, LINE, ORANGE, PALER_BLUE, PAPER, PURPLE, QUIET, VERMILLION, mix
 from autograder.figures.svg import MARGIN, NORMAL, SMALL, TITLE, Canvas, Figure, plural
+from autograder.records.counters import Counters
 
 _WIDTH, _BLOCK_WIDTH = 760, 340
 _TONE = 0.35  # how much of a memory's colour its box takes, so that black text reads on it
+
+
+def requests(counters: Counters) -> dict[str, int]:
+    """What one line or one launch asked of each memory, loads and stores together: what `memories` draws."""
+    return {
+        "global": counters.global_load_requests + counters.global_store_requests,
+        "shared": counters.shared_load_requests + counters.shared_store_requests,
+        "local": counters.local_load_requests + counters.local_store_requests,
+        "constant": counters.constant_load_requests,
+    }
 
 
 def memories(requests: Mapping[str, int], *, blocks: int, title: str) -> Figure:
@@ -22,10 +33,10 @@ def memories(requests: Mapping[str, int], *, blocks: int, title: str) -> Figure:
     canvas.rectangle(MARGIN, top, _WIDTH, 330, PAPER, INK, 1.5)
     words = f"the grid: {plural(blocks, 'block')}, two of them drawn"
     canvas.text(MARGIN + 12, top + 20, words, size=SMALL)
-    words = f"local memory: {_requests_text(requests['local'])} in all threads; registers: none"
+    words = f"requests in all blocks: shared memory {requests['shared']:,}, local {requests['local']:,}, registers none"
     canvas.text(MARGIN + _WIDTH - 20, top + 20, words, size=SMALL, anchor="end")
     for number in range(2):
-        _draw_block(canvas, number, MARGIN + 20 + number * (_BLOCK_WIDTH + 40), top + 34, requests)
+        _draw_block(canvas, number, MARGIN + 20 + number * (_BLOCK_WIDTH + 40), top + 34)
     below = top + 246
     _box(canvas, MARGIN + 20, below, 440, 64, BLUE, "global memory", _requests_text(requests["global"]))
     canvas.text(MARGIN + 32, below + 56, "all threads, every launch, until it is freed", size=SMALL)
@@ -46,7 +57,7 @@ def _box(canvas: Canvas, x: float, y: float, width: float, height: float, colour
     canvas.text(x + 12, y + 38, words, size=SMALL)
 
 
-def _draw_block(canvas: Canvas, number: int, x: float, y: float, requests: Mapping[str, int]) -> None:
+def _draw_block(canvas: Canvas, number: int, x: float, y: float) -> None:
     """One block: its threads, each with registers and local memory, and the shared memory below them."""
     canvas.rectangle(x, y, _BLOCK_WIDTH, 196, PALER_BLUE, INK, 1.5)
     canvas.text(x + 12, y + 18, f"block {number}", bold=True)
@@ -62,5 +73,4 @@ def _draw_block(canvas: Canvas, number: int, x: float, y: float, requests: Mappi
             canvas.text(left + 50, y + 70 + at * 32, name, size=SMALL, anchor="middle")
     canvas.rectangle(x + 12, y + 126, 316, 60, mix(PAPER, VERMILLION, _TONE), INK, 1)
     canvas.text(x + 24, y + 146, "shared memory", bold=True)
-    canvas.text(x + 24, y + 164, f"{_requests_text(requests['shared'])} in all blocks", size=SMALL)
-    canvas.text(x + 24, y + 180, "all threads of this block", size=SMALL)
+    canvas.text(x + 24, y + 170, "all threads of this block", size=SMALL)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from autograder.course.lesson02.heat import heat_colour
 from autograder.figures.palette import GREEN, INK, LINE, PALE_BLUE, PAPER, QUIET, ink_on, mix
@@ -13,6 +16,16 @@ from autograder.records.accesses import Access
 _GAP, _BETWEEN = 16, 64  # pixels: from a to c, and from one panel to the next
 _NUMBERED = 16  # pixels: cells from this size on show how often they were asked for
 _BLOCK_FILL = mix(PAPER, GREEN, 0.45)
+
+
+def loads_of_block(kernel: Any, n: int, block: tuple[int, int, int], threads: tuple[int, int] = (4, 4)) -> list[Access]:
+    """The loads of a and b by one block of `threads` (x, y), recorded while `kernel` multiplies n x n matrices."""
+    from autograder import profile  # the simulated GPU is only loaded for the pictures that need it
+
+    ones = np.ones((n, n), np.float32)
+    p = profile(kernel, trace=True)[(n // threads[0], n // threads[1]), threads](ones, ones, np.zeros_like(ones))
+    loads = [each for each in p.trace("") if each.kind == "load" and each.block == block]
+    return sorted((each for each in loads if each.array in ("a", "b")), key=lambda each: each.step)
 
 
 def operands(panels: Mapping[str, Sequence[Access]], block: tuple[int, int], *, title: str) -> Figure:
