@@ -80,7 +80,9 @@ def sampled(function: str) -> tuple[Run, np.ndarray]:
     return run, (run.outputs["c"] == a @ b)[run.written["c"]]
 
 
-@pytest.mark.parametrize("function", ["clears_first", "adds_in_two_launches", "upper_and_lower_half", "touches_one_element_first"])
+@pytest.mark.parametrize(
+    "function", ["clears_first", "adds_in_two_launches", "upper_and_lower_half", "touches_one_element_first"]
+)
 def test_elements_of_which_only_an_earlier_launch_was_sampled_do_not_count(function: str) -> None:
     run, right = sampled(function)
     assert len(right) >= 8 * 256 and right.all()
