@@ -231,6 +231,28 @@ def test_lesson_3_s_words_for_numbers_hold() -> None:
     assert max(in_32) / min(in_32) > 2, "and counted in sectors it is not"
 
 
+def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
+    """From the cell's committed output: the passes explain the slow kernel, no resource alone the fast one."""
+    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
+    cell = next(each for each in notebook["cells"] if each["id"] == "sums-limits")
+    head, _, *rows = "".join(cell["outputs"][0]["text"]).splitlines()
+    dram_ms = float(head.removesuffix(" ms").split()[-1])
+    table = {name: [float(each) for each in numbers] for name, *numbers in map(str.split, rows)}
+    (row_passes, row_l1, _, row_issue, row_ms), (passes, l1, instructions, issue, ms) = (
+        table["sum_rows"],
+        table["sum_columns"],
+    )
+    assert (row_passes, passes) == (32, 1), "one by one, and all at once"
+    assert max(row_l1, row_issue, dram_ms) == row_l1 > 0.9 * row_ms
+    assert l1 < 0.1 * ms and max(issue, dram_ms) < 0.75 * ms < ms < issue + dram_ms, "neither quite hides the other"
+    for sentence in (
+        f"The passes alone take {row_l1:.2f} ms of the {row_ms:.2f}",
+        f"DRAM, {dram_ms:.2f} ms, and a loop of {instructions:.0f} instructions for one addition, at least {issue:.2f} ms",
+        f"the clock says {ms:.2f}",
+    ):
+        assert sentence in prose()
+
+
 def test_the_profiler_on_an_h200_read_the_wavefronts_that_the_cell_prints() -> None:
     """From the cell's committed output: a quarter of the requests and wavefronts that were counted for 256 x 256."""
     notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))

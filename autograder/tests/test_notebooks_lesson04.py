@@ -327,6 +327,12 @@ def printed(name: str) -> str:
         f"it takes **{WORK['the_first']:.1f} ms**",
         f"{WORK['everyone'] / WORK['the_first']:.0f} times as fast with the same work",
         f"H200's profiler read {READ['every_32nd']['threads_per_instruction']:.2f}",
+        f"an H200's own counter says {READ['everyone']['warp_instructions']:,}, "
+        f"{READ['every_32nd']['warp_instructions']:,} and {READ['the_first']['warp_instructions']:,}",
+        f"and found {READ['picture']['warp_instructions']:,} instructions, "
+        f"{READ['picture']['warp_instructions'] / 160:.0f} a warp, and not one branch. "
+        f"And it found {READ['picture']['threads_per_instruction']:.1f} of 32 lanes at work",
+        f"the start of {H200['threads']['reductions'] // 4 // 256:,} blocks",
         f"the H200 is {LOOPS['as drawn'] / LOOPS['sorted']:.1f} times as fast",
         f"`halving` is {SUMS['doubling'] / SUMS['halving']:.1f} times as fast as `doubling`",
         f"{READ['doubling']['warp_instructions']:,} instructions for `doubling` and "
@@ -343,7 +349,18 @@ def test_the_lesson_says_what_was_measured(sentence: str) -> None:
     assert sentence in prose()
 
 
+def test_three_things_hold_up_halving_and_shared_memory_is_the_least() -> None:
+    *rows, last = printed("halving-needs").splitlines()
+    needs = {row[:13].strip(): float(row[13:].removesuffix("us")) for row in rows}
+    assert min(needs[name] for name in ("issue", "latency", "block launch")) > 2 * needs["DRAM"]
+    assert min(needs, key=needs.__getitem__) == "shared memory"
+    predicted, measured = (float(each) for each in re.findall(r"(\d+) us", last))
+    assert 0.7 < predicted / measured < 1, "they take even a little longer than the model thinks"
+
+
 def test_words_for_measured_numbers_hold() -> None:
+    assert READ["picture"]["branches"] == 0
+    assert READ["every_32nd"]["warp_instructions"] > READ["everyone"]["warp_instructions"]
     assert abs(WORK["every_32nd"] / WORK["everyone"] - 1) < 0.02, "as before"
     assert 24 < WORK["everyone"] / WORK["the_first"] < 32, "not quite 32 times"
     assert SUMS["halving"] < SUMS["packed"] < SUMS["doubling"], "packed lost a part of what it had won"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import linecache
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from autograder import simulate
 from autograder.course import lesson05
 from autograder.perfmodel import SPECIFICATIONS
+from autograder.perfmodel.measurements.predicting import by_case
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 MEASUREMENTS = Path(__file__).resolve().parents[1] / "simgpu" / "measurements"
@@ -176,6 +178,8 @@ READ = {kind: COUNTERS[f"histogram_global {kind}"]["global_red_sectors"] for kin
 FIRST_BINS = ZIPF_BINS["the first 4,096 in copies"]
 TEXT = (NOTEBOOKS / "data" / "alice.txt").read_text(encoding="ascii")
 GPU = SPECIFICATIONS["H200"]
+IN_FLIGHT = GPU.multiprocessors * GPU.max_threads
+ANSWER_US = GPU.dram_latency_cycles / GPU.clock_ghz / 1e3
 
 
 def notebook_cells(kind: str) -> list[dict[str, Any]]:
@@ -209,6 +213,13 @@ def printed(name: str) -> str:
         f"on all {GPU.multiprocessors} multiprocessors",
         f"takes {GLOBAL['one value'] / GLOBAL['uniform']:.1f} times as long",
         f"{2**26 / GLOBAL['one value'] / 1e6:.2f} additions a nanosecond",
+        f"Shorter, {UNIFORM_BINS['no copies']['256'] / UNIFORM_BINS['no copies']['1048576']:.0f} times",
+        f"256 counters are 1 KiB, just {4 * 256 // 128} lines",
+        f"take {2**26 / UNIFORM_BINS['no copies']['256'] / 1e6:.1f} additions a nanosecond all together, a million counters "
+        f"{2**26 / UNIFORM_BINS['no copies']['1048576'] / 1e6:.0f}",
+        f"delivers in {4 * 2**26 / GPU.dram_gb_per_s / 1e6:.3f} ms, as in lesson 4. The floor is {BLOCKS['1056']:.2f}",
+        f"A full GPU has {IN_FLIGHT:,} threads, so {4 * IN_FLIGHT / 1e6:.1f} MB are under way. In the {ANSWER_US:.2f} "
+        f"microseconds that DRAM takes to answer, it could have delivered {ANSWER_US * GPU.dram_gb_per_s / 1e3:.1f} MB",
         f"already faster: {MS['privatized, one item a thread']['uniform']:.2f} ms",
         f"{READ['one value']:,} atomic sectors for 65,536 times one value, as here, and {READ['uniform']:,} for uniform",
         f"8 × 256 = {GPU.max_threads:,} threads",
@@ -249,6 +260,27 @@ def test_lesson_5_s_words_for_measured_times_hold() -> None:
     assert H200["instructions"] == {"adds 1": "ATOMS.POPC.INC.32", "adds an argument": "ATOMS.ADD"}
     assert max(FIRST_BINS.values()) < 1.25 * min(FIRST_BINS.values()), "whether 8,192 bins or a million"
     assert ZIPF_BINS["no copies"]["256"] < 1.1 * ZIPF_BINS["no copies"]["1048576"], "more bins change nothing"
+
+
+def test_more_bins_are_more_sectors_and_less_time() -> None:
+    _, *rows = printed("places-in-l2").replace(",", "").splitlines()
+    sectors, milliseconds = zip(*((int(row.split()[2]), float(row.split()[3])) for row in rows), strict=True)
+    assert sorted(sectors) == list(sectors) and len(set(sectors)) == len(sectors) > 5
+    assert sorted(milliseconds, reverse=True) == list(milliseconds)
+
+
+def test_the_fullest_bin_alone_takes_uniform_items_next_to_no_time() -> None:
+    [fullest] = re.findall(r"uniform +the fullest bin takes +(\d+) of 65,536", printed("data-sets"))
+    alone = int(fullest) / 65_536 * GLOBAL["one value"]
+    assert f"For the uniform items it is {alone:.1f} of {GLOBAL['uniform']:.1f} ms" in prose()
+
+
+def test_waiting_holds_up_the_fastest_histogram_as_lesson_5_says() -> None:
+    case = by_case()["histogram, privatized, uniform", 2**24]
+    needs = case.estimate.breakdown
+    assert case.estimate.binding == "latency" and abs(case.error) < 0.05
+    assert 0.45 < needs["DRAM"] / case.measured_ns < 0.55, "DRAM would be done in half of the time"
+    assert max(needs["atomics"], needs["shared atomics"]) < needs["DRAM"]
 
 
 def test_lesson_5_s_words_for_counts_hold() -> None:

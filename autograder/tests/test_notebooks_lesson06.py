@@ -188,7 +188,7 @@ RANDOM, EQUAL = "random list, random splitters", "random list, equal walks"
         f"holds {H200_GPU.multiprocessors} × {H200_GPU.max_threads:,} = 270,336 threads at a time",
         f"4,098 splitters are ranked in {math.ceil(math.log2(4098 - 1))} rounds",
         "pointer jumping on a million nodes takes 20 rounds again",
-        f"all levels together are {100 * (sum(64.0**-level for level in range(5)) - 1):.1f} % more than the first",
+        f"all levels together walk {100 * (sum(64.0**-level for level in range(5)) - 1):.1f} % more nodes than the first",
         f"the sum is {HARMONIC_32:.2f}",
         f"e⁻⁴, {100 * math.exp(-4):.1f} %",
         f"2²² nodes has {2**22 // 22:,} splitters, and 4 log₂N is {4 * 22}",
@@ -206,6 +206,13 @@ RANDOM, EQUAL = "random list, random splitters", "random list, equal walks"
 )
 def test_the_lesson_says(sentence: str) -> None:
     assert sentence in PROSE
+
+
+def test_the_picture_of_footprints_has_as_many_sectors_a_step_as_the_lesson_says() -> None:
+    [cell] = [each for each in NOTEBOOK["cells"] if each["id"] == "footprints-picture"]
+    said = "".join(cell["outputs"][0]["data"]["text/plain"])
+    [sectors] = re.findall(r"random order: ([\d.]+) sectors a step", said)
+    assert f"only {sectors} sectors a step for the random order" in PROSE
 
 
 def test_the_praise_of_the_longest_walk_names_those_that_were_measured() -> None:

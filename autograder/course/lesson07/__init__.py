@@ -1,13 +1,13 @@
 """Lesson 7, predicting performance: what its notebook and its deck import."""
 
-from autograder.course.costs import bank_queues, clock_against, two_bounds, warp_walk
+from autograder.course.costs import clock_against, two_bounds, warp_walk
 from autograder.course.data import HARDWARE_COUNTERS
 from autograder.course.lesson07.exercises import (
     at_one_address,
     list_ranking_ms,
     most_apart,
     on_chip_bytes,
-    twice_as_fast,
+    two_thirds_of_the_time,
 )
 from autograder.course.lesson07.validation import validation, verdicts_of_labs
 from autograder.figures.bars import bars
@@ -20,7 +20,6 @@ __all__ = [
     "Pair",
     "Row",
     "at_one_address",
-    "bank_queues",
     "bars",
     "clock_against",
     "list_ranking_ms",
@@ -28,8 +27,8 @@ __all__ = [
     "most_apart",
     "on_chip_bytes",
     "resource_bars",
-    "twice_as_fast",
     "two_bounds",
+    "two_thirds_of_the_time",
     "validation",
     "verdicts_of_labs",
     "warp_walk",
