@@ -66,6 +66,8 @@ FORMS = (
     _file("--junit", "write the checks as JUnit XML to FILE"),
 )
 
+NEW_FOLDER: Argument = (("folder",), {"type": Path, "help": "a new folder, or an empty one"})
+
 ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "doctor": (),
     "labs": (),
@@ -98,7 +100,8 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         (("script",), {"type": Path}),
         (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
     ),
-    "course": ((("folder",), {"type": Path, "help": "a new folder, or an empty one"}),),
+    "course": (NEW_FOLDER,),
+    "release": (NEW_FOLDER, _file("--zip", "write the folder's files to FILE as well, to hand out")),
     "lab": ((("options",), {"nargs": "*", "help": "JupyterLab's own, after --: -- --no-browser --port 9000"}),),
     "starters": (_switch("--check", "change nothing; fail where a starter has drifted"),),
     "calibrate": (

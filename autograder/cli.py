@@ -229,7 +229,7 @@ def run(given: argparse.Namespace) -> int:
     return PASSED
 
 
-# ---- commands: course, lab, doctor, starters, bench ------------------------------------------------
+# ---- commands: course, release, lab, doctor, starters, bench ------------------------------------------------
 
 
 def course(given: argparse.Namespace) -> int:
@@ -238,6 +238,17 @@ def course(given: argparse.Namespace) -> int:
 
     written = lay_course(given.folder)
     print(f"{len(written)} files in {given.folder}; README.md there says how to begin.")
+    write_json(given, {"written": [path.as_posix() for path in written]})
+    return PASSED
+
+
+def release(given: argparse.Namespace) -> int:
+    """Lays down a folder to hand out: lessons, labs and the grader, without solutions, each lab tried in it."""
+    from autograder.release import release as make_release
+
+    written = make_release(given.folder, given.zip, tell=lambda line: print(line, flush=True))
+    zipped = f", and in {given.zip}" if given.zip else ""
+    print(f"{len(written)} files in {given.folder}{zipped}; README.md there says how to begin.")
     write_json(given, {"written": [path.as_posix() for path in written]})
     return PASSED
 
@@ -375,7 +386,9 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
 
 
-COMMANDS = (doctor, course, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, fuzz, bench)
+COMMANDS = (
+    doctor, course, release, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, fuzz, bench,
+)  # fmt: skip
 
 
 def build_parser() -> argparse.ArgumentParser:
