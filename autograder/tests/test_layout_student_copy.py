@@ -14,9 +14,9 @@ import nbformat
 import pytest
 
 from autograder import cli, release
-from autograder.course_folder import TO_INSTALL, lay_course
+from autograder.course_folder import TO_INSTALL
 from autograder.errors import GraderFault, UsageError
-from autograder.tests.lending import lend_compiled
+from autograder.tests.lending import laid_with_compiled, lend_compiled
 from autograder.tests.test_layout_repository import ROOT
 
 pytestmark = pytest.mark.long
@@ -36,13 +36,6 @@ def sources(path: Path) -> list[str]:
     if path.suffix == ".ipynb":
         return [lines_of(cell.source) for cell in nbformat.read(path, as_version=4).cells]
     return [lines_of(path.read_text(encoding="utf-8", errors="replace"))]
-
-
-def laid_with_compiled(target: Path, labs: Path | None = None, *, with_package: bool = False) -> list[Path]:
-    """`lay_course`, whose copy then need not compile what is compiled here."""
-    written = lay_course(target, labs, with_package=with_package)
-    lend_compiled(target / "autograder")
-    return written
 
 
 @pytest.fixture(scope="module")
