@@ -39,6 +39,8 @@ DEVICE: Argument = (
 JOBS = _value("--jobs", "N", "workers; default: one a core, or three for a GPU", type=positive)
 PROGRESS = _switch("--progress", "show the progress bar even where it is no terminal")
 NO_CONFINEMENT = _switch("--no-confinement", "let workers open files and start processes")
+SEED_FILE = _file("--seed-file", "a secret seed: other inputs than students have seen")
+HIDDEN = _file("--hidden", "a second spec, whose checks students do not see", "SPEC.py")
 FORMS = (
     _file("--canvas", "gradebook as exported from Canvas: a copy with the grades goes to OUT"),
     _value("--canvas-column", "TITLE", "its assignment, where the lab's title does not tell"),
@@ -66,6 +68,8 @@ FORMS = (
     _file("--junit", "write the checks as JUnit XML to FILE"),
 )
 
+NEW_FOLDER: Argument = (("folder",), {"type": Path, "help": "a new folder, or an empty one"})
+
 ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "doctor": (),
     "labs": (),
@@ -86,19 +90,27 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         PROGRESS,
         _switch("--regrade", "grade again what has been graded already"),
         _value("--only", "STUDENT", "a name, file or ID; repeatable", action="append", default=[]),
-        _file("--seed-file", "a secret seed: other inputs than students have seen"),
-        _file("--hidden", "a second spec, whose checks students do not see", "SPEC.py"),
+        SEED_FILE,
+        HIDDEN,
         _value("--dask", "ADDRESS", "grade on a Dask cluster: tcp://HOST:8786", default=""),
         *FORMS,
     ),
     "export": ((("out",), {"type": Path, "help": "the folder that `grade` wrote with --out"}), *FORMS),
+    "gradescope": (
+        LAB,
+        _file("--out", "the zip; default: LAB_gradescope.zip in this folder"),
+        SEED_FILE,
+        HIDDEN,
+        _file("--wheels", "folder of wheels that go into the zip: setting it up then needs no network", "FOLDER"),
+    ),
     "demo": (DEVICE, NO_CONFINEMENT, JOBS, PROGRESS),
     "profile": ((("target",), {"metavar": "FILE.py:KERNEL"}),),
     "run": (
         (("script",), {"type": Path}),
         (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
     ),
-    "course": ((("folder",), {"type": Path, "help": "a new folder, or an empty one"}),),
+    "course": (NEW_FOLDER,),
+    "release": (NEW_FOLDER, _file("--zip", "write the folder's files to FILE as well, to hand out")),
     "lab": ((("options",), {"nargs": "*", "help": "JupyterLab's own, after --: -- --no-browser --port 9000"}),),
     "starters": (_switch("--check", "change nothing; fail where a starter has drifted"),),
     "calibrate": (

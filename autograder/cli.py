@@ -66,7 +66,7 @@ def without_confinement() -> None:
     os.environ[ENVIRONMENT] = "off"
 
 
-# ---- commands: labs, check, grade, demo ------------------------------------------------------------
+# ---- commands: labs, check, grade, export, gradescope, demo -----------------------------------------
 
 
 def labs(given: argparse.Namespace) -> int:
@@ -136,6 +136,16 @@ def export(given: argparse.Namespace) -> int:
     handed_back = hand_back(results, given.out, wanted)
     write_json(given, [json_form.to_dict(result) for result in results])
     return handed_back
+
+
+def gradescope(given: argparse.Namespace) -> int:
+    """Makes the zip with which Gradescope grades a lab as soon as a student hands it in."""
+    from autograder.gradescope.building import build
+
+    written = build(given.lab, given.out, seed_file=given.seed_file, hidden=given.hidden, wheels=given.wheels)
+    print(f"Written: {written}, {written.stat().st_size / 2**20:.1f} MiB; upload it as it is.")
+    write_json(given, {"written": str(written)})
+    return PASSED
 
 
 def demo(given: argparse.Namespace) -> int:
@@ -229,7 +239,7 @@ def run(given: argparse.Namespace) -> int:
     return PASSED
 
 
-# ---- commands: course, lab, doctor, starters, bench ------------------------------------------------
+# ---- commands: course, release, lab, doctor, starters, bench ---------------------------------------
 
 
 def course(given: argparse.Namespace) -> int:
@@ -238,6 +248,17 @@ def course(given: argparse.Namespace) -> int:
 
     written = lay_course(given.folder)
     print(f"{len(written)} files in {given.folder}; README.md there says how to begin.")
+    write_json(given, {"written": [path.as_posix() for path in written]})
+    return PASSED
+
+
+def release(given: argparse.Namespace) -> int:
+    """Lays down a folder to hand out: lessons, labs and the grader, without solutions, each lab tried in it."""
+    from autograder.release import release as make_release
+
+    written = make_release(given.folder, given.zip, tell=lambda line: print(line, flush=True))
+    zipped = f", and in {given.zip}" if given.zip else ""
+    print(f"{len(written)} files in {given.folder}{zipped}; README.md there says how to begin.")
     write_json(given, {"written": [path.as_posix() for path in written]})
     return PASSED
 
@@ -375,7 +396,10 @@ def write_file(path: Path, text: str) -> None:
         raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
 
 
-COMMANDS = (doctor, course, labs, check, grade, export, demo, profile, run, lab, starters, calibrate, new_lab, fuzz, bench)
+COMMANDS = (
+    doctor, course, release, labs, check, grade, export, gradescope, demo, profile, run, lab, starters, calibrate, new_lab,
+    fuzz, bench,
+)  # fmt: skip
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""Where the course's files are, and a folder of them for students: `autograder course DIR`.
+"""Where the course's files are, and a folder of them for students: `autograder course DIR`, `autograder release DIR`.
 
 In a clone they are the repository's own, beside the package; in a package that was installed from a wheel, the copies that
 `packing.py` put into it.
@@ -6,10 +6,11 @@ In a clone they are the repository's own, beside the package; in a package that 
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ PACKAGE = Path(__file__).resolve().parent
 PACKED = PACKAGE / "packed"
 NOT_FOR_STUDENTS = ("example_class", "__pycache__", ".ipynb_checkpoints")
 LESSONS = ("*.ipynb", "README.md", "data/*")
-LABS = ("lab*/*.py", "lab*/lab.ipynb")
+ANSWERS_TIMES = ("lab*/calibration/counted.json", "lab*/calibration/h200.json")  # figures that lesson 7 shows, no answers
+OF_A_LAB = ("spec.py", "hints.py")
+LEFT_OF_THE_PACKAGE = ("packed", "tests")
+TO_INSTALL = ("requirements.txt", "pyproject.toml", "Makefile")
 LINK_OUT = re.compile(r"\[([^\]]+)\]\(\.\./(?!labs/|notebooks/)[^)]*\)")
 README = """# Mind the Bandwidth
 
@@ -31,6 +35,21 @@ README = """# Mind the Bandwidth
 
 Give these commands in this folder.
 """
+README_WITH_PACKAGE = """# Mind the Bandwidth
+
+Python 3.10 to 3.13 is needed, and no GPU. On Linux, `make lab` in this folder sets everything up and opens the lessons in
+JupyterLab; begin with [notebooks/00_start_here.ipynb](notebooks/00_start_here.ipynb). After a lesson comes its lab, in
+`labs/`. Without make, once:
+
+    python3 -m venv .venv                             # Windows: py -3.12 -m venv .venv
+    .venv/bin/pip install -r requirements.txt -e .    # Windows: .venv\\Scripts\\pip
+
+and then, in this folder, with `.venv\\Scripts` for `.venv/bin` on Windows:
+
+    .venv/bin/python -m autograder lab             # the lessons, in JupyterLab
+    .venv/bin/python -m autograder doctor          # what this machine has and lacks
+    .venv/bin/python -m autograder check lab01     # the verdict that your instructor's grader gives
+"""
 
 
 def is_packed() -> bool:
@@ -38,37 +57,89 @@ def is_packed() -> bool:
     return PACKED.is_dir()
 
 
+def root() -> Path:
+    """The folder that holds what came with the package: the clone, or what the wheel packed."""
+    return PACKED if is_packed() else PACKAGE.parent
+
+
 def folder(name: str) -> Path:
     """`notebooks`, `labs` or `solutions` as they came with the package."""
-    return (PACKED if is_packed() else PACKAGE.parent) / name
+    return root() / name
 
 
-def lay_course(target: Path) -> list[Path]:
+def lab_modules(lab: Path, first: Iterable[str] = OF_A_LAB) -> list[Path]:
+    """The Python files that the checks of the lab in this folder need: spec, hints, baseline, and what they import from it.
+
+    `first`: where these begin, for checks of another kind. Nothing else leaves an instructor's machine: hidden checks and
+    notes may lie in the same folder.
+    """
+    waiting, found = [lab / name for name in first], set[Path]()
+    while waiting:
+        if (path := waiting.pop()).is_file() and path not in found:
+            found.add(path)
+            waiting += (lab / f"{name}.py" for name in _beside(path))
+    return sorted(found)
+
+
+def _beside(module: Path) -> Iterator[str]:
+    """The modules in a lab's folder that one of them names: those that it imports, and the baseline."""
+    try:
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+    except SyntaxError as problem:
+        where = f"{module.parent.name}/{module.name}, line {problem.lineno}"
+        raise UsageError(f"{where} is no Python: {problem.msg}.", remedy="Mend it first.") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            yield from [node.module.split(".")[0]] if node.module else [each.name for each in node.names]
+        elif isinstance(node, ast.keyword) and node.arg == "baseline" and isinstance(node.value, ast.Constant):
+            yield str(node.value.value).removesuffix(".py")
+
+
+def package_files(left_out: Iterable[str] = LEFT_OF_THE_PACKAGE) -> list[Path]:
+    """The files of the package, sorted, without these of its folders and what Python and Jupyter leave behind."""
+    passed_over = {*left_out, *NOT_FOR_STUDENTS}
+    found = (path for path in PACKAGE.rglob("*") if path.is_file())
+    return sorted(path for path in found if not passed_over & set(path.relative_to(PACKAGE).parts[:-1]))
+
+
+def lay_course(target: Path, labs: Path | None = None, *, with_package: bool = False) -> list[Path]:
     """Writes lessons and labs into an empty or new folder, without solutions; returns what was written, from there.
 
-    Raises `UsageError` where something is in it already: it may be somebody's work.
+    `labs`: their folder, where it is another one than came with the package. `with_package`: the grader as well, so that the
+    folder is all that a student needs. Raises `UsageError` where something is in it already: it may be somebody's work.
     """
-    if target.is_file() or (target.is_dir() and any(target.iterdir())):
-        raise UsageError(f"{target} is there already, and not empty.", remedy="Name a folder that is new.")
+    readme = README_WITH_PACKAGE if with_package else README
     written = [Path("README.md")]
     try:
-        for name, patterns in (("notebooks", LESSONS), ("labs", LABS)):
-            for path in _files(folder(name), patterns):
-                own = Path(name) / path.relative_to(folder(name))
-                (target / own).parent.mkdir(parents=True, exist_ok=True)
-                _copy(path, target / own)
-                written.append(own)
-        (target / "README.md").write_text(README, encoding="utf-8")
+        if target.is_file() or (target.is_dir() and any(target.iterdir())):
+            raise UsageError(f"{target} is there already, and not empty.", remedy="Name a folder that is new.")
+        for path, own in _course_files(labs or folder("labs"), with_package):
+            (target / own).parent.mkdir(parents=True, exist_ok=True)
+            _copy(path, target / own)
+            written.append(own)
+        (target / "README.md").write_text(readme, encoding="utf-8")
     except OSError as problem:
         raise UsageError(f"{target} cannot be written: {problem.strerror}.") from None
     return written
 
 
-def _files(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+def _course_files(labs: Path, with_package: bool) -> Iterator[tuple[Path, Path]]:
+    """The files for students, each with its place in their folder."""
+    lessons = folder("notebooks")
+    yield from ((path, "notebooks" / path.relative_to(lessons)) for path in _files(lessons, LESSONS))
+    for notebook in sorted(labs.glob("lab*/lab.ipynb")):
+        lab = notebook.parent
+        yield from ((path, Path("labs", lab.name, path.name)) for path in (notebook, *lab_modules(lab)))
+    if with_package:
+        times = folder("solutions")
+        yield from ((path, "solutions" / path.relative_to(times)) for path in _files(times, ANSWERS_TIMES))
+        yield from ((path, "autograder" / path.relative_to(PACKAGE)) for path in package_files())
+        yield from ((root() / name, Path(name)) for name in TO_INSTALL)
+
+
+def _files(folder: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
     for pattern in patterns:
-        for path in sorted(root.glob(pattern)):
-            if path.is_file() and not set(path.parts) & set(NOT_FOR_STUDENTS):
-                yield path
+        yield from (path for path in sorted(folder.glob(pattern)) if path.is_file())
 
 
 def _copy(source: Path, target: Path) -> None:

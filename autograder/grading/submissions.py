@@ -106,8 +106,12 @@ def _entry(root: Path, path: Path) -> Entry:
     return Entry(_name(path), path, path.relative_to(root).as_posix(), file_problem(root, path))
 
 
-def _from_folder(root: Path, folder: Path) -> Entry:
+def submission_in(folder: Path) -> Entry:
     """The one submission in a student's folder: its only notebook or script, or the one called lab.ipynb or lab.py."""
+    return _from_folder(folder.parent, folder)
+
+
+def _from_folder(root: Path, folder: Path) -> Entry:
     shown = folder.relative_to(root).as_posix()
     try:
         files = [each for each in _files_in(folder) if ending(each) in ENDINGS] or list(_further_down(folder))

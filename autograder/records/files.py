@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import tempfile
 import unicodedata
+import zipfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from autograder.errors import MachineFault
+from autograder.errors import MachineFault, UsageError
 
 # What Windows forbids, and what begins or ends a name there or hides it elsewhere; other systems forbid less.
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*]')
@@ -17,6 +20,9 @@ _AT_THE_ENDS = " .-"
 _DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9]) *(\..*)?")  # reserved by Windows, whatever their ending
 _HASH_DIGITS = 16  # hexadecimal
 _HASHED = re.compile(r".*-(?:[0-9a-f]{8}|[0-9a-f]{16})", re.DOTALL)  # eight in an older version
+_WHEN = (1980, 1, 1, 0, 0, 0)  # of every file in a zip, so that the same files make the same zip
+_PLAIN, _EXECUTABLE = 0o100644, 0o100755  # ordinary files, as Unix has their rights
+_UNIX = 3
 _MOST_CHARACTERS, _MOST_BYTES = 60, 120  # of a name, without its hash and ending
 
 
@@ -73,6 +79,26 @@ def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     except OSError as problem:
         remedy = "Mend that and give the same command again: what has been graded is kept."
         raise MachineFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
+
+
+def look_at_target(path: Path) -> None:
+    """Raises `UsageError` where no file can come to lie there: before the work that it takes, not after."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder, not a file.", remedy="Name the file that is to be written.")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"There is no folder {path.parent} for {path.name}.", remedy="Make it first.")
+
+
+def write_zip(path: Path, files: Mapping[str, bytes], executable: Collection[str] = ()) -> None:
+    """Writes a zip of these files by name, whole or not at all; those named in `executable` can be run. Raises `OSError`."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, data in sorted(files.items()):
+            entry = zipfile.ZipInfo(name, _WHEN)
+            entry.create_system, entry.compress_type = _UNIX, zipfile.ZIP_DEFLATED
+            entry.external_attr = (_EXECUTABLE if name in executable else _PLAIN) << 16
+            opened.writestr(entry, data)
+    _replace(path, buffer.getvalue())
 
 
 def _replace(target: Path, data: bytes) -> None:

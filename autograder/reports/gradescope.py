@@ -2,7 +2,8 @@
 
 https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format: `score` (overrides the sum of the tests'),
 `execution_time` in seconds, `output`, `visibility`, `stdout_visibility`, and `tests` with `score`, `max_score`, `status`
-(passed or failed), `name`, `output`, `output_format`, `visibility` each.
+(passed or failed), `name`, `output`, `output_format`, `visibility` each. `leaderboard` ranks what each speed
+check found, where the assignment has one: https://gradescope-autograders.readthedocs.io/en/latest/leaderboards/.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 from autograder.errors import UsageError
 from autograder.records.results import CheckResult, Result
-from autograder.reports.speed import message_of, next_step, speed_of
+from autograder.reports.speed import Speed, message_of, next_step, speed_of
 from autograder.reports.withheld import for_students
 from autograder.reports.wording import earned_text, index_text, one_line, pair_text, points_text, visible
 
@@ -30,6 +31,7 @@ def text(result: Result) -> str:
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": [_test(check, bool(shown.error)) for check in shown.checks],
+        "leaderboard": [_ranked(check.name, speed) for check in shown.checks if (speed := speed_of(check)) is not None],
     }
     return json.dumps(form, indent=1, allow_nan=False) + "\n"
 
@@ -39,6 +41,11 @@ def _words(result: Result) -> str:
     total = f"{earned} of {points_text(result.max_points)} points."
     lines = [visible(result.lab_title), f"Speed is {result.source}: {result.device}.", total, result.note, result.error]
     return "\n".join(visible(line) for line in [*lines, next_step(result)] if line)
+
+
+def _ranked(name: str, speed: Speed) -> dict[str, Any]:
+    """How many times as fast as the baseline, under the check's name: its sentence is too long for a column."""
+    return {"name": name.replace("_", " ").capitalize(), "value": round(speed.ratio, 2), "order": "desc"}
 
 
 def _test(check: CheckResult, unreadable: bool) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import os
 import shutil
 from pathlib import Path
 
+from autograder.course_folder import lay_course
 from autograder.tests.test_layout_repository import PACKAGE
 
 
@@ -31,3 +32,10 @@ def lend_compiled(package: Path) -> int:
                 shutil.copy2(file, copy.parent / "__pycache__")
         lent += 1
     return lent
+
+
+def laid_with_compiled(target: Path, labs: Path | None = None, *, with_package: bool = False) -> list[Path]:
+    """`lay_course`, whose copy then need not compile what is compiled here."""
+    written = lay_course(target, labs, with_package=with_package)
+    lend_compiled(target / "autograder")
+    return written

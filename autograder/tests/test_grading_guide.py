@@ -11,9 +11,11 @@ from dataclasses import replace
 import pytest
 
 from autograder import cli
+from autograder.gradescope.building import pinned
 from autograder.grading.labs import labs_root
 from autograder.records.json_form import from_text, write_result
 from autograder.tests.finding import found
+from autograder.tests.lending import laid_with_compiled
 from autograder.tests.test_grading_bad_input import GOOD
 
 pytestmark = pytest.mark.long
@@ -48,17 +50,22 @@ def course(tmp_path_factory):
     (root / "FILE").write_text(GOOD)
     (root / "SEED").write_text("nobody guesses this")
     (root / "HIDDEN.py").write_text(found(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1])
+    (root / "WHEELS").mkdir()
+    for pin in pinned():
+        name, version = pin.split(" ")[0].split("==")
+        (root / "WHEELS" / f"{name}-{version}-py3-none-any.whl").touch()
     (root / "CANVAS.csv").write_text(f"Student,ID,SIS User ID,{LAB} (5012),Essay (5013)\nA,7,101,,\nB,8,102,,\n")
     (root / "MOODLE.csv").write_text("Identifier,ID number,Grade,Maximum grade\nParticipant 5,101,,10\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AUTOGRADER_LABS", str(root / "labs"))
         patch.setattr("autograder.grading.dask_batch.CONNECT_SECONDS", 0.5, raising=False)
+        patch.setattr("autograder.release.lay_course", laid_with_compiled)
         patch.chdir(root)
         yield root
 
 
 def expected(command):
-    fitting = [codes for start, codes in CODES.items() if command.startswith(start.split(" --")[0])]
+    fitting = [codes for start, codes in CODES.items() if f"{command} ".startswith(f"{start.split(' --')[0]} ")]
     if "--feedback" in command:  # Gradescope's class has nobody whom Moodle or Canvas would know; see below
         return {2}
     return CODES["grade --dask"] if "--dask" in command else (fitting[0] if fitting else {0})
@@ -66,7 +73,7 @@ def expected(command):
 
 def test_the_guide_has_commands_for_everything_that_an_instructor_does():
     used = " ".join([*INDENTED, *WITHIN_TEXT])
-    for word in ("labs", "doctor", "grade", "check", "export", "calibrate", "new-lab", "starters"):
+    for word in ("labs", "doctor", "grade", "check", "export", "calibrate", "new-lab", "starters", "release", "gradescope"):
         assert re.search(rf"\b{word}\b", used), word
     for option in (
         "--only",
@@ -80,6 +87,8 @@ def test_the_guide_has_commands_for_everything_that_an_instructor_does():
         "--above-maximum",
         "--comments",
         "--feedback",
+        "--zip",
+        "--wheels",
     ):
         assert option in used
 
@@ -96,6 +105,9 @@ def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course
     )  # 20 of 10 are kept
     assert (course / "GRADES" / "junit.xml").is_file() and (course / "GRADES" / "gradescope").is_dir()
     assert (course / "CALIBRATION.json").is_file()
+    assert zipfile.is_zipfile(course / "STUDENTS.zip") and (course / "MY_COURSE" / "labs" / LAB / "lab.ipynb").is_file()
+    with zipfile.ZipFile(course / "lab01.zip") as opened:
+        assert {"setup.sh", "run_autograder"} <= set(opened.namelist())
 
 
 def test_the_guides_reports_go_back_in_a_zip_and_its_table_says_what_the_class_misunderstands(course):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.course_folder import TO_INSTALL, lay_course
 from autograder.tests.test_layout_repository import ROOT
 from autograder.tests.test_layout_student_copy import answers_in
 
@@ -96,7 +97,7 @@ def test_the_wheel_holds_lessons_and_labs_and_no_solution(wheel: Path, tmp_path:
         names = archive.namelist()
         archive.extractall(tmp_path)
     packed = [name for name in names if name.startswith("autograder/packed/")]
-    assert {name.split("/")[2] for name in packed} == {"labs", "notebooks", "solutions"}
+    assert {name.split("/")[2] for name in packed} == {"labs", "notebooks", "solutions", *TO_INSTALL}
     assert not [name for name in packed if "/solutions/" in name and not name.endswith(("counted.json", "h200.json"))]
     assert not [name for name in names if name.startswith("autograder/tests/")]
     shutil.rmtree(tmp_path / "autograder" / "packed" / "labs" / "lab01_naive_matmul" / "example_class")
@@ -110,6 +111,18 @@ def test_the_course_s_folder_holds_every_lesson_and_lab_and_no_answer(laid: Path
     assert answers_in(laid) == {}
     assert not list(laid.rglob("example_class"))
     assert not [path for path in laid.rglob("*.ipynb") if "](../autograder" in path.read_text(encoding="utf-8")]
+
+
+def test_what_a_clone_releases_is_released_by_the_wheel(autograder: Path, tmp_path: Path) -> None:
+    """But for the notes for maintainers, which lie in the package of a clone."""
+    lay = "import sys; from pathlib import Path; from autograder.course_folder import lay_course\n"
+    lay += "lay_course(Path(sys.argv[1]), with_package=True)"
+    done = completed(autograder.with_name("python"), "-c", lay, tmp_path / "by the wheel", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    laid = {path.relative_to(tmp_path / "by the wheel") for path in (tmp_path / "by the wheel").rglob("*") if path.is_file()}
+    by_a_clone = set(lay_course(tmp_path / "by a clone", with_package=True))
+    assert laid <= by_a_clone and {path.suffix for path in by_a_clone - laid} <= {".md", ".svg"}
+    assert {Path("requirements.txt"), Path("autograder/cli.py"), Path("labs/lab06_list_ranking/lists.py")} <= laid
 
 
 def test_a_folder_with_something_in_it_is_left_alone(autograder: Path, laid: Path) -> None:

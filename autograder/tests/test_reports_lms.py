@@ -335,7 +335,8 @@ def test_where_moodle_has_no_maximum_every_grade_is_written(tmp_path, column, ce
 
 
 def test_results_json_has_the_fields_of_gradescope_s_specification():
-    allowed = {"score", "execution_time", "output", "output_format", "visibility", "stdout_visibility", "tests"}
+    allowed = {"score", "execution_time", "output", "output_format", "visibility", "stdout_visibility"}
+    allowed |= {"tests", "leaderboard"}
     of_a_test = {"score", "max_score", "status", "name", "output", "output_format", "visibility"}
     for each in CLASS:
         if any(check.fault for check in each.checks):
@@ -349,6 +350,17 @@ def test_results_json_has_the_fields_of_gradescope_s_specification():
         for test, checked in zip(form["tests"], each.checks, strict=True):
             assert set(test) <= of_a_test and test["output"] and test.get("status") in (None, "passed", "failed")
             assert (test.get("status") or "not run") == checked.outcome
+
+
+def test_gradescope_s_leaderboard_has_what_each_speed_check_found():
+    """As https://gradescope-autograders.readthedocs.io/en/latest/leaderboards/ has it; the more, the better."""
+    gradable = [each for each in CLASS[:-1] if not any(check.fault for check in each.checks)]  # of plain numbers
+    timed = [each for each in gradable if any("ratio" in check.measured for check in each.checks)]
+    assert timed and len(timed) < len(gradable)
+    for each in gradable:
+        ratios = [round(check.measured["ratio"], 2) for check in each.checks if "ratio" in check.measured]
+        board = json.loads(gradescope.text(each))["leaderboard"]
+        assert board == [{"name": "Beats the baseline", "value": ratio, "order": "desc"} for ratio in ratios]
 
 
 def test_junit_counts_what_it_holds_and_survives_any_text():
