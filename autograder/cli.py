@@ -182,7 +182,7 @@ def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Pa
     progress = sys.stderr.isatty() or given.progress
     results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress, **options)
     print(terminal.render_class(results), end="")
-    print(f"Written to {out}: gradebook.csv, misconceptions.csv, index.html, reports/, results/")
+    print(f"Written to {out}: gradebook.csv, misconceptions.csv, index.html, alike.html, reports/, results/")
     write_json(given, [json_form.to_dict(result) for result in results])
     return results
 

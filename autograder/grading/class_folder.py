@@ -17,11 +17,13 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 
 from autograder.errors import GraderFault, KitError, UsageError
+from autograder.grading.at_hand import at_hand
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
+from autograder.reports.alike import AtHand
 
 CLASS_LIST = "class.json"
 _FORMER = re.compile(r"[a-z0-9._-]*-(?:[0-9a-f]{8}|[0-9a-f]{16})")  # how older versions called what was not plain
@@ -99,18 +101,21 @@ def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable
     """
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
-    _write_pages(results, lab.name, lab.title, out)
+    _write_pages(results, lab.name, lab.title, out, at_hand(lab).within(results))
     _remove_pages(gone, stay, results, out)
 
 
-def _write_pages(results: list[Result], lab: str, title: str, out: Path) -> None:
+def _write_pages(results: list[Result], lab: str, title: str, out: Path, students_have: AtHand) -> None:
     from autograder.grading.fence import page_of
-    from autograder.reports import class_page, gradebook, misconceptions
+    from autograder.reports import alike, alike_page, class_page, gradebook, misconceptions
 
     for result in results:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", page_of(result))
     gradebook.write(results, out / "gradebook.csv")
     misconceptions.write(results, out / "misconceptions.csv")
+    groups = alike.alike(results, students_have)
+    alike.write(groups, out / "alike.csv")
+    write_atomically(out / "alike.html", alike_page.render(groups, results, title))
     write_atomically(out / "index.html", class_page.render(results, title))
     listed = {
         "version": 1,
@@ -118,6 +123,7 @@ def _write_pages(results: list[Result], lab: str, title: str, out: Path) -> None
         "results": [report_name(result.student) for result in results],
         "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
         "names": {report_name(result.student): result.name for result in results if result.name},
+        "at_hand": students_have.to_dict(),
     }
     write_atomically(out / CLASS_LIST, json.dumps(listed, indent=1) + "\n")
 
@@ -137,8 +143,15 @@ def renamed_class(results: list[Result], name_of: NameOf, out: Path) -> list[Res
     """A finished run's results with these names, and its pages anew where that changes any."""
     named = with_names(results, name_of, out)
     if named != results:
-        _write_pages(named, named[0].lab, named[0].lab_title, out)
+        _write_pages(named, named[0].lab, named[0].lab_title, out, _students_had(out))
     return named
+
+
+def _students_had(out: Path) -> AtHand:
+    """What an earlier run found that its students had at hand."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        return AtHand.from_dict(json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))["at_hand"])
+    return AtHand()
 
 
 def _gone(stay: set[str], out: Path) -> set[str]:

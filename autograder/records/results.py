@@ -57,6 +57,27 @@ class FunctionText:
 
 
 @dataclass(frozen=True)
+class CanonicalStatement:
+    """One statement without its names, layout and sizes, as a hash; `line` is where it stands."""
+
+    digest: str
+    line: int
+
+
+@dataclass(frozen=True)
+class FunctionFingerprint:
+    """What a function of a submission is compared with others by: two with the same digest differ in names, layout, sizes
+    and the order of independent statements at most. `line` is where it begins."""
+
+    name: str
+    is_kernel: bool
+    line: Line
+    text: str
+    digest: str
+    statements: tuple[CanonicalStatement, ...]
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One check: `title` is the sentence the student reads; `outcome` "not run" always says why in `message`."""
 
@@ -102,6 +123,7 @@ class Result:
     ids: Mapping[str, str] = field(default_factory=dict)  # the student's, by kind: canvas, moodle, sid, email, ...
     note: str = ""  # about what was handed in: which of several files counts, and the like
     functions: tuple[FunctionText, ...] = ()  # those that failed checks came to, for the class page's examples
+    fingerprints: tuple[FunctionFingerprint, ...] = ()  # what programs of a class are compared by
     name: str = ""  # the student's real one, where a platform's gradebook gave it; files are called after `student`
 
     @property
