@@ -40,6 +40,7 @@ JOBS = _value("--jobs", "N", "workers; default: one a core, or three for a GPU",
 PROGRESS = _switch("--progress", "show the progress bar even where it is no terminal")
 NO_CONFINEMENT = _switch("--no-confinement", "let workers open files and start processes")
 FORMS = (
+    _file("--overrides", "points and comments by hand: a CSV with student, check (or total), points, comment"),
     _file("--canvas", "gradebook as exported from Canvas: a copy with the grades goes to OUT"),
     _value("--canvas-column", "TITLE", "its assignment, where the lab's title does not tell"),
     _file("--moodle", "grading worksheet from Moodle: a copy with the grades goes to OUT"),
