@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -69,6 +70,10 @@ def test_students_read_it_on_their_page_and_platforms_get_the_final_points(rows,
     out = tmp_path / "out"
     out.mkdir()
     hand_back([ada, alan, emmy], out, Wanted(canvas=sheet))
+    worksheet = tmp_path / "moodle.csv"
+    worksheet.write_text("Identifier,ID number,Grade,Maximum grade,Feedback comments\nParticipant 5,7,,10,\n")
+    hand_back([replace(ada, ids={"sid": "7"})], out, Wanted(moodle=worksheet))
+    assert '7,9,10,"9 points by hand, 5.5 as graded. &lt;b&gt;Well argued.' in (out / "moodle.csv").read_text()
     assert (out / "canvas.csv").read_text().splitlines()[1:] == ["A,7,9", "B,8,5.5", "C,9,5.5"]
 
 
