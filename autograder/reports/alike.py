@@ -31,7 +31,7 @@ KINDS = {
 }
 MOST_STUDENTS = 10  # what more of them have is what one comes to
 LEAST_OWN = 3  # statements (or for the same text also names and comments) of their own that two must share
-# Right answers of different designs, each of the six labs: among 341 pairs none reached this, though one hand wrote them.
+# Of 348 pairs of right answers of different designs, in six labs, two reach this; the next pair shares 89 percent (lab 4).
 NEARLY_SHARE, NEARLY_OWN = 0.9, 6
 MOST_OF_A_CELL = 32_000  # characters: spreadsheets take no more
 
