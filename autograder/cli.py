@@ -110,6 +110,7 @@ def check(given: argparse.Namespace) -> int:
 def grade(given: argparse.Namespace) -> int:
     """Grades a class and prints its table."""
     from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
+    from autograder.reports.by_hand import read_overrides
     from autograder.reports.handing_back import real_names
 
     lab = load_lab(given.lab)
@@ -119,6 +120,9 @@ def grade(given: argparse.Namespace) -> int:
         options["seed"] = read_seed(given.seed_file)
     wanted = wanted_forms(given, lab.name, lab.title)  # what is wrong with them is found out before the class is graded
     options["name_of"] = real_names(wanted).of
+    if given.overrides:
+        options["overrides"] = read_overrides(given.overrides)
+    options["tell"] = lambda line: print(f"autograder: {line}", file=sys.stderr)
     results = graded_class(given, lab, given.submissions, given.out, **options)
     handed_back = hand_back(results, given.out, wanted)
     return exit_code(results) if exit_code(results) == FAULT else handed_back or exit_code(results)
@@ -126,13 +130,17 @@ def grade(given: argparse.Namespace) -> int:
 
 def export(given: argparse.Namespace) -> int:
     """Makes what a learning platform takes from a class that has been graded: nothing is graded again."""
-    from autograder.grading.class_folder import read_class, renamed_class
+    from autograder.grading.class_folder import read_class, renewed_class
     from autograder.records import json_form
+    from autograder.reports.by_hand import read_overrides
     from autograder.reports.handing_back import real_names
 
     results = read_class(given.out)
     wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
-    results = renamed_class(results, real_names(wanted).of, given.out)
+    overrides = read_overrides(given.overrides) if given.overrides else None
+    results, lines = renewed_class(results, real_names(wanted).of, given.out, overrides)
+    for line in lines:
+        print(f"autograder: {line}", file=sys.stderr)
     handed_back = hand_back(results, given.out, wanted)
     write_json(given, [json_form.to_dict(result) for result in results])
     return handed_back
@@ -192,7 +200,7 @@ def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Pa
     progress = sys.stderr.isatty() or given.progress
     results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress, **options)
     print(terminal.render_class(results), end="")
-    print(f"Written to {out}: gradebook.csv, misconceptions.csv, index.html, reports/, results/")
+    print(f"Written to {out}: gradebook.csv, misconceptions.csv, index.html, alike.html, reports/, results/")
     write_json(given, [json_form.to_dict(result) for result in results])
     return results
 

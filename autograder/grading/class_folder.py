@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +17,14 @@ from urllib.parse import quote
 from filelock import FileLock, Timeout
 
 from autograder.errors import GraderFault, KitError, UsageError
+from autograder.grading.at_hand import at_hand
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
 from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
+from autograder.reports.alike import AtHand
+from autograder.reports.by_hand import Override, applied
 
 CLASS_LIST = "class.json"
 _FORMER = re.compile(r"[a-z0-9._-]*-(?:[0-9a-f]{8}|[0-9a-f]{16})")  # how older versions called what was not plain
@@ -92,25 +95,32 @@ def _rename_former(out: Path) -> None:
                 before.rename(after)
 
 
-def write_reports(results: list[Result], lab: Lab, out: Path, students: Iterable[str]) -> None:
+def write_reports(
+    results: list[Result], lab: Lab, out: Path, students: Iterable[str], overrides: Sequence[Override] = ()
+) -> None:
     """The class's gradebook and pages, from its results alone, and the list of whose results they are.
 
     `students`: the whole class, those without a result as well. Pages of anybody else are taken away.
     """
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
-    _write_pages(results, lab.name, lab.title, out)
+    _write_pages(results, lab.name, lab.title, out, at_hand(lab).within(results), overrides)
     _remove_pages(gone, stay, results, out)
 
 
-def _write_pages(results: list[Result], lab: str, title: str, out: Path) -> None:
+def _write_pages(
+    results: list[Result], lab: str, title: str, out: Path, students_have: AtHand, overrides: Sequence[Override]
+) -> None:
     from autograder.grading.fence import page_of
-    from autograder.reports import class_page, gradebook, misconceptions
+    from autograder.reports import alike, alike_page, class_page, gradebook, misconceptions
 
     for result in results:
         write_atomically(out / "reports" / f"{report_name(result.student)}.html", page_of(result))
     gradebook.write(results, out / "gradebook.csv")
     misconceptions.write(results, out / "misconceptions.csv")
+    groups = alike.alike(results, students_have)
+    alike.write(groups, out / "alike.csv")
+    write_atomically(out / "alike.html", alike_page.render(groups, results, title))
     write_atomically(out / "index.html", class_page.render(results, title))
     listed = {
         "version": 1,
@@ -118,6 +128,8 @@ def _write_pages(results: list[Result], lab: str, title: str, out: Path) -> None
         "results": [report_name(result.student) for result in results],
         "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
         "names": {report_name(result.student): result.name for result in results if result.name},
+        "overrides": [vars(each) for each in overrides],
+        "at_hand": students_have.to_dict(),
     }
     write_atomically(out / CLASS_LIST, json.dumps(listed, indent=1) + "\n")
 
@@ -133,12 +145,32 @@ def with_names(results: list[Result], name_of: NameOf, out: Path) -> list[Result
     ]
 
 
-def renamed_class(results: list[Result], name_of: NameOf, out: Path) -> list[Result]:
-    """A finished run's results with these names, and its pages anew where that changes any."""
+def overrides_of(out: Path) -> list[Override]:
+    """What an earlier run was told to give by hand."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        listed = json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))["overrides"]
+        return [Override(**{name: str(value) for name, value in each.items()}) for each in listed]
+    return []
+
+
+def renewed_class(
+    results: list[Result], name_of: NameOf, out: Path, overrides: Sequence[Override] | None = None
+) -> tuple[list[Result], list[str]]:
+    """A finished run's results with these names and points by hand (None: as before), and its pages anew where that changes
+    any; with a line for each row that was not followed."""
     named = with_names(results, name_of, out)
-    if named != results:
-        _write_pages(named, named[0].lab, named[0].lab_title, out)
-    return named
+    rows = overrides_of(out) if overrides is None else overrides
+    decided, lines = applied(rows, named)
+    if decided != results or overrides is not None:
+        _write_pages(decided, decided[0].lab, decided[0].lab_title, out, _students_had(out), rows)
+    return decided, lines
+
+
+def _students_had(out: Path) -> AtHand:
+    """What an earlier run found that its students had at hand."""
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        return AtHand.from_dict(json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))["at_hand"])
+    return AtHand()
 
 
 def _gone(stay: set[str], out: Path) -> set[str]:

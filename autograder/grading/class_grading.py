@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import UsageError
 from autograder.grading.batch import ClassBatch
-from autograder.grading.class_folder import OUT_OF_DATE, NameOf, prepared, result_on_disk, with_names, write_reports
+from autograder.grading.class_folder import (
+    OUT_OF_DATE,
+    NameOf,
+    overrides_of,
+    prepared,
+    result_on_disk,
+    with_names,
+    write_reports,
+)
 from autograder.grading.dask_batch import DaskBatch
 from autograder.grading.exports import opened_class
 from autograder.grading.fence import showable
@@ -22,6 +30,7 @@ from autograder.grading.submissions import Entry
 from autograder.records.files import report_name, write_atomically
 from autograder.records.json_form import to_text
 from autograder.records.results import Result
+from autograder.reports.by_hand import Override, applied
 
 
 def grade_class(
@@ -38,12 +47,15 @@ def grade_class(
     only: Sequence[str] = (),
     dask: str = "",
     name_of: NameOf = lambda student, ids: "",
+    overrides: Sequence[Override] | None = None,
+    tell: Callable[[str], object] = lambda line: None,
 ) -> list[Result]:
     """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
 
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
     others the results that are there already stay and go into the reports, flagged where they are out of date. `name_of`:
-    what people read of whose a submission is, where the export has it mashed.
+    what people read of whose a submission is, where the export has it mashed. `overrides`: points by hand, None for those
+    of the run before; `tell` gets a line for each that was not followed.
     """
     with opened_class(handed_in, out) as entries:
         chosen = chosen_entries(entries, only, name_of)
@@ -59,7 +71,11 @@ def grade_class(
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
             results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
             results = with_names(results, name_of, out)
-            write_reports(results, lab, out, (each.student for each in entries))
+            rows = overrides_of(out) if overrides is None else overrides
+            results, lines = applied(rows, results)
+            for line in lines:
+                tell(line)
+            write_reports(results, lab, out, (each.student for each in entries), rows)
             if details:
                 told = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
                 write_atomically(out / "grader_faults.txt", told)

@@ -46,7 +46,7 @@ def page_of(result: Result) -> str:
 def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
     """The functions that make each form of one result."""
     from autograder.records import json_form
-    from autograder.reports import class_page, gradebook, html, junit, misconceptions, terminal
+    from autograder.reports import alike, alike_page, class_page, gradebook, html, junit, misconceptions, terminal
     from autograder.reports.withheld import for_students
 
     return (
@@ -58,4 +58,5 @@ def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
         lambda result: gradebook.text([result]),
         lambda result: misconceptions.text([result]),
         lambda result: junit.text([result]),
+        lambda result: alike_page.render([alike.Alike(alike.SAME_FILE, (result,) * 2, frozenset())], [result], lab.title),
     )

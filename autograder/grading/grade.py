@@ -34,7 +34,16 @@ from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Check, Lab
 from autograder.grading.worker import Worker
 from autograder.records.counters import Counters, LineProfile
-from autograder.records.results import BLOCKED_BY, CheckResult, FunctionText, Hint, Picture, Result, Secret
+from autograder.records.results import (
+    BLOCKED_BY,
+    CheckResult,
+    FunctionFingerprint,
+    FunctionText,
+    Hint,
+    Picture,
+    Result,
+    Secret,
+)
 from autograder.records.runs import Source
 
 PUBLIC_SEED = "public"
@@ -94,6 +103,7 @@ def check_submission(
     lines: tuple[LineProfile, ...] = ()
     counters: Counters | None = None
     functions: tuple[FunctionText, ...] = ()
+    fingerprints: tuple[FunctionFingerprint, ...] = ()
     try:
         summary = read(lab, submission, worker)
     except SubmissionError as problem:
@@ -111,6 +121,7 @@ def check_submission(
         else:
             lines, counters = profile_case(grading)
             functions = texts_of(summary, checks)
+            fingerprints = summary.fingerprints
     return Result(
         lab=lab.name,
         lab_title=lab.title,
@@ -128,6 +139,7 @@ def check_submission(
         graded_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         seconds=round(time.perf_counter() - started, 3),
         functions=functions,
+        fingerprints=fingerprints,
     )
 
 

@@ -19,6 +19,7 @@ from autograder.grading.wire import Malformed, fill, read_frame, write_frame
 from autograder.language.program import Kind
 from autograder.language.requirements import Required
 from autograder.language.source import Submission
+from autograder.records.results import FunctionFingerprint
 from autograder.records.runs import Comparison, Run, RunRequest, Source
 
 GIB = 1 << 30
@@ -95,6 +96,7 @@ class Summary:
     label: str
     functions: Mapping[str, FunctionSummary]
     broken: Mapping[str, BrokenDefinition] = field(default_factory=dict)
+    fingerprints: tuple[FunctionFingerprint, ...] = ()  # of the functions that the lab asks for, and those that they call
 
 
 @dataclass(frozen=True)

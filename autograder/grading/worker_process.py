@@ -36,6 +36,7 @@ from autograder.grading.jobs import (
 )
 from autograder.grading.wire import TooMuch
 from autograder.language import parse_program
+from autograder.language.canonical import fingerprints
 from autograder.language.modules import reference
 from autograder.language.program import Function, Program
 from autograder.language.quoting import lines_of
@@ -176,7 +177,8 @@ class WorkerState:
         self.program = hold_to(parse_program(_text_of(job.submission)), job.required)
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
         functions = {name: _summary(each, self.program, texts) for name, each in self.program.functions.items()}
-        return Summary(self.program.label, functions, self.program.broken)
+        compared_by = fingerprints(self.program, [each.name for each in job.required])
+        return Summary(self.program.label, functions, self.program.broken, compared_by)
 
     def _read_baseline(self, file: File | None) -> None:
         """Keeps the baseline from one submission to the next where its text has not changed: it is compiled once."""

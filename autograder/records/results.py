@@ -57,6 +57,27 @@ class FunctionText:
 
 
 @dataclass(frozen=True)
+class CanonicalStatement:
+    """One statement without its names, layout and sizes, as a hash; `line` is where it stands."""
+
+    digest: str
+    line: int
+
+
+@dataclass(frozen=True)
+class FunctionFingerprint:
+    """What a function of a submission is compared with others by: two with the same digest differ in names, layout, sizes
+    and the order of independent statements at most. `line` is where it begins."""
+
+    name: str
+    is_kernel: bool
+    line: Line
+    text: str
+    digest: str
+    statements: tuple[CanonicalStatement, ...]
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One check: `title` is the sentence the student reads; `outcome` "not run" always says why in `message`."""
 
@@ -81,6 +102,15 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
+class ByHand:
+    """What an instructor decided about one check's points, or about the whole (`check` is empty); None: a comment only."""
+
+    check: str
+    points: float | None
+    comment: str = ""
+
+
+@dataclass(frozen=True)
 class Result:
     """One graded submission. `error` is set where nothing of it can be graded: every check is then "not run"."""
 
@@ -102,7 +132,10 @@ class Result:
     ids: Mapping[str, str] = field(default_factory=dict)  # the student's, by kind: canvas, moodle, sid, email, ...
     note: str = ""  # about what was handed in: which of several files counts, and the like
     functions: tuple[FunctionText, ...] = ()  # those that failed checks came to, for the class page's examples
+    fingerprints: tuple[FunctionFingerprint, ...] = ()  # what programs of a class are compared by
     name: str = ""  # the student's real one, where a platform's gradebook gave it; files are called after `student`
+
+    by_hand: tuple[ByHand, ...] = ()  # the instructor's, kept beside the results: in these files there is none
 
     @property
     def display_name(self) -> str:
@@ -113,6 +146,17 @@ class Result:
     def points(self) -> float:
         """All that was earned, for gradebooks; people are shown what of it is bonus: that is never full marks."""
         return sum(check.points for check in self.checks)
+
+    @property
+    def final_points(self) -> float | None:
+        """The points that go to gradebooks: as graded, but for what was decided by hand. None: there are none yet, since
+        the grader could not run every check."""
+        decided = {each.check: each.points for each in self.by_hand if each.points is not None}
+        if "" in decided:
+            return decided[""]
+        if any(check.fault and check.name not in decided for check in self.checks):
+            return None
+        return sum(decided.get(check.name, check.points) for check in self.checks)
 
     @property
     def bonus_points(self) -> float:

@@ -170,14 +170,14 @@ def _fill_row(
     elif len(results) > 1:
         both = ", ".join(one_line(each.student, 80) for each in results)
         outcome.leave("More than one submission", f"{who} ({both}); its grade was left as it is.")
-    elif any(check.fault for check in results[0].checks):
+    elif (final := results[0].final_points) is None:
         outcome.leave("Not graded", f"{who}; the grader could not run every check. Its grade was left as it is.")
     elif reason := refuses(row):
         outcome.leave("Left as it is", f"{who}; {reason}.")
     elif column >= len(row.raw):
         outcome.leave("Row too short", f"{who}; it has no cell for the grade.")
     else:
-        points, remark = allowed(row, round(results[0].points, 2))
+        points, remark = allowed(row, round(final, 2))
         if points is None:
             outcome.leave("Above the maximum", f"{who}; {remark}")
             return

@@ -12,6 +12,7 @@ from typing import Any
 from autograder.records.files import report_name, write_atomically
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
+from autograder.reports.by_hand import told
 from autograder.reports.speed import speed_of
 from autograder.reports.wording import MESSAGE_LIMIT, one_line
 
@@ -33,8 +34,8 @@ def text(results: Iterable[Result]) -> str:
     """The gradebook as text; rows by student, check columns in the order of the lab."""
     ordered = sorted(results, key=lambda result: (result.display_name, result.student, result.submission, result.lab))
     names = list(dict.fromkeys(check.name for result in ordered for check in result.checks))
-    head = ["student", "lab", "submission", "points", "bonus_points", "max_points", "outcome"]
-    tail = ["speedup", "device", "source", "needs_a_look", "error", "ids", "note", "key", "report"]
+    head = ["student", "lab", "submission", "points", "bonus_points", "max_points", "outcome", "final_points"]
+    tail = ["speedup", "device", "source", "needs_a_look", "by_hand", "error", "ids", "note", "key", "report"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow([*head, *(neutral(f"check_{name}") for name in names), *tail])
@@ -61,11 +62,13 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         "" if any(check.fault for check in result.checks) else _number(result.bonus_points),
         _number(result.max_points),
         result.outcome,
+        "" if result.final_points is None else _number(result.final_points),
         *(_check_cell(checks.get(name)) for name in names),
         _number(round(speeds[0], 4)) if speeds else "",
         neutral(result.device),
         result.source,
         neutral(reasons_text(result)),
+        neutral(" ".join(told(result))),
         neutral(result.error),
         neutral("; ".join(f"{kind} {value}" for kind, value in sorted(result.ids.items()))),
         neutral(result.note),

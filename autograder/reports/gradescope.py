@@ -13,6 +13,7 @@ from typing import Any
 
 from autograder.errors import UsageError
 from autograder.records.results import CheckResult, Result
+from autograder.reports.by_hand import told
 from autograder.reports.speed import Speed, message_of, next_step, speed_of
 from autograder.reports.withheld import for_students
 from autograder.reports.wording import earned_text, index_text, one_line, pair_text, points_text, visible
@@ -20,11 +21,11 @@ from autograder.reports.wording import earned_text, index_text, one_line, pair_t
 
 def text(result: Result) -> str:
     """results.json as the student may see it; raises `UsageError` where the grader failed: that is no score."""
-    if any(check.fault for check in result.checks):
+    if (final := result.final_points) is None:
         raise UsageError(f"{one_line(result.student, 80)}: the grader could not run every check, so there is no score.")
     shown = for_students(result)
     form: dict[str, Any] = {
-        "score": round(shown.points, 2),
+        "score": round(final, 2),
         "execution_time": round(shown.seconds, 3),
         "output": _words(shown),
         "output_format": "text",
@@ -39,8 +40,8 @@ def text(result: Result) -> str:
 def _words(result: Result) -> str:
     earned = earned_text(result.points, result.bonus_points)
     total = f"{earned} of {points_text(result.max_points)} points."
-    lines = [visible(result.lab_title), f"Speed is {result.source}: {result.device}.", total, result.note, result.error]
-    return "\n".join(visible(line) for line in [*lines, next_step(result)] if line)
+    lines = [visible(result.lab_title), f"Speed is {result.source}: {result.device}.", total, *told(result)]
+    return "\n".join(visible(line) for line in [*lines, result.note, result.error, next_step(result)] if line)
 
 
 def _ranked(name: str, speed: Speed) -> dict[str, Any]:

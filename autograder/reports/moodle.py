@@ -23,6 +23,7 @@ from typing import Literal
 
 from autograder.errors import UsageError
 from autograder.records.results import Result
+from autograder.reports.by_hand import told
 from autograder.reports.filled_csv import CsvRow, Filling, Sheet, fill, number_text, read_sheet
 from autograder.reports.speed import next_step
 from autograder.reports.templating import prose
@@ -105,7 +106,8 @@ def _commenting(column: int | None, comments: Comments) -> Callable[[CsvRow, Res
     def comment(row: CsvRow, result: Result) -> str:
         if column is None or comments == "leave" or column >= len(row.raw):
             return ""
-        text = str(prose(next_step(for_students(result)) or "Every check passed."))
+        shown = for_students(result)
+        text = str(prose(" ".join([*told(shown), next_step(shown) or "Every check passed."])))
         if row.cell(column).strip() not in ("", text) and comments == "fill":
             return "it has a comment already."
         row.put(column, text)

@@ -29,8 +29,11 @@ def for_students(result: Result) -> Result:
         if check.name in numbers
     }
     checks = tuple(_withheld(check, numbers.get(check.name), blocked) for check in result.checks)
+    by_hand = tuple(
+        replace(each, check=f"hidden_{numbers[each.check]}") if each.check in numbers else each for each in result.by_hand
+    )
     # The key is a hash with the seed in it: a short seed could be found by trying them all.
-    return replace(result, checks=checks, flags=(), key="")
+    return replace(result, checks=checks, flags=(), key="", by_hand=by_hand)
 
 
 def _withheld(check: CheckResult, number: int | None, blocked: dict[str, str]) -> CheckResult:

@@ -48,6 +48,7 @@ def course(tmp_path_factory):
         export.writestr("submission_900/lab.py", GOOD)
         export.writestr("submission_901/lab.py", GOOD.replace("total = 0.0", "total = 1.0"))
     (root / "FILE").write_text(GOOD)
+    (root / "OVERRIDES.csv").write_text("student,check,points,comment\n102,total,3,Seen in class.\n")
     (root / "SEED").write_text("nobody guesses this")
     (root / "HIDDEN.py").write_text(found(r"```python\n(.*?)```", GUIDE, re.DOTALL)[1])
     (root / "WHEELS").mkdir()
@@ -85,6 +86,7 @@ def test_the_guide_has_commands_for_everything_that_an_instructor_does():
         "--hidden",
         "--seed-file",
         "--above-maximum",
+        "--overrides",
         "--comments",
         "--feedback",
         "--zip",
@@ -100,6 +102,8 @@ def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course
         captured = capsys.readouterr()
         assert code in expected(command), f"autograder {command}: {code}\n{captured.out}\n{captured.err}"
     assert (course / "GRADES" / "canvas.csv").read_text().splitlines()[1].startswith("A,7,101,2")
+    table = (course / "GRADES" / "gradebook.csv").read_text(encoding="utf-8-sig")
+    assert "3 points by hand" in table and "B,8,102,3," in (course / "GRADES" / "canvas.csv").read_text()
     assert re.search(
         "Participant 5,101,2[0-9.]*,10", (course / "GRADES" / "moodle.csv").read_text()
     )  # 20 of 10 are kept

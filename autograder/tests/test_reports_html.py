@@ -16,8 +16,8 @@ import pytest
 from autograder.errors import Line
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.files import report_name
-from autograder.records.results import CheckResult, FunctionText
-from autograder.reports import class_page, html, source_heat
+from autograder.records.results import CanonicalStatement, CheckResult, FunctionFingerprint, FunctionText
+from autograder.reports import alike, alike_page, class_page, html, source_heat
 from autograder.reports.attention import reasons
 from autograder.reports.charts import dot_plot, histogram, speed_bar
 from autograder.reports.speed import Speed
@@ -26,13 +26,27 @@ from autograder.tests import sample_results as samples
 from autograder.tests.finding import found
 
 ALL = (*samples.KINDS, samples.hostile)
-OWN_ADDRESS = re.compile(r"(data:image/svg\+xml;base64,[A-Za-z0-9+/=]*|reports/[A-Za-z0-9._%-]+\.html|#[a-z0-9-]+)?")
+OWN_ADDRESS = re.compile(
+    r"(data:image/svg\+xml;base64,[A-Za-z0-9+/=]*|reports/[A-Za-z0-9._%-]+\.html|(alike|index)\.html|#[a-z0-9-]+)?"
+)
 VOID = {"meta", "img", "input", "br", "hr", "link", "wbr"}
+
+
+def alike_groups() -> list[alike.Alike]:
+    """Two submissions whose programs say what they can against a page."""
+    text = f"def f(a):  # {samples.HOSTILE_NAME}\n    return a"
+    line = Line(samples.HOSTILE_NAME, 1)
+    program = FunctionFingerprint("f", False, line, text, "d", (CanonicalStatement("s", 2),))
+    results = (replace(samples.hostile(), fingerprints=(program,)),) * 2
+    return [alike.Alike(kind, results, frozenset({"s"}), 0.9) for kind in alike.KINDS]
+
+
 PAGES: dict[str, Callable[[], str]] = {
     **{f"page of {sample.__name__}": partial(lambda made: html.render(made()), sample) for sample in ALL},
     **{f"fragment of {sample.__name__}": partial(lambda made: html.fragment(made()), sample) for sample in ALL},
     "class": lambda: class_page.render([*samples.a_class(40), samples.hostile()], samples.HOSTILE_NAME),
     "empty class": lambda: class_page.render([], samples.TITLE),
+    "alike": lambda: alike_page.render(alike_groups(), [samples.hostile()], samples.HOSTILE_NAME),
     "heat": lambda: source_heat.annotated(samples.hostile().lines),
 }
 
@@ -195,7 +209,7 @@ def test_every_student_has_a_row_that_links_to_the_report():
     page = Page(class_page.render(results, "Lab"))
     links = [attributes.get("href") or "" for tag, attributes in page.tags if tag == "a"]
     expected = {f"reports/{quote(report_name(result.student))}.html" for result in results}
-    assert expected == {link for link in links if not link.startswith("#")}
+    assert {*expected, "alike.html"} == {link for link in links if not link.startswith("#")}
     assert sum(tag == "tr" for tag, _ in page.tags) == len(results) + 1
 
 

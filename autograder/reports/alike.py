@@ -1,0 +1,212 @@
+"""Which submissions of a class are alike: START HERE: `alike`. For an instructor, who looks at them side by side.
+
+Most of a lab's answers have most statements in common. So only what a program has of its own counts: what is neither at
+hand to everybody (the starter, the lesson, the lab's known answers) nor found in more than `MOST_STUDENTS` submissions, as
+in Moss (https://theory.stanford.edu/~aiken/publications/papers/sigmod03.pdf). How that came about, no program can tell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import keyword
+import os
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.records.files import write_atomically
+from autograder.records.results import FunctionFingerprint, Result
+from autograder.reports.gradebook import neutral
+
+SAME_FILE, SAME_TEXT, SAME_PROGRAM, NEARLY = "same file", "same text", "same but for names", "nearly the same"
+KINDS = {
+    SAME_FILE: "The same file, byte for byte",
+    SAME_TEXT: "The same functions, names and comments included",
+    SAME_PROGRAM: "The same but for names, layout, sizes or the order of independent statements",
+    NEARLY: "Nearly the same, such differences aside",
+}
+MOST_STUDENTS = 10  # what more of them have is what one comes to
+LEAST_OWN = 3  # statements (or for the same text also names and comments) of their own that two must share
+# Of 348 pairs of right answers of different designs, in six labs, two reach this; the next pair shares 89 percent (lab 4).
+NEARLY_SHARE, NEARLY_OWN = 0.9, 6
+MOST_OF_A_CELL = 32_000  # characters: spreadsheets take no more
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """What every student has to begin with: statements (digests), names and comments, and the starter's functions."""
+
+    statements: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    starter: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, functions: Iterable[FunctionFingerprint], starter: Iterable[FunctionFingerprint]) -> AtHand:
+        starter = list(starter)
+        functions = [*functions, *starter]
+        statements = {statement.digest for each in functions for statement in each.statements}
+        words = {word for each in functions for word in words_of(each.text)}
+        return cls(frozenset(statements), frozenset(words), frozenset(each.text for each in starter))
+
+    def within(self, results: Iterable[Result]) -> AtHand:
+        """What of it these results have."""
+        there = AtHand.of(functions := [each for result in results for each in result.fingerprints], functions)
+        return AtHand(self.statements & there.statements, self.words & there.words, self.starter & there.starter)
+
+    def to_dict(self) -> dict[str, list[str]]:
+        return {name: sorted(marks) for name, marks in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, form: Mapping[str, Any]) -> AtHand:
+        return cls(**{name: frozenset(map(str, form.get(name, ()))) for name in ("statements", "words", "starter")})
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Submissions that are alike; `shared` are the statements of their own (digests), `share` how much that is of all."""
+
+    kind: str
+    results: tuple[Result, ...]
+    shared: frozenset[str]
+    share: float = 1.0
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What one submission has of its own."""
+
+    statements: Counter[str]
+    words: frozenset[str]
+
+
+def compared(results: Iterable[Result]) -> list[Result]:
+    """The results whose programs can be compared: the others could not be read, or are too large."""
+    return [each for each in results if each.fingerprints]
+
+
+def alike(results: Sequence[Result], at_hand: AtHand) -> list[Alike]:
+    """Groups of submissions that are alike, the same files first; each group once, by what says most of it."""
+    results = sorted(results, key=lambda each: (each.display_name.casefold(), each.student))
+    own = _own(results, at_hand)
+    found: list[Alike] = []
+    for group in _equal(results, lambda each: each.key):
+        texts = [each.text for each in group[0].fingerprints]
+        if not texts or not all(text in at_hand.starter for text in texts):
+            found.append(_exact(SAME_FILE, group, own))
+    for group in _equal(compared(results), lambda each: _texts(each)):
+        marks = own[group[0].student]
+        if marks.statements.total() + len(marks.words) >= LEAST_OWN:
+            found.append(_exact(SAME_TEXT, group, own))
+    programs = list(_equal(compared(results), _program, least=1))
+    for group in programs:
+        if len(group) > 1 and own[group[0].student].statements.total() >= LEAST_OWN:
+            found.append(_exact(SAME_PROGRAM, group, own))
+    found += _nearly(programs, own)
+    order = list(KINDS)
+    found.sort(key=lambda each: (order.index(each.kind), -each.share, -len(each.shared), _students(each.results)))
+    first: dict[frozenset[str], Alike] = {}
+    for each in found:
+        first.setdefault(frozenset(_students(each.results)), each)
+    return list(first.values())
+
+
+def _students(results: Iterable[Result]) -> list[str]:
+    return [each.student for each in results]
+
+
+def _exact(kind: str, group: tuple[Result, ...], own: Mapping[str, _Own]) -> Alike:
+    return Alike(kind, group, frozenset(own[group[0].student].statements))
+
+
+def _nearly(programs: Sequence[tuple[Result, ...]], own: Mapping[str, _Own]) -> Iterator[Alike]:
+    """Pairs of different programs that share most of what they have of their own."""
+    candidates = [(group, own[group[0].student].statements) for group in programs]
+    candidates = [(group, marks) for group, marks in candidates if marks.total() >= NEARLY_OWN]
+    for (one, marks), (other, others) in itertools.combinations(candidates, 2):
+        if marks.keys().isdisjoint(others):
+            continue
+        shared = marks & others
+        share = 2 * shared.total() / (marks.total() + others.total())
+        if shared.total() >= NEARLY_OWN and share >= NEARLY_SHARE:
+            yield Alike(NEARLY, (one[0], other[0], *one[1:], *other[1:]), frozenset(shared), share)
+
+
+def _equal(results: Iterable[Result], mark: Any, least: int = 2) -> Iterator[tuple[Result, ...]]:
+    """The results by a mark of theirs, where so many have it; an empty one is none."""
+    groups: dict[Hashable, list[Result]] = defaultdict(list)
+    for each in results:
+        if mark(each):
+            groups[mark(each)].append(each)
+    yield from (tuple(group) for group in groups.values() if len(group) >= least)
+
+
+def _texts(result: Result) -> tuple[str, ...]:
+    """The functions as text, without the blanks that nobody sees."""
+    return tuple(sorted("\n".join(map(str.rstrip, each.text.splitlines())) for each in result.fingerprints))
+
+
+def _program(result: Result) -> tuple[str, ...]:
+    return tuple(sorted(each.digest for each in result.fingerprints))
+
+
+def _own(results: Sequence[Result], at_hand: AtHand) -> dict[str, _Own]:
+    """What each student's submission has of its own."""
+    statements = {
+        result.student: Counter(one.digest for each in result.fingerprints for one in each.statements)
+        for result in results
+    }
+    words = {
+        result.student: frozenset(word for each in result.fingerprints for word in words_of(each.text))
+        for result in results
+    }
+    frequent = _frequent(map(set, statements.values())) | at_hand.statements
+    frequent_words = _frequent(words.values()) | at_hand.words
+    return {
+        student: _Own(
+            Counter({one: count for one, count in marks.items() if one not in frequent}),
+            words[student] - frequent_words,
+        )
+        for student, marks in statements.items()
+    }
+
+
+def _frequent(marks: Iterable[Iterable[str]]) -> set[str]:
+    counts = Counter(itertools.chain.from_iterable(marks))
+    return {each for each, count in counts.items() if count > MOST_STUDENTS}
+
+
+def words_of(text: str) -> frozenset[str]:
+    """A function's names and its comments."""
+    words = set()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT or token.type == tokenize.NAME and not keyword.iskeyword(token.string):
+                words.add(" ".join(token.string.split()))
+    except (tokenize.TokenError, SyntaxError, ValueError):  # what was read until then is enough
+        pass
+    return frozenset(words)
+
+
+# ---- the same as CSV -------------------------------------------------------------------------------
+
+
+def write(groups: Sequence[Alike], path: str | os.PathLike[str]) -> None:
+    """Writes the table of what is alike to `path`, whole or not at all, as the gradebook is written."""
+    write_atomically(path, "\ufeff" + text(groups))
+
+
+def text(groups: Sequence[Alike]) -> str:
+    """A row a group, in the page's order; students and their submissions are joined by semicolons."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(["alike", "students", "submissions", "own_statements", "share"])
+    for each in groups:
+        names = "; ".join(result.display_name for result in each.results)
+        files = "; ".join(result.submission for result in each.results)
+        row = [neutral(each.kind), neutral(names, MOST_OF_A_CELL), neutral(files, MOST_OF_A_CELL)]
+        writer.writerow([*row, len(each.shared), round(each.share, 4)])
+    return buffer.getvalue()

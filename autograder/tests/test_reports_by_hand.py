@@ -1,0 +1,159 @@
+"""Points by hand: they go where grades go, stay over runs, and whatever cannot be followed is said in one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from autograder import cli
+from autograder.errors import UsageError
+from autograder.grading.class_folder import overrides_of, prepared, read_class, renewed_class, write_reports
+from autograder.grading.labs import load_lab
+from autograder.records.json_form import from_text, to_text, write_result
+from autograder.records.results import CheckResult, Result
+from autograder.reports import gradebook, gradescope, html
+from autograder.reports.by_hand import applied, read_overrides
+from autograder.reports.handing_back import Wanted, hand_back
+from autograder.reports.withheld import for_students
+
+
+def result(student, number, **fields):
+    checks = (
+        CheckResult("small", "Small ones are right.", "passed", 4, 4),
+        CheckResult("fast", "It is fast.", "failed", 1.5, 6, **fields),
+    )
+    ids = {"canvas": number} if number else {}
+    return Result("lab01", "Lab 1", student, f"{student}.py", checks, "d", "simulated", ids=ids)
+
+
+def a_class():
+    return [result("ada", "7"), result("alan", "8"), result("emmy", "9")]
+
+
+@pytest.fixture
+def rows(tmp_path):
+    def read(text, encoding="utf-8"):
+        path = tmp_path / "hand.csv"
+        path.write_text(text, encoding=encoding)
+        return read_overrides(path)
+
+    return read
+
+
+def test_a_check_or_the_whole_gets_other_points_and_the_graded_ones_stay(rows):
+    text = 'Student;Check;Points;Comment\nada;fast;5,5;"Right idea; late clock."\n8;total;3;Seen in class.\n'
+    (ada, alan, emmy), lines = applied(rows(text, "utf-8-sig"), a_class())
+    assert lines == [] and emmy.by_hand == ()
+    assert [(each.points, each.final_points) for each in (ada, alan, emmy)] == [(5.5, 9.5), (5.5, 3), (5.5, 5.5)]
+    table = list(csv.DictReader(io.StringIO(gradebook.text([ada, alan, emmy]))))
+    assert [(row["points"], row["final_points"]) for row in table] == [("5.5", "9.5"), ("5.5", "3"), ("5.5", "5.5")]
+    assert table[0]["by_hand"] == "“It is fast.”: 5.5 points by hand, 1.5 as graded. Right idea; late clock."
+    assert table[2]["by_hand"] == ""
+
+
+def test_students_read_it_on_their_page_and_platforms_get_the_final_points(rows, tmp_path):
+    (ada, alan, emmy), _ = applied(
+        rows("student,points,comment\nada,9,<b>Well argued.\nalan,,Come and see me.\n"), a_class()
+    )
+    page = html.render(ada)
+    assert "9 points by hand, 5.5 as graded. &lt;b&gt;Well argued." in page and "9 points in the end." in page
+    assert "Come and see me." in html.render(alan) and "by hand" not in html.render(emmy)
+    assert (
+        json.loads(gradescope.text(ada))["score"] == 9 and "Well argued" in json.loads(gradescope.text(ada))["output"]
+    )
+    sheet = tmp_path / "canvas.csv"
+    sheet.write_text("Student,ID,Lab 1 (5)\nA,7,\nB,8,\nC,9,\n")
+    out = tmp_path / "out"
+    out.mkdir()
+    hand_back([ada, alan, emmy], out, Wanted(canvas=sheet))
+    worksheet = tmp_path / "moodle.csv"
+    worksheet.write_text("Identifier,ID number,Grade,Maximum grade,Feedback comments\nParticipant 5,7,,10,\n")
+    hand_back([replace(ada, ids={"sid": "7"})], out, Wanted(moodle=worksheet))
+    assert '7,9,10,"9 points by hand, 5.5 as graded. &lt;b&gt;Well argued.' in (out / "moodle.csv").read_text()
+    assert (out / "canvas.csv").read_text().splitlines()[1:] == ["A,7,9", "B,8,5.5", "C,9,5.5"]
+
+
+def test_points_by_hand_stand_in_where_the_grader_failed(rows):
+    broken = result("ada", "7", fault=True)
+    assert broken.final_points is None and gradebook.text([broken]).count('"not run"') == 0
+    for text in ("student,points\nada,8\n", "student,check,points\nada,fast,4\n"):
+        ((ada,), lines) = applied(rows(text), [broken])
+        assert lines == [] and ada.final_points == 8 and json.loads(gradescope.text(ada))["score"] == 8
+    with pytest.raises(UsageError, match="no score"):
+        gradescope.text(broken)
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("kurt,fast,3,", "hand.csv, line 2: kurt is nobody who handed in, by name, file or ID. Nothing was changed."),
+        ("twin,fast,3,", "hand.csv, line 2: twin fits more than one student: use an ID. Nothing was changed."),
+        ("ada,slow,3,", "hand.csv, line 2: ada: the lab has no check `slow`. Nothing was changed."),
+        ("ada,fast,many,", "hand.csv, line 2: ada: `many` is no number of points. Nothing was changed."),
+        ("ada,fast,nan,", "hand.csv, line 2: ada: `nan` is no number of points. Nothing was changed."),
+        ("ada,fast,-1,", "hand.csv, line 2: ada: `-1` is no number of points. Nothing was changed."),
+        ("ada,fast,,", "hand.csv, line 2: ada: the row has neither points nor a comment. Nothing was changed."),
+    ],
+)
+def test_what_cannot_be_followed_is_said_in_a_line_and_the_rest_is(rows, row, said):
+    twins = [result("twin a", "10"), result("twin b", "11")]
+    twins = [Result(**{**vars(each), "name": "twin"}) for each in twins]
+    (ada, alan, *_), lines = applied(
+        rows(f"student,check,points,comment\n{row}\nalan,total,2,\n"), [*a_class(), *twins]
+    )
+    assert lines == [said] and ada.by_hand == () and alan.final_points == 2
+
+
+def test_more_than_can_be_earned_and_a_second_row_are_followed_and_said(rows):
+    text = "student,check,points\nada,fast,3\nada,fast,8\n"
+    (ada, *_), lines = applied(rows(text), a_class())
+    assert ada.final_points == 12
+    assert lines == [
+        "hand.csv, line 3: ada has a row about `fast` already: this one counts.",
+        "hand.csv, line 3: ada gets 8 points of 6, more than can be earned: given all the same.",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "name,points\nada,3\n", "student,mark\nada,3\n"])
+def test_a_file_without_its_columns_is_refused(rows, text):
+    with pytest.raises(UsageError, match="has no column") as refused:
+        rows(text)
+    assert "student,check,points,comment" in str(refused.value)
+
+
+def test_a_file_that_is_not_there_is_refused_before_anything_is_graded(tmp_path, capsys):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ada.py").write_text("x = 1\n")
+    given = ["grade", "lab01", str(tmp_path / "class"), "--out", str(tmp_path / "out")]
+    assert cli.main([*given, "--overrides", str(tmp_path / "absent.csv")]) == 2
+    assert "absent.csv cannot be read" in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+def test_it_holds_in_the_next_run_until_another_file_is_given(rows, tmp_path):
+    out, graded = tmp_path / "out", a_class()
+    given = rows("student,check,points,comment\nada,total,9,Seen.\nkurt,total,1,\n")
+    with prepared(out):
+        for each in graded:
+            write_result(each, out / "results" / f"{each.student}.json")
+        decided, _ = applied(given, graded)
+        write_reports(decided, load_lab("lab01"), out, [each.student for each in graded], given)
+    assert overrides_of(out) == given and read_class(out) == graded  # what was graded is as it was
+    assert "9 by hand" in (out / "index.html").read_text(encoding="utf-8")
+    again, lines = renewed_class(read_class(out), lambda student, ids: "", out)
+    assert again[0].final_points == 9 and len(lines) == 1 and overrides_of(out) == given
+    none, lines = renewed_class(read_class(out), lambda student, ids: "", out, [])
+    assert none == graded and lines == [] and overrides_of(out) == []
+    assert "by hand" not in (out / "reports" / "ada.html").read_text(encoding="utf-8")
+    assert from_text(to_text(decided[0])) == decided[0]
+
+
+def test_a_hidden_checks_name_stays_hidden(rows):
+    secret = result("ada", "7", secret="check")
+    ((ada,), _) = applied(rows("student,check,points,comment\nada,fast,6,Granted.\n"), [secret])
+    shown = for_students(ada)
+    assert ada.final_points == shown.final_points == 10
+    assert "fast" not in html.render(shown) and "Granted." in html.render(shown)
