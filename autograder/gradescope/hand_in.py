@@ -20,7 +20,7 @@ from autograder.gradescope.assignment import Assignment, read_assignment
 from autograder.grading.fence import showable
 from autograder.grading.grade import check_submission, unreadable
 from autograder.grading.spec import Lab
-from autograder.grading.submissions import submission_in
+from autograder.grading.submissions import Entry, submission_in
 from autograder.grading.worker import Worker
 from autograder.records.files import write_atomically
 from autograder.records.results import Result
@@ -54,6 +54,24 @@ def main(root: Path) -> int:
     return DONE
 
 
+def try_out(source: Path) -> int:
+    """Grades the lab's own baseline when the image is built: what is compiled for it is there for every student, each of
+    whom gets a fresh container, and a grader that does not work here is found before anybody hands in.
+    """
+    assignment = read_assignment(source)
+    lab = assignment.load(source)
+    if lab.baseline_path is None:
+        return DONE
+    try:
+        result = judged(lab, assignment, Entry("baseline", lab.baseline_path, lab.baseline), "")
+    except GraderFault as problem:
+        print(f"The grader does not work in this image: {problem}")
+        return FAULT
+    earned = f"{points_text(result.points)} of {points_text(result.max_points)} points"
+    print(f"The grader works: {lab.name}'s baseline has {earned}.")
+    return DONE
+
+
 def graded(root: Path) -> str:
     """The text of results.json; raises `GraderFault` where the grader could not run every check."""
     source = root / "source"
@@ -63,7 +81,10 @@ def graded(root: Path) -> str:
     if metadata.total_points is not None and metadata.total_points < lab.points:
         total, points = points_text(metadata.total_points), points_text(lab.points)
         print(f"This assignment has {total} points on Gradescope, and the lab {points}: change it there.")
-    result = judged(lab, assignment, root / "submission", metadata.students)
+    folder = root / "submission"
+    if not folder.is_dir():
+        raise GraderFault(f"There is no folder {folder}.")
+    result = judged(lab, assignment, submission_in(folder), metadata.students)
     earned = earned_text(result.points, result.bonus_points)
     print(f"{result.student}: {earned} of {points_text(result.max_points)} points.")
     for flag in result.flags:
@@ -71,11 +92,8 @@ def graded(root: Path) -> str:
     return gradescope.text(result)
 
 
-def judged(lab: Lab, assignment: Assignment, folder: Path, students: str) -> Result:
-    """The result of what lies in `folder`, on the simulated GPU; where the grader fails, a fresh worker tries again."""
-    if not folder.is_dir():
-        raise GraderFault(f"There is no folder {folder}.")
-    entry = submission_in(folder)
+def judged(lab: Lab, assignment: Assignment, entry: Entry, students: str) -> Result:
+    """The result of a submission, on the simulated GPU; where the grader fails, a fresh worker tries again."""
     student = students or entry.student
     faults: list[str] = []
     for _ in range(TRIES):

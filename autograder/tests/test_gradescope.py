@@ -91,7 +91,7 @@ def unpack(archive: Path, root: Path) -> Path:
 
 
 def set_up(root: Path, bin_folder: Path) -> list[str]:
-    """Runs setup.sh; returns what pip was asked for."""
+    """Runs setup.sh, which tries the grader out; returns what pip was asked for."""
     bin_folder.mkdir()
     (bin_folder / "python3.13").write_text(PYTHON.format(real=sys.executable), encoding="utf-8")
     (bin_folder / "python3.13").chmod(0o755)
@@ -100,7 +100,7 @@ def set_up(root: Path, bin_folder: Path) -> list[str]:
     done = subprocess.run(
         ["bash", str(root / "source" / "setup.sh")], cwd="/", env=environment, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0 and f"The grader works: {LAB}'s baseline has " in done.stdout, done.stdout + done.stderr
     return asked.read_text(encoding="utf-8").splitlines()
 
 
@@ -317,7 +317,9 @@ def test_a_fault_of_the_grader_leaves_no_score(tmp_path: Path, capsys: pytest.Ca
     (root / "results" / "results.json").write_text("of an earlier run", encoding="utf-8")
     assert hand_in.main(root) == 3
     assert not (root / "results" / "results.json").exists()
+    assert hand_in.try_out(root / "source") == 3  # and was to be seen when the image was built
     printed = capsys.readouterr().out
+    assert "The grader does not work in this image: A check could not be run." in printed
     assert "The grader failed, not the student, who gets no score" in printed and "IndexError" in printed
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course_folder import TO_INSTALL, lay_course
+from autograder.gradescope.building import build
 from autograder.tests.test_layout_repository import ROOT
 from autograder.tests.test_layout_student_copy import answers_in
 
@@ -123,6 +124,17 @@ def test_what_a_clone_releases_is_released_by_the_wheel(autograder: Path, tmp_pa
     by_a_clone = set(lay_course(tmp_path / "by a clone", with_package=True))
     assert laid <= by_a_clone and {path.suffix for path in by_a_clone - laid} <= {".md", ".svg"}
     assert {Path("requirements.txt"), Path("autograder/cli.py"), Path("labs/lab06_list_ranking/lists.py")} <= laid
+
+
+def test_the_wheel_makes_the_zip_for_gradescope_that_a_clone_makes(autograder: Path, tmp_path: Path) -> None:
+    """The notes for maintainers aside, as above."""
+    done = completed(autograder, "gradescope", "lab05", "--out", "wheel.zip", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with zipfile.ZipFile(build("lab05", tmp_path / "clone.zip")) as ours, zipfile.ZipFile(tmp_path / "wheel.zip") as theirs:
+        missing = set(ours.namelist()) - set(theirs.namelist())
+        assert {Path(name).suffix for name in missing} <= {".md", ".svg"} and "README.md" not in missing
+        assert all(ours.read(name) == theirs.read(name) for name in theirs.namelist())
+        assert "labs/lab05_histogram/histograms.py" in theirs.namelist()
 
 
 def test_a_folder_with_something_in_it_is_left_alone(autograder: Path, laid: Path) -> None:
