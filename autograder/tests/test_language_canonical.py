@@ -131,7 +131,8 @@ class Disguise(ast.NodeTransformer):
 
 @pytest.mark.parametrize("lab", lab_names())
 def test_right_answers_under_other_names_have_the_same_form_and_each_design_has_its_own(lab):
-    found, files = {}, sorted((load_lab(lab).folder.parent.parent / "solutions" / lab / "right").glob("*.py"))
+    found: dict[tuple[str, ...], list[str]] = {}
+    files = sorted((load_lab(lab).folder.parent.parent / "solutions" / lab / "right").glob("*.py"))
     for number, path in enumerate(files):
         form = [each.digest for each in fingerprints(parse_program(read_submission(path)))]
         tree = ast.parse(path.read_text(encoding="utf-8"))
