@@ -79,7 +79,7 @@ def product(a, b, c):
         c[row, column] = total
 """
 TILED = next(
-    re.search(r"```python\n(.*?)```", "".join(cell["source"]), re.S)[1].removeprefix("@cuda.jit")  # type: ignore[index]
+    re.findall(r"```python\n(.*?)```", "".join(cell["source"]), re.S)[0].removeprefix("@cuda.jit")
     for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
     if cell["id"] == "solution-twice"
 )
