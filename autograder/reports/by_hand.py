@@ -71,7 +71,7 @@ def applied(overrides: Iterable[Override], results: Sequence[Result]) -> tuple[l
             what = (
                 "fits more than one student: use an ID" if fitting else "is nobody who handed in, by name, file or ID"
             )
-            lines.append(f"{each.where}: {who} {what}. Nothing was changed.")
+            lines.append(f"{each.where}: {who} {what}. This row changes nothing.")
             continue
         result = results[fitting[0]]
         check = "" if each.check.lower() in WHOLE else each.check
@@ -80,7 +80,7 @@ def applied(overrides: Iterable[Override], results: Sequence[Result]) -> tuple[l
         if check not in most:
             problem = f"the lab has no check `{one_line(check, 80)}`"
         if problem:
-            lines.append(f"{each.where}: {who}: {problem}. Nothing was changed.")
+            lines.append(f"{each.where}: {who}: {problem}. This row changes nothing.")
             continue
         if check in decided.setdefault(fitting[0], {}):
             lines.append(f"{each.where}: {who} has a row about `{check or WHOLE[1]}` already: this one counts.")

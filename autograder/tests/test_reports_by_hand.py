@@ -90,13 +90,13 @@ def test_points_by_hand_stand_in_where_the_grader_failed(rows):
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("kurt,fast,3,", "hand.csv, line 2: kurt is nobody who handed in, by name, file or ID. Nothing was changed."),
-        ("twin,fast,3,", "hand.csv, line 2: twin fits more than one student: use an ID. Nothing was changed."),
-        ("ada,slow,3,", "hand.csv, line 2: ada: the lab has no check `slow`. Nothing was changed."),
-        ("ada,fast,many,", "hand.csv, line 2: ada: `many` is no number of points. Nothing was changed."),
-        ("ada,fast,nan,", "hand.csv, line 2: ada: `nan` is no number of points. Nothing was changed."),
-        ("ada,fast,-1,", "hand.csv, line 2: ada: `-1` is no number of points. Nothing was changed."),
-        ("ada,fast,,", "hand.csv, line 2: ada: the row has neither points nor a comment. Nothing was changed."),
+        ("kurt,fast,3,", "hand.csv, line 2: kurt is nobody who handed in, by name, file or ID. This row changes nothing."),
+        ("twin,fast,3,", "hand.csv, line 2: twin fits more than one student: use an ID. This row changes nothing."),
+        ("ada,slow,3,", "hand.csv, line 2: ada: the lab has no check `slow`. This row changes nothing."),
+        ("ada,fast,many,", "hand.csv, line 2: ada: `many` is no number of points. This row changes nothing."),
+        ("ada,fast,nan,", "hand.csv, line 2: ada: `nan` is no number of points. This row changes nothing."),
+        ("ada,fast,-1,", "hand.csv, line 2: ada: `-1` is no number of points. This row changes nothing."),
+        ("ada,fast,,", "hand.csv, line 2: ada: the row has neither points nor a comment. This row changes nothing."),
     ],
 )
 def test_what_cannot_be_followed_is_said_in_a_line_and_the_rest_is(rows, row, said):
