@@ -101,13 +101,20 @@ class CheckResult:
     came_to: tuple[str, ...] = ()  # the submission's functions that it came to, where it failed
 
 
+LATE = "late"  # in place of a check's name: what is taken off for handing in late
+
+
 @dataclass(frozen=True)
 class ByHand:
-    """What an instructor decided about one check's points, or about the whole (`check` is empty); None: a comment only."""
+    """What an instructor decided about one check's points, or about the whole (`check` is empty); None: a comment only.
+
+    Where `check` is `LATE`, `points` are taken off, or a `share` of all that was earned.
+    """
 
     check: str
     points: float | None
     comment: str = ""
+    share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,13 +157,24 @@ class Result:
     @property
     def final_points(self) -> float | None:
         """The points that go to gradebooks: as graded, but for what was decided by hand. None: there are none yet, since
-        the grader could not run every check."""
+        the grader could not run every check. Nothing is taken off for lateness where the whole was decided."""
         decided = {each.check: each.points for each in self.by_hand if each.points is not None}
         if "" in decided:
             return decided[""]
         if any(check.fault and check.name not in decided for check in self.checks):
             return None
+        return self._in_time - self.taken_off
+
+    @property
+    def _in_time(self) -> float:
+        decided = {each.check: each.points for each in self.by_hand if each.points is not None}
         return sum(decided.get(check.name, check.points) for check in self.checks)
+
+    @property
+    def taken_off(self) -> float:
+        """Points that handing in late costs, no more than there are."""
+        late = [each for each in self.by_hand if each.check == LATE]
+        return min(self._in_time, sum((each.points or 0) + each.share * self._in_time for each in late))
 
     @property
     def bonus_points(self) -> float:

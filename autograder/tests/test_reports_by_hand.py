@@ -77,6 +77,36 @@ def test_students_read_it_on_their_page_and_platforms_get_the_final_points(rows,
     assert (out / "canvas.csv").read_text().splitlines()[1:] == ["A,7,9", "B,8,5.5", "C,9,5.5"]
 
 
+@pytest.mark.parametrize(
+    ("policy", "late", "off", "words"),
+    [
+        ("10% a day, at most 50%", "2 days", 1.9, "1.9 points off (20 %): 2 days"),
+        ("10% a day, at most 50%", "36 h", 1.9, "1.9 points off (20 %): 36 h"),  # a day that has begun is a day
+        ("10 % per day, at most 50 %", "9d", 4.75, "4.75 points off (50 %): 9d"),
+        ("2,5% an hour", "3 hours", 0.7125, "0.71 points off (7.5 %): 3 hours"),
+        ("10% a day", "30 days", 9.5, "9.5 points off (100 %): 30 days"),
+        ("10% a day", "0 days", 0, "0 points off."),
+        ("", "25%", 2.375, "2.38 points off (25 %): 25%"),
+        ("", "-3", 3, "3 points off."),
+        ("", "20", 9.5, "9.5 points off."),  # no more than there are
+    ],
+)
+def test_lateness_takes_off_what_the_policy_says_of_all_that_was_earned(rows, policy, late, off, words):
+    of_class = f',late,"{policy}",\n' if policy else ""
+    text = f"student,check,points,comment\nada,fast,5.5,\nada,late,{late},\n{of_class}"
+    (ada, alan, _), lines = applied(rows(text), a_class())
+    assert lines == [] and alan.by_hand == () and alan.final_points == 5.5
+    assert ada.points == 5.5 and ada.final_points == pytest.approx(9.5 - off)
+    assert f"Handed in late: {words}" in gradebook.text([ada]) and words in html.render(ada)
+
+
+def test_points_for_the_whole_are_final_and_a_comment_says_why_somebody_was_late(rows):
+    text = "student,check,points,comment\nada,late,50%,Lost the train.\nada,total,8,\nalan,late,50%,Lost the train.\n"
+    (ada, alan, _), _ = applied(rows(text), a_class())
+    assert (ada.final_points, alan.final_points) == (8, 2.75)
+    assert "2.75 points off (50 %): Lost the train." in html.render(alan)
+
+
 def test_points_by_hand_stand_in_where_the_grader_failed(rows):
     broken = result("ada", "7", fault=True)
     assert broken.final_points is None and gradebook.text([broken]).count('"not run"') == 0
@@ -96,6 +126,20 @@ def test_points_by_hand_stand_in_where_the_grader_failed(rows):
         ("ada,fast,many,", "hand.csv, line 2: ada: `many` is no number of points. This row changes nothing."),
         ("ada,fast,nan,", "hand.csv, line 2: ada: `nan` is no number of points. This row changes nothing."),
         ("ada,fast,-1,", "hand.csv, line 2: ada: `-1` is no number of points. This row changes nothing."),
+        (
+            "ada,late,2 days,",
+            "hand.csv, line 2: ada: no row without a student says what lateness costs, as `,late,10% a day` does. This row "
+            "changes nothing.",
+        ),
+        (
+            "ada,late,soon,",
+            "hand.csv, line 2: ada: `soon` is neither days, hours, a share nor points. This row changes nothing.",
+        ),
+        ("ada,late,101%,", "hand.csv, line 2: ada: 101 % is more than all. This row changes nothing."),
+        (
+            ",late,a lot,",
+            "hand.csv, line 2: `a lot` is no late policy, as `10% a day, at most 50%` is. This row changes nothing.",
+        ),
         ("ada,fast,,", "hand.csv, line 2: ada: the row has neither points nor a comment. This row changes nothing."),
     ],
 )
