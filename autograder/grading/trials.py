@@ -52,7 +52,41 @@ class Trial:
 Refuse = Callable[[str], NoReturn]  # takes what was asked for, and raises
 
 
-class Uncounted(Run):
+class _Refusing:
+    """What stands in for a run, or a launch, whose results were not verified: what was counted of it, or how long it took,
+    is refused to whoever asks."""
+
+    as_it_was: Run | Launch
+    refuse: Refuse
+    why_nothing: CheckFailed | None = None  # where there is nothing to count
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: nothing of it counts>"
+
+    @property
+    def counters(self) -> Counters:
+        return self.counted or self.as_it_was.counters
+
+    @property
+    def counted(self) -> Counters | None:
+        return self._unless_refused("counted", self.as_it_was.counted)
+
+    @property
+    def estimated_ns(self) -> float | None:
+        return self._unless_refused("estimated", self.as_it_was.estimated_ns)
+
+    @property
+    def measured_ns(self) -> float | None:
+        return self._unless_refused("measured", self.as_it_was.measured_ns)
+
+    def _unless_refused(self, what: str, value: Seen) -> Seen:
+        """What nobody counted is nothing to refuse, as of a measured run."""
+        if self.why_nothing is not None or value not in (None, ()):
+            self.refuse(what)
+        return value
+
+
+class Uncounted(_Refusing, Run):
     """A run as a check gets it where there is nothing to count, or nothing that counts: whoever asks what was counted, or
     how long it took, fails the check, or is told that the check is wrong.
 
@@ -62,31 +96,10 @@ class Uncounted(Run):
     """
 
     as_it_was: Run
-    refuse: Refuse
-    why_nothing: CheckFailed | None  # where there is nothing to count
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: nothing of it counts>"
-
-    @property
-    def counters(self) -> Counters:
-        return self.counted or self.as_it_was.counters
-
-    @property
-    def counted(self) -> Counters | None:
-        return self._unless_refused("counted", self.as_it_was.counted)
 
     @property
     def lines(self) -> tuple[LineProfile, ...]:
         return self._unless_refused("counted by line", self.as_it_was.lines)
-
-    @property
-    def estimated_ns(self) -> float | None:
-        return self._unless_refused("estimated", self.as_it_was.estimated_ns)
-
-    @property
-    def measured_ns(self) -> float | None:
-        return self._unless_refused("measured", self.as_it_was.measured_ns)
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -95,50 +108,19 @@ class Uncounted(Run):
             return launches or _NoLaunches(self.why_nothing)
         return tuple(_uncounted_launch(each, self.refuse) for each in launches)
 
-    def _unless_refused(self, what: str, value: Seen) -> Seen:
-        """What nobody counted is nothing to refuse, as of a measured run."""
-        if self.why_nothing is not None or value not in (None, ()):
-            self.refuse(what)
-        return value
 
-
-class UncountedLaunch(Launch):
+class UncountedLaunch(_Refusing, Launch):
     """A launch of a run whose results were not verified: which it was may be asked, and not what it did or took."""
 
     as_it_was: Launch
-    refuse: Refuse
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: nothing of it counts>"
-
-    @property
-    def counters(self) -> Counters:
-        return self.counted or self.as_it_was.counters
-
-    @property
-    def counted(self) -> Counters | None:
-        return self._unless_refused("counted", self.as_it_was.counted)
 
     @property
     def compiled(self) -> Counters | None:
         return self._unless_refused("counted", self.as_it_was.compiled)
 
     @property
-    def estimated_ns(self) -> float | None:
-        return self._unless_refused("estimated", self.as_it_was.estimated_ns)
-
-    @property
     def estimate(self) -> Any:
         return self._unless_refused("estimated", self.as_it_was.estimate)
-
-    @property
-    def measured_ns(self) -> float | None:
-        return self._unless_refused("measured", self.as_it_was.measured_ns)
-
-    def _unless_refused(self, what: str, value: Seen) -> Seen:
-        if value is not None:
-            self.refuse(what)
-        return value
 
 
 def _uncounted_launch(launch: Launch, refuse: Refuse) -> Launch:
