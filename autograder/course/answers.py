@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.course.replies import Reply, no_kernel, not_yet
 from autograder.records.hazards import HAZARDS
 
 RULES = tuple(kind for kind, about in HAZARDS.items() if about.is_always_wrong)
@@ -17,6 +18,34 @@ def parameters(kernel: Any) -> tuple[str, ...]:
     from autograder.profiling import kernel_function
 
     return tuple(each.arg for each in kernel_function(kernel).node.args.args)
+
+
+def not_of(kernel: Any, names: tuple[str, ...]) -> Reply | None:
+    """The reply to what is no kernel with so many parameters; None for one. Parameters may have other names."""
+    if (wrong := no_kernel(kernel)) is not None:
+        return wrong
+    if (given := len(parameters(kernel))) != len(names):
+        return not_yet(f"The kernel takes {', '.join(names[:-1])} and {names[-1]}; yours takes {given} parameters.")
+    return None
+
+
+def nothing_right(profiled: Any, is_untouched: bool, array: str, launched: str, more: str = "") -> Reply | None:
+    """The reply to a launch that broke a rule, or wrote nothing to the array; None where something can be judged."""
+    broken = [each for each in profiled.hazards if each.kind in RULES]
+    if broken:
+        return not_yet(f"{launched} {broken[0]}{more}")
+    if is_untouched:
+        words = f"Nothing was written to {array}. Write the kernel in this cell and run it again."
+        return Reply("your turn", words)
+    return None
+
+
+def written_alone(kernel: Any, grid: Any, block: Any, arguments: tuple[Any, ...], launched: str) -> Reply | None:
+    """The reply to a kernel of which few threads write the last array, an element each; None where most do."""
+    busy = threads_that_store(kernel, grid, block, arguments, parameters(kernel)[-1])
+    if busy >= arguments[-1].size / 2:
+        return None
+    return not_yet(f"{launched} It is right, but {busy} of the threads wrote it alone. Let each write one element.")
 
 
 def resource_named(given: Any, names: tuple[str, ...]) -> str | None:

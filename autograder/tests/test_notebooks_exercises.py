@@ -224,7 +224,7 @@ def kernel(x, y, c):
         (OUTER.replace("x[row] * y[column]", "x[column] * y[row]"), "not yet", "outside its shape"),
         (OUTER.replace(" * y[column]", " + y[column]"), "not yet", "one number of x, by its row"),
         (OUTER.replace("c[row, column] = x[row] * y[column]", "pass"), "your turn", "Nothing was written"),
-        (OUTER.replace("(x, y, c)", "(x, y, c, n)"), "not yet", "takes three arrays"),
+        (OUTER.replace("(x, y, c)", "(x, y, c, n)"), "not yet", "takes x, y and c; yours takes 4"),
         (ALONE, "not yet", "1 of the threads wrote it alone"),
         (DOWN_THE_COLUMNS, "not yet", "let neighbours along x write neighbours"),
     ],
@@ -419,7 +419,7 @@ AFRESH_EACH_ROUND = SMALLER.replace("piece[k] < mine", "i < x.size and piece[k] 
     [
         (SMALLER, "right", "sends"),
         (SMALLER.replace("out[i] = smaller", "pass"), "your turn", "Nothing was written"),
-        (SMALLER.replace("(x, out)", "(x, out, n)"), "not yet", "takes two arrays"),
+        (SMALLER.replace("(x, out)", "(x, out, n)"), "not yet", "takes x and out; yours takes 3"),
         (SMALLER.replace("        cuda.syncthreads()\n", "", 1), "not yet", "Race on `piece["),
         (SMALLER.replace("        cuda.syncthreads()\n    if", "    if"), "not yet", "Race on `piece["),
         (SMALLER.replace("piece[t] = np.inf", "piece[t] = 0"), "not yet", "elements differ"),

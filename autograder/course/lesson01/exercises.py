@@ -6,7 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, parameters, resource_named, threads_that_store
+from autograder.course.answers import (
+    RULES,
+    not_of,
+    nothing_right,
+    parameters,
+    resource_named,
+    threads_that_store,
+    written_alone,
+)
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -184,31 +192,24 @@ OUTER_BLOCK = (16, 8)
 
 def outer_product(kernel: Any) -> Reply:
     """A kernel of (x, y, c) that sets every c[row, column] to x[row] * y[column], launched in blocks of (16, 8)."""
-    wrong = no_kernel(kernel)
-    if wrong:
+    if (wrong := not_of(kernel, ("x", "y", "c"))) is not None:
         return wrong
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
-    if len(parameters(kernel)) != 3:
-        return not_yet(f"The kernel takes three arrays, x, y and c; yours takes {len(parameters(kernel))} parameters.")
     rng = np.random.default_rng(8)
     for rows, columns in OUTER_SIZES:
         x, y = rng.random(rows, dtype=np.float32) + 1, rng.random(columns, dtype=np.float32) + 1
         c = np.zeros((rows, columns), np.float32)
         grid = (-(-columns // OUTER_BLOCK[0]), -(-rows // OUTER_BLOCK[1]))
         p = profile(kernel)[grid, OUTER_BLOCK](x, y, c)
-        sizes = f"c is {rows} x {columns}, in blocks of {OUTER_BLOCK}."
-        broken = [each for each in p.hazards if each.kind in RULES]
-        if broken:
-            return not_yet(f"{sizes} {broken[0]}")
-        if not c.any():
-            return Reply("your turn", "Nothing was written to c. Write the kernel in this cell and run it again.")
+        launched = f"c is {rows} x {columns}, in blocks of {OUTER_BLOCK}."
+        if (wrong := nothing_right(p, not c.any(), "c", launched)) is not None:
+            return wrong
         reply = judge_array(c, np.outer(x, y), "")
         if reply.outcome != "right":
-            return not_yet(f"{sizes} {reply.words} {_FIRST_LINE if not c.all() else _OUTER_ASKS}")
-    busy = threads_that_store(kernel, grid, OUTER_BLOCK, (x, y, np.zeros_like(c)), parameters(kernel)[2])
-    if busy < c.size / 2:
-        return not_yet(f"{sizes} It is right, but {busy} of the threads wrote it alone. Let each write one element.")
+            return not_yet(f"{launched} {reply.words} {_FIRST_LINE if not c.all() else _OUTER_ASKS}")
+    if (wrong := written_alone(kernel, grid, OUTER_BLOCK, (x, y, np.zeros_like(c)), launched)) is not None:
+        return wrong
     sectors = p.counters.global_store_sectors / p.counters.global_store_requests
     if sectors > 4:
         return not_yet(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, parameters, resource_named, threads_that_store
+from autograder.course.answers import RULES, not_of, nothing_right, resource_named, written_alone
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -119,13 +119,10 @@ COUNTED = ((64, 1), (200, 4))  # numbers and blocks of 64 threads: one whole pie
 
 def count_smaller(kernel: Any) -> Reply:
     """A kernel of (x, out) that sets every out[i] to how many numbers of x are smaller than x[i], in blocks of 64."""
-    wrong = no_kernel(kernel)
-    if wrong:
+    if (wrong := not_of(kernel, ("x", "out"))) is not None:
         return wrong
     from autograder import profile
 
-    if len(parameters(kernel)) != 2:
-        return not_yet(f"The kernel takes two arrays, x and out; yours takes {len(parameters(kernel))} parameters.")
     rng = np.random.default_rng(12)
     for size, blocks in COUNTED:
         x, out = (rng.permutation(size) + 1).astype(np.float32), np.full(size, -1, np.int32)
@@ -133,18 +130,14 @@ def count_smaller(kernel: Any) -> Reply:
         pieces, left = -(-size // 64), size % 64
         shape = plural(pieces, "piece") + (f", the last one with {left} numbers" if left else "")
         launched = f"{plural(blocks, 'block')} of 64 threads; x has {size} numbers: {shape}."
-        broken = [each for each in p.hazards if each.kind in RULES]
         leaves = " A thread that returns early no longer fetches its share." if "return" in source_of(kernel) else ""
-        if broken:
-            return not_yet(f"{launched} {broken[0]}{leaves}")
-        if (out == -1).all():
-            return Reply("your turn", "Nothing was written to out. Write the kernel in this cell and run it again.")
+        if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched, leaves)) is not None:
+            return wrong
         reply = judge_array(out, np.argsort(np.argsort(x)), "", "out")
         if reply.outcome != "right":
             return not_yet(f"{launched} {reply.words}{leaves}")
-    busy = threads_that_store(kernel, blocks, 64, (x, out), parameters(kernel)[1])
-    if busy < size / 2:
-        return not_yet(f"{launched} It is right, but {busy} of the threads wrote it alone. Let each write one number.")
+    if (wrong := written_alone(kernel, blocks, 64, (x, out), launched)) is not None:
+        return wrong
     fetched = p.counters.global_load_requests / p.counters.warps
     if fetched > 2 * pieces + 1:  # its share of each piece, and its own number once, or once in each phase
         return not_yet(
