@@ -20,7 +20,8 @@ def at_hand(lab: Lab) -> AtHand:
     """All of it, as far as it is on this machine: a copy for students has no answers."""
     asked_for = tuple(each.name for each in lab.required)
     starter = list(_functions(lab.notebook, asked_for))
-    found = [*starter, *_functions(lab.folder.parent.parent / "notebooks" / f"{lab.lesson}.ipynb")]
+    notebooks = sorted((lab.folder.parent.parent / "notebooks").glob(f"{lab.lesson[:2]}*_*.ipynb"))  # a lesson's parts
+    found = [*starter, *(each for path in notebooks for each in _functions(path))]
     answers = solution_of(lab)
     files = [*filter(None, [lab.baseline_path]), answers / "lab.ipynb"]
     for each in (*files, *answers.glob("right/*.py"), *answers.glob("wrong/*.py")):

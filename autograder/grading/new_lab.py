@@ -68,9 +68,9 @@ def write_new_lab(name: str) -> list[Path]:
 
 
 def lesson_of(course: Path, found: re.Match[str]) -> str:
-    """The lesson that a new lab says it belongs to: the one with its number, else the last; its author knows better."""
-    lessons = sorted(path.stem for path in (course / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-    same = [lesson for lesson in lessons if lesson.startswith(f"{found['number']}_")]
+    """The notebook that a new lab says it belongs to: the last with its number, else the last; its author knows better."""
+    lessons = sorted(path.stem for path in (course / "notebooks").glob("[0-9][0-9]*_*.ipynb"))
+    same = [lesson for lesson in lessons if lesson.startswith(found["number"])]
     return (same or lessons or [f"{found['number']}_{found['topic']}"])[-1]
 
 

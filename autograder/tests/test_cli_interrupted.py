@@ -17,7 +17,7 @@ from autograder.tests.test_grading_bad_input import GOOD
 pytestmark = pytest.mark.long
 
 ROOT = labs_root().parent
-SIZE = 8
+SIZE = 16
 
 
 def command(folder, out):

@@ -30,7 +30,7 @@ from autograder.tests.test_layout_repository import COURSE, READMES, ROOT
 
 pytestmark = pytest.mark.long
 
-LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]_*.ipynb"))
+LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]*_*.ipynb"))
 LABS = sorted(ROOT.glob("labs/*/lab.ipynb"))
 DECKS = sorted(ROOT.glob("slides/[0-9][0-9]_*.md"))
 LESSON_1 = "notebooks/01_naive_matmul.ipynb"

@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from autograder.course.minutes import MOST, from_an_empty_cell, reading, writes_a_kernel
 from autograder.tests.finding import found
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]_*.ipynb"))
+LESSONS = sorted(NOTEBOOKS.glob("[0-9][0-9]*_*.ipynb"))
 MACHINE_PATH = re.compile(r"(?<![\w.])(/(?:home|Users|tmp|work)/|/root\b|[A-Z]:\\Users)|ipykernel_\d+|0x[0-9a-f]{8,}")
 
 pytestmark = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -73,6 +74,27 @@ def test_a_lesson_opens_with_a_question_and_closes_with_what_you_can_now_do(path
     assert pages[0].startswith("# ") and "?" in pages[0]
     assert "## What you can now do" in pages[-1] and "## Sources" in pages[-1]
     assert len(re.findall(r"\*\*Predict", prose(path))) >= 3
+
+
+def test_it_takes_the_time_that_it_says_and_an_hour_at_most(path: Path) -> None:
+    asked = reading(json.loads(path.read_text(encoding="utf-8"))["cells"])
+    assert asked.minutes <= MOST, asked
+    assert found(r"Allow (\d+) minutes", cells(path, "markdown")[0]["source"])[1] == str(asked.told), asked
+
+
+def test_two_kernels_are_the_reader_s_to_write_one_of_them_from_an_empty_cell(path: Path) -> None:
+    sources = [cell["source"] for cell in cells(path, "code")]
+    assert sum(map(writes_a_kernel, sources)) >= 2
+    assert any(map(from_an_empty_cell, sources))
+
+
+def test_what_a_prediction_is_about_stays_hidden_until_it_is_run(path: Path) -> None:
+    """JupyterLab shows the outputs of such a cell when it is run, or when somebody asks for them."""
+    everything = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    for at, cell in enumerate(everything):
+        if "**Predict" in "".join(cell["source"]):
+            answer = next(each for each in everything[at:] if each["cell_type"] == "code")
+            assert answer["metadata"].get("jupyter", {}).get("outputs_hidden"), "".join(answer["source"])
 
 
 def test_at_most_two_cells_are_spared_the_comparison_of_outputs(path: Path) -> None:
