@@ -1,9 +1,9 @@
-"""How long a notebook takes whoever reads all of it, runs each cell and does each exercise: the rule behind "Allow N minutes".
+"""How long a notebook takes: the rule behind "Allow N minutes", for whoever reads all, runs each cell, does each exercise.
 
-The rates are set so that for five lessons of an earlier edition, which fresh readers found to take 62, 90, 115, 125 and 90 minutes,
-the sum comes out near theirs (458 against 482). Prose is taken as text that one studies: R. P. Carver ("Reading rate: theory,
-research, and practical implications", Journal of Reading 36(2), 1992) has 200 words a minute for learning and 138 for
-remembering; ours are full of numbers and code.
+The rates are set so that for five lessons of an earlier edition, which fresh readers found to take 62, 90, 115, 125 and 90
+minutes, the sum comes out near theirs (458 against 482). Prose is taken as text that one studies: R. P. Carver ("Reading
+rate: theory, research, and practical implications", Journal of Reading 36(2), 1992) has 200 words a minute for learning and
+138 for remembering; ours are full of numbers and code.
 """
 
 from __future__ import annotations

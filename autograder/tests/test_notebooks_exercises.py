@@ -16,7 +16,6 @@ from autograder.course.replies import Reply, judge_array, judge_number, judge_tu
 pytestmark = pytest.mark.long
 
 RIGHT = [
-    (lesson00.which_element, 775),
     (lesson00.how_many_blocks, (3907, 192)),
     (lesson00.time_of_133, 2),
     (lesson00.copies, (60, 3)),
@@ -36,8 +35,6 @@ RIGHT = [
     (lesson02.what_limits, ["Instructions", " Slower"]),
 ]
 WRONG = [
-    (lesson00.which_element, 1799, "swapped"),
-    (lesson00.which_element, 776, "starts at 0"),
     (lesson00.how_many_blocks, (3906, 64), "round up"),
     (lesson00.how_many_blocks, (3907, 64), "how many are too many"),
     (lesson00.time_of_133, 1, "For 132 blocks that is right"),
@@ -73,8 +70,6 @@ WRONG = [
     (lesson02.what_limits, "issue", "one of the names"),
     (lesson02.blocks_that_fit, (8, 100), "Shared memory runs out"),
     (lesson02.blocks_that_fit, (6, 75), "Rounded up"),
-    (lesson00.which_element, 7, "inside its block"),
-    (lesson00.which_element, 1000, "Then count on from there"),
     (lesson00.copies, (20, 6), "which arrays travel in one launch"),
     (lesson01.which_thread, (9, 9, 9, 9), "x counts columns"),
     (lesson01.which_thread, (2, 3, 37, 50), "The blocks are right"),
@@ -83,11 +78,11 @@ WRONG = [
     (lesson02.wanted_by, (3, 3), "Which threads of the block have the same row"),
     (lesson02.fetched_by, (1, 2, 3, 4), "as cuda.grid(2) does"),
     (lesson02.blocks_that_fit, (4, 50), "housekeeping"),
-    (lesson00.which_element, 3 + 2j, "is a complex"),
-    (lesson00.which_element, 775.5, "775.5 is too large"),
-    (lesson00.which_element, float("nan"), "no number that could be right"),
-    (lesson00.which_element, Fraction(9, 2), "4.5 is too"),
-    (lesson00.which_element, 10**400, "no number that could be right"),
+    (lesson00.time_of_133, 3 + 2j, "is a complex"),
+    (lesson00.time_of_133, 775.5, "775.5 is too large"),
+    (lesson00.time_of_133, float("nan"), "no number that could be right"),
+    (lesson00.time_of_133, Fraction(9, 2), "4.5 is too"),
+    (lesson00.time_of_133, 10**400, "no number that could be right"),
     (lesson01.which_grid, ("7", "13"), "'7' is a str"),
     (lesson01.which_grid, (True, 13), "True is a bool"),
 ]
@@ -126,6 +121,7 @@ def test_numpy_s_numbers_and_arrays_are_taken_for_what_they_hold() -> None:
 @pytest.mark.parametrize(
     "exercise",
     [
+        lesson00.backwards,
         lesson00.first_kernel,
         lesson01.flat_matmul,
         lesson01.outer_product,
@@ -304,6 +300,29 @@ def test_a_flat_kernel_s_other_lines_are_judged_too(source: str, outcome: str, w
 def test_a_first_kernel_is_tried_with_several_launches(body: str, outcome: str, words: str) -> None:
     reply = reply_to(lesson00.first_kernel, f"\ndef kernel(x, y, out):\n    i = cuda.grid(1)\n    {body}\n")
     assert reply.outcome == outcome
+    assert words in reply.words
+
+
+@pytest.mark.parametrize(
+    "body, outcome, words",
+    [
+        ("if i < x.size:\n        out[i] = x[x.size - 1 - i]", "right", "The last element comes first"),
+        ("n = out.shape[0]\n    if i < n:\n        out[n - i - 1] = x[i]", "right", "each thread moved one"),
+        ("for j in range(i, x.size, cuda.gridsize(1)):\n        out[x.size - 1 - j] = x[j]", "right", "moved one"),
+        ("if i < x.size:\n        out[i] = x[-i - 1]", "not yet", "x[-1]"),
+        ("if i < x.size:\n        out[i] = x[x.size - i]", "not yet", "x[1000]"),
+        ("out[i] = x[x.size - 1 - i]", "not yet", "x[-1]"),
+        ("if i < x.size:\n        out[i] = x[i]", "not yet", "That is x as it was"),
+        ("if 0 < i < x.size:\n        out[i] = x[x.size - 1 - i]", "not yet", "out[0] should be"),
+        ("if i < x.size // 2:\n        out[i] = x[x.size - 1 - i]", "not yet", "500 elements were never written"),
+        ("if i < x.size:\n        out[i] = x[(2 * x.size - 2 - i) % x.size]", "not yet", "for which i the thread"),
+        ("if i < x.size:\n        x[i] = 2.0", "not yet", "x itself has changed"),
+        ("if i == 0:\n        for j in range(x.size):\n            out[j] = x[x.size - 1 - j]", "not yet", "1 of the"),
+    ],
+)
+def test_an_array_turned_round_is_tried_with_several_launches(body: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson00.backwards, f"\ndef kernel(x, out):\n    i = cuda.grid(1)\n    {body}\n")
+    assert reply.outcome == outcome, reply
     assert words in reply.words
 
 
