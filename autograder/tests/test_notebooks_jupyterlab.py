@@ -33,7 +33,7 @@ pytestmark = pytest.mark.long
 LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]*_*.ipynb"))
 LABS = sorted(ROOT.glob("labs/*/lab.ipynb"))
 DECKS = sorted(ROOT.glob("slides/[0-9][0-9]_*.md"))
-LESSON_1 = "notebooks/01_naive_matmul.ipynb"
+LESSON_1 = "notebooks/01b_what_holds_it_up.ipynb"
 LAB_1 = "labs/lab01_naive_matmul/lab.ipynb"
 
 
