@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.decks.__main__ import ROOT, SLIDES, build
+from autograder.decks.__main__ import HANDOUTS, ROOT, SLIDES, build
 from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
 from autograder.decks.fitting import LEAST_TEXT
 from autograder.decks.source import CodeBlock, Deck, Text, read_deck
@@ -177,6 +177,29 @@ def test_a_deck_prints_as_a_handout_with_a_page_and_a_bookmark_for_each_slide(
     seen = "each => getComputedStyle(each).visibility === 'visible'"
     figures = browser.evaluate(f"[...document.querySelectorAll('figure')].filter({seen}).length")
     assert data.count(b"/Alt") == figures, "every figure on paper has its words, once"
+
+
+@decks
+def test_a_handout_comes_without_answers_and_with_notes(page: Path, browser: Browser, source: Path) -> None:
+    slides = read_deck(source).slides
+    printed = "document.querySelectorAll('.pdf-page').length"
+    browser.open(page, f"?view=print{HANDOUTS['_without_answers']}")
+    browser.wait_for(f"{printed} > 0")
+    kinds = browser.evaluate("[...document.querySelectorAll('.pdf-page section')].map(each => each.classList[0])")
+    assert kinds == [slide.kind for slide in slides if slide.kind != "answer"]
+    browser.open(page, f"?view=print{HANDOUTS['_with_notes']}")
+    browser.wait_for(f"{printed} > 0")
+    notes = "[...document.querySelectorAll('.speaker-notes-pdf')]"
+    assert browser.evaluate(f"{notes}.length") == len(slides)
+    assert browser.evaluate(f"Math.max(...{notes}.map(each => each.scrollHeight))") <= HEIGHT, "a page each"
+
+
+@decks
+def test_the_presenter_view_has_a_clock_for_the_pace(page: Path, browser: Browser, source: Path) -> None:
+    browser.open(page)
+    seconds = browser.evaluate("Reveal.getSlidesAttributes().map(each => Number(each['data-timing']))")
+    assert seconds == [60 * slide.minutes for slide in read_deck(source).slides]
+    assert browser.evaluate("Reveal.getConfig().defaultTiming") is not None, "without it the presenter view has no pace"
 
 
 @decks
