@@ -123,7 +123,7 @@ def test_figures_have_words_for_those_who_cannot_see_them(page: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Step:
+class Shown:
     """What one step of a slide shows in a browser, and what a screen reader is told of it."""
 
     slide: int
@@ -139,7 +139,7 @@ class Step:
 class Walk:
     """A deck gone through once, key by key."""
 
-    steps: list[Step]
+    steps: list[Shown]
     requests: list[str]
     complaints: list[str]
 
@@ -153,7 +153,7 @@ def walk(page: Path, browser: Browser, walks: dict[Path, Walk]) -> Walk:
     return walks[page]
 
 
-def _looked_at(browser: Browser, slide: int, step: int) -> Step:
+def _looked_at(browser: Browser, slide: int, step: int) -> Shown:
     frames = "[...Reveal.getCurrentSlide().querySelectorAll('.frame')]"
     told = browser.evaluate(f"{frames}.map(each => each.getAttribute('aria-hidden') === 'false')")
     shown = browser.evaluate(f"{frames}.map(each => getComputedStyle(each).visibility === 'visible')")
@@ -162,7 +162,7 @@ def _looked_at(browser: Browser, slide: int, step: int) -> Step:
     builds = "[...Reveal.getCurrentSlide().querySelectorAll('.frames')]"
     texts = browser.evaluate(f"{builds}.map(build => [...build.children].map({words}))")
     wrong = json.loads(browser.evaluate(f"({LOOK})({WIDTH}, {HEIGHT}, {LEAST_TEXT}, {LEAST_CONTRAST})"))
-    return Step(slide, step, wrong, told, shown, said, texts)
+    return Shown(slide, step, wrong, told, shown, said, texts)
 
 
 @decks

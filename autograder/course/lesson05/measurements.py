@@ -61,7 +61,7 @@ def data_sets() -> dict[str, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Case:
+class TimedKernel:
     """One kernel on one kind of items: what is timed, what runs ahead of it untimed, and what must be in `counted`."""
 
     launch: Callable[[], Any]
@@ -70,15 +70,15 @@ class Case:
     expected: np.ndarray
 
 
-def case(kernel: Any, grid: Any, items: Any, expected: np.ndarray, *more: Any) -> Case:
+def case(kernel: Any, grid: Any, items: Any, expected: np.ndarray, *more: Any) -> TimedKernel:
     """A histogram of `items` on the device into as many bins as `expected` has."""
     counted, zeros = cuda.device_array_like(expected), cuda.to_device(np.zeros_like(expected))
-    return Case(
+    return TimedKernel(
         lambda: kernel[grid, 256](items, counted, *more), lambda: counted.copy_to_device(zeros), counted, expected
     )
 
 
-def case_with_copies(items: Any, blocks: int, expected: np.ndarray) -> Case:
+def case_with_copies(items: Any, blocks: int, expected: np.ndarray) -> TimedKernel:
     """Private copies in global memory; to clear them is not timed."""
     copies, zeros = cuda.device_array((blocks, BINS), np.int32), cuda.to_device(np.zeros((blocks, BINS), np.int32))
     plain = case(kernels_of.copies_in_global_memory, blocks, items, expected, copies)
@@ -87,10 +87,10 @@ def case_with_copies(items: Any, blocks: int, expected: np.ndarray) -> Case:
         plain.clear()
         copies.copy_to_device(zeros)
 
-    return Case(plain.launch, clear, plain.counted, expected)
+    return TimedKernel(plain.launch, clear, plain.counted, expected)
 
 
-def medians_ms(cases: dict[Key, Case]) -> dict[Key, float]:
+def medians_ms(cases: dict[Key, TimedKernel]) -> dict[Key, float]:
     """The median time of each case between two events, after a launch that nobody times.
 
     All take turns, so that no clock or temperature favours one; the launch ahead fetches what addresses need.
@@ -140,7 +140,7 @@ def by_data(sets: dict[str, np.ndarray], multiprocessors: int) -> dict[str, dict
         "runs, contiguous": (kernels_of.runs_contiguous, few),
         "runs, no copies": (kernels_of.runs_without_copies, few),
     }
-    cases: dict[Key, Case] = {}
+    cases: dict[Key, TimedKernel] = {}
     for data, host in sets.items():
         items, expected = cuda.to_device(host), np.bincount(host, minlength=BINS).astype(np.int32)
         for name, (kernel, grid) in kernels.items():
