@@ -4,7 +4,6 @@ from autograder.course.data import HARDWARE_COUNTERS
 from autograder.course.lesson05.contention import queues
 from autograder.course.lesson05.exercises import (
     bins_that_fit,
-    coarse_launch,
     cost_of_a_request,
     robot_in_the_log,
     two_additions_each,
@@ -22,20 +21,18 @@ from autograder.course.lesson05.launches import counted_apart, first_request, lo
 from autograder.course.lesson05.partition import partition
 from autograder.course.lesson05.privatization import private_copies, runs
 from autograder.course.lesson05.updates import interleaving, interleaving_steps
+from autograder.course.lesson05.ways import by_bins
 from autograder.figures.bars import bars
-from autograder.figures.curves import Curve, curves
 from autograder.figures.marks import Row, marks
 
 __all__ = [
     "HARDWARE_COUNTERS",
-    "Curve",
     "Row",
     "bars",
     "bins_that_fit",
-    "coarse_launch",
+    "by_bins",
     "cost_of_a_request",
     "counted_apart",
-    "curves",
     "first_request",
     "five_kinds",
     "follows",

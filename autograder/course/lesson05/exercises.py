@@ -79,28 +79,6 @@ def robot_in_the_log(answer: Any) -> Reply:
     )
 
 
-def coarse_launch(answer: Any) -> Reply:
-    """2**20 items, 264 blocks of 256 threads, 256 bins: (most items of a thread, atomics in global memory)"""
-    return judge_tuple(
-        answer,
-        (16, 67_584),
-        "15.5 items a thread on average, so some take 16; and each of 264 blocks adds its 256 bins.",
-        {
-            (15, 67_584): "The second is right. 1,048,576 / 67,584 = 15.5: who takes the half items?",
-            (15.5, 67_584): "The second is right. Nobody takes half an item.",
-            (16, 1_048_576): "The first is right. Items are counted in shared memory. Who still adds to global memory?",
-            (16, 256): "The first is right. 256 additions is what one block does.",
-            (16, 65_536): "The first is right. That would be 256 blocks.",
-            (16, 264): "The first is right. A block adds a number for each of its bins.",
-            (
-                4096,
-                67_584,
-            ): "The second is right. You worked out the items of a block's share: how many threads take them?",
-        },
-        hint="How many threads are there in all, to share 2^20 items? And what does each block add when it merges?",
-    )
-
-
 def bins_that_fit(answer: Any) -> Reply:
     """int32 bins in 48 KiB, and passes for 65,536 bins in pieces of that size: (bins, passes)"""
     return judge_tuple(

@@ -237,50 +237,51 @@ def _wrong_total(items: np.ndarray, value: int, total: int) -> str | None:
     return f"total is {total:,}, and {expected:,} items are equal to value."
 
 
-MERGE = 8  # requests: a block of 256 threads that adds 256 bins to the totals
-
-
 def runs_kept(kernel: Any) -> Reply:
     """Finish the kernel that counts runs: what it holds at the end of its walk is not added yet."""
-    waiting = no_kernel(kernel)
-    if waiting:
-        return waiting
-    from autograder import profile
-
+    if (wrong := not_of(kernel, ("items", "bins"))) is not None:
+        return wrong
     rng = np.random.default_rng(11)
     for name, items in {
         "8,192 items in runs of 1,024": np.repeat(rng.integers(0, 256, 8), 1024),
         "random items": rng.integers(0, 256, 1500),
         "fewer items than threads": rng.integers(0, 256, 100),
     }.items():
-        items, bins = items.astype(np.int32), np.zeros(256, np.int32)
-        p = profile(kernel)[1, 256](items, bins)
+        bins, p = _counted(kernel, items.astype(np.int32))
         broken = [each for each in p.hazards if each.kind in RULES]
         if broken:
             return not_yet(f"{name}: {broken[0]}")
-        expected = np.bincount(items, minlength=256)
+        if (bins != np.bincount(items, minlength=256)).any():
+            return _wrong_runs(name, items, int(bins.sum()))
         updates = p.counters.shared_atomic_requests + p.counters.global_atomic_requests
-        if (bins != expected).any():
-            missing = int(items.size - bins.sum())
-            words = f"{name}: {int(bins.sum()):,} of {items.size:,} were counted."
-            last = missing == sum(len(_last_run(items[t::256])) for t in range(256))
-            if not missing:
-                return not_yet(f"{name}: all were counted, but not all in their own bin.")
-            if last and name.startswith("8,192"):
-                return Reply("your turn", f"{words} Each thread still holds its last run: add it.")
-            if bins.sum() > items.size:
-                return not_yet(f"{words} Something is added more than once: a run, once it has been added, is over.")
-            return not_yet(f"{words} When a run ends, what is added must be its length, to its own bin.")
-        if name.startswith("8,192") and updates >= items.size // 32:
+        if name.startswith("8,192") and updates >= items.size // LANES:
             return not_yet("The counts are right, but this kernel updates as often as it has items.")
-        if p.counters.global_atomic_requests > MERGE or not p.counters.shared_atomic_requests:
-            words = f"{name}: the counts are right, but {p.counters.global_atomic_requests} atomic requests went to the "
-            return not_yet(f"{words}totals, where the merge alone takes {MERGE}. Add every run to own, the last one too.")
-    idle = profile(kernel)[1, 256](np.zeros(0, np.int32), np.zeros(256, np.int32)).counters.shared_atomic_requests
     words = "A run that is open at the end counts as well."
-    if idle:
+    bins, idle = _counted(kernel, np.zeros(0, np.int32))
+    with_copies = p.counters.shared_atomic_requests > 0  # their merge adds zeros as well, and has to
+    if idle.counters.shared_atomic_requests if with_copies else idle.counters.global_atomic_requests:
         return right(f"{words} (Threads without an item add 0 to some bin: `if held > 0` would spare them that.)")
     return right(f"{words} Threads without an item add nothing.")
+
+
+def _counted(kernel: Any, items: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The bins after a launch of one block on these items, and its profile."""
+    from autograder import profile
+
+    bins = np.zeros(256, np.int32)
+    return bins, profile(kernel)[1, 256](items, bins)
+
+
+def _wrong_runs(name: str, items: np.ndarray, counted: int) -> Reply:
+    """The reply to bins that are not right."""
+    words = f"{name}: {counted:,} of {items.size:,} were counted."
+    if counted == items.size:
+        return not_yet(f"{name}: all were counted, but not all in their own bin.")
+    if counted == items.size - sum(len(_last_run(items[t::256])) for t in range(256)) and name.startswith("8,192"):
+        return Reply("your turn", f"{words} Each thread still holds its last run: add it.")
+    if counted > items.size:
+        return not_yet(f"{words} Something is added more than once: a run, once it has been added, is over.")
+    return not_yet(f"{words} When a run ends, what is added must be its length, to its own bin.")
 
 
 def _last_run(items: np.ndarray) -> np.ndarray:
