@@ -125,6 +125,7 @@ def _wrong_places(items: np.ndarray, places: np.ndarray, found: int) -> str | No
 
 
 BINS_AND_THREADS = ((26, 32), (100, 32), (256, 128))
+_ONE_OWNER = " Here it can do without: give each bin one thread of the launch, and nobody else writes there."
 
 
 def owners_count(kernel: Any) -> Reply:
@@ -139,7 +140,8 @@ def owners_count(kernel: Any) -> Reply:
         items = (rng.integers(0, many, size) * rng.integers(1, 4, size) // 3).astype(np.int32)
         bins, expected = np.zeros(many, np.int32), np.bincount(items, minlength=many)
         p = profile(kernel)[blocks, threads](items, bins)
-        if (wrong := nothing_right(p, not bins.any(), "bins", launched)) is not None:
+        more = _ONE_OWNER if any(each.kind == "race" for each in p.hazards) else ""
+        if (wrong := nothing_right(p, not bins.any(), "bins", launched, more)) is not None:
             return wrong
         if p.counters.global_atomic_requests + p.counters.shared_atomic_requests:
             return not_yet(f"{launched} It uses atomics. Where one thread owns a bin, nobody else adds to it.")
@@ -234,7 +236,10 @@ def _wrong_total(items: np.ndarray, value: int, total: int) -> str | None:
             f"total is {total:,}, of {expected:,}: those among the first {threads}, an item for each thread. "
             "Let a thread that is done with one go on."
         )
-    return f"total is {total:,}, and {expected:,} items are equal to value."
+    return (
+        f"total is {total:,}, and {expected:,} items are equal to value. Is each item looked at by one thread, once? And "
+        "does each thread add what it counted?"
+    )
 
 
 def runs_kept(kernel: Any) -> Reply:
