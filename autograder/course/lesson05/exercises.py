@@ -9,8 +9,8 @@ from typing import Any
 
 from autograder.course.replies import Reply, judge_number, judge_tuple
 
-ENTRIES, AT_ONE_ADDRESS = 2**26, 1.36  # of a log; additions a nanosecond at one counter, as the notebook prints it
-ALL_MS, SPREAD_MS = ENTRIES / AT_ONE_ADDRESS / 1e6, 0.67  # all at one counter; spread over a million
+VISITS, AT_ONE_ADDRESS = 2**26, 1.36  # of a log; additions a nanosecond at one counter, as the notebook prints it
+ALL_MS, SPREAD_MS = VISITS / AT_ONE_ADDRESS / 1e6, 0.67  # all at one counter; spread over a million
 
 
 def two_additions_each(answer: Any) -> Reply:
@@ -61,21 +61,21 @@ def cost_of_a_request(answer: Any) -> Reply:
 
 
 def robot_in_the_log(answer: Any) -> Reply:
-    """2**26 entries into a million bins, a quarter of them into one: at least how many milliseconds?"""
+    """2**26 visits into a million bins, a quarter of them into one: at least how many milliseconds?"""
     return judge_number(
         answer,
         ALL_MS / 4,
-        f"{ALL_MS / 4:.1f} ms for one counter, where all entries, spread over a million counters, take {SPREAD_MS}.",
+        f"{ALL_MS / 4:.1f} ms for one counter, where all visits, spread over a million counters, take {SPREAD_MS}.",
         {
             SPREAD_MS: "That is without the robot. How long does its own counter take, one addition after the other?",
-            ALL_MS: "That is for all 2^26 entries. A quarter of them are the robot's.",
-            0.75 * SPREAD_MS + ALL_MS / 4: "Nearly. The other entries go to other places meanwhile: do not add them.",
-            SPREAD_MS / 4: "A quarter of the time would be so if its entries were spread. They all go to one counter.",
+            ALL_MS: "That is for all 2^26 visits. A quarter of them are the robot's.",
+            0.75 * SPREAD_MS + ALL_MS / 4: "Nearly. The other visits go to other places meanwhile: do not add them.",
+            SPREAD_MS / 4: "A quarter of the time would be so if its visits were spread. They all go to one counter.",
             ALL_MS / 4 * 1e6: "Those are nanoseconds.",
             ALL_MS / 4 / 1e3: "Those are seconds.",
         },
         tolerance=0.02,
-        hint="A quarter of 2^26 entries at one counter, which takes 1.36 a nanosecond. A millisecond is 10^6 nanoseconds.",
+        hint="A quarter of 2^26 visits at one counter, which takes 1.36 a nanosecond. A millisecond is 10^6 nanoseconds.",
     )
 
 
