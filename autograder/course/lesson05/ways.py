@@ -8,8 +8,8 @@ from typing import Any
 from autograder.figures.curves import Curve, curves
 from autograder.figures.svg import Figure
 
-BINS_NAMED = {2**8: "256", 2**12: "4,096", 2**16: "65,536", 2**20: "1,048,576"}
-MILLISECONDS_NAMED = {0.1: "0.1", 1: "1", 10: "10", 100: "100"}
+BINS_NAMED: Mapping[float, str] = {2**8: "256", 2**12: "4,096", 2**16: "65,536", 2**20: "1,048,576"}
+MILLISECONDS_NAMED: Mapping[float, str] = {0.1: "0.1", 1: "1", 10: "10", 100: "100"}
 
 
 def by_bins(measured: Mapping[str, Any], kind: str) -> Figure:
