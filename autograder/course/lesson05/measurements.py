@@ -23,10 +23,11 @@ from numba import cuda
 
 from autograder.course.data import DATA
 from autograder.course.lesson05 import kernels as kernels_of
+from autograder.course.lesson05.items import BINS, letters, night_sky
 from autograder.kernels import histogram_global, histogram_privatized
 
 RESULT = DATA / "histogram_h200.json"
-ITEMS, DRAWN, BINS, REPEATS, TRIES = 1 << 26, 1 << 22, 256, 11, 20
+ITEMS, DRAWN, REPEATS, TRIES = 1 << 26, 1 << 22, 11, 20
 IN_A_COPY = 4096  # bins, where there are more than a copy takes: 16 KiB a block
 Key = Any  # of a case: a name, or a row and a column
 
@@ -35,16 +36,6 @@ def zipf(rng: np.random.Generator, bins: int, size: int) -> np.ndarray:
     """Items whose bin k comes with a probability proportional to 1 / (k + 1) ** 1.5."""
     cumulative = np.cumsum(1.0 / np.arange(1, bins + 1) ** 1.5)
     return np.searchsorted(cumulative / cumulative[-1], rng.random(size)).astype(np.int32)
-
-
-def letters() -> np.ndarray:
-    """The text as int32 codes."""
-    return np.frombuffer((DATA / "alice.txt").read_bytes(), np.uint8).astype(np.int32)
-
-
-def night_sky(rng: np.random.Generator, size: int) -> np.ndarray:
-    """A made-up photograph, row after row: black, and every 50th pixel or so a star of some brightness."""
-    return np.where(rng.random(size) < 0.02, rng.integers(1, 256, size), 0).astype(np.int32)
 
 
 def data_sets() -> dict[str, np.ndarray]:
