@@ -1,13 +1,14 @@
-"""Exercises of notebooks/04a_warps_and_divergence.ipynb and 04b_adding_up.ipynb; the answers that students see stand there."""
+"""Exercises of notebooks 04a_warps_and_divergence and 04b_adding_up; the answers that students see stand there."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right, written_alone
+from autograder.course.answers import RULES, not_of, nothing_right, parameters, written_alone
 from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
 
 BLOCKS, THREADS, LANES = 8, 256, 32
@@ -15,29 +16,45 @@ LANES_AS_GIVEN, LOADS_AS_GIVEN = 24, 824  # halving's exercise before any change
 
 # ---- 4a --------------------------------------------------------------------------------------------------------------
 
-SHAPES = ((20, 4, 1), (4, 3, 4), (5, 7, 9))  # blocks (x, y, z): rows that end within a warp, layers that do, and odd ones
+SHAPES = ((5, 7, 9), (20, 4, 1), (40, 3, 1))  # blocks (x, y, z): rows and layers that end within a warp
 
 
 def find_warp(kernel: Any) -> Reply:
-    """A kernel of (warps) in which each thread of one block writes the number of its warp into warps[z, y, x]."""
-    if (wrong := not_of(kernel, ("warps",))) is not None:
+    """A kernel of (warps, lanes) in which each thread of one block writes its warp and its lane, at [z, y, x]."""
+    if (wrong := not_of(kernel, ("warps", "lanes"))) is not None:
         return wrong
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     for shape in SHAPES:
         across, down, deep = shape
-        warps = np.full((deep, down, across), -1, np.int32)
-        p = profile(kernel)[1, shape](warps)
+        warps, lanes = (np.full((deep, down, across), -1, np.int32) for _ in range(2))
+        p = profile(kernel)[1, shape](warps, lanes)
         launched = f"One block of {across} x {down} x {deep} threads."
-        if (wrong := nothing_right(p, bool((warps == -1).all()), "warps", launched)) is not None:
+        if (wrong := nothing_right(p, bool((warps == -1).all() and (lanes == -1).all()), "warps", launched)) is not None:
             return wrong
         number = np.arange(warps.size).reshape(warps.shape)  # x first, as the last axis
         if not np.array_equal(warps, number // LANES):
-            reply = judge_array(warps, number // LANES, "", "warps")
-            return not_yet(f"{launched} {_counted_how(warps) or reply.words}")
-    if (wrong := written_alone(kernel, 1, shape, (warps,), launched)) is not None:
+            words = _counted_how(warps) or _first_wrong("warps", warps, number // LANES)
+            return not_yet(f"{launched} {words}{_BEFORE if shape != SHAPES[0] else ''}")
+        if not np.array_equal(lanes, number % LANES):
+            return not_yet(f"{launched} The warps are right. {_first_wrong('lanes', lanes, number % LANES)}")
+    if (wrong := written_alone(kernel, 1, shape, (warps, lanes), launched)) is not None:
         return wrong
     return right("x first, then y, then z, and cut after every 32: whatever the shape of the block.")
+
+
+_BEFORE = f" In a block of {' x '.join(map(str, SHAPES[0]))} it was right: which of its lengths do you count on?"
+
+
+def _first_wrong(name: str, given: np.ndarray, expected: np.ndarray) -> str:
+    """How many whole numbers are wrong, and the first of them by its place."""
+    wrong = given != expected
+    at = tuple(int(each) for each in np.argwhere(wrong)[0])
+    place = ", ".join(map(str, at))
+    return (
+        f"{int(wrong.sum()):,} of {wrong.size:,} {name} are wrong; the first: {name}[{place}] should be {expected[at]} "
+        f"and is {given[at]}."
+    )
 
 
 def _counted_how(warps: np.ndarray) -> str:
@@ -45,22 +62,20 @@ def _counted_how(warps: np.ndarray) -> str:
     deep, down, across = warps.shape
     z, y, x = np.indices(warps.shape)
     number = x + across * (y + down * z)
-    if np.array_equal(warps, number):
-        return "That is a thread's number in the block. A new warp begins after every 32."
-    if np.array_equal(warps, number % LANES):
-        return "Those are lanes, a thread's place in its warp. Which warp is it?"
-    if np.array_equal(warps, number // LANES + 1):
-        return "Counting starts at 0: threads 0 to 31 are warp 0."
-    others = (
+    known = (
+        (number * 0 - 1, "warps was not written."),
+        (number, "Those are the threads' numbers in the block. A new warp begins after every 32."),
+        (number % LANES, "Those are lanes, places in a warp. Which warp is it?"),
+        (number // LANES + 1, "Counting starts at 0: threads 0 to 31 are warp 0."),
+        (number * 0, "Everybody says warp 0. x is not all that counts: how many threads come before y = 1, or z = 1?"),
+        (y, "A warp is no row of the block: it is cut after every 32 threads."),
         (y + down * z, "A warp is no row of the block: it is cut after every 32 threads."),
         (z, "A warp is no layer of the block: it is cut after every 32 threads."),
-        (x // LANES, "Threads with the same x share a number. A step in y skips a whole row of threads."),
         ((x + across * y) // LANES, "Layers share their numbers. A step in z skips a whole layer of threads."),
         ((y + down * (x + across * z)) // LANES, "This counts y first. Neighbours along x have neighbouring numbers."),
         ((z + deep * (y + down * x)) // LANES, "This counts z first. Neighbours along x have neighbouring numbers."),
-        ((x + across * (y + down * z)) / LANES, "A warp's number is a whole one: divide with //."),
     )
-    return next((words for counted, words in others if np.array_equal(warps, counted)), "")
+    return next((words for counted, words in known if np.array_equal(warps, counted)), "")
 
 
 def how_many_diverge(answer: Any) -> Reply:
@@ -99,7 +114,7 @@ def rows_in_order(kernel: Any) -> Reply:
         values = rng.random(starts[-1], dtype=np.float32) + 1
         drawn = rng.permutation(rows)[:wanted].astype(np.int32)
         by_length = drawn[np.argsort(lengths[drawn], kind="stable")]
-        expected = np.array([values[start:end].sum(dtype=np.float64) for start, end in zip(starts, starts[1:])])  # noqa: B905
+        expected = np.array([values[start:end].sum(dtype=np.float64) for start, end in pairwise(starts)])
         launched = f"{rows} rows, {wanted} of them in order, {blocks} x {threads} threads."
         for order in (drawn, by_length):
             sums = np.full(rows, -1, np.float32)
@@ -128,15 +143,15 @@ def _row_sums_wrong(sums: np.ndarray, expected: np.ndarray, asked: np.ndarray, o
     by_thread = np.full_like(sums, -1)
     by_thread[: order.size] = expected[order]
     if np.allclose(sums, by_thread, rtol=1e-4):
-        return "These are the right sums in the wrong places: thread i stores the sum of row order[i] in that row's place."
+        return "The right sums in the wrong places: the sum of row order[i] belongs into that row's place, not into thread i's."
     if np.allclose(sums[asked], expected[asked] - 1, rtol=1e-4):
-        return "Every sum is 1 too small. sums held -1 before, and you added to it: let the thread begin with a zero of its own."
+        return "Every sum is 1 too small. sums held -1 before, and you added to it: begin with a zero of the thread's own."
     untouched = ~asked & (sums != -1)
     if untouched.any():
         row = int(np.flatnonzero(untouched)[0])
         return f"Row {row} is not in order, and sums[{row}] was written. Thread i takes row order[i]."
     reply = judge_array(sums, np.where(asked, expected, -1), "", "sums")
-    return f"{reply.words} A row ends before starts[row + 1]; a row of length 0 has the sum 0."
+    return f"{reply.words} Row r goes from starts[r] to before starts[r + 1], and a row of length 0 has the sum 0."
 
 
 # ---- 4b --------------------------------------------------------------------------------------------------------------
@@ -193,7 +208,9 @@ def _by_an_atomic(counters: Any) -> Reply | None:
 
 
 WIDTHS = (64, 96, 160, 544, 1024)  # threads: of 2, 3, 5, 17 and 32 warps
-FEW_LANES = 16  # a tree has 26 and more at work in blocks of 1,024; one thread that adds what the others stored, 9
+# In a block of 1,024 trees have 23 to 32 lanes at work, one thread that adds up all has 3; a warp of a tree sends 2 to 12
+# requests to load, and 1,024 where everybody adds up all; and it diverges 0.2 times, 1 with shuffles, 6 while step doubles.
+FEW_LANES, MANY_LOADS, MANY_BRANCHES = 16, 32, 2
 
 
 def any_width(kernel: Any) -> Reply:
@@ -205,10 +222,10 @@ def any_width(kernel: Any) -> Reply:
     rng = np.random.default_rng(13)
     for threads in WIDTHS:
         values = rng.integers(1, 6, (3, threads)).astype(np.float32)  # sums of few whole numbers are exact
-        sums = np.full(3, np.nan, np.float32)
+        sums = np.zeros(3, np.float32)
         p = profile(kernel)[3, threads](values.ravel(), sums)
-        launched = f"3 blocks of {threads} threads."
-        if (wrong := nothing_right(p, bool(np.isnan(sums).all()), "sums", launched)) is not None:
+        launched = f"3 blocks of {threads:,} threads."
+        if (wrong := nothing_right(p, not sums.any(), "sums", launched)) is not None:
             return wrong
         if np.array_equal(sums, _halved(values)) and not np.array_equal(sums, values.sum(axis=1)):
             words = f"{launched} As before, a part is left behind wherever an odd number of them is halved."
@@ -218,13 +235,25 @@ def any_width(kernel: Any) -> Reply:
             return not_yet(f"{launched} {reply.words}{_more_or_less(sums, values.sum(axis=1))}")
         if (wrong := _by_an_atomic(p.counters)) is not None:
             return wrong
-    lanes = p.counters.threads_per_instruction
-    if lanes < FEW_LANES:
+    c = p.counters  # of the widest block
+    if c.threads_per_instruction < FEW_LANES:
         return not_yet(
-            f"{launched} The sums are right, but few threads add while others wait: on average {lanes:.3g} of 32 lanes work."
+            f"{launched} The sums are right, but few threads add while others wait: on average "
+            f"{c.threads_per_instruction:.3g} of 32 lanes work."
         )
-    widths = ", ".join(f"{each:,}" for each in WIDTHS[:-1])
-    return right(f"No part is left behind in blocks of {widths} or {WIDTHS[-1]:,} threads. Lab 4 asks for this, too.")
+    loads, diverging = c.shared_load_requests // c.warps, c.divergent_branches / c.warps
+    if loads > MANY_LOADS:
+        return not_yet(
+            f"{launched} The sums are right, but every thread adds up the same elements: {loads:,} requests of each warp "
+            "to load from shared memory. In each step half as many threads are to add."
+        )
+    widths = f"{', '.join(f'{each:,}' for each in WIDTHS[:-1])} or {WIDTHS[-1]:,}"
+    if diverging > MANY_BRANCHES:
+        return right(
+            f"No part is left behind in blocks of {widths} threads. But each warp diverges {diverging:.1f} times: let the "
+            "first threads add, as in exercise 1."
+        )
+    return right(f"No part is left behind in blocks of {widths} threads. Lab 4 asks for this, too.")
 
 
 def _halved(values: np.ndarray) -> np.ndarray:
@@ -240,9 +269,9 @@ def _halved(values: np.ndarray) -> np.ndarray:
 def _more_or_less(sums: np.ndarray, expected: np.ndarray) -> str:
     """Whether elements above zero were left out or taken again."""
     if bool((sums <= expected).all()):
-        return " Something is left behind. How many parts are there in each step, and who takes the last of them?"
+        return " Too small: who takes the last part, where their number is odd?"
     if bool((sums >= expected).all()):
-        return " Something is added twice. With an odd number of parts, which of them has no partner?"
+        return " Too large: is a part added twice, where their number is odd?"
     return ""
 
 
@@ -261,17 +290,18 @@ def largest_of_warp(kernel: Any) -> Reply:
         best = np.full(values.size // LANES, np.nan, np.float32)
         p = profile(kernel)[blocks, threads](values, best)
         launched = f"{blocks} x {threads} threads, as many values."
-        stored = " One lane of each warp stores: cuda.laneid tells which lane a thread is." if best.size < 3 else ""
-        stored = stored if any(each.array == "best" and each.kind == "race" for each in p.hazards) else ""
-        if (wrong := nothing_right(p, bool(np.isnan(best).all()), "best", launched, stored)) is not None:
-            return wrong
         c = p.counters
+        if c.global_atomic_requests:
+            return not_yet("It takes no atomic, at which the lanes queue up: let them hand on values, in five shuffles.")
+        more = ""
+        if best.size == 1 and any((each.kind, each.array) == ("race", parameters(kernel)[1]) for each in p.hazards):
+            more = " One lane of each warp is to store: cuda.laneid tells which lane a thread is."
+        if (wrong := nothing_right(p, bool(np.isnan(best).all()), "best", launched, more)) is not None:
+            return wrong
         if c.shared_load_requests + c.shared_store_requests + c.barriers:
             return not_yet(
                 "It takes neither shared memory nor a barrier: cuda.shfl_down_sync hands a value from lane to lane."
             )
-        if c.global_atomic_requests:
-            return not_yet("It takes no atomic, at which the lanes queue up: let them hand on values, in five shuffles.")
         warps = values.reshape(-1, LANES)
         if not np.array_equal(best, warps.max(axis=1)):
             return not_yet(f"{launched} {_no_largest(best, warps, c.shuffles > 0)}")

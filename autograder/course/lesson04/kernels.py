@@ -75,8 +75,25 @@ def warp_sums(values, sums):
 
 
 @cuda.jit
+def halving_by_block(values, sums):
+    """The first threads add, in a block of any width, where a part without a partner is lost: right for powers of two."""
+    part = cuda.shared.array(1024, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
 def totals_by_step(values, totals):
-    """The same in one warp, which writes down every lane's total before and after each shuffle: a row of `totals` each."""
+    """`warp_sums` in one warp, which writes down every lane's total: a row of `totals` before and after each shuffle."""
     lane = cuda.laneid
     total = values[lane]
     totals[0, lane] = total
