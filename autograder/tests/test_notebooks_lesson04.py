@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
+from autograder.course import lesson04 as lesson04_figures
 from autograder.course.lesson04 import exercises as lesson04
 from autograder.perfmodel import SPECIFICATIONS
 from autograder.tests.finding import found
@@ -131,7 +132,8 @@ def kernel(order, starts, values, sums):
             k += 1
         sums[{at}] = total
 """
-ROW = {"bound": "order.size", "row": "order[i]", "start": "starts[row]", "less": "<", "end": "starts[row + 1]", "at": "row"}
+ROW = {"bound": "order.size", "row": "order[i]", "start": "starts[row]", "less": "<", "at": "row"}
+ROW |= {"end": "starts[row + 1]"}
 
 
 @pytest.mark.parametrize(
@@ -469,7 +471,7 @@ OF_256 = """
     [
         (FILLED_WIDE + PADDED + STORED, "right", "Lab 4"),
         (FILLED_WIDE + ODD_ONE_BY_THREAD_0 + STORED, "right", "Lab 4"),
-        (SHUFFLES.replace("array(8,", "array(32,").replace("range(1, 8)", "range(1, cuda.blockDim.x // 32)"), "right", ""),
+        (SHUFFLES.replace("(8,", "(32,").replace("1, 8)", "1, cuda.blockDim.x // 32)"), "right", "Lab 4"),
         (FILLED_WIDE + DOUBLED + STORED, "right", "But each warp diverges 6.0 times"),
         (FILLED_WIDE + OF_256 + STORED, "not yet", "before anything was written"),
         (FILLED_WIDE + ONE_THREAD.replace("256", "cuda.blockDim.x"), "not yet", "2.82 of 32 lanes"),
@@ -643,7 +645,7 @@ def test_4a_says_what_was_measured(sentence: str) -> None:
         f"`halving` is {SUMS['doubling'] / SUMS['halving']:.1f} times as fast as `doubling`",
         f"{READ['doubling']['warp_instructions']:,} instructions for `doubling` and "
         f"{READ['halving']['warp_instructions']:,} for `halving`",
-        f"the memory of an H200 could deliver these {4 * H200['threads']['reductions'] / 1e6:.0f} MB in {READ_MS:.3f} ms",
+        f"an H200 could deliver these {4 * H200['threads']['reductions'] / 1e6:.0f} MB in {READ_MS:.3f} ms",
         f"Even `halving` takes {SUMS['halving'] / READ_MS:.0f} times as long",
         f"the start of {H200['threads']['reductions'] // 4 // 256:,} blocks",
         f"{int(np.cumsum(np.ones(2**25, np.float32))[-1]):,}**, half of what it should be",
@@ -754,7 +756,28 @@ def test_words_for_counted_numbers_hold() -> None:
     assert "155 of the 160 warps walked the body" in prose(WARPS)
     assert "62 rows, 76 columns; 24 blocks of 32 x 8; 192 warps; 62 diverge" in drawn("picture-in-rows")
     assert "31 diverge; 5 are outside" in drawn("picture-warps")
-    assert "47 divergent branches in 8 steps" in drawn("doubling-picture"), "in every one, nearly to the end in every warp"
+    assert "47 divergent branches in 8 steps" in drawn("doubling-picture"), "in every step"
+
+
+def recorded_two_paths() -> Any:
+    """A launch of a kernel in which even threads store, with its accesses kept."""
+    source = "def kernel(x):\n    i = cuda.grid(1)\n    if i % 2 == 0:\n        x[i] = i\n"
+    return profile(kernel_of(source), trace=True)[2, 64](np.zeros(128, np.float32))
+
+
+def test_who_is_at_work_is_read_from_the_stores_of_the_first_block() -> None:
+    mask = lesson04_figures.at_work(recorded_two_paths(), "x[i] = i", warps=3)
+    assert mask.tolist() == 32 * [True, False] + 32 * [False], "the third warp is another block's"
+    with pytest.raises(ValueError, match="no store was recorded at 'y'"):
+        lesson04_figures.at_work(recorded_two_paths(), "y")
+
+
+def test_the_table_of_lines_shows_lanes_and_the_branch_at_which_they_disagree() -> None:
+    heading, _, *lines = lesson04_figures.lanes_by_line(recorded_two_paths()).splitlines()
+    assert "active lanes" in heading
+    guard, store = (line.split(maxsplit=3) for line in lines[1:])
+    assert (guard[1], guard[2], guard[3]) == ("32.0", "4", "if i % 2 == 0:")
+    assert store[1] == "16.0"
 
 
 def kernel_of(source: str) -> Any:

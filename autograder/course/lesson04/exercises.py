@@ -30,7 +30,8 @@ def find_warp(kernel: Any) -> Reply:
         warps, lanes = (np.full((deep, down, across), -1, np.int32) for _ in range(2))
         p = profile(kernel)[1, shape](warps, lanes)
         launched = f"One block of {across} x {down} x {deep} threads."
-        if (wrong := nothing_right(p, bool((warps == -1).all() and (lanes == -1).all()), "warps", launched)) is not None:
+        untouched = bool((warps == -1).all() and (lanes == -1).all())
+        if (wrong := nothing_right(p, untouched, "warps", launched)) is not None:
             return wrong
         number = np.arange(warps.size).reshape(warps.shape)  # x first, as the last axis
         if not np.array_equal(warps, number // LANES):
@@ -102,7 +103,7 @@ TABLES = ((40, 30, 1, 64), (300, 211, 4, 96))
 
 
 def rows_in_order(kernel: Any) -> Reply:
-    """A kernel of (order, starts, values, sums) that sets sums[row] for each row of order: thread i adds up order[i]."""
+    """A kernel of (order, starts, values, sums): thread i adds up row order[i] into that row's place of sums."""
     if (wrong := not_of(kernel, ("order", "starts", "values", "sums"))) is not None:
         return wrong
     from autograder import profile
@@ -134,7 +135,8 @@ def rows_in_order(kernel: Any) -> Reply:
             f"{sorted_by_length:.1f} of 32 lanes at work."
         )
     return right(
-        f"In the order as drawn {as_drawn:.1f} of 32 lanes are at work on average, sorted by length {sorted_by_length:.1f}."
+        f"In the order as drawn {as_drawn:.1f} of 32 lanes are at work on average, sorted by length "
+        f"{sorted_by_length:.1f}."
     )
 
 
@@ -143,9 +145,9 @@ def _row_sums_wrong(sums: np.ndarray, expected: np.ndarray, asked: np.ndarray, o
     by_thread = np.full_like(sums, -1)
     by_thread[: order.size] = expected[order]
     if np.allclose(sums, by_thread, rtol=1e-4):
-        return "The right sums in the wrong places: the sum of row order[i] belongs into that row's place, not into thread i's."
+        return "The right sums in the wrong places: that of row order[i] belongs into that row's place, not thread i's."
     if np.allclose(sums[asked], expected[asked] - 1, rtol=1e-4):
-        return "Every sum is 1 too small. sums held -1 before, and you added to it: begin with a zero of the thread's own."
+        return "Every sum is 1 too small. sums held -1 before, and you added to it: begin with a zero of your own."
     untouched = ~asked & (sums != -1)
     if untouched.any():
         row = int(np.flatnonzero(untouched)[0])
@@ -208,8 +210,8 @@ def _by_an_atomic(counters: Any) -> Reply | None:
 
 
 WIDTHS = (64, 96, 160, 544, 1024)  # threads: of 2, 3, 5, 17 and 32 warps
-# In a block of 1,024 trees have 23 to 32 lanes at work, one thread that adds up all has 3; a warp of a tree sends 2 to 12
-# requests to load, and 1,024 where everybody adds up all; and it diverges 0.2 times, 1 with shuffles, 6 while step doubles.
+# In a block of 1,024 trees have 23 to 32 lanes at work, one thread that adds up all has 3. A warp of a tree sends 2 to
+# 12 requests to load, and 1,024 where everybody adds up all. It diverges 0.2 times; with shuffles 1, with doubling 6.
 FEW_LANES, MANY_LOADS, MANY_BRANCHES = 16, 32, 2
 
 
@@ -244,14 +246,14 @@ def any_width(kernel: Any) -> Reply:
     loads, diverging = c.shared_load_requests // c.warps, c.divergent_branches / c.warps
     if loads > MANY_LOADS:
         return not_yet(
-            f"{launched} The sums are right, but every thread adds up the same elements: {loads:,} requests of each warp "
-            "to load from shared memory. In each step half as many threads are to add."
+            f"{launched} The sums are right, but every thread adds up the same elements: {loads:,} requests of each "
+            "warp to load from shared memory. In each step half as many threads are to add."
         )
     widths = f"{', '.join(f'{each:,}' for each in WIDTHS[:-1])} or {WIDTHS[-1]:,}"
     if diverging > MANY_BRANCHES:
         return right(
-            f"No part is left behind in blocks of {widths} threads. But each warp diverges {diverging:.1f} times: let the "
-            "first threads add, as in exercise 1."
+            f"No part is left behind in blocks of {widths} threads. But each warp diverges {diverging:.1f} times: let "
+            "the first threads add, as in exercise 1."
         )
     return right(f"No part is left behind in blocks of {widths} threads. Lab 4 asks for this, too.")
 
@@ -279,7 +281,7 @@ WARPS_LAUNCHED = ((1, 32), (4, 64), (3, 96))  # blocks, threads: whole warps
 
 
 def largest_of_warp(kernel: Any) -> Reply:
-    """A kernel of (values, best): each warp finds its largest value with shuffles, and stores it, one element a warp."""
+    """A kernel of (values, best): each warp finds its largest value with shuffles and stores it, one element a warp."""
     if (wrong := not_of(kernel, ("values", "best"))) is not None:
         return wrong
     from autograder import profile
@@ -292,7 +294,7 @@ def largest_of_warp(kernel: Any) -> Reply:
         launched = f"{blocks} x {threads} threads, as many values."
         c = p.counters
         if c.global_atomic_requests:
-            return not_yet("It takes no atomic, at which the lanes queue up: let them hand on values, in five shuffles.")
+            return not_yet("It takes no atomic, at which lanes queue up: let them hand on values, in five shuffles.")
         more = ""
         if best.size == 1 and any((each.kind, each.array) == ("race", parameters(kernel)[1]) for each in p.hazards):
             more = " One lane of each warp is to store: cuda.laneid tells which lane a thread is."

@@ -76,7 +76,7 @@ def warp_sums(values, sums):
 
 @cuda.jit
 def halving_by_block(values, sums):
-    """The first threads add, in a block of any width, where a part without a partner is lost: right for powers of two."""
+    """The first threads add, in a block of any width; a part without a partner is lost. Right for powers of two."""
     part = cuda.shared.array(1024, np.float32)
     t = cuda.threadIdx.x
     part[t] = values[cuda.grid(1)]
@@ -93,7 +93,7 @@ def halving_by_block(values, sums):
 
 @cuda.jit
 def totals_by_step(values, totals):
-    """`warp_sums` in one warp, which writes down every lane's total: a row of `totals` before and after each shuffle."""
+    """`warp_sums` in one warp that writes down every lane's total: a row of `totals` before and after each shuffle."""
     lane = cuda.laneid
     total = values[lane]
     totals[0, lane] = total
