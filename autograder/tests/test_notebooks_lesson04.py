@@ -648,8 +648,8 @@ def test_4a_says_what_was_measured(sentence: str) -> None:
         f"an H200 could deliver these {4 * H200['threads']['reductions'] / 1e6:.0f} MB in {READ_MS:.3f} ms",
         f"Even `halving` takes {SUMS['halving'] / READ_MS:.0f} times as long",
         f"the start of {H200['threads']['reductions'] // 4 // 256:,} blocks",
-        f"{int(np.cumsum(np.ones(2**25, np.float32))[-1]):,}**, half of what it should be",
-        f"is 2^24, and the next float32 is {int(np.nextafter(np.float32(2**24), np.float32(2**25))):,}",
+        f"Add up {2**25 // 1_000_000} million ones in float32, one after the other: **half of them are lost**",
+        f"{2**24:,} is 2^24, and the next float32 is {int(np.nextafter(np.float32(2**24), np.float32(2**25))):,}",
         f"the tree takes {np.log2(2**25):.0f} steps, not {2**25 // 1_000_000} million",
         f"for {H200['threads']['reductions'] // 1_000_000} million numbers four, with {2**26 // 256:,} sums, "
         f"{2**26 // 256**2:,}, {2**26 // 256**3} and 1",
