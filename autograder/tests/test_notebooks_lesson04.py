@@ -672,6 +672,10 @@ def test_4b_prints_how_much_of_the_memory_s_speed_a_sum_has() -> None:
 def test_what_4b_says_of_trees_is_what_its_cells_print() -> None:
     assert re.search(r"after 33,554,432 ones: +16,777,216\n.*: 33,554,432, in 25 steps", printed("running-total"))
     assert " 96 ones: 64\n" in printed("ninety-six") and "160 ones: 128\n" in printed("ninety-six")
+    parts = np.ones(96)
+    for step in (48, 24, 12, 6, 3):
+        parts = parts[:step] + parts[step : 2 * step]
+    assert f"After the step of 3 there are three parts, each {parts[0]:.0f}." in prose(ADDING) and parts.size == 3
     launches = re.findall(r"numbers left: (\d+)", printed("several-blocks-run"))
     assert launches == ["256", "1"] and "in a tree:           6,553.60" in printed("several-blocks-run")
 
@@ -749,6 +753,9 @@ def test_words_for_counted_numbers_hold() -> None:
     instructions = re.findall(r"^every\w+ +([\d,]+) +([\d,]+)$", printed("run-surprise"), re.M)
     threads, warps = ([int(each.replace(",", "")) for each in column] for column in zip(*instructions, strict=True))
     assert 0 < warps[1] / warps[0] - 1 < 0.01, "just as many, a little more"
+    ratios = {name: READ[name]["warp_instructions"] / READ["everyone"]["warp_instructions"] for name in WORK}
+    assert ratios["every_32nd"] == pytest.approx(warps[1] / warps[0], rel=0.01), "the proportions are much the same"
+    assert ratios["the_first"] == pytest.approx(1 / 32, rel=0.3)
     assert f"the simulated GPU counts {threads[1] / warps[1]:.2f}" in prose(WARPS)
     divergent = dict(re.findall(r"^(\w+) .* +(\d+) +\d+$", printed("threads-per-instruction"), re.M))
     assert int(divergent["every_32nd"]) > 0 == READ["every_32nd"]["divergent_branches"], "no branch that diverges"
