@@ -458,6 +458,14 @@ DOUBLED = """
         cuda.syncthreads()
         step *= 2
 """
+EVERYBODY_LOADS = """
+def kernel(values, sums):
+    total, first = np.float32(0), cuda.blockIdx.x * cuda.blockDim.x
+    for j in range(cuda.blockDim.x):
+        total += values[first + j]
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = total
+"""
 OF_256 = """
     for step in (128, 64, 32, 16, 8, 4, 2, 1):
         if t < step:
@@ -475,13 +483,17 @@ OF_256 = """
         (FILLED_WIDE + DOUBLED + STORED, "right", "But each warp diverges 6.0 times"),
         (FILLED_WIDE + OF_256 + STORED, "not yet", "before anything was written"),
         (FILLED_WIDE + ONE_THREAD.replace("256", "cuda.blockDim.x"), "not yet", "2.82 of 32 lanes"),
-        (FILLED_WIDE + EVERYBODY.replace("256", "cuda.blockDim.x"), "not yet", "1,024 requests of each warp"),
+        (FILLED_WIDE + EVERYBODY.replace("256", "cuda.blockDim.x"), "not yet", "1,025 requests of each warp"),
+        (EVERYBODY_LOADS, "not yet", "1,024 requests of each warp"),
         (ATOMIC, "not yet", "without atomics"),
         (FILLED_WIDE + SHARED_ATOMIC + STORED, "not yet", "without atomics"),
         ("def kernel(values, sums):\n    pass\n", "your turn", "Nothing was written to sums"),
     ],
-    ids=["padded", "odd one", "shuffles", "doubled", "of 256", "one", "everybody", "atomic", "shared atomic", "empty"],
-)
+    ids=[
+        "padded", "odd one", "shuffles", "doubled", "of 256", "one", "everybody", "everybody loads", "atomic",
+        "shared atomic", "empty",
+    ],
+)  # fmt: skip
 def test_other_sums_of_any_number_of_warps_are_judged(source: str, outcome: str, words: str) -> None:
     reply = lesson04.any_width(kernel_of(source))
     assert (reply.outcome, words in reply.words) == (outcome, True), reply.words

@@ -210,8 +210,8 @@ def _by_an_atomic(counters: Any) -> Reply | None:
 
 
 WIDTHS = (64, 96, 160, 544, 1024)  # threads: of 2, 3, 5, 17 and 32 warps
-# In a block of 1,024 trees have 23 to 32 lanes at work, one thread that adds up all has 3. A warp of a tree sends 2 to
-# 12 requests to load, and 1,024 where everybody adds up all. It diverges 0.2 times; with shuffles 1, with doubling 6.
+# In a block of 1,024 trees have 23 to 32 lanes at work, one thread that adds up all has 3. A warp of a tree sends 3 to
+# 13 requests to load, and 1,024 where everybody adds up all. It diverges 0.2 times; with shuffles 1, with doubling 6.
 FEW_LANES, MANY_LOADS, MANY_BRANCHES = 16, 32, 2
 
 
@@ -243,11 +243,12 @@ def any_width(kernel: Any) -> Reply:
             f"{launched} The sums are right, but few threads add while others wait: on average "
             f"{c.threads_per_instruction:.3g} of 32 lanes work."
         )
-    loads, diverging = c.shared_load_requests // c.warps, c.divergent_branches / c.warps
+    loads = (c.shared_load_requests + c.global_load_requests) // c.warps
+    diverging = c.divergent_branches / c.warps
     if loads > MANY_LOADS:
         return not_yet(
             f"{launched} The sums are right, but every thread adds up the same elements: {loads:,} requests of each "
-            "warp to load from shared memory. In each step half as many threads are to add."
+            "warp to load. In each step half as many threads are to add."
         )
     widths = f"{', '.join(f'{each:,}' for each in WIDTHS[:-1])} or {WIDTHS[-1]:,}"
     if diverging > MANY_BRANCHES:
