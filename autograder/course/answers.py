@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from autograder.course.replies import Reply, no_kernel, not_yet
-from autograder.records.hazards import HAZARDS
+from autograder.records.hazards import HAZARDS, Hazard
 
 RULES = tuple(kind for kind, about in HAZARDS.items() if about.is_always_wrong)
 """Hazards that no answer may have, whatever it computes."""
@@ -30,15 +31,53 @@ def not_of(kernel: Any, names: tuple[str, ...]) -> Reply | None:
     return None
 
 
-def nothing_right(profiled: Any, is_untouched: bool, array: str, launched: str, more: str = "") -> Reply | None:
-    """The reply to a launch that broke a rule, or wrote nothing to the array; None where something can be judged."""
+def nothing_right(
+    profiled: Any, is_untouched: bool, array: str, launched: str, more: str = "", owners: Owners | None = None
+) -> Reply | None:
+    """The reply to a launch that broke a rule, or wrote nothing to the array; None where something can be judged.
+
+    `owners`: which threads have an element of the result, where each has one; what a guard can mend is told by it.
+    """
     broken = [each for each in profiled.hazards if each.kind in RULES]
     if broken:
-        return not_yet(f"{launched} {broken[0]}{more}")
+        told = broken[0] if owners is None else owners.advise(broken[0])
+        return not_yet(f"{launched} {told}{more}")
     if is_untouched:
         words = f"Nothing was written to {array}. Write the kernel in this cell and run it again."
         return Reply("your turn", words)
     return None
+
+
+@dataclass(frozen=True)
+class Owners:
+    """A launch in which a thread has one element of an array of `shape`: by its place along x, and y in 2-D blocks."""
+
+    block: int | tuple[int, int]  # x first
+    shape: tuple[int, ...]  # rows first
+
+    def advise(self, hazard: Hazard) -> Hazard:
+        """The hazard, with a remedy that fits its thread: a guard is for those that have no element, and for no others."""
+        if hazard.kind not in ("out_of_bounds", "negative_index") or hazard.block is None or hazard.thread is None:
+            return hazard
+        if self._has_element(hazard.block, hazard.thread):
+            if hazard.kind == "negative_index":
+                return replace(hazard, remedy=_FROM_THE_END)
+            return replace(hazard, remedy=_WHICH_INDEX)
+        return replace(hazard, remedy=_NO_GUARD)
+
+    def _has_element(self, block: tuple[int, int, int], thread: tuple[int, int, int]) -> bool:
+        if isinstance(self.block, int):
+            return block[0] * self.block + thread[0] < np.prod(self.shape)
+        column, row = (block[axis] * self.block[axis] + thread[axis] for axis in (0, 1))
+        return row < self.shape[0] and column < self.shape[-1]
+
+
+_WHICH_INDEX = "This thread has an element, so no guard is missing: which index belongs to which array?"
+_FROM_THE_END = (
+    "This thread has an element, so no guard is missing. On the GPU a negative index counts from the end, at the price of a "
+    "test in each load: if you mean that, write it out, as in size - 1 - i."
+)
+_NO_GUARD = "This thread has no element, and should not get here: the guard is missing, or lets too many through."
 
 
 def written_alone(kernel: Any, grid: Any, block: Any, arguments: tuple[Any, ...], launched: str) -> Reply | None:

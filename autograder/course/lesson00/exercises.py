@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right, parameters, threads_that_store, written_alone
-from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet, right
+from autograder.course.answers import Owners, not_of, nothing_right, written_alone
+from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, not_yet, right
+from autograder.figures.svg import plural
 
 
 def how_many_blocks(answer: Any) -> Reply:
@@ -46,7 +47,8 @@ def backwards(kernel: Any) -> Reply:
         given = x.copy()
         launched = f"Launched with {grid} x {block} threads for {size} elements."
         p = profile(kernel)[grid, block](x, out)
-        if (wrong := nothing_right(p, not out.any() and np.array_equal(x, given), "out", launched)) is not None:
+        untouched, owners = not out.any() and np.array_equal(x, given), Owners(block, out.shape)
+        if (wrong := nothing_right(p, untouched, "out", launched, owners=owners)) is not None:
             return wrong
         if not np.array_equal(x, given):
             return not_yet(f"{launched} x itself has changed. Only out is to be written.")
@@ -64,7 +66,9 @@ def _backwards_asks(out: np.ndarray, x: np.ndarray) -> str:
     if np.array_equal(out[1:], x[:0:-1]):
         return "All but out[0] are right: what is the index of the last element of x?"
     if not out.all():
-        return f"{np.count_nonzero(out == 0)} elements were never written: how many does the guard let through?"
+        never = np.count_nonzero(out == 0)
+        told = f"{plural(never, 'element')} {'was' if never == 1 else 'were'} never written"
+        return f"{told}: how many does the guard let through?"
     return "Write down for which i the thread reads x[0], and for which the last element."
 
 
@@ -102,6 +106,7 @@ def copies(answer: Any) -> Reply:
             (60, 6): "The first is right. Which of the six are needed only once, and which not at all?",
             (60, 2): "The first is right. x and y have to get there, and the result has to come back.",
             (6, 3): "The second is right; the first is for one launch, and there are ten.",
+            (60, 0): "The first is right. x and y have to get there once, and the result has to come back.",
             (60, 30): "The first is right. x and y do not change: must they travel again for every launch?",
             (60, 12): "The first is right. Only the last result is wanted.",
         },
@@ -111,30 +116,28 @@ def copies(answer: Any) -> Reply:
 
 def first_kernel(kernel: Any) -> Reply:
     """Write a kernel that sets out[i] = 3 * x[i] + y[i] for every i, in any launch with enough threads."""
+    if (wrong := not_of(kernel, ("x", "y", "out"))) is not None:
+        return wrong
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
-    wrong = no_kernel(kernel)
-    if wrong:
-        return wrong
     rng = np.random.default_rng(0)
     for size, grid, block in ((1000, 4, 256), (1000, 10, 128), (33, 1, 64)):
         x, y = rng.random(size, dtype=np.float32), rng.random(size, dtype=np.float32)
-        out = np.zeros(size, np.float32)
-        hazards = profile(kernel)[grid, block](x, y, out).hazards
-        if not out.any() and not hazards:
-            return Reply("your turn", "Nothing is written to out yet. Fill in the kernel and run this cell again.")
-        broken = [each for each in hazards if each.kind in RULES]
-        launch = f"Launched with {grid} x {block} threads for {size} elements: "
-        if broken:
-            return not_yet(f"{launch}{broken[0]}")
         expected = 3 * x.astype(np.float64) + y
-        reply = judge_array(out, expected, "Your first kernel, right for every launch that was tried.", "out")
+        out = np.full(size, -1, np.float32)
+        launched = f"Launched with {grid} x {block} threads for {size} elements."
+        p = profile(kernel)[grid, block](x, y, out)
+        untouched, owners = bool((out == -1).all()), Owners(block, out.shape)
+        if (wrong := nothing_right(p, untouched, "out", launched, owners=owners)) is not None:
+            return wrong
+        reply = judge_array(out, expected, "Your second kernel, right for every launch that was tried.", "out")
         if reply.outcome != "right":
-            more = (
-                "" if grid == 4 else " With 4 x 256 threads it was right: which number of that launch does it count on?"
-            )
-            return not_yet(launch + reply.words + more)
-        busy = threads_that_store(kernel, grid, block, (x, y, out), parameters(kernel)[2])
-        if busy < size / 2:
-            return not_yet(f"{launch}right, but by {busy} of the threads alone. Let each thread write one element.")
+            more = ""
+            if np.allclose(out, expected - 1, rtol=1e-4):
+                more = " Before the launch out was full of -1: you added to what was there."
+            elif grid != 4:
+                more = " With 4 x 256 threads it was right: which number of that launch does it count on?"
+            return not_yet(f"{launched} {reply.words}{more}")
+        if (wrong := written_alone(kernel, grid, block, (x, y, np.zeros_like(out)), launched)) is not None:
+            return wrong
     return reply

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import not_of, nothing_right, written_alone
+from autograder.course.answers import Owners, not_of, nothing_right, written_alone
 from autograder.course.replies import Reply, judge_array, not_yet, right
 from autograder.errors import KernelFault
 from autograder.figures.svg import plural
@@ -173,7 +173,8 @@ class Run:
         if self.fault is not None:
             return not_yet(f"{self.launched} {self.fault}")
         missing = int(self.untouched.sum())
-        if (reply := nothing_right(self.profile, missing == expected.size, self.array, self.launched)) is not None:
+        owners, is_untouched = Owners(self.block, self.shape), missing == expected.size
+        if (reply := nothing_right(self.profile, is_untouched, self.array, self.launched, owners=owners)) is not None:
             return reply
         written = ~self.untouched
         differs = judge_array(np.where(written, self.result, expected), expected, "", self.array)
