@@ -326,7 +326,7 @@ def test_what_replies_compare_with_is_what_the_models_say() -> None:
     gained = (from_counters(p.counters), from_counters(tile.counters))
     assert 27 < gained[0].milliseconds(hidden=True) / gained[1].milliseconds(hidden=True) < 33, "a factor of thirty"
     assert 1 < p.estimate("H200").ns / tile.estimate("H200").ns < 1.2, "hardly any difference"
-    shown = cells(A)["walk"]["source"].removeprefix("@cuda.jit")
+    shown = cells(A)["walk"]["source"].removeprefix("@cuda.jit").split("\n\n\n")[0] + "\n"
     following, heads = random_list(lesson07.NODES, np.random.default_rng(2009))
     arrays = [np.zeros(lesson07.NODES, np.int32) for _ in range(2)]
     with simulate():
@@ -421,7 +421,7 @@ REQUEST_OF_THE_WALK = WALKED.global_load_sectors / WALKED.global_load_requests
         f"{1024 * (4 + 4):,} and {1024 * (20 + 20):,}",
         f"256 + 64 + 48 + 1,536 = {256 + 64 + 48 + 1536:,} kB",
         f"{2**22 / 22 / 512 / 30:.1f} blocks each, and since no block can be cut, 13",
-        f"That is {sum(1 / at for at in range(1, 33)):.2f} times as long",
+        f"a warp walks until the longest of its 32 ends: {sum(1 / at for at in range(1, 33)):.2f} times as far",
         f"the H200 is {OLD_LIST * 1e6 / CASES[RANDOM, 2**22].measured_ns // 10 * 10:.0f} times as fast",
         f"From 21 ms to {CASES[RANDOM, 2**22].measured_ns / 1e6:.1f} ms",
         f"has room for the {3 * 4 * 2**22 // 2**20} MiB of arrays",

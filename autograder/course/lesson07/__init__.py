@@ -13,6 +13,7 @@ from autograder.course.lesson07.exercises import (
     sum_of_squares,
     two_thirds_of_the_time,
 )
+from autograder.course.lesson07.lists import random_list
 from autograder.course.lesson07.measuring import measured_ms
 from autograder.course.lesson07.questions import (
     RANGE,
@@ -51,6 +52,7 @@ __all__ = [
     "ms_of_2009",
     "on_chip_bytes",
     "owner_and_rank",
+    "random_list",
     "resource_bars",
     "seven_questions",
     "sum_of_eight",
