@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograder.figures.labels import Box, Labels
 from autograder.figures.palette import BLUE, INK, LINE, PALER_BLUE, QUIET, VERMILLION
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
 
@@ -60,7 +61,7 @@ def scatter(pairs: Sequence[Pair], *, title: str, plain: str = "roofline", band:
     for each in pairs:
         if abs(each.error) <= band:
             canvas.circle(axes.x(each.measured_ns), axes.y(each.predicted_ns), 4.5, BLUE, INK)
-    _draw_misses(canvas, axes, misses)
+    _draw_misses(canvas, axes, misses, _marks(axes, pairs))
     _draw_key(canvas, len(pairs), len(misses), plain, band)
     bottom = _list_misses(canvas, misses)
     return canvas.figure(LEFT + SIDE + 40, bottom + 16, _alt(title, pairs, misses, plain, band))
@@ -99,7 +100,14 @@ def _draw_triangle(canvas: Canvas, x: float, y: float) -> None:
     canvas.polygon([(x, y - 7), (x + 6.5, y + 5), (x - 6.5, y + 5)], VERMILLION, INK)
 
 
-def _draw_misses(canvas: Canvas, axes: _DiagonalAxes, misses: Sequence[Pair]) -> None:
+def _marks(axes: _DiagonalAxes, pairs: Sequence[Pair]) -> list[tuple[float, float]]:
+    """Where squares, circles and triangles lie."""
+    return [(axes.x(each.measured_ns), axes.y(ns)) for each in pairs for ns in (each.plain_ns, each.predicted_ns)]
+
+
+def _draw_misses(
+    canvas: Canvas, axes: _DiagonalAxes, misses: Sequence[Pair], marks: Sequence[tuple[float, float]]
+) -> None:
     """Triangles with their numbers, one label for those that lie upon each other."""
     groups: list[tuple[float, float, list[str]]] = []
     for at, each in enumerate(misses):
@@ -110,12 +118,10 @@ def _draw_misses(canvas: Canvas, axes: _DiagonalAxes, misses: Sequence[Pair]) ->
             near[0][2].append(f"{at + 1}")
         else:
             groups.append((x, y, [f"{at + 1}"]))
+    labels = Labels(marks, Box(LEFT, TOP, LEFT + SIDE, TOP + SIDE))
     for x, y, numbers in groups:
         words = ", ".join(numbers)
-        if y > TOP + SIDE - (x - LEFT):  # below the diagonal: numbers stand away from it
-            canvas.text(x + 10, y + 12, words, size=SMALL, bold=True)
-        else:
-            canvas.text(x - 10, y - 5, words, size=SMALL, bold=True, anchor="end")
+        canvas.text(*labels.place((x, y), words), words, size=SMALL, bold=True)
 
 
 def _draw_key(canvas: Canvas, total: int, misses: int, plain: str, band: float) -> None:

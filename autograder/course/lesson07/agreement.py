@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autograder.figures.labels import Box, Labels
 from autograder.figures.palette import BLUE, INK, LINE, PALER_BLUE, QUIET, VERMILLION
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
 
@@ -43,10 +44,12 @@ def agreement(answers: Sequence[JudgedAnswer], *, title: str) -> Figure:
             where = _x(each.measured), _y(each.predicted)
             canvas.circle(*where, *((4.5, BLUE, INK) if each.decides else (3, "none", QUIET)))
     differing = [each for each in answers if not each.agrees]
+    places = [(_x(each.measured), _y(each.predicted)) for each in answers]
+    labels = Labels(places, Box(LEFT, TOP, LEFT + SIDE, TOP + SIDE))
     for at, each in enumerate(differing):
         x, y = _x(each.measured), _y(each.predicted)
         canvas.polygon([(x, y - 7), (x + 6.5, y + 5), (x - 6.5, y + 5)], VERMILLION, INK)
-        canvas.text(x - 10, y - 6, f"{at + 1}", size=SMALL, bold=True, anchor="end")
+        canvas.text(*labels.place((x, y), f"{at + 1}"), f"{at + 1}", size=SMALL, bold=True)
     _draw_key(canvas, answers, differing)
     bottom = TOP + SIDE + 66
     for at, each in enumerate(differing):

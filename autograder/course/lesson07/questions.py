@@ -1,0 +1,95 @@
+"""What both models and the clock say to the same questions: tables and pictures of lesson 7, from committed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from autograder.figures.marks import Row
+from autograder.perfmodel import hipc2009
+from autograder.perfmodel.measurements import predicting
+
+WHILE, RANGE = "matmul, x along columns, while, 32x32", "matmul, x along columns, 32x32"
+ROWS, TILES = "matmul, x along rows, while, 32x32", "matmul, tiles of 16"
+
+QUESTIONS: Mapping[str, tuple[str, str, int]] = {
+    "x along rows / columns, N = 1,024": (ROWS, WHILE, 1024),
+    "x along rows / columns, N = 1,100": (ROWS, WHILE, 1100),
+    "range / while": (RANGE, WHILE, 1024),
+    "x along columns / tiles of 16": (WHILE, TILES, 1024),
+    "list: random / equal sublists": ("list ranking, random sublists", "list ranking, equal sublists", 2**20),
+    "histogram: one value / uniform": ("histogram, global, one value", "histogram, global, uniform", 2**20),
+    "histogram: global / privatized": ("histogram, global, uniform", "histogram, privatized, uniform", 2**24),
+}
+"""How many times slower is the first kernel than the second, and at which size?"""
+
+BOUNDED: Mapping[str, str] = {
+    "range, x along columns": RANGE,
+    "range, x along rows": "matmul, x along rows, 32x32",
+    "while, x along columns": WHILE,
+    "while, x along rows": ROWS,
+    "tiles of 16": TILES,
+}
+MEMORY = ("L1", "shared memory", "L2", "DRAM")  # the parts of the memory system that a breakdown names
+
+
+@cache
+def _cases() -> Mapping[tuple[str, int], predicting.Prediction]:
+    return predicting.by_case()
+
+
+def ms_of_2009(case: str, size: int, *, hidden: bool = True) -> float:
+    """What the model of 2009 gives for a counted case on its own GPU: MAX where waiting is `hidden`, else SUM."""
+    return hipc2009.from_counters(_cases()[case, size].source).milliseconds(hidden=hidden)
+
+
+def times_slower(one: str, other: str, size: int) -> dict[str, float]:
+    """How many times slower `one` is than `other`: by the model of 2009, by today's, and by an H200's clock."""
+    first, second = _cases()[one, size], _cases()[other, size]
+    return {
+        "model of 2009": ms_of_2009(one, size) / ms_of_2009(other, size),
+        "model of today": first.estimate.ns / second.estimate.ns,
+        "measured": first.measured_ns / second.measured_ns,
+    }
+
+
+def seven_questions(*who: str) -> list[Row]:
+    """Each question with the answers of `who`, for a table or a picture."""
+    found = {question: times_slower(*pair) for question, pair in QUESTIONS.items()}
+    return [Row(question, {name: each[name] for name in who}) for question, each in found.items()]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """A kernel on an H200, in microseconds: to issue its instructions, of its slowest part of memory, by the clock."""
+
+    name: str
+    compute_us: float
+    memory_us: float
+    measured_us: float
+
+    @property
+    def max_us(self) -> float:
+        """If the one is hidden behind the other."""
+        return max(self.compute_us, self.memory_us)
+
+    @property
+    def sum_us(self) -> float:
+        """If nothing is hidden."""
+        return self.compute_us + self.memory_us
+
+    @property
+    def row(self) -> Row:
+        """For a picture in which MAX is 1."""
+        return Row(self.name, {"measured": self.measured_us / self.max_us}, (1.0, self.sum_us / self.max_us))
+
+
+def bounds_on_h200(size: int = 1024) -> list[Bounds]:
+    """MAX and SUM of five multiplies with the rates of an H200, and what its clock says."""
+    found = list[Bounds]()
+    for name, case in BOUNDED.items():
+        needs = _cases()[case, size].estimate.breakdown
+        memory = max(needs[part] for part in MEMORY)
+        found.append(Bounds(name, needs["issue"] / 1e3, memory / 1e3, _cases()[case, size].measured_ns / 1e3))
+    return found
