@@ -8,7 +8,7 @@ from autograder.course.lesson06.charts import (
     ns_a_node_curves,
     spacing_curves,
 )
-from autograder.course.lesson06.clock import milliseconds
+from autograder.course.lesson06.clock import milliseconds, walk_milliseconds
 from autograder.course.lesson06.exercises import (
     double_buffers,
     largest_ahead,
@@ -84,6 +84,7 @@ __all__ = [
     "turn_around",
     "walk_from",
     "walk_links",
+    "walk_milliseconds",
     "warp_walk",
     "with_ends",
 ]

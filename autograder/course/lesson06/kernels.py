@@ -1,4 +1,4 @@
-"""Lesson 6's kernels as they are measured, and the walk on one CPU core."""
+"""Lesson 6's kernels as they are measured, and those that a notebook launches without showing them again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numba import cuda, njit
 
 @njit
 def rank_by_walking(successor, head, rank):
+    """The walk along the whole list, on one CPU core."""
     node = head
     for links_left in range(successor.size - 1, -1, -1):
         rank[node] = links_left
@@ -37,6 +38,24 @@ def walk(successor, splitters, sublist, steps, following, links):
             after = successor[node]
         following[index] = sublist[after]
         links[index] = count + (after != node)
+
+
+@cuda.jit
+def walk_links(successor, links, splitters, sublist, steps, following, lengths):
+    """The walk along a list in which the link from node i counts links[i], and that of the tail 0."""
+    index = cuda.grid(1)
+    if index < splitters.size:
+        node = splitters[index]
+        count = 0
+        after = successor[node]
+        while after != node and sublist[after] < 0:
+            count += links[node]
+            sublist[after] = index
+            steps[after] = count
+            node = after
+            after = successor[node]
+        following[index] = sublist[after]
+        lengths[index] = count + links[node]
 
 
 @cuda.jit
