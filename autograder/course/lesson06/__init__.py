@@ -39,6 +39,7 @@ from autograder.course.lesson06.lists import (
     random_splitters,
     sectors,
     walk_from,
+    walk_in_place_from,
     with_ends,
 )
 from autograder.figures.bars import bars
@@ -83,6 +84,7 @@ __all__ = [
     "three_phases",
     "turn_around",
     "walk_from",
+    "walk_in_place_from",
     "walk_links",
     "walk_milliseconds",
     "warp_walk",

@@ -65,10 +65,12 @@ def turn_around(kernel: Any) -> Reply:
         successor, before, blocks = list_along(order), np.arange(n, dtype=np.int32), -(-n // BLOCK)
         expected = before.copy()
         expected[order[1:]] = order[:-1]
-        launched = f"{_blocks(blocks)}; a list of {n} nodes."
+        launched, given = f"{_blocks(blocks)}; a list of {n} nodes.", successor.copy()
         p = profile(kernel)[blocks, BLOCK](successor, before)
         is_untouched = n > 1 and np.array_equal(before, np.arange(n))
         if (wrong := nothing_right(p, is_untouched, "before", launched, _at_the_tail(p, order))) is not None:
+            return wrong
+        if (wrong := _input_changed(launched, successor=(successor, given))) is not None:
             return wrong
         if n > 1 and np.array_equal(before, successor):
             return not_yet(f"{launched} before is successor once more: the nodes behind. Wanted are those in front.")
@@ -148,12 +150,11 @@ def _judged_by_rounds(
             launched = f"{_blocks(blocks)}; a list of {n} nodes, round {number}."
             p = profile(kernel)[blocks, BLOCK](successor, values, new_successor, new_values)
             is_untouched = bool((new_values == EMPTY).all() and (new_successor == EMPTY).all())
-            has_moved = not (np.array_equal(before[0], successor) and np.array_equal(before[1], values))
-            wrong = nothing_right(p, is_untouched and not has_moved, "the new arrays", launched)
+            inputs = {"successor": (successor, before[0]), name: (values, before[1])}
+            changed = _input_changed(launched, **inputs)
+            wrong = nothing_right(p, is_untouched and changed is None, "the new arrays", launched) or changed
             if wrong is not None:
                 return wrong
-            if has_moved:
-                return not_yet(f"{launched} The kernel writes to the arrays that it reads. Leave the old ones alone.")
             wanted = join(before[1], before[1][before[0]])
             if known := _known(new_values, before[0], before[1], wanted, name):
                 return not_yet(f"{launched} {known}")
@@ -189,8 +190,17 @@ def _first_wrong(**arrays: tuple[np.ndarray, np.ndarray]) -> str:
         wrong = np.flatnonzero(found != wanted)
         if wrong.size:
             at = int(wrong[0])
-            return f"{name}[{at}] should be {wanted[at]} and is {found[at]} ({wrong.size} of {found.size} are wrong)."
+            is_now = "was never written" if found[at] == EMPTY else f"is {found[at]}"
+            return f"{name}[{at}] should be {wanted[at]} and {is_now} ({wrong.size} of {found.size} are wrong)."
     return ""
+
+
+def _input_changed(launched: str, **arrays: tuple[np.ndarray, np.ndarray]) -> Reply | None:
+    """The reply to a launch after which one of these arrays (now, before; by name) is not as it was; None otherwise."""
+    for name, (now, before) in arrays.items():
+        if not np.array_equal(now, before):
+            return not_yet(f"{launched} The kernel writes to {name}, which it reads. Leave that as it is.")
+    return None
 
 
 def _blocks(count: int) -> str:
@@ -233,9 +243,14 @@ def ranks_from_splitters(kernel: Any) -> Reply:
         expected[order] = np.arange(n)[::-1]
         sublist, steps, *_ = _walked(order, splitters, np.ones(n, np.int32))
         splitter_rank, rank = expected[splitters], np.full(n, EMPTY, np.int32)
+        given = sublist.copy(), steps.copy(), splitter_rank.copy()
         launched = f"{_blocks(blocks)}; {n} nodes, {splitters.size} splitters."
         p = profile(kernel)[blocks, BLOCK](sublist, steps, splitter_rank, rank)
         if (wrong := nothing_right(p, bool((rank == EMPTY).all()), "rank", launched)) is not None:
+            return wrong
+        names = "sublist", "steps", "splitter_rank"
+        pairs = zip((sublist, steps, splitter_rank), given, strict=True)
+        if (wrong := _input_changed(launched, **dict(zip(names, pairs, strict=True)))) is not None:
             return wrong
         own = splitter_rank[sublist]
         mistakes = {
@@ -255,7 +270,7 @@ def ranks_from_splitters(kernel: Any) -> Reply:
 
 def walk_links(kernel: Any) -> Reply:
     """The walk, changed so that the link from node i counts links[i]: what walks along a list of splitters needs."""
-    names = ("successor", "links", "splitters", "sublist", "steps", "following", "lengths")
+    names = ("successor", "links", "splitters", "sublist", "steps", "following", "lengths")  # the first three are read
     if (wrong := not_of(kernel, names)) is not None:
         return wrong
     from autograder import profile
@@ -270,12 +285,16 @@ def walk_links(kernel: Any) -> Reply:
         following, lengths = np.full(m, EMPTY, np.int32), np.full(m, EMPTY, np.int32)
         launched = f"{_blocks(blocks)}; a list of {n} nodes, {m} of them splitters."
         given = successor, links, splitters.astype(np.int32)
+        before = [each.copy() for each in given]
+        wanted_sublist, wanted_steps, wanted_following, wanted_lengths = _walked(order, splitters, links)
+        _, ones, _, ones_lengths = _walked(order, splitters, _links_of(successor))
         p = profile(kernel)[blocks, BLOCK](*given, sublist, steps, following, lengths)
         is_untouched = bool((following == EMPTY).all() and (lengths == EMPTY).all())
         if (wrong := nothing_right(p, is_untouched, "following and lengths", launched)) is not None:
             return wrong
-        wanted_sublist, wanted_steps, wanted_following, wanted_lengths = _walked(order, splitters, links)
-        _, ones, _, ones_lengths = _walked(order, splitters, _links_of(successor))
+        pairs = zip(given, before, strict=True)
+        if (wrong := _input_changed(launched, **dict(zip(names[:3], pairs, strict=True)))) is not None:
+            return wrong
         if words := _first_wrong(sublist=(sublist, wanted_sublist), following=(following, wanted_following)):
             return not_yet(f"{launched} The way itself has changed: {words}")
         if n > 2 and np.array_equal(steps, ones) and np.array_equal(lengths, ones_lengths):

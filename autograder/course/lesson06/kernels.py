@@ -59,6 +59,27 @@ def walk_links(successor, links, splitters, sublist, steps, following, lengths):
 
 
 @cuda.jit
+def walk_in_place(successor, firsts, steps, following, links):
+    """The walk of the slides of 2009: a node's link is overwritten by its mark, -1 - index for walk number index.
+
+    Splitters are marked so beforehand; `firsts` holds the links that stood there.
+    """
+    index = cuda.grid(1)
+    if index < firsts.size:
+        node = firsts[index]
+        count = 1
+        after = successor[node]
+        while after >= 0:
+            successor[node] = -1 - index
+            steps[node] = count
+            count += 1
+            node = after
+            after = successor[node]
+        following[index] = -1 - after
+        links[index] = count if -1 - after != index else 0  # the tail's first link leads to the tail
+
+
+@cuda.jit
 def read_all(numbers, out):
     total = 0
     for at in range(cuda.grid(1), numbers.size, cuda.gridsize(1)):
