@@ -150,23 +150,23 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
 @pytest.mark.parametrize(
     ("body", "outcome", "words"),
     [
-        ("pass", "your turn", "Nothing was written to before"),
+        ("pass", "your turn", "Nothing was written to predecessor"),
         (
             """
             node = cuda.grid(1)
             if node < successor.size and successor[node] != node:
-                before[successor[node]] = node
+                predecessor[successor[node]] = node
             """,
             "right",
             "in one step",
         ),
         (
             """
-            for node in range(cuda.grid(1), before.size, cuda.gridsize(1)):
+            for node in range(cuda.grid(1), predecessor.size, cuda.gridsize(1)):
                 after = successor[node]
                 if after == node:
                     continue
-                before[after] = node
+                predecessor[after] = node
             """,
             "right",
             "in one step",
@@ -177,7 +177,7 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
             if node >= successor.size:
                 return
             after = successor[node]
-            before[after] = node if after != node else before[after]
+            predecessor[after] = node if after != node else predecessor[after]
             """,
             "not yet",
             "is the tail",
@@ -186,7 +186,7 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
             """
             node = cuda.grid(1)
             if node < successor.size:
-                before[successor[node]] = node
+                predecessor[successor[node]] = node
             """,
             "not yet",
             "is the tail",
@@ -195,7 +195,7 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
             """
             node = cuda.grid(1)
             if successor[node] != node:
-                before[successor[node]] = node
+                predecessor[successor[node]] = node
             """,
             "not yet",
             "outside",
@@ -204,10 +204,10 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
             """
             node = cuda.grid(1)
             if node < successor.size:
-                before[node] = successor[node]
+                predecessor[node] = successor[node]
             """,
             "not yet",
-            "the nodes behind",
+            "successor once more",
         ),
         (
             """
@@ -215,7 +215,7 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
             if node < successor.size:
                 for other in range(successor.size):
                     if successor[other] == node and other != node:
-                        before[node] = other
+                        predecessor[node] = other
             """,
             "not yet",
             "that is a search",
@@ -225,7 +225,7 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
             if cuda.grid(1) == 0:
                 for node in range(successor.size):
                     if successor[node] != node:
-                        before[successor[node]] = node
+                        predecessor[successor[node]] = node
             """,
             "not yet",
             "wrote it alone",
@@ -234,7 +234,7 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
             """
             node = cuda.grid(1)
             if node < successor.size - 1 and successor[node] != node:
-                before[successor[node]] = node
+                predecessor[successor[node]] = node
             """,
             "not yet",
             "(1 of 100 are wrong)",
@@ -242,7 +242,7 @@ def test_a_round_without_a_guard_is_told_where_it_goes_astray() -> None:
     ],
 )
 def test_a_list_turned_around_is_judged_by_who_wrote_what(body: str, outcome: str, words: str) -> None:
-    reply = judged(lesson06.turn_around, "turn_around(successor, before)", dedent(body))
+    reply = judged(lesson06.turn_around, "turn_around(successor, predecessor)", dedent(body))
     assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
 
 
@@ -517,6 +517,11 @@ def test_what_limits_a_round_of_jumping_is_what_the_lesson_says() -> None:
     assert a_round[2**24] < RANDOM_READS[2**24] < 1.1 * a_round[2**24], "they are all of it, a little more than average"
     assert RANDOM_READS[2**22] / a_round[2**22] == pytest.approx(2 / 3, abs=0.04), "two thirds of the time"
     assert RATES["gather from 16 MiB, G sectors/s"] / RATES["gather from 1 GiB, G sectors/s"] == pytest.approx(3.5, abs=0.1)
+
+
+def test_the_profiler_counts_what_part_a_counts() -> None:
+    shown = re.findall(r"([\d,]+) counted, +([\d,]+) on an H200", SHOWN[JUMPING_PART]["jumping-profiled"])
+    assert len(shown) == 4 and all(counted == read for counted, read in shown), "to the last sector"
 
 
 def test_answers_of_the_lab_are_as_they_were_measured_there() -> None:

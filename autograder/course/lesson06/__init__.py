@@ -1,7 +1,7 @@
 """Lesson 6, list ranking: what its two notebooks and its deck import."""
 
 from autograder.course.costs import warp_walk
-from autograder.course.data import MICROBENCHMARKS
+from autograder.course.data import HARDWARE_COUNTERS, MICROBENCHMARKS
 from autograder.course.lesson06.charts import (
     longest_walk_curves,
     longest_walks,
@@ -47,6 +47,7 @@ from autograder.figures.curves import Curve, curves
 from autograder.figures.sector_map import sectors_of
 
 __all__ = [
+    "HARDWARE_COUNTERS",
     "MICROBENCHMARKS",
     "Curve",
     "all_rounds",

@@ -55,26 +55,26 @@ def rounds_needed(answer: Any) -> Reply:
 
 
 def turn_around(kernel: Any) -> Reply:
-    """A kernel of (successor, before) that leaves in before[i] the node in front of i; the head's is the head itself."""
-    if (wrong := not_of(kernel, ("successor", "before"))) is not None:
+    """A kernel of (successor, predecessor): predecessor[i] is the node that points to i, and the head for the head."""
+    if (wrong := not_of(kernel, ("successor", "predecessor"))) is not None:
         return wrong
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     for n in LENGTHS:
         order = np.random.default_rng(n).permutation(n)
-        successor, before, blocks = list_along(order), np.arange(n, dtype=np.int32), -(-n // BLOCK)
-        expected = before.copy()
+        successor, found, blocks = list_along(order), np.arange(n, dtype=np.int32), -(-n // BLOCK)
+        expected = found.copy()
         expected[order[1:]] = order[:-1]
         launched, given = f"{_blocks(blocks)}; a list of {n} nodes.", successor.copy()
-        p = profile(kernel)[blocks, BLOCK](successor, before)
-        is_untouched = n > 1 and np.array_equal(before, np.arange(n))
-        if (wrong := nothing_right(p, is_untouched, "before", launched, _at_the_tail(p, order))) is not None:
+        p = profile(kernel)[blocks, BLOCK](successor, found)
+        is_untouched = n > 1 and np.array_equal(found, np.arange(n))
+        if (wrong := nothing_right(p, is_untouched, "predecessor", launched, _at_the_tail(p, order))) is not None:
             return wrong
         if (wrong := _input_changed(launched, successor=(successor, given))) is not None:
             return wrong
-        if n > 1 and np.array_equal(before, successor):
-            return not_yet(f"{launched} before is successor once more: the nodes behind. Wanted are those in front.")
-        if wrong_words := _first_wrong(before=(before, expected)):
+        if n > 1 and np.array_equal(found, successor):
+            return not_yet(f"{launched} predecessor is successor once more. Wanted is who points to a node, not to whom it points.")
+        if wrong_words := _first_wrong(predecessor=(found, expected)):
             return not_yet(f"{launched} {wrong_words}")
         if n == LENGTHS[0]:
             arguments = successor, np.arange(n, dtype=np.int32)
@@ -84,13 +84,13 @@ def turn_around(kernel: Any) -> Reply:
         if loads > LOADS_OF_A_SEARCH:
             return not_yet(
                 f"{launched} It is right. But a warp sends {loads:.0f} requests to load, for a node a lane: that is a "
-                "search. Nobody has to search: each node knows in front of whom it stands."
+                "search. Nobody has to search: each node knows whom it points to."
             )
-    return right("The whole list, in one step. Who follows whom is what every node knows by itself; how far is not.")
+    return right("The whole list, in one step. To whom it points a node knows by itself. How far it is to the tail, it does not.")
 
 
 def _at_the_tail(p: Any, order: np.ndarray) -> str:
-    """What to say beside a race at the tail: it points to itself, so it writes where the node in front of it does."""
+    """What to say beside a race at the tail: it points to itself, so it writes where the node that points to it does."""
     tail = int(order[-1])
     meet_there = any(each.kind == "race" and each.index == (tail,) for each in p.hazards)
     return f" Node {tail} is the tail: what does its own thread write, and where?" if meet_there else ""
@@ -302,7 +302,7 @@ def walk_links(kernel: Any) -> Reply:
         behind = links - links[splitters][wanted_sublist]
         if np.array_equal(steps, wanted_steps + behind) and (behind != 0).any():
             return not_yet(
-                f"{launched} steps are one link off: the link that leads to a node is that of the node in front of it."
+                f"{launched} steps are one link off: the link that leads to a node is that of the node that points to it."
             )
         if words := _first_wrong(steps=(steps, wanted_steps)):
             return not_yet(f"{launched} {words}")
