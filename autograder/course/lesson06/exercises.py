@@ -1,4 +1,4 @@
-"""Exercises of notebooks/06a_pointer_jumping.ipynb and 06b_list_ranking.ipynb; the answers stand there, under "Answer"."""
+"""Exercises of notebooks 06a_pointer_jumping and 06b_list_ranking; the answers stand there, under "Answer"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.course.answers import not_of, nothing_right, written_alone
-from autograder.course.lesson06.lists import ends_of, list_along
+from autograder.course.lesson06.lists import ends_of, list_along, one_link_each
 from autograder.course.replies import Reply, judge_number, judge_tuple, no_kernel, not_yet, right, unanswered
 
 EULER = 0.5772156649  # Euler's constant: 1 + 1/2 + ... + 1/n is about ln n + EULER
@@ -73,12 +73,13 @@ def turn_around(kernel: Any) -> Reply:
         if (wrong := _input_changed(launched, successor=(successor, given))) is not None:
             return wrong
         if n > 1 and np.array_equal(found, successor):
-            return not_yet(f"{launched} predecessor is successor once more. Wanted is who points to a node, not to whom it points.")
+            words = "predecessor is successor once more. Wanted is who points to a node, not to whom it points."
+            return not_yet(f"{launched} {words}")
         if wrong_words := _first_wrong(predecessor=(found, expected)):
             return not_yet(f"{launched} {wrong_words}")
         if n == LENGTHS[0]:
             arguments = successor, np.arange(n, dtype=np.int32)
-            if (wrong := written_alone(kernel, blocks, BLOCK, arguments, launched)) is not None:
+            if (wrong := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
                 return wrong
         loads = p.counters.global_load_requests / p.counters.warps
         if loads > LOADS_OF_A_SEARCH:
@@ -86,11 +87,13 @@ def turn_around(kernel: Any) -> Reply:
                 f"{launched} It is right. But a warp sends {loads:.0f} requests to load, for a node a lane: that is a "
                 "search. Nobody has to search: each node knows whom it points to."
             )
-    return right("The whole list, in one step. To whom it points a node knows by itself. How far it is to the tail, it does not.")
+    return right(
+        "The whole list, in one step. To whom it points a node knows by itself. How far it is to the tail, it does not."
+    )
 
 
 def _at_the_tail(p: Any, order: np.ndarray) -> str:
-    """What to say beside a race at the tail: it points to itself, so it writes where the node that points to it does."""
+    """What to say beside a race at the tail, which points to itself and so writes where its predecessor does."""
     tail = int(order[-1])
     meet_there = any(each.kind == "race" and each.index == (tail,) for each in p.hazards)
     return f" Node {tail} is the tail: what does its own thread write, and where?" if meet_there else ""
@@ -101,7 +104,7 @@ def double_buffers(kernel: Any) -> Reply:
     waiting = no_kernel(kernel)
     if waiting:
         return waiting
-    reply = _judged_by_rounds(kernel, _links_of, np.add, "rank")
+    reply = _judged_by_rounds(kernel, one_link_each, np.add, "rank")
     if reply is not None:
         return reply
     return right(
@@ -122,13 +125,11 @@ def largest_ahead(kernel: Any) -> Reply:
     )
 
 
-def _links_of(successor: np.ndarray) -> np.ndarray:
-    return (successor != np.arange(successor.size)).astype(np.int32)
-
-
 def _values_of(successor: np.ndarray) -> np.ndarray:
     """Values below zero, all different."""
-    return (np.random.default_rng(successor.size + 1).permutation(successor.size) - 2 * EMPTY).astype(np.int32)
+    drawn = np.random.default_rng(successor.size + 1).permutation(successor.size)
+    below: np.ndarray = (drawn - 2 * EMPTY).astype(np.int32)
+    return below
 
 
 def _judged_by_rounds(
@@ -156,6 +157,9 @@ def _judged_by_rounds(
             if wrong is not None:
                 return wrong
             wanted = join(before[1], before[1][before[0]])
+            tail = np.flatnonzero(before[0] == np.arange(n))
+            if number == 1 and n > LENGTHS[-2] and (new_successor == tail).all():
+                return not_yet(f"{launched} All nodes point to the tail. A round looks one node ahead, no further.")
             if known := _known(new_values, before[0], before[1], wanted, name):
                 return not_yet(f"{launched} {known}")
             pairs = {f"new_{name}": (new_values, wanted), "new_successor": (new_successor, before[0][before[0]])}
@@ -163,7 +167,7 @@ def _judged_by_rounds(
                 return not_yet(f"{launched} {words}")
             if number == 1 and n == LENGTHS[0]:
                 arguments = (*before, np.full(n, EMPTY, np.int32), np.full(n, EMPTY, np.int32))
-                if (alone := written_alone(kernel, blocks, BLOCK, arguments, launched)) is not None:
+                if (alone := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
                     return alone
             successor, values = new_successor, new_values
     return None
@@ -201,6 +205,13 @@ def _input_changed(launched: str, **arrays: tuple[np.ndarray, np.ndarray]) -> Re
         if not np.array_equal(now, before):
             return not_yet(f"{launched} The kernel writes to {name}, which it reads. Leave that as it is.")
     return None
+
+
+def _written_alone(kernel: Any, p: Any, blocks: int, arguments: tuple[Any, ...], launched: str) -> Reply | None:
+    """The reply to a launch p of which few threads write the last array; None where most do, or do so atomically."""
+    if p.counters.global_atomic_requests:
+        return None
+    return written_alone(kernel, blocks, BLOCK, arguments, launched)
 
 
 def _blocks(count: int) -> str:
@@ -263,7 +274,7 @@ def ranks_from_splitters(kernel: Any) -> Reply:
             known = next((words for words, each in mistakes.items() if np.array_equal(rank, each)), "")
             return not_yet(f"{launched} {known or _first_wrong(rank=(rank, expected))}")
         arguments = sublist, steps, splitter_rank, np.full(n, EMPTY, np.int32)
-        if (wrong := written_alone(kernel, blocks, BLOCK, arguments, launched)) is not None:
+        if (wrong := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
             return wrong
     return right("Every node works out its own rank, and waits for nobody: two numbers of its own, and one look-up.")
 
@@ -287,7 +298,7 @@ def walk_links(kernel: Any) -> Reply:
         given = successor, links, splitters.astype(np.int32)
         before = [each.copy() for each in given]
         wanted_sublist, wanted_steps, wanted_following, wanted_lengths = _walked(order, splitters, links)
-        _, ones, _, ones_lengths = _walked(order, splitters, _links_of(successor))
+        _, ones, _, ones_lengths = _walked(order, splitters, one_link_each(successor))
         p = profile(kernel)[blocks, BLOCK](*given, sublist, steps, following, lengths)
         is_untouched = bool((following == EMPTY).all() and (lengths == EMPTY).all())
         if (wrong := nothing_right(p, is_untouched, "following and lengths", launched)) is not None:
@@ -302,7 +313,7 @@ def walk_links(kernel: Any) -> Reply:
         behind = links - links[splitters][wanted_sublist]
         if np.array_equal(steps, wanted_steps + behind) and (behind != 0).any():
             return not_yet(
-                f"{launched} steps are one link off: the link that leads to a node is that of the node that points to it."
+                f"{launched} steps are one link off: the link to a node is that of the node that points to it."
             )
         if words := _first_wrong(steps=(steps, wanted_steps)):
             return not_yet(f"{launched} {words}")

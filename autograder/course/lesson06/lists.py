@@ -29,7 +29,8 @@ def ends_of(successor: Array) -> Array:
     """The head, to which nobody points, and the tail, which points to itself."""
     nodes = np.arange(successor.size)
     pointed_to = np.bincount(successor, minlength=successor.size)
-    return nodes[(successor == nodes) | (pointed_to == 0)]
+    found: Array = nodes[(successor == nodes) | (pointed_to == 0)]
+    return found
 
 
 def with_ends(splitters: Array, successor: Array, seed: int) -> Array:
@@ -46,7 +47,8 @@ def random_splitters(successor: Array, count: int, seed: int) -> Array:
 
 def one_link_each(successor: Array) -> Array:
     """How many links lead from each node to its successor: one, and none from the tail (int32)."""
-    return (successor != np.arange(successor.size)).astype(np.int32)
+    links: Array = (successor != np.arange(successor.size)).astype(np.int32)
+    return links
 
 
 def jumping_rounds(successor: Array) -> list[tuple[Array, Array]]:

@@ -221,7 +221,9 @@ def main(target: Path) -> None:
         "lone_walk_ns_a_node": lambda: {str(n): lone_walk_ns_a_node(clock, n) for n in sizes},
         "how_spacings": lambda: "2^24 nodes, random splitters: the walk kernel, and pointer jumping on the splitters",
         "spacings": lambda: spacings(clock, 1 << 24),
-        "how_answers": lambda: "answers to lab 6, timed by its speed check: about 2^20 nodes, launches only, L2 flushed",
+        "how_answers": lambda: (
+            "answers to lab 6, timed by its speed check: about 2^20 nodes, launches only, L2 flushed"
+        ),
         "answers_ms": answers_ms,
     }
     for name, measured in sections.items():
