@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
+from autograder.course.lesson06 import clock, kernels, lists, measurements
 from autograder.course.lesson06 import exercises as lesson06
-from autograder.course.lesson06 import kernels, lists, measurements
 from autograder.grading.labs import spec_of
 from autograder.kernels import pointer_jump
 from autograder.perfmodel import SPECIFICATIONS
@@ -695,3 +695,24 @@ def test_no_cell_leaves_another_generator_s_state_behind(part: str) -> None:
         if cell["cell_type"] == "code" and re.search(r"^rng\b|\brng =", "".join(cell["source"]), re.M)
     ]
     assert not drawn
+
+
+def test_a_walk_is_timed_on_marks_of_its_own_each_time() -> None:
+    successor, _ = lists.random_list(500, seed=6)
+    splitters = lists.random_splitters(successor, 40, seed=7)
+    marks = np.full(500, -1, np.int32)
+    marks[splitters] = np.arange(splitters.size)
+    found_marked = []
+
+    class Watched:
+        def __getitem__(self, configuration: tuple[int, int]) -> Any:
+            def launch(*arguments: Any) -> None:
+                found_marked.append(np.array_equal(arguments[2].copy_to_host(), marks))
+                walk[configuration](*arguments)
+
+            return launch
+
+    with simulate() as cuda:
+        walk = cuda.jit(kernels.walk.py_func)
+        assert clock.walk_milliseconds(Watched(), successor, splitters) > 0
+    assert found_marked == 6 * [True], "once to compile, five times to measure"
