@@ -33,7 +33,7 @@ ANSWERS = {
     "every 16 nodes": "solution",
     "every 32 nodes": "right/every_32",
     "every 100 nodes": "wrong/every_100",
-    "every 8 nodes, every 8 splitters": "right/splitters_of_splitters",
+    "every 8 nodes, three walks": "right/splitters_of_splitters",
 }
 """Known answers of lab 6 by the splitters that they choose."""
 Array = np.ndarray
