@@ -161,8 +161,10 @@ def test_a_curve_lies_where_its_logarithms_say() -> None:
         curves([Curve("none", [(0, 1)])], title="", **AXES)
 
 
-def test_footprints_count_the_sectors_of_each_step() -> None:
-    assert "1.5 sectors a step, 2 in the first and 1 in the last of 2" in PICTURES["footprints"].alt
+def test_footprints_count_each_sector_once() -> None:
+    assert "random: 3 numbers read, from 3 sectors, in 2 steps" in PICTURES["footprints"].alt
+    again = footprints({"along": [access(0, 8), access(1, 9), access(2, -1)]}, title="Reads")
+    assert "along: 5 numbers read, from 2 sectors, in 3 steps" in again.alt
     with pytest.raises(ValueError, match="at least one panel"):
         footprints({}, title="nothing")
 

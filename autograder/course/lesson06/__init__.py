@@ -1,14 +1,24 @@
-"""Lesson 6, list ranking: what its notebook and its deck import."""
+"""Lesson 6, list ranking: what its two notebooks and its deck import."""
 
 from autograder.course.costs import warp_walk
-from autograder.course.data import MICROBENCHMARKS
+from autograder.course.data import HARDWARE_COUNTERS, MICROBENCHMARKS
+from autograder.course.lesson06.charts import (
+    longest_walk_curves,
+    longest_walks,
+    ns_a_node_curves,
+    spacing_curves,
+)
+from autograder.course.lesson06.clock import milliseconds, walk_milliseconds
 from autograder.course.lesson06.exercises import (
-    add_up,
     double_buffers,
+    largest_ahead,
     longest_walk,
     ranks_by_hand,
+    ranks_from_splitters,
     rounds_needed,
     ruinous_order,
+    turn_around,
+    walk_links,
 )
 from autograder.course.lesson06.footprints import footprints
 from autograder.course.lesson06.jump_race import jump_race, jump_race_frames
@@ -21,14 +31,26 @@ from autograder.course.lesson06.list_builds import (
     phases_of_sublists,
     sublist_walks,
 )
+from autograder.course.lesson06.lists import (
+    all_rounds,
+    jumping_rounds,
+    one_link_each,
+    random_list,
+    random_splitters,
+    sectors,
+    walk_from,
+    walk_in_place_from,
+    with_ends,
+)
 from autograder.figures.bars import bars
 from autograder.figures.curves import Curve, curves
 from autograder.figures.sector_map import sectors_of
 
 __all__ = [
+    "HARDWARE_COUNTERS",
     "MICROBENCHMARKS",
     "Curve",
-    "add_up",
+    "all_rounds",
     "bars",
     "curves",
     "double_buffers",
@@ -37,17 +59,35 @@ __all__ = [
     "jump_race",
     "jump_race_frames",
     "jumping",
+    "jumping_rounds",
     "lane_walks",
+    "largest_ahead",
     "linked_list",
     "longest_walk",
+    "longest_walk_curves",
+    "longest_walks",
+    "milliseconds",
+    "ns_a_node_curves",
     "one_chain_or_many",
+    "one_link_each",
     "phases_of_sublists",
     "pointer_jumping",
+    "random_list",
+    "random_splitters",
     "ranks_by_hand",
+    "ranks_from_splitters",
     "rounds_needed",
     "ruinous_order",
+    "sectors",
     "sectors_of",
+    "spacing_curves",
     "sublist_walks",
     "three_phases",
+    "turn_around",
+    "walk_from",
+    "walk_in_place_from",
+    "walk_links",
+    "walk_milliseconds",
     "warp_walk",
+    "with_ends",
 ]

@@ -1,17 +1,22 @@
-"""Exercises of notebooks/06_list_ranking.ipynb; the answers that students see stand there, under "Answer"."""
+"""Exercises of notebooks 06a_pointer_jumping and 06b_list_ranking; the answers stand there, under "Answer"."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES
+from autograder.course.answers import not_of, nothing_right, written_alone
+from autograder.course.lesson06.lists import ends_of, list_along, one_link_each
 from autograder.course.replies import Reply, judge_number, judge_tuple, no_kernel, not_yet, right, unanswered
 
 EULER = 0.5772156649  # Euler's constant: 1 + 1/2 + ... + 1/n is about ln n + EULER
+BLOCK = 64  # threads, of the launches that judge a kernel
+LENGTHS = (100, 700, 2, 1)  # of the lists; no block divides them
+EMPTY = 12_345  # what stands in arrays that a kernel is to fill
+LOADS_OF_A_SEARCH = 8  # requests to load that a warp sends: a few where each node looks at its own, n in a search
 
 
 def ranks_by_hand(answer: Any) -> Reply:
@@ -49,69 +54,284 @@ def rounds_needed(answer: Any) -> Reply:
     )
 
 
+def turn_around(kernel: Any) -> Reply:
+    """A kernel of (successor, predecessor): predecessor[i] is the node that points to i, and the head for the head."""
+    if (wrong := not_of(kernel, ("successor", "predecessor"))) is not None:
+        return wrong
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    for n in LENGTHS:
+        order = np.random.default_rng(n).permutation(n)
+        successor, found, blocks = list_along(order), np.arange(n, dtype=np.int32), -(-n // BLOCK)
+        expected = found.copy()
+        expected[order[1:]] = order[:-1]
+        launched, given = f"{_blocks(blocks)}; a list of {n} nodes.", successor.copy()
+        p = profile(kernel)[blocks, BLOCK](successor, found)
+        is_untouched = n > 1 and np.array_equal(found, np.arange(n))
+        if (wrong := nothing_right(p, is_untouched, "predecessor", launched, _at_the_tail(p, order))) is not None:
+            return wrong
+        if (wrong := _input_changed(launched, successor=(successor, given))) is not None:
+            return wrong
+        if n > 1 and np.array_equal(found, successor):
+            words = "predecessor is successor once more. Wanted is who points to a node, not to whom it points."
+            return not_yet(f"{launched} {words}")
+        if wrong_words := _first_wrong(predecessor=(found, expected)):
+            return not_yet(f"{launched} {wrong_words}")
+        if n == LENGTHS[0]:
+            arguments = successor, np.arange(n, dtype=np.int32)
+            if (wrong := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
+                return wrong
+        loads = p.counters.global_load_requests / p.counters.warps
+        if loads > LOADS_OF_A_SEARCH:
+            return not_yet(
+                f"{launched} It is right. But a warp sends {loads:.0f} requests to load, for a node a lane: that is a "
+                "search. Nobody has to search: each node knows whom it points to."
+            )
+    return right(
+        "The whole list, in one step. To whom it points a node knows by itself. How far it is to the tail, it does not."
+    )
+
+
+def _at_the_tail(p: Any, order: np.ndarray) -> str:
+    """What to say beside a race at the tail, which points to itself and so writes where its predecessor does."""
+    tail = int(order[-1])
+    meet_there = any(each.kind == "race" and each.index == (tail,) for each in p.hazards)
+    return f" Node {tail} is the tail: what does its own thread write, and where?" if meet_there else ""
+
+
 def double_buffers(kernel: Any) -> Reply:
     """A round of pointer jumping that reads the old arrays and writes the new ones, for lists of any length."""
     waiting = no_kernel(kernel)
     if waiting:
         return waiting
-    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
-
-    for n in (100, 700, 2, 1):
-        order = np.random.default_rng(n).permutation(n)
-        successor, expected = _list_of(order), np.empty(n, np.int32)
-        expected[order] = np.arange(n)[::-1]
-        rank = (successor != np.arange(n)).astype(np.int32)
-        for number in range(1, 11):
-            before = successor.copy(), rank.copy()
-            new_successor, new_rank = np.full(n, -1, np.int32), np.full(n, -1, np.int32)
-            launch = profile(kernel)[-(-n // 64), 64]
-            hazards = launch(successor, rank, new_successor, new_rank).hazards
-            broken = [each for each in hazards if each.kind in RULES]
-            if broken:
-                return not_yet(f"A list of {n} nodes: {broken[0]}")
-            if (new_rank == -1).all() and (new_successor == -1).all():
-                if np.array_equal(before[0], successor) and np.array_equal(before[1], rank):
-                    return Reply("your turn", "Nothing is written to the new arrays yet.")
-                return not_yet("The new arrays are still empty: the kernel writes to the arrays that it reads.")
-            wrong = _first_wrong(*before, new_successor, new_rank)
-            if wrong:
-                return not_yet(f"A list of {n} nodes, round {number}: {wrong}")
-            successor, rank = new_successor, new_rank
-        if not np.array_equal(rank, expected):
-            return not_yet(f"A list of {n} nodes: after 10 rounds not all ranks are right.")
+    reply = _judged_by_rounds(kernel, one_link_each, np.add, "rank")
+    if reply is not None:
+        return reply
     return right(
         "Four lists, no race. Who reads the old arrays finds them as they were, however the threads are ordered."
     )
 
 
-def _first_wrong(successor: np.ndarray, rank: np.ndarray, new_successor: np.ndarray, new_rank: np.ndarray) -> str:
-    """The first element of a round's two results that is not what the old arrays say, in words."""
-    for name, found, wanted in (
-        ("new_successor", new_successor, successor[successor]),
-        ("new_rank", new_rank, rank + rank[successor]),
-    ):
+def largest_ahead(kernel: Any) -> Reply:
+    """A round of pointer jumping from an empty cell that finds the largest value from each node to the tail."""
+    if (wrong := not_of(kernel, ("successor", "largest", "new_successor", "new_largest"))) is not None:
+        return wrong
+    reply = _judged_by_rounds(kernel, _values_of, np.maximum, "largest")
+    if reply is not None:
+        return reply
+    return right(
+        "Ten rounds, and every node knows the largest value ahead of it. What can be joined piece by piece (sums, "
+        "largest, first that is negative) can be found by jumping."
+    )
+
+
+def _values_of(successor: np.ndarray) -> np.ndarray:
+    """Values below zero, all different."""
+    drawn = np.random.default_rng(successor.size + 1).permutation(successor.size)
+    below: np.ndarray = (drawn - 2 * EMPTY).astype(np.int32)
+    return below
+
+
+def _judged_by_rounds(
+    kernel: Any, start: Callable[[np.ndarray], np.ndarray], join: Callable[..., np.ndarray], name: str
+) -> Reply | None:
+    """The reply to a kernel whose rounds go wrong, on lists of several lengths; None for one that is right in all.
+
+    `start` gives the values before the first round, `join` what a round makes of a node's value and that of its
+    successor; `name` is what they are called.
+    """
+    from autograder import profile
+
+    for n in LENGTHS:
+        successor, blocks = list_along(np.random.default_rng(n).permutation(n)), -(-n // BLOCK)
+        values = start(successor)
+        for number in range(1, 11):
+            before = successor.copy(), values.copy()
+            new_successor, new_values = np.full(n, EMPTY, np.int32), np.full(n, EMPTY, np.int32)
+            launched = f"{_blocks(blocks)}; a list of {n} nodes, round {number}."
+            p = profile(kernel)[blocks, BLOCK](successor, values, new_successor, new_values)
+            is_untouched = bool((new_values == EMPTY).all() and (new_successor == EMPTY).all())
+            inputs = {"successor": (successor, before[0]), name: (values, before[1])}
+            changed = _input_changed(launched, **inputs)
+            wrong = nothing_right(p, is_untouched and changed is None, "the new arrays", launched) or changed
+            if wrong is not None:
+                return wrong
+            wanted = join(before[1], before[1][before[0]])
+            tail = np.flatnonzero(before[0] == np.arange(n))
+            if number == 1 and n > LENGTHS[-2] and (new_successor == tail).all():
+                return not_yet(f"{launched} All nodes point to the tail. A round looks one node ahead, no further.")
+            if known := _known(new_values, before[0], before[1], wanted, name):
+                return not_yet(f"{launched} {known}")
+            pairs = {f"new_{name}": (new_values, wanted), "new_successor": (new_successor, before[0][before[0]])}
+            if words := _first_wrong(**pairs):
+                return not_yet(f"{launched} {words}")
+            if number == 1 and n == LENGTHS[0]:
+                arguments = (*before, np.full(n, EMPTY, np.int32), np.full(n, EMPTY, np.int32))
+                if (alone := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
+                    return alone
+            successor, values = new_successor, new_values
+    return None
+
+
+def _known(found: np.ndarray, successor: np.ndarray, values: np.ndarray, wanted: np.ndarray, name: str) -> str:
+    """A mistake that the new values of a round give away, in words; none where they are right."""
+    theirs = values[successor]
+    mistakes = {
+        f"new_{name} is {name} as it was: each node keeps its own. It has to ask the node that it points to.": values,
+        f"new_{name} is the {name} of the node pointed to alone. What becomes of the node's own?": theirs,
+        "These are sums. Of the two values the larger one stays.": values + theirs,
+        "These are the smaller of two values.": np.minimum(values, theirs),
+        "The numbers of nodes are compared here. Compare what stands in largest.": np.maximum(values, successor),
+    }
+    if np.array_equal(found, wanted):
+        return ""
+    return next((words for words, each in mistakes.items() if np.array_equal(found, each)), "")
+
+
+def _first_wrong(**arrays: tuple[np.ndarray, np.ndarray]) -> str:
+    """The first element, of these (found, wanted) by name, that is not as it should be, in words."""
+    for name, (found, wanted) in arrays.items():
         wrong = np.flatnonzero(found != wanted)
         if wrong.size:
             at = int(wrong[0])
-            return f"{name}[{at}] should be {wanted[at]} and is {found[at]} ({wrong.size} of {found.size} are wrong)."
+            is_now = "was never written" if found[at] == EMPTY else f"is {found[at]}"
+            return f"{name}[{at}] should be {wanted[at]} and {is_now} ({wrong.size} of {found.size} are wrong)."
     return ""
 
 
-def add_up(answer: Any) -> Reply:
-    """Walks of 5, 3 and 4 nodes, then the tail: ranks of the three splitters, and of a node 2 links after the second"""
-    return judge_tuple(
-        answer,
-        (12, 7, 4, 5),
-        "From the tail backwards: 0, 0 + 4, 4 + 3, 7 + 5; and 7 - 2 = 5. Nobody had to know the middle of another walk.",
-        {
-            (11, 6, 3, 4): "One too few: the walk of 4 nodes ends 4 links after its splitter, at the tail.",
-            (13, 8, 5, 6): "One too many: the tail's rank is 0.",
-            (12, 7, 4, 9): "The splitters are right. Two links on, one is nearer to the tail, not further from it.",
-            (0, 5, 8, 7): "These count from the head. Begin at the tail, whose rank is 0.",
-            (5, 3, 4, 2): "These are the lengths. The rank of a splitter is all that lies between it and the tail.",
-        },
-        hint="Begin at the end: the tail has rank 0, and the third splitter is 4 links before it.",
-    )
+def _input_changed(launched: str, **arrays: tuple[np.ndarray, np.ndarray]) -> Reply | None:
+    """The reply to a launch after which one of these arrays (now, before; by name) is not as it was; None otherwise."""
+    for name, (now, before) in arrays.items():
+        if not np.array_equal(now, before):
+            return not_yet(f"{launched} The kernel writes to {name}, which it reads. Leave that as it is.")
+    return None
+
+
+def _written_alone(kernel: Any, p: Any, blocks: int, arguments: tuple[Any, ...], launched: str) -> Reply | None:
+    """The reply to a launch p of which few threads write the last array; None where most do, or do so atomically."""
+    if p.counters.global_atomic_requests:
+        return None
+    return written_alone(kernel, blocks, BLOCK, arguments, launched)
+
+
+def _blocks(count: int) -> str:
+    return f"{count} block{'s' if count > 1 else ''} of {BLOCK} threads"
+
+
+def _cut_lists() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Lists as (order, splitters): some nodes at random, and head and tail."""
+    for n in LENGTHS:
+        order = np.random.default_rng(n).permutation(n)
+        drawn = np.random.default_rng(n + 1).choice(n, -(-n // 8), replace=False)
+        yield order, np.random.default_rng(n + 2).permutation(np.union1d(drawn, ends_of(list_along(order))))
+
+
+def _walked(order: np.ndarray, splitters: np.ndarray, links: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What walks leave: sublist and steps by node, following and lengths by splitter; links[i] counts i's own link."""
+    sublist, steps = np.zeros(order.size, np.int32), np.zeros(order.size, np.int32)
+    following, lengths = np.zeros(splitters.size, np.int32), np.zeros(splitters.size, np.int32)
+    number = {int(node): index for index, node in enumerate(splitters)}
+    index = count = 0
+    for node in (int(each) for each in order):
+        if node in number:
+            following[index], lengths[index] = number[node], count
+            index, count = number[node], 0
+        sublist[node], steps[node] = index, count
+        count += int(links[node])
+    following[index], lengths[index] = index, 0  # the tail
+    return sublist, steps, following, lengths
+
+
+def ranks_from_splitters(kernel: Any) -> Reply:
+    """A kernel of (sublist, steps, splitter_rank, rank), from an empty cell, that puts each node's rank together."""
+    if (wrong := not_of(kernel, ("sublist", "steps", "splitter_rank", "rank"))) is not None:
+        return wrong
+    from autograder import profile
+
+    for order, splitters in _cut_lists():
+        n, blocks = order.size, -(-order.size // BLOCK)
+        expected = np.zeros(n, np.int32)
+        expected[order] = np.arange(n)[::-1]
+        sublist, steps, *_ = _walked(order, splitters, np.ones(n, np.int32))
+        splitter_rank, rank = expected[splitters], np.full(n, EMPTY, np.int32)
+        given = sublist.copy(), steps.copy(), splitter_rank.copy()
+        launched = f"{_blocks(blocks)}; {n} nodes, {splitters.size} splitters."
+        p = profile(kernel)[blocks, BLOCK](sublist, steps, splitter_rank, rank)
+        if (wrong := nothing_right(p, bool((rank == EMPTY).all()), "rank", launched)) is not None:
+            return wrong
+        names = "sublist", "steps", "splitter_rank"
+        pairs = zip((sublist, steps, splitter_rank), given, strict=True)
+        if (wrong := _input_changed(launched, **dict(zip(names, pairs, strict=True)))) is not None:
+            return wrong
+        own = splitter_rank[sublist]
+        mistakes = {
+            "The steps are added. A node behind its splitter is nearer to the tail, not further from it.": own + steps,
+            "These are the ranks of the splitters. How far behind its splitter is the node?": own,
+            "These are the steps alone. How far is it from there to the tail?": steps,
+            "Here the rank is taken away from the steps: a rank is never below zero.": steps - own,
+        }
+        if not np.array_equal(rank, expected):
+            known = next((words for words, each in mistakes.items() if np.array_equal(rank, each)), "")
+            return not_yet(f"{launched} {known or _first_wrong(rank=(rank, expected))}")
+        arguments = sublist, steps, splitter_rank, np.full(n, EMPTY, np.int32)
+        if (wrong := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
+            return wrong
+    return right("Every node works out its own rank, and waits for nobody: two numbers of its own, and one look-up.")
+
+
+def walk_links(kernel: Any) -> Reply:
+    """The walk, changed so that the link from node i counts links[i]: what walks along a list of splitters needs."""
+    names = ("successor", "links", "splitters", "sublist", "steps", "following", "lengths")  # the first three are read
+    if (wrong := not_of(kernel, names)) is not None:
+        return wrong
+    from autograder import profile
+
+    for order, splitters in _cut_lists():
+        n, m = order.size, splitters.size
+        successor, blocks = list_along(order), -(-m // BLOCK)
+        links = np.random.default_rng(n + 3).integers(2, 50, n).astype(np.int32)
+        links[order[-1]] = 0
+        sublist, steps = np.full(n, -1, np.int32), np.zeros(n, np.int32)
+        sublist[splitters] = np.arange(m)
+        following, lengths = np.full(m, EMPTY, np.int32), np.full(m, EMPTY, np.int32)
+        launched = f"{_blocks(blocks)}; a list of {n} nodes, {m} of them splitters."
+        given = successor, links, splitters.astype(np.int32)
+        before = [each.copy() for each in given]
+        wanted_sublist, wanted_steps, wanted_following, wanted_lengths = _walked(order, splitters, links)
+        _, ones, _, ones_lengths = _walked(order, splitters, one_link_each(successor))
+        p = profile(kernel)[blocks, BLOCK](*given, sublist, steps, following, lengths)
+        is_untouched = bool((following == EMPTY).all() and (lengths == EMPTY).all())
+        if (wrong := nothing_right(p, is_untouched, "following and lengths", launched)) is not None:
+            return wrong
+        pairs = zip(given, before, strict=True)
+        if (wrong := _input_changed(launched, **dict(zip(names[:3], pairs, strict=True)))) is not None:
+            return wrong
+        if words := _first_wrong(sublist=(sublist, wanted_sublist), following=(following, wanted_following)):
+            return not_yet(f"{launched} The way itself has changed: {words}")
+        if n > 2 and np.array_equal(steps, ones) and np.array_equal(lengths, ones_lengths):
+            return Reply("your turn", "Every link still counts one. The link from a node counts links[node].")
+        behind = links - links[splitters][wanted_sublist]
+        if np.array_equal(steps, wanted_steps + behind) and (behind != 0).any():
+            return not_yet(
+                f"{launched} steps are one link off: the link to a node is that of the node that points to it."
+            )
+        if words := _first_wrong(steps=(steps, wanted_steps)):
+            return not_yet(f"{launched} {words}")
+        if not np.array_equal(lengths, wanted_lengths):
+            return not_yet(f"{launched} {_of_the_last_link(lengths, wanted_lengths, following)}")
+    return right("A list whose links count what they like. With links of one each it is the walk that you know.")
+
+
+def _of_the_last_link(lengths: np.ndarray, wanted: np.ndarray, following: np.ndarray) -> str:
+    """What is wrong with lengths where all steps are right: something about the link to the next splitter."""
+    off = lengths - wanted
+    inner = following != np.arange(following.size)
+    words = "The steps are right, the lengths are not: "
+    if (off[inner] < 0).all() and (off[~inner] == 0).all():
+        return words + "the last link of each walk, the one to the next splitter, counts too little. Whose link is it?"
+    if np.array_equal(off[~inner], np.ones((~inner).sum())):
+        return words + "from the tail no link leads on, and links has a 0 for it."
+    return words + _first_wrong(lengths=(lengths, wanted))
 
 
 def longest_walk(answer: Any) -> Reply:
@@ -158,11 +378,3 @@ def ruinous_order(order_for: Callable[[int, int], Any]) -> Reply:
         if longest < 0.9 * (n - n // every):
             return not_yet(f"With {n} nodes, every {every}th a splitter, the longest walk has {longest} nodes. Go on.")
     return right(f"One walk of {longest} of {n} nodes. Splitters at random places cannot be ruined by any list.")
-
-
-def _list_of(order: np.ndarray) -> np.ndarray:
-    """The successors of a list through these nodes; the tail points to itself."""
-    successor = np.empty(order.size, np.int32)
-    successor[order[:-1]] = order[1:]
-    successor[order[-1]] = order[-1]
-    return successor

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from autograder.figures.palette import BLUE, INK, PALER_BLUE, QUIET
 from autograder.figures.sector_map import sectors_of
-from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, text_width
+from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural, text_width
 from autograder.records.accesses import Access
 
 WIDTH, ROW = 700, 8  # pixels: the whole array, and one step
@@ -15,6 +15,7 @@ WIDTH, ROW = 700, 8  # pixels: the whole array, and one step
 def footprints(panels: Mapping[str, Sequence[Access]], *, title: str, scale: float = 1.0, least: int = SMALL) -> Figure:
     """Draws, for each panel, a row for each access of one warp to a 1-D array, with a mark where a lane reads.
 
+    A panel's headline has the numbers that all steps together read, and the sectors in which these lie, each once.
     `scale` enlarges it and `least` is the smallest text, for slides. Raises ValueError where there is nothing to draw.
     """
     if not panels or not all(panels.values()):
@@ -25,9 +26,10 @@ def footprints(panels: Mapping[str, Sequence[Access]], *, title: str, scale: flo
         y += 24
         canvas.text(MARGIN, y - 8, title, size=max(TITLE, least), bold=True)
     for name, accesses in panels.items():
-        sectors = [len(sectors_of(access)) for access in accesses]
-        said = f"{name}: {sum(sectors) / len(sectors):.1f} sectors a step"
-        told.append(f"{said}, {sectors[0]} in the first and {sectors[-1]} in the last of {len(sectors)}")
+        read = sum(int((access.addresses >= 0).sum()) for access in accesses)
+        fetched: set[int] = set().union(*map(sectors_of, accesses))
+        said = f"{name}: {read:,} numbers read, from {len(fetched):,} sectors"
+        told.append(f"{said}, in {plural(len(accesses), 'step')}")
         y += least + 10
         canvas.text(MARGIN, y, said, size=least, bold=True)
         y += 8

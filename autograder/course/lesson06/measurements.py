@@ -27,6 +27,15 @@ from autograder.kernels import pointer_jump
 RESULT = DATA / "lists_h200.json"
 ROOT = DATA.parents[1]
 THREADS, REPEATS, TRIES = 128, 5, 20
+ANSWERS = {
+    "pointer jumping on all nodes": "baseline",
+    "every 8 nodes": "right/every_8",
+    "every 16 nodes": "solution",
+    "every 32 nodes": "right/every_32",
+    "every 100 nodes": "wrong/every_100",
+    "every 8 nodes, three walks": "right/splitters_of_splitters",
+}
+"""Known answers of lab 6 by the splitters that they choose."""
 Array = np.ndarray
 
 
@@ -180,6 +189,13 @@ def lone_walk_ns_a_node(clock: Clock, n: int) -> float:
     return round(float(walk_ms(clock, order, order[[0, 2000]], threads=1)["ms"]) * 1e6 / 2000, 1)
 
 
+def answers_ms() -> dict[str, float]:
+    """The times of lab 6's known answers by its own speed check, as they were measured and committed there."""
+    file = ROOT / "solutions/lab06_list_ranking/calibration/h200.json"
+    [timed] = json.loads(file.read_text(encoding="utf-8"))["ratios"].values()
+    return {name: timed[answer]["milliseconds"] for name, answer in ANSWERS.items()}
+
+
 def main(target: Path) -> None:
     """Measures everything and writes the table."""
     clock = Clock()
@@ -205,6 +221,10 @@ def main(target: Path) -> None:
         "lone_walk_ns_a_node": lambda: {str(n): lone_walk_ns_a_node(clock, n) for n in sizes},
         "how_spacings": lambda: "2^24 nodes, random splitters: the walk kernel, and pointer jumping on the splitters",
         "spacings": lambda: spacings(clock, 1 << 24),
+        "how_answers": lambda: (
+            "answers to lab 6, timed by its speed check: about 2^20 nodes, launches only, L2 flushed"
+        ),
+        "answers_ms": answers_ms,
     }
     for name, measured in sections.items():
         result[name] = measured()
