@@ -69,6 +69,28 @@ def test_a_profile_s_lines_come_with_what_they_asked_of_each_memory() -> None:
     assert not [line for line in printed if line != line.rstrip()]
 
 
+def test_a_loop_of_64_rounds_by_range_takes_four_times_the_instructions_of_a_while() -> None:
+    """What the answer of "From an empty cell" says of its loop, by the simulated GPU's count."""
+    from autograder import profile
+
+    answer = found(r"```python\n@cuda.jit\n(.*?)```", source("l2-empty-answer"), re.S)[1]
+    by_hand = "        k = 0\n        while k < 64:\n", "            k += 1\n"
+    assert all(answer.count(each) == 1 for each in by_hand)
+    by_range = answer.replace(by_hand[0], "        for k in range(64):\n").replace(by_hand[1], "")
+    instructions = []
+    for text in (answer, by_range):
+        file = f"loop {hash(text)}"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        x = np.random.default_rng(3).permutation(6400).astype(np.float32)
+        with simulate() as cuda:
+            scope: dict[str, Any] = {"cuda": cuda, "np": np}
+            exec(compile(text, file, "exec"), scope)
+            p = profile(cuda.jit(scope["count_smaller"]), sample_blocks=2)[100, 64](x, np.zeros(6400, np.int32))
+        instructions.append(p.compiled.issued_warp_instructions)
+    assert 3.8 < instructions[1] / instructions[0] < 4.3
+    assert "a comparison takes four times the instructions" in " ".join(source("l2-empty-answer").split())
+
+
 SHARED = """
 def kernel(v, a, out):
     piece = cuda.shared.array(64, np.float32)

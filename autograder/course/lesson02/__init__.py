@@ -13,6 +13,7 @@ from autograder.course.lesson02.exercises import (
 from autograder.course.lesson02.heat import heat_map
 from autograder.course.lesson02.memories import memories, requests, requests_by_line
 from autograder.course.lesson02.operands import loads_of_block, operands
+from autograder.course.lesson02.resources import breakdown_table
 from autograder.course.lesson02.tiling import fetched_once, overhanging, own_share, phases, places_written
 from autograder.course.lesson02.waiting import barriers, multiprocessor
 from autograder.figures.bars import bars
@@ -24,6 +25,7 @@ __all__ = [
     "barriers",
     "bars",
     "blocks_that_fit",
+    "breakdown_table",
     "count_smaller",
     "fetched_once",
     "heat_map",
