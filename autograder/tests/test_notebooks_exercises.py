@@ -410,6 +410,20 @@ def kernel(x, out):
 """
 ONE_FOR_ALL = EACH_FOR_ITSELF.replace("if i < x.size:", "if i > 0:\n        return\n    for i in range(x.size):")
 ONE_PIECE = SMALLER.replace("in range(0, x.size, 64)", "in range(0, 64, 64)")
+ALL_AT_ONCE = """
+def kernel(x, out):
+    everything = cuda.shared.array(256, np.float32)
+    i = cuda.grid(1)
+    for at in range(cuda.threadIdx.x, x.size, 64):
+        everything[at] = x[at]
+    cuda.syncthreads()
+    if i < x.size:
+        smaller, mine = 0, x[i]
+        for k in range(x.size):
+            if everything[k] < mine:
+                smaller += 1
+        out[i] = smaller
+"""
 AFRESH_EACH_ROUND = SMALLER.replace("piece[k] < mine", "i < x.size and piece[k] < x[i]")
 
 
@@ -434,8 +448,9 @@ AFRESH_EACH_ROUND = SMALLER.replace("piece[k] < mine", "i < x.size and piece[k] 
             "outside its shape",
         ),
         (ONE_PIECE, "not yet", "elements differ"),
-        (EACH_FOR_ITSELF, "not yet", "all read the piece from shared memory"),
+        (EACH_FOR_ITSELF, "not yet", "all read it from shared memory"),
         (AFRESH_EACH_ROUND, "not yet", "load requests to global memory"),
+        (ALL_AT_ONCE, "not yet", "outside its shape (256,)"),
         (ONE_FOR_ALL, "not yet", "1 of the threads wrote it alone"),
     ],
 )

@@ -146,6 +146,35 @@ TWICE = SHARED.replace(
     "            total +=", "            if a[start + k, column] < 0:\n                break\n            total +="
 )
 LEAVES = SHARED.replace("    total", "    if column >= out.size:\n        return\n    total", 1)
+AROUND_ALL = """
+def kernel(v, a, out):
+    piece = cuda.shared.array(64, np.float32)
+    column, t = cuda.grid(1), cuda.threadIdx.x
+    if column < out.size:
+        total = np.float32(0)
+        for start in range(0, v.size, 64):
+            if start + t < v.size:
+                piece[t] = v[start + t]
+            cuda.syncthreads()
+            for k in range(min(64, v.size - start)):
+                total += piece[k] * a[start + k, column]
+            cuda.syncthreads()
+        out[column] = total
+"""
+ALL_AT_ONCE = """
+def kernel(v, a, out):
+    all_of_v = cuda.shared.array(1024, np.float32)
+    column, t = cuda.grid(1), cuda.threadIdx.x
+    for at in range(t, v.size, 64):
+        all_of_v[at] = v[at]
+    cuda.syncthreads()
+    if column < out.size:
+        total = np.float32(0)
+        for k in range(v.size):
+            total += all_of_v[k] * a[k, column]
+        out[column] = total
+"""
+LARGE_PIECES = ZEROS.replace("128", "1024")
 ALONE = """
 def kernel(v, a, out):
     if cuda.grid(1) == 0:
@@ -169,6 +198,9 @@ def kernel(v, a, out):
         (BOTH_SHARED, "not yet", "needed by one thread alone"),
         (TWICE, "not yet", "times for rows of a, and a has 600"),
         (LEAVES, "not yet", "returns early"),
+        (ALL_AT_ONCE, "not yet", "outside its shape (1024,)"),
+        (LARGE_PIECES, "right", "10 times for v"),
+        (AROUND_ALL, "not yet", "did not reach"),
         (SHARED.replace("        cuda.syncthreads()\n        k", "        k"), "not yet", "Race on `piece["),
         (SHARED.replace("        cuda.syncthreads()\n    if", "    if"), "not yet", "Race on `piece["),
         (SHARED.replace(" and column < out.size:", ":"), "not yet", "outside its shape (200, 70)"),

@@ -94,7 +94,7 @@ def ragged_tiles(kernel: Any) -> Reply:
     return reply
 
 
-COUNTED = ((64, 1), (200, 4))  # numbers and blocks of 64 threads: one whole piece; pieces that end inside a block
+COUNTED = (64, 200)  # numbers: one whole piece; pieces that end inside a block
 
 
 def count_smaller(kernel: Any) -> Reply:
@@ -104,29 +104,40 @@ def count_smaller(kernel: Any) -> Reply:
     from autograder import profile
 
     rng = np.random.default_rng(12)
-    for size, blocks in COUNTED:
+    leaves = LEAVES if "return" in source_of(kernel) else ""
+    sizes = [*COUNTED]
+    for size in sizes:
         x, out = (rng.permutation(size) + 1).astype(np.float32), np.full(size, -1, np.int32)
+        pieces, left, blocks = -(-size // 64), size % 64, -(-size // 64)
         p = profile(kernel)[blocks, 64](x, out)
-        pieces, left = -(-size // 64), size % 64
         shape = plural(pieces, "piece") + (f", the last one with {left} numbers" if left else "")
-        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size} numbers: {shape}."
-        leaves = " A thread that returns early no longer fetches its share." if "return" in source_of(kernel) else ""
+        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size:,} numbers: {shape}."
         if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched, leaves)) is not None:
             return wrong
         reply = judge_array(out, np.argsort(np.argsort(x)), "", "out")
         if reply.outcome != "right":
             return not_yet(f"{launched} {reply.words}{leaves}")
-    if (wrong := written_alone(kernel, blocks, 64, (x, out), launched)) is not None:
-        return wrong
-    fetched = p.counters.global_load_requests / p.counters.warps
-    if fetched > 2 * pieces + 1:  # its share of each piece, and its own number once, or once in each phase
-        return not_yet(
-            f"out is right. But each warp sends {fetched:.0f} load requests to global memory, for {pieces} pieces of 64. "
-            "Have each thread fetch one number of a piece, and all read the piece from shared memory."
-        )
-    return right(
-        f"Each warp sends {fetched:.1f} load requests to global memory. Without the pieces it would be {size} and more."
-    )
+        if size == COUNTED[-1]:
+            if (wrong := written_alone(kernel, blocks, 64, (x, out), launched)) is not None:
+                return wrong
+            fetched = p.counters.global_load_requests / p.counters.warps
+            if fetched > 2 * pieces + 1:  # its share of each piece, and its own number once, or once in each phase
+                return not_yet(
+                    f"out is right. But each warp sends {fetched:.0f} load requests to global memory, for {pieces} "
+                    "pieces of 64. Have each thread fetch one number of a piece, and all read it from shared memory."
+                )
+            praise = f"Each warp sends {fetched:.1f} load requests to global memory, and without pieces {size} or more."
+            sizes += _longer_than_shared(p, size)
+    return right(praise)
+
+
+LEAVES = " A thread that returns early no longer fetches its share."
+
+
+def _longer_than_shared(profiled: Any, size: int) -> list[int]:
+    """A size to try as well, where a block's shared arrays took in all `size` numbers at once: one that they can't."""
+    room = profiled.record.shared_bytes // 4
+    return [room + 40] if room >= size else []
 
 
 VECTORS = ((64, 64), (200, 70), (600, 128))  # numbers of v and columns of a: one piece; ragged; many pieces, to count
@@ -140,8 +151,9 @@ def vector_times_matrix(kernel: Any) -> Reply:
     from autograder import profile
 
     rng = np.random.default_rng(7)
-    leaves = " A thread that returns early no longer fetches its share." if "return" in source_of(kernel) else ""
-    for length, columns in VECTORS:
+    leaves = LEAVES if "return" in source_of(kernel) else ""
+    shapes = [*VECTORS]
+    for length, columns in shapes:
         v, a = rng.random(length, dtype=np.float32), rng.random((length, columns), dtype=np.float32)
         out, blocks = np.full(columns, UNTOUCHED), -(-columns // 64)
         p = profile(kernel, trace=True, trace_limit=4 * a.size)[blocks, 64](v, a, out)
@@ -153,9 +165,19 @@ def vector_times_matrix(kernel: Any) -> Reply:
             return not_yet(f"{launched} {reply.words}{leaves}")
         if blocks == 1 and (wrong := written_alone(kernel, blocks, 64, (v, a, out), launched)) is not None:
             return wrong  # where a thread that works alone is done soon
-    loads = Counter(each.array for each in p.trace("") if each.kind == "load")
-    of_v, of_a = (loads[name] / p.counters.warps for name in parameters(kernel)[:2])
-    into_shared = p.counters.shared_store_requests / p.counters.warps
+        if (length, columns) == VECTORS[-1]:
+            if (reply := _what_was_shared(kernel, p, length)).outcome != "right":
+                return reply
+            praise = reply
+            shapes += [(longer, 64) for longer in _longer_than_shared(p, length)]
+    return praise
+
+
+def _what_was_shared(kernel: Any, profiled: Any, length: int) -> Reply:
+    """The reply to a right v @ a, by how often its warps asked for each array, and what they put into shared memory."""
+    loads = Counter(each.array for each in profiled.trace("") if each.kind == "load")
+    of_v, of_a = (loads[name] / profiled.counters.warps for name in parameters(kernel)[:2])
+    into_shared = profiled.counters.shared_store_requests / profiled.counters.warps
     pieces = -(-length // 64)
     if of_v > 2 * pieces + 1:  # as if each warp fetched for itself alone; all at once would be half of it
         return not_yet(
