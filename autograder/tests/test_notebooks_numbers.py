@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import linecache
 import re
 from math import ceil
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder import perfmodel
