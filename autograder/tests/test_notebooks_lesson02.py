@@ -6,7 +6,6 @@ import ast
 import json
 import linecache
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pytest
 
 from autograder import simulate
 from autograder.course import lesson02
-from autograder.course.replies import Reply
 from autograder.tests.finding import found
+from autograder.tests.test_notebooks_exercises import reply_to
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "02a_tiling.ipynb"
 CELLS = {each["id"]: each for each in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]}
@@ -292,13 +291,3 @@ STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
 def test_two_elements_a_thread_share_what_they_read(source: str, outcome: str, words: str) -> None:
     reply = reply_to(lesson02.two_a_thread, source)
     assert reply.outcome == outcome and words in reply.words, reply
-
-
-def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
-    """What an exercise says to a kernel given as text, which stays readable as it is in a notebook."""
-    file = f"answer {hash(source)}"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    with simulate() as cuda:
-        scope: dict[str, Any] = {"cuda": cuda, "np": np}
-        exec(compile(source, file, "exec"), scope)
-        return exercise(cuda.jit(scope["kernel"]))
