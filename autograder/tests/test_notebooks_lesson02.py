@@ -265,6 +265,18 @@ ONE_AFTER_THE_OTHER = TWO.replace(
     "            total += a_tile[y, k] * b_tile[k, x]\n        cuda.syncthreads()\n        for k in range(16):\n"
     "            below += a_tile[y + 8, k] * b_tile[k, x]\n",
 )
+NO_TILES = """
+def kernel(a, b, c):
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    column, row = 16 * cuda.blockIdx.x + x, 16 * cuda.blockIdx.y + y
+    total, below = np.float32(0), np.float32(0)
+    for k in range(a.shape[1]):
+        from_b = b[k, column]
+        total += a[row, k] * from_b
+        below += a[row + 8, k] * from_b
+    c[row, column] = total
+    c[row + 8, column] = below
+"""
 STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
 
 
@@ -277,6 +289,7 @@ STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
         (BY_LOOP, "right", "passes through shared memory"),
         (STARTER, "your turn", "one element so far"),
         ("def kernel(a, b, c):\n    pass\n", "your turn", "Nothing was written to c"),
+        (NO_TILES, "not yet", "asks global memory 144 times, where tiles take 12"),
         (ONE_AFTER_THE_OTHER, "not yet", "as if a thread had one element"),
         (TWO.replace("a_tile[y + 8, k] * from_b", "a_tile[y, k] * from_b"), "not yet", "elements differ"),
         (TWO.replace("c[row + 8, column] =", "c[row + 16, column] ="), "not yet", "outside its shape (16, 16)"),
@@ -291,3 +304,27 @@ STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
 def test_two_elements_a_thread_share_what_they_read(source: str, outcome: str, words: str) -> None:
     reply = reply_to(lesson02.two_a_thread, source)
     assert reply.outcome == outcome and words in reply.words, reply
+
+
+def test_an_answer_that_leaves_shared_memory_out_is_told_so() -> None:
+    straight = """
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    for start in range(0, x.size, 64):
+        cuda.syncthreads()
+        out[start + t] = x[start + 63 - t]
+"""
+    reply = reply_to(lesson02.two_barriers, straight)
+    assert reply.outcome == "not yet" and "go through shared memory" in reply.words, reply
+    naive = """
+def kernel(a, b, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        c[row, column] = total
+"""
+    reply = reply_to(lesson02.ragged_tiles, naive)
+    assert reply.outcome == "not yet" and "asks global memory 32 times where tiles take 2" in reply.words, reply

@@ -62,6 +62,8 @@ def two_barriers(kernel: Any) -> Reply:
         return not_yet(f"syncwarp holds the 32 threads of one warp together, and the block has two warps: {broken[0]}")
     if broken:
         return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
+    if not p.counters.shared_store_requests:
+        return not_yet("Leave the other lines as they were: the pieces go through shared memory, and that takes barriers.")
     if barriers > 2 * 2 * 4:
         return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
     expected = x.reshape(4, 64)[:, ::-1].ravel()
@@ -80,8 +82,8 @@ def ragged_tiles(kernel: Any) -> Reply:
     for m, k, n in ((20, 21, 22), (5, 40, 33), (16, 16, 16)):
         a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
         c = np.zeros((m, n), np.float32)
-        hazards = profile(kernel)[(-(-n // 16), -(-m // 16)), (16, 16)](a, b, c).hazards
-        broken = [each for each in hazards if each.kind in RULES]
+        p = profile(kernel)[(-(-n // 16), -(-m // 16)), (16, 16)](a, b, c)
+        broken = [each for each in p.hazards if each.kind in RULES]
         if broken:
             missing = sum(at >= k or column >= n for at in range(32) for column in range(32)) * 2  # two rows of blocks
             untouched = (broken[0].array, broken[0].occurrences) == ("b", missing)
@@ -91,6 +93,12 @@ def ragged_tiles(kernel: Any) -> Reply:
         if reply.outcome != "right":
             more = " A thread that returns early no longer fetches its share of the tiles." if leaves else ""
             return not_yet(f"a is {m} x {k}, b is {k} x {n}. {reply.words}{more}")
+    asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 2 * k // 16  # of the last shape: whole tiles
+    if asked > 2 * of_tiles:
+        return not_yet(
+            f"c is right. But each warp asks global memory {asked:.0f} times where tiles take {of_tiles}. Leave the "
+            "tiles, and guard the line that fills the one of b."
+        )
     return reply
 
 
@@ -220,6 +228,12 @@ def two_a_thread(kernel: Any) -> Reply:
             return not_yet(f"{launched} {missing:,} of {c.size:,} elements were never written.")
         if (reply := judge_array(c, expected, "")).outcome != "right":
             return not_yet(f"{launched} {reply.words}")
+    asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 4 * k // 16  # four elements a phase
+    if asked > 2 * of_tiles:
+        return not_yet(
+            f"c is right. But each warp asks global memory {asked:.0f} times, where tiles take {of_tiles}. Let both sums "
+            "take their numbers from the tiles."
+        )
     passes = p.compiled.shared_load_wavefronts / (m * k * n / 32)
     if passes > PASSES_OF_ONE - 0.1:
         return not_yet(
