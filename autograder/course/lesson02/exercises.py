@@ -63,7 +63,7 @@ def two_barriers(kernel: Any) -> Reply:
     if broken:
         return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
     if not p.counters.shared_store_requests:
-        return not_yet("Leave the other lines as they were: the pieces go through shared memory, and that takes barriers.")
+        return not_yet("Leave the other lines as they were: the pieces go through shared memory. That takes barriers.")
     if barriers > 2 * 2 * 4:
         return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
     expected = x.reshape(4, 64)[:, ::-1].ravel()
@@ -231,8 +231,8 @@ def two_a_thread(kernel: Any) -> Reply:
     asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 4 * k // 16  # four elements a phase
     if asked > 2 * of_tiles:
         return not_yet(
-            f"c is right. But each warp asks global memory {asked:.0f} times, where tiles take {of_tiles}. Let both sums "
-            "take their numbers from the tiles."
+            f"c is right. But each warp asks global memory {asked:.0f} times, where tiles take {of_tiles}. Let both "
+            "sums take their numbers from the tiles."
         )
     passes = p.compiled.shared_load_wavefronts / (m * k * n / 32)
     if passes > PASSES_OF_ONE - 0.1:
