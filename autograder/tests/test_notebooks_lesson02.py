@@ -1,4 +1,4 @@
-"""Lesson 2: what its prose says of its kernels and measurements is so."""
+"""Lesson 2: what its prose says of its kernels and measurements is so; exercises reply to what they saw."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from autograder import simulate
+from autograder.course import lesson02
 from autograder.tests.finding import found
+from autograder.tests.test_notebooks_exercises import reply_to
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "02_tiling.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "02a_tiling.ipynb"
 CELLS = {each["id"]: each for each in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]}
 DECK = NOTEBOOK.parents[1] / "slides" / "02_tiling.md"
 
@@ -55,3 +58,273 @@ def test_about_nine_of_ten_elements_are_wrong_without_the_first_barrier() -> Non
     ]
     assert 0.88 < min(shares) < 0.9 < max(shares) < 0.93
     assert "Without the first barrier about nine of ten elements are wrong" in source("barriers-measured-explained")
+
+
+def test_a_profile_s_lines_come_with_what_they_asked_of_each_memory() -> None:
+    printed = "".join("".join(each.get("text", [])) for each in CELLS["five-places"]["outputs"]).splitlines()
+    assert printed[0].split() == ["global", "shared", "local", "const."]
+    (stores,) = (line for line in printed if "out[i] = total" in line)
+    assert stores.split()[0] == "8" and not stores[7:28].strip()
+    assert not [line for line in printed if line != line.rstrip()]
+
+
+def test_a_loop_of_64_rounds_by_range_takes_four_times_the_instructions_of_a_while() -> None:
+    """What the answer of "From an empty cell" says of its loop, by the simulated GPU's count."""
+    from autograder import profile
+
+    answer = found(r"```python\n@cuda.jit\n(.*?)```", source("l2-empty-answer"), re.S)[1]
+    by_hand = "        k = 0\n        while k < 64:\n", "            k += 1\n"
+    assert all(answer.count(each) == 1 for each in by_hand)
+    by_range = answer.replace(by_hand[0], "        for k in range(64):\n").replace(by_hand[1], "")
+    instructions = []
+    for text in (answer, by_range):
+        file = f"loop {hash(text)}"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        x = np.random.default_rng(3).permutation(6400).astype(np.float32)
+        with simulate() as cuda:
+            scope: dict[str, Any] = {"cuda": cuda, "np": np}
+            exec(compile(text, file, "exec"), scope)
+            p = profile(cuda.jit(scope["count_smaller"]), sample_blocks=2)[100, 64](x, np.zeros(6400, np.int32))
+        instructions.append(p.compiled.issued_warp_instructions)
+    assert 3.8 < instructions[1] / instructions[0] < 4.3
+    assert "a comparison takes four times the instructions" in " ".join(source("l2-empty-answer").split())
+
+
+SHARED = """
+def kernel(v, a, out):
+    piece = cuda.shared.array(64, np.float32)
+    column, t = cuda.grid(1), cuda.threadIdx.x
+    total = np.float32(0)
+    for start in range(0, v.size, 64):
+        if start + t < v.size:
+            piece[t] = v[start + t]
+        cuda.syncthreads()
+        k = 0
+        while k < 64 and start + k < v.size and column < out.size:
+            total += piece[k] * a[start + k, column]
+            k += 1
+        cuda.syncthreads()
+    if column < out.size:
+        out[column] = total
+"""
+ZEROS = """
+def kernel(row, matrix, sums):
+    tile = cuda.shared.array(128, np.float32)
+    t = cuda.threadIdx.x
+    column = cuda.blockIdx.x * 64 + t
+    total = np.float32(0)
+    for start in range(0, matrix.shape[0], 128):
+        for at in range(t, 128, 64):
+            tile[at] = row[start + at] if start + at < row.size else np.float32(0)
+        cuda.syncthreads()
+        for k in range(min(128, matrix.shape[0] - start)):
+            if column < matrix.shape[1]:
+                total += tile[k] * matrix[start + k, column]
+        cuda.syncthreads()
+    if column < matrix.shape[1]:
+        sums[column] = total
+"""
+NOTHING_SHARED = """
+def kernel(v, a, out):
+    column = cuda.grid(1)
+    if column < out.size:
+        total = np.float32(0)
+        for k in range(v.size):
+            total += v[k] * a[k, column]
+        out[column] = total
+"""
+BOTH_SHARED = SHARED.replace(
+    "            total += piece[k] * a[start + k, column]",
+    "            of_a[t] = a[start + k, column]\n            total += piece[k] * of_a[t]",
+).replace("    column, t", "    of_a = cuda.shared.array(64, np.float32)\n    column, t")
+ONE_FETCHES = SHARED.replace(
+    "        if start + t < v.size:\n            piece[t] = v[start + t]",
+    "        if t == 0:\n            for k in range(min(64, v.size - start)):\n                piece[k] = v[start + k]",
+)
+TWICE = SHARED.replace(
+    "            total +=", "            if a[start + k, column] < 0:\n                break\n            total +="
+)
+LEAVES = SHARED.replace("    total", "    if column >= out.size:\n        return\n    total", 1)
+AROUND_ALL = """
+def kernel(v, a, out):
+    piece = cuda.shared.array(64, np.float32)
+    column, t = cuda.grid(1), cuda.threadIdx.x
+    if column < out.size:
+        total = np.float32(0)
+        for start in range(0, v.size, 64):
+            if start + t < v.size:
+                piece[t] = v[start + t]
+            cuda.syncthreads()
+            for k in range(min(64, v.size - start)):
+                total += piece[k] * a[start + k, column]
+            cuda.syncthreads()
+        out[column] = total
+"""
+ALL_AT_ONCE = """
+def kernel(v, a, out):
+    all_of_v = cuda.shared.array(1024, np.float32)
+    column, t = cuda.grid(1), cuda.threadIdx.x
+    for at in range(t, v.size, 64):
+        all_of_v[at] = v[at]
+    cuda.syncthreads()
+    if column < out.size:
+        total = np.float32(0)
+        for k in range(v.size):
+            total += all_of_v[k] * a[k, column]
+        out[column] = total
+"""
+LARGE_PIECES = ZEROS.replace("128", "1024")
+ALONE = """
+def kernel(v, a, out):
+    if cuda.grid(1) == 0:
+        for column in range(out.size):
+            total = np.float32(0)
+            for k in range(v.size):
+                total += v[k] * a[k, column]
+            out[column] = total
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "source, outcome, words",
+    [
+        (SHARED, "right", "10 times for v in place of 600, and 600 times for a"),
+        (ZEROS, "right", "10 times for v"),
+        ("def kernel(v, a, out):\n    pass\n", "your turn", "Nothing was written to out"),
+        (NOTHING_SHARED, "not yet", "asks global memory 600 times for numbers of v"),
+        (ONE_FETCHES, "not yet", "one number a thread"),
+        (BOTH_SHARED, "not yet", "needed by one thread alone"),
+        (TWICE, "not yet", "times for rows of a, and a has 600"),
+        (LEAVES, "not yet", "returns early"),
+        (ALL_AT_ONCE, "not yet", "outside its shape (1024,)"),
+        (LARGE_PIECES, "right", "10 times for v"),
+        (AROUND_ALL, "not yet", "did not reach"),
+        (SHARED.replace("        cuda.syncthreads()\n        k", "        k"), "not yet", "Race on `piece["),
+        (SHARED.replace("        cuda.syncthreads()\n    if", "    if"), "not yet", "Race on `piece["),
+        (SHARED.replace(" and column < out.size:", ":"), "not yet", "outside its shape (200, 70)"),
+        (SHARED.replace("        if start + t < v.size:", "        if True:"), "not yet", "outside its shape"),
+        (SHARED.replace(" and start + k < v.size", ""), "not yet", "v has 200 numbers, a is 200 x 70"),
+        (SHARED.replace("a[start + k, column]", "a[k, column]"), "not yet", "elements differ"),
+        (SHARED.replace("out[column] = total", "out[column] += total"), "not yet", "elements differ"),
+        (SHARED.replace("(v, a, out)", "(v, a, out, n)"), "not yet", "takes v, a and out; yours takes 4"),
+        (ALONE, "not yet", "1 of the threads wrote it alone"),
+    ],
+)
+def test_a_vector_is_shared_and_the_matrix_is_not(source: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson02.vector_times_matrix, source)
+    assert reply.outcome == outcome and words in reply.words, reply
+
+
+TWO = """
+def kernel(a, b, c):
+    a_tile = cuda.shared.array((16, 16), np.float32)
+    b_tile = cuda.shared.array((16, 16), np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    column, row = 16 * cuda.blockIdx.x + x, 16 * cuda.blockIdx.y + y
+    total, below = np.float32(0), np.float32(0)
+    for start in range(0, a.shape[1], 16):
+        a_tile[y, x] = a[row, start + x]
+        a_tile[y + 8, x] = a[row + 8, start + x]
+        b_tile[y, x] = b[start + y, column]
+        b_tile[y + 8, x] = b[start + y + 8, column]
+        cuda.syncthreads()
+        for k in range(16):
+            from_b = b_tile[k, x]
+            total += a_tile[y, k] * from_b
+            below += a_tile[y + 8, k] * from_b
+        cuda.syncthreads()
+    c[row, column] = total
+    c[row + 8, column] = below
+"""
+NAMED_TWICE = TWO.replace("            from_b = b_tile[k, x]\n", "").replace("from_b", "b_tile[k, x]")
+BY_LOOP = """
+def kernel(a, b, c):
+    a_tile = cuda.shared.array((16, 16), np.float32)
+    b_tile = cuda.shared.array((16, 16), np.float32)
+    sums = cuda.local.array(2, np.float32)
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    column, row = 16 * cuda.blockIdx.x + x, 16 * cuda.blockIdx.y + y
+    for j in range(2):
+        sums[j] = 0
+    for start in range(0, a.shape[1], 16):
+        for j in range(2):
+            a_tile[y + 8 * j, x] = a[row + 8 * j, start + x]
+            b_tile[y + 8 * j, x] = b[start + y + 8 * j, column]
+        cuda.syncthreads()
+        for k in range(16):
+            for j in range(2):
+                sums[j] += a_tile[y + 8 * j, k] * b_tile[k, x]
+        cuda.syncthreads()
+    for j in range(2):
+        c[row + 8 * j, column] = sums[j]
+"""
+ONE_AFTER_THE_OTHER = TWO.replace(
+    "            from_b = b_tile[k, x]\n            total += a_tile[y, k] * from_b\n"
+    "            below += a_tile[y + 8, k] * from_b\n",
+    "            total += a_tile[y, k] * b_tile[k, x]\n        cuda.syncthreads()\n        for k in range(16):\n"
+    "            below += a_tile[y + 8, k] * b_tile[k, x]\n",
+)
+NO_TILES = """
+def kernel(a, b, c):
+    x, y = cuda.threadIdx.x, cuda.threadIdx.y
+    column, row = 16 * cuda.blockIdx.x + x, 16 * cuda.blockIdx.y + y
+    total, below = np.float32(0), np.float32(0)
+    for k in range(a.shape[1]):
+        from_b = b[k, column]
+        total += a[row, k] * from_b
+        below += a[row + 8, k] * from_b
+    c[row, column] = total
+    c[row + 8, column] = below
+"""
+STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "source, outcome, words",
+    [
+        (TWO, "right", "1.00 passes through shared memory"),
+        (NAMED_TWICE, "right", "1.00 passes through shared memory"),
+        (BY_LOOP, "right", "passes through shared memory"),
+        (STARTER, "your turn", "one element so far"),
+        ("def kernel(a, b, c):\n    pass\n", "your turn", "Nothing was written to c"),
+        (NO_TILES, "not yet", "asks global memory 144 times, where tiles take 12"),
+        (ONE_AFTER_THE_OTHER, "not yet", "as if a thread had one element"),
+        (TWO.replace("a_tile[y + 8, k] * from_b", "a_tile[y, k] * from_b"), "not yet", "elements differ"),
+        (TWO.replace("c[row + 8, column] =", "c[row + 16, column] ="), "not yet", "outside its shape (16, 16)"),
+        (TWO.replace("c[row + 8, column] = below", "c[row + 1, column] = below"), "not yet", "c["),
+        (TWO.replace("below += a_tile[y + 8, k] * from_b", "below = a_tile[y + 8, k] * from_b"), "not yet", "differ"),
+        (TWO.replace("        cuda.syncthreads()\n        for", "        for"), "not yet", "Race on"),
+        (TWO.replace("16 * cuda.blockIdx.y + y", "8 * cuda.blockIdx.y + y"), "not yet", "a is 32 x 48, b is 48 x 64"),
+        (TWO.replace("c[row, column] = total", "c[row, column] += total"), "not yet", "elements differ"),
+        (TWO.replace("(a, b, c)", "(a, b, c, n)"), "not yet", "takes a, b and c; yours takes 4"),
+    ],
+)
+def test_two_elements_a_thread_share_what_they_read(source: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson02.two_a_thread, source)
+    assert reply.outcome == outcome and words in reply.words, reply
+
+
+def test_an_answer_that_leaves_shared_memory_out_is_told_so() -> None:
+    straight = """
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    for start in range(0, x.size, 64):
+        cuda.syncthreads()
+        out[start + t] = x[start + 63 - t]
+"""
+    reply = reply_to(lesson02.two_barriers, straight)
+    assert reply.outcome == "not yet" and "go through shared memory" in reply.words, reply
+    naive = """
+def kernel(a, b, c):
+    column, row = cuda.grid(2)
+    if row < c.shape[0] and column < c.shape[1]:
+        total = np.float32(0)
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        c[row, column] = total
+"""
+    reply = reply_to(lesson02.ragged_tiles, naive)
+    assert reply.outcome == "not yet" and "asks global memory 32 times where tiles take 2" in reply.words, reply

@@ -3,15 +3,17 @@
 from autograder.course.lesson02.exercises import (
     blocks_that_fit,
     count_smaller,
-    fetched_by,
     ragged_tiles,
+    two_a_thread,
     two_barriers,
+    vector_times_matrix,
     wanted_by,
     what_limits,
 )
 from autograder.course.lesson02.heat import heat_map
-from autograder.course.lesson02.memories import memories, requests
+from autograder.course.lesson02.memories import memories, requests, requests_by_line
 from autograder.course.lesson02.operands import loads_of_block, operands
+from autograder.course.lesson02.resources import breakdown_table
 from autograder.course.lesson02.tiling import fetched_once, overhanging, own_share, phases, places_written
 from autograder.course.lesson02.waiting import barriers, multiprocessor
 from autograder.figures.bars import bars
@@ -23,8 +25,8 @@ __all__ = [
     "barriers",
     "bars",
     "blocks_that_fit",
+    "breakdown_table",
     "count_smaller",
-    "fetched_by",
     "fetched_once",
     "heat_map",
     "loads_of_block",
@@ -37,9 +39,12 @@ __all__ = [
     "places_written",
     "ragged_tiles",
     "requests",
+    "requests_by_line",
     "resource_bars",
     "roofline",
+    "two_a_thread",
     "two_barriers",
+    "vector_times_matrix",
     "wanted_by",
     "what_limits",
 ]

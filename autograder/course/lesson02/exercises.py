@@ -1,12 +1,13 @@
-"""Exercises of notebooks/02_tiling.ipynb; the answers that students see stand there, under "Answer"."""
+"""Exercises of notebooks/02a and 02b; the answers that students see stand there, under "Answer"."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right, resource_named, written_alone
+from autograder.course.answers import RULES, not_of, nothing_right, parameters, resource_named, written_alone
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -25,7 +26,8 @@ def wanted_by(answer: Any) -> Reply:
     return judge_tuple(
         answer,
         (32, 8),
-        "A row of the block is 32 threads wide, and they share a row of A. A column is 8 high, and shares one of B.",
+        "A row of the block is 32 threads wide, and they share a row of A. A column is 8 high, and shares one of B. "
+        "Tiles would save 32-fold on A and 8-fold on B: 12.8 times fewer loads, where 16 x 16 threads save 16.",
         {
             (8, 32): "Swapped. Threads with the same row of C share A, and such a row of threads is as long as x.",
             (32, 32): "The first is right. How many threads of the block have the same column?",
@@ -36,28 +38,6 @@ def wanted_by(answer: Any) -> Reply:
             (1, 1): "That is the tiled kernel. In the naive one each thread fetches for itself.",
         },
         hint="Which threads of the block have the same row of C? They all load the same elements of A. And the same column?",
-    )
-
-
-def fetched_by(answer: Any) -> Reply:
-    """What thread (3, 5) of block (2, 1) fetches in the phase start = 64: (row of a, column of a, row of b, column of b)"""
-    return judge_tuple(
-        answer,
-        (21, 67, 69, 35),
-        "It will use a whole row of one tile and a whole column of the other; its own share is one element of each.",
-        {
-            (35, 69, 67, 21): "x and y are swapped: x counts columns, and threadIdx.x is 3.",
-            (37, 67, 69, 19): "The block numbers are swapped: blockIdx.x is 2, and it counts columns.",
-            (
-                21,
-                64,
-                64,
-                35,
-            ): "That is the corner of the phase. The thread adds its x to the column of a, its y to the row of b.",
-            (21, 69, 67, 35): "In a the thread's x is the column; in b its y is the row.",
-            (5, 67, 69, 3): "Its row and column of C are those of the whole matrix: block and thread together.",
-        },
-        hint="Work out column and row as cuda.grid(2) does, then put them, start, x and y into the two lines.",
     )
 
 
@@ -82,6 +62,8 @@ def two_barriers(kernel: Any) -> Reply:
         return not_yet(f"syncwarp holds the 32 threads of one warp together, and the block has two warps: {broken[0]}")
     if broken:
         return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
+    if not p.counters.shared_store_requests:
+        return not_yet("Leave the other lines as they were: the pieces go through shared memory. That takes barriers.")
     if barriers > 2 * 2 * 4:
         return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
     expected = x.reshape(4, 64)[:, ::-1].ravel()
@@ -100,8 +82,8 @@ def ragged_tiles(kernel: Any) -> Reply:
     for m, k, n in ((20, 21, 22), (5, 40, 33), (16, 16, 16)):
         a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
         c = np.zeros((m, n), np.float32)
-        hazards = profile(kernel)[(-(-n // 16), -(-m // 16)), (16, 16)](a, b, c).hazards
-        broken = [each for each in hazards if each.kind in RULES]
+        p = profile(kernel)[(-(-n // 16), -(-m // 16)), (16, 16)](a, b, c)
+        broken = [each for each in p.hazards if each.kind in RULES]
         if broken:
             missing = sum(at >= k or column >= n for at in range(32) for column in range(32)) * 2  # two rows of blocks
             untouched = (broken[0].array, broken[0].occurrences) == ("b", missing)
@@ -111,10 +93,16 @@ def ragged_tiles(kernel: Any) -> Reply:
         if reply.outcome != "right":
             more = " A thread that returns early no longer fetches its share of the tiles." if leaves else ""
             return not_yet(f"a is {m} x {k}, b is {k} x {n}. {reply.words}{more}")
+    asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 2 * k // 16  # of the last shape: whole tiles
+    if asked > 2 * of_tiles:
+        return not_yet(
+            f"c is right. But each warp asks global memory {asked:.0f} times where tiles take {of_tiles}. Leave the "
+            "tiles, and guard the line that fills the one of b."
+        )
     return reply
 
 
-COUNTED = ((64, 1), (200, 4))  # numbers and blocks of 64 threads: one whole piece; pieces that end inside a block
+COUNTED = (64, 200)  # numbers: one whole piece; pieces that end inside a block
 
 
 def count_smaller(kernel: Any) -> Reply:
@@ -124,36 +112,147 @@ def count_smaller(kernel: Any) -> Reply:
     from autograder import profile
 
     rng = np.random.default_rng(12)
-    for size, blocks in COUNTED:
+    leaves = LEAVES if "return" in source_of(kernel) else ""
+    sizes = [*COUNTED]
+    for size in sizes:
         x, out = (rng.permutation(size) + 1).astype(np.float32), np.full(size, -1, np.int32)
+        pieces, left, blocks = -(-size // 64), size % 64, -(-size // 64)
         p = profile(kernel)[blocks, 64](x, out)
-        pieces, left = -(-size // 64), size % 64
         shape = plural(pieces, "piece") + (f", the last one with {left} numbers" if left else "")
-        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size} numbers: {shape}."
-        leaves = " A thread that returns early no longer fetches its share." if "return" in source_of(kernel) else ""
+        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size:,} numbers: {shape}."
         if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched, leaves)) is not None:
             return wrong
         reply = judge_array(out, np.argsort(np.argsort(x)), "", "out")
         if reply.outcome != "right":
             return not_yet(f"{launched} {reply.words}{leaves}")
-    if (wrong := written_alone(kernel, blocks, 64, (x, out), launched)) is not None:
+        if size == COUNTED[-1]:
+            if (wrong := written_alone(kernel, blocks, 64, (x, out), launched)) is not None:
+                return wrong
+            fetched = p.counters.global_load_requests / p.counters.warps
+            if fetched > 2 * pieces + 1:  # its share of each piece, and its own number once, or once in each phase
+                return not_yet(
+                    f"out is right. But each warp sends {fetched:.0f} load requests to global memory, for {pieces} "
+                    "pieces of 64. Have each thread fetch one number of a piece, and all read it from shared memory."
+                )
+            praise = f"Each warp sends {fetched:.1f} load requests to global memory, and without pieces {size} or more."
+            sizes += _longer_than_shared(p, size)
+    return right(praise)
+
+
+LEAVES = " A thread that returns early no longer fetches its share."
+
+
+def _longer_than_shared(profiled: Any, size: int) -> list[int]:
+    """A size to try as well, where a block's shared arrays took in all `size` numbers at once: one that they can't."""
+    room = profiled.record.shared_bytes // 4
+    return [room + 40] if room >= size else []
+
+
+VECTORS = ((64, 64), (200, 70), (600, 128))  # numbers of v and columns of a: one piece; ragged; many pieces, to count
+UNTOUCHED = np.float32(-1)  # below every sum of products of numbers above 0
+
+
+def vector_times_matrix(kernel: Any) -> Reply:
+    """A kernel of (v, a, out) that sets out to v @ a, in blocks of 64, and shares v, which all threads need."""
+    if (wrong := not_of(kernel, ("v", "a", "out"))) is not None:
         return wrong
-    fetched = p.counters.global_load_requests / p.counters.warps
-    if fetched > 2 * pieces + 1:  # its share of each piece, and its own number once, or once in each phase
+    from autograder import profile
+
+    rng = np.random.default_rng(7)
+    leaves = LEAVES if "return" in source_of(kernel) else ""
+    shapes = [*VECTORS]
+    for length, columns in shapes:
+        v, a = rng.random(length, dtype=np.float32), rng.random((length, columns), dtype=np.float32)
+        out, blocks = np.full(columns, UNTOUCHED), -(-columns // 64)
+        p = profile(kernel, trace=True, trace_limit=4 * a.size)[blocks, 64](v, a, out)
+        launched = f"{plural(blocks, 'block')} of 64 threads; v has {length:,} numbers, a is {length:,} x {columns}."
+        if (wrong := nothing_right(p, bool((out == UNTOUCHED).all()), "out", launched, leaves)) is not None:
+            return wrong
+        reply = judge_array(out, v.astype(np.float64) @ a, "", "out")
+        if reply.outcome != "right":
+            return not_yet(f"{launched} {reply.words}{leaves}")
+        if blocks == 1 and (wrong := written_alone(kernel, blocks, 64, (v, a, out), launched)) is not None:
+            return wrong  # where a thread that works alone is done soon
+        if (length, columns) == VECTORS[-1]:
+            if (reply := _what_was_shared(kernel, p, length)).outcome != "right":
+                return reply
+            praise = reply
+            shapes += [(longer, 64) for longer in _longer_than_shared(p, length)]
+    return praise
+
+
+def _what_was_shared(kernel: Any, profiled: Any, length: int) -> Reply:
+    """The reply to a right v @ a, by how often its warps asked for each array, and what they put into shared memory."""
+    loads = Counter(each.array for each in profiled.trace("") if each.kind == "load")
+    of_v, of_a = (loads[name] / profiled.counters.warps for name in parameters(kernel)[:2])
+    into_shared = profiled.counters.shared_store_requests / profiled.counters.warps
+    pieces = -(-length // 64)
+    if of_v > 2 * pieces + 1:  # as if each warp fetched for itself alone; all at once would be half of it
         return not_yet(
-            f"out is right. But each warp sends {fetched:.0f} load requests to global memory, for {pieces} pieces of 64. "
-            "Have each thread fetch one number of a piece, and all read the piece from shared memory."
+            f"out is right. But each warp asks global memory {of_v:,.0f} times for numbers of v, which has {length:,}. "
+            "All threads of the block need them: fetch v in pieces, one number a thread, and share them."
+        )
+    if of_a > length + 1:
+        return not_yet(f"out is right. But each warp asks {of_a:,.0f} times for rows of a, and a has {length:,}.")
+    if into_shared > 2 * pieces + 1:
+        return not_yet(
+            f"out is right. But each warp stores {into_shared:,.0f} times into shared memory, and the pieces of v are "
+            f"{pieces}. An element of a is needed by one thread alone: to put it there saves nothing."
         )
     return right(
-        f"Each warp sends {fetched:.1f} load requests to global memory. Without the pieces it would be {size} and more."
+        f"Each warp asks {of_v:,.0f} times for v in place of {length:,}, and {of_a:,.0f} times for a, of which no "
+        "thread needs what another one needs. So sharing saves half of the requests here, and no more."
     )
 
 
+def two_a_thread(kernel: Any) -> Reply:
+    """Tiles of 16 with half as many threads: each works out c[row, column] and the element eight rows below."""
+    if (wrong := not_of(kernel, ("a", "b", "c"))) is not None:
+        return wrong
+    from autograder import profile
+
+    rng = np.random.default_rng(8)
+    for m, k, n in ((16, 16, 16), (32, 48, 64)):
+        a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
+        c = np.full((m, n), UNTOUCHED)
+        p = profile(kernel)[(n // 16, m // 16), (16, 8)](a, b, c)
+        launched = f"a is {m} x {k}, b is {k} x {n}; blocks of 16 x 8 threads."
+        if (wrong := nothing_right(p, bool((c == UNTOUCHED).all()), "c", launched)) is not None:
+            return wrong
+        expected = a.astype(np.float64) @ b
+        below = np.arange(m) % 16 >= 8
+        if (c[below] == UNTOUCHED).all() and np.allclose(c[~below], expected[~below], rtol=1e-4):
+            words = "Each thread works out one element so far: the lower half of every tile is missing."
+            return Reply("your turn", words)
+        if missing := int((c == UNTOUCHED).sum()):
+            return not_yet(f"{launched} {missing:,} of {c.size:,} elements were never written.")
+        if (reply := judge_array(c, expected, "")).outcome != "right":
+            return not_yet(f"{launched} {reply.words}")
+    asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 4 * k // 16  # four elements a phase
+    if asked > 2 * of_tiles:
+        return not_yet(
+            f"c is right. But each warp asks global memory {asked:.0f} times, where tiles take {of_tiles}. Let both "
+            "sums take their numbers from the tiles."
+        )
+    passes = p.compiled.shared_load_wavefronts / (m * k * n / 32)
+    if passes > PASSES_OF_ONE - 0.1:
+        return not_yet(
+            f"c is right. But it takes {passes:.2f} passes through shared memory for each multiply-add, as if a thread "
+            "had one element. Use a number of b_tile for both sums in the same round."
+        )
+    return right(
+        f"{passes:.2f} passes through shared memory for each multiply-add of a warp; with one element a thread it is "
+        f"{PASSES_OF_ONE}."
+    )
+
+
+PASSES_OF_ONE = 1.5
+"""Passes that a warp's loads from the tiles take for each multiply-add, an element a thread: four of a_tile at once."""
 LIMITS = ("DRAM", "L2", "L1", "issue", "shared memory", "latency")
 
 
 def what_limits(answer: Any) -> Reply:
-    """What limits tiles of 16 whose inner loop is not written out, at 1,024, and is that faster or slower than naive?"""
+    """What limits tiles of 16 with the tile of b turned, at 1,024, and is that faster or slower than naive?"""
     waiting = unanswered(answer)
     if waiting:
         return waiting
@@ -164,16 +263,16 @@ def what_limits(answer: Any) -> Reply:
         return not_yet(
             f"This takes one of the names {', '.join(LIMITS)}, and 'faster' or 'slower', like ('L2', 'faster')."
         )
-    if limit != "issue":
+    if limit != "shared memory":
         return not_yet(
-            f"Not {limit}: its loads are those of the tiled kernel. What grows with the instructions of a round?"
+            f"Not {limit}: its instructions and its loads from a and b are about the tiled kernel's. What has grown?"
         )
     if speed == "faster":
         return not_yet(
-            "The first is right. How long do 27 instructions a round take, if the 8 of naive take 0.31 ms? Compare with "
-            "naive's whole time."
+            "The first is right. How long do so many passes take, if each of the 132 multiprocessors does 1,980 "
+            "million in a second? Compare with naive's whole time."
         )
-    return right("27 instructions a round take about 1.0 ms, twice naive's 0.5. The tiles save what was not the limit.")
+    return right("The passes alone take 0.65 ms, longer than all of naive. What the tile saves, it pays for in banks.")
 
 
 def blocks_that_fit(answer: Any) -> Reply:

@@ -18,7 +18,7 @@ from numba import cuda
 
 from autograder.course.data import DATA
 from autograder.course.lesson02.kernels import tiled_with, with_barriers
-from autograder.perfmodel.measurements import predicting
+from autograder.perfmodel.measurements import predicting, verdicts
 
 RESULT = DATA / "tiling_h200.json"
 REPEATS, TRIES = 9, 20
@@ -29,6 +29,15 @@ COMPARED = {
 }
 """The kernels that the lesson holds against each other, by the names of the performance model's cases."""
 SIZES = (1000, 1024, 1100, 2048, 4096)
+CALIBRATION = verdicts.SOLUTIONS / "lab02_tiled_matmul" / "calibration"
+ANSWERS = {
+    "naive": "naive loops/while",
+    "tiled": "right/tiles_of_16",
+    "without zeros": "wrong/inner_loop_not_unrolled",
+    "tile of b turned": "wrong/tile_b_transposed",
+    "a column of four each": "right/registers_a_column_each",
+}
+"""Kernels that were timed and profiled as answers to lab 2, by the names that they have there."""
 
 
 def compared_ms() -> dict[str, dict[str, float]]:
@@ -37,6 +46,25 @@ def compared_ms() -> dict[str, dict[str, float]]:
     return {
         name: {str(n): float(f"{timed[case, n].measured_ns / 1e6:.4g}") for n in SIZES}
         for name, case in COMPARED.items()
+    }
+
+
+def answers() -> dict[str, Any]:
+    """What is recorded of ANSWERS, at 1,024 x 1,024: times of all, and counters of those that were profiled."""
+    (ratios,) = json.loads((CALIBRATION / "h200.json").read_text(encoding="utf-8"))["ratios"].values()
+    profiled = json.loads((CALIBRATION / "profiled.json").read_text(encoding="utf-8"))
+    counters = {name: profiled[answer][0] for name, answer in ANSWERS.items() if answer in profiled}
+    return {
+        "how_answers": "answers to lab 2 at 1,024 x 1,024: CUDA events, in turn with the lab's baseline; counters by "
+        + "Nsight Compute, loads and stores of shared memory together",
+        "answers_milliseconds": {name: float(f"{ratios[each]['milliseconds']:.4g}") for name, each in ANSWERS.items()},
+        "answers_counters": {
+            name: {
+                "warp_instructions": round(each["warp instructions"]),
+                "shared_wavefronts": round(each["shared wavefronts"]),
+            }
+            for name, each in counters.items()
+        },
     }
 
 
@@ -101,6 +129,7 @@ def main(target: Path) -> None:
     result["milliseconds_by_added_shared_bytes"] = {
         str(added): median_ms(kernels["tiles of 16"][0], 4096, 16, added) for added in (0, 27_000, 36_000, 46_000)
     }
+    result |= answers()
     result["how_barriers"] = f"tiles of 16, elements off by more than 0.1 % in each of {TRIES} launches"
     result["wrong_elements"] = {
         name: {str(n): wrong_elements(with_barriers(*which), n) for n in (256, 1024)}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from autograder.figures.palette import BLUE, GREEN, INK, LINE, ORANGE, PALER_BLUE, PAPER, PURPLE, QUIET, VERMILLION, mix
 from autograder.figures.svg import MARGIN, NORMAL, SMALL, TITLE, Canvas, Figure, plural
-from autograder.records.counters import Counters
+from autograder.records.counters import Counters, LineProfile
 
 _WIDTH, _BLOCK_WIDTH = 760, 340
 _TONE = 0.35  # how much of a memory's colour its box takes, so that black text reads on it
@@ -20,6 +20,13 @@ def requests(counters: Counters) -> dict[str, int]:
         "local": counters.local_load_requests + counters.local_store_requests,
         "constant": counters.constant_load_requests,
     }
+
+
+def requests_by_line(lines: Iterable[LineProfile]) -> str:
+    """A profile's lines of source, with what each asked of the four memories in front of it; nothing where it is 0."""
+    counted = [(requests(each.counters).values(), each.text) for each in lines]
+    rows = ["".join(f"{count or '':>6} " for count in counts) + f" {text}" for counts, text in counted]
+    return "\n".join(["global shared  local  const.", *(row.rstrip() for row in rows)])
 
 
 def memories(requests: Mapping[str, int], *, blocks: int, title: str) -> Figure:
