@@ -141,6 +141,147 @@ def kernel(x, out):
     assert "Race on `tile[" in reply.words
 
 
+def test_what_is_no_kernel_gets_a_reply_and_no_error() -> None:
+    def kernel(x, out):
+        pass
+
+    with simulate() as cuda:
+        too_few = cuda.jit(lambda x: None)
+        for exercise in (lesson03.table_of_bytes, lesson03.few_threads, lesson03.turned_upright):
+            assert exercise(...).outcome == "your turn"
+            assert "plain Python function" in exercise(kernel).words
+            assert "is none" in exercise(5).words
+            assert "yours takes 1 parameters" in exercise(too_few).words
+
+
+LOOKED_UP = [
+    ("    if i < x.size:\n        out[i] = box[x[i]]", "right", "up to 8 sectors of the table at once, with equal ones 1"),
+    ("    if i >= x.size:\n        return\n    byte = x[i]\n    out[i] = box[byte]", "right", "never be"),
+    ("    for k in range(i, x.size, cuda.gridsize(1)):\n        out[k] = box[x[k]]", "right", "up to 8 sectors"),
+    ("    pass", "your turn", "Nothing was written to out"),
+    ("    out[i] = box[x[i]]", "not yet", "Reads `x[200]`, outside its shape (200,)"),
+    ("    if i < x.size:\n        out[i] = box[i]", "not yet", "x has 64 bytes. Thread i took entry i"),
+    ("    if i < x.size:\n        out[i] = x[i]", "not yet", "out is a copy of x"),
+    ("    if i < x.size:\n        out[x[i]] = box[i]", "not yet", "outside its shape"),
+    ("    if i < x.size:\n        out[i] = box[x[i]] + 1", "not yet", "64 of 64 bytes differ; the first: out[0] should be"),
+    ("    if i < 64:\n        out[i] = box[x[i]]", "not yet", "x has 200 bytes. "),
+    ("    if i == 0:\n        for k in range(x.size):\n            out[k] = box[x[k]]", "not yet", "1 of the threads"),
+]
+
+
+@pytest.mark.parametrize("body, outcome, words", LOOKED_UP)
+def test_bytes_looked_up_in_a_table_are_judged_by_what_they_became(body: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson03.table_of_bytes, f"\ndef kernel(x, box, out):\n    i = cuda.grid(1)\n{body}\n")
+    assert reply.outcome == outcome, reply
+    assert words in reply.words
+
+
+SQUARE = "out[k] = x[k] * x[k]"
+IN_PIECES = """    each = {each}
+    for k in range(i * each, min((i + 1) * each, x.size)):
+        {square}"""
+FEW = [
+    (f"    for k in range(i, x.size, n):\n        {SQUARE}", "right", "4.0 sectors a load request"),
+    (f"    k = i\n    while k < x.size:\n        {SQUARE}\n        k += n", "right", "stand side by side"),
+    (
+        "    mine = (x.size + cuda.gridDim.x - 1) // cuda.gridDim.x\n    first = mine * cuda.blockIdx.x\n"
+        "    for k in range(first + cuda.threadIdx.x, min(first + mine, x.size), cuda.blockDim.x):\n"
+        f"        {SQUARE}",
+        "right",
+        "sectors a load request",
+    ),
+    ("    pass", "your turn", "Nothing was written to out"),
+    (
+        IN_PIECES.format(each="(x.size + n - 1) // n", square=SQUARE),
+        "not yet",
+        "3 blocks of 96 threads; x has 4,111 numbers. out is right, but a load request takes",
+    ),
+    (IN_PIECES.format(each="(x.size + n - 1) // n", square=SQUARE), "not yet", "lane 0 takes x[0] and lane 1 x[15]"),
+    (IN_PIECES.format(each="x.size // n", square=SQUARE), "not yet", "4 of the 100 were left out; the first is out[96]"),
+    (
+        f"    for m in range(2 * i, x.size, 2 * n):\n        for k in range(m, min(m + 2, x.size)):\n            {SQUARE}",
+        "not yet",
+        "lane 0 takes x[0] and lane 1 x[2]",
+    ),
+    (f"    k = i\n    if k < x.size:\n        {SQUARE}", "not yet", "68 of the 100 were left out; the first is out[32]"),
+    (f"    for k in range(x.size):\n        {SQUARE}", "not yet", "Race on `out[0]`"),
+    (f"    if i == 0:\n        for k in range(x.size):\n            {SQUARE}", "not yet", "1 of the 288 threads"),
+    ("    for k in range(i, x.size, n):\n        out[k] = x[k] + x[k]", "not yet", "100 of 100 elements differ"),
+    (f"    for part in range(8):\n        k = part * n + i\n        {SQUARE}", "not yet", "outside its shape"),
+]
+
+
+@pytest.mark.parametrize("body, outcome, words", FEW)
+def test_few_threads_are_judged_by_which_numbers_neighbours_take(body: str, outcome: str, words: str) -> None:
+    start = "\ndef kernel(x, out):\n    i, n = cuda.grid(1), cuda.gridsize(1)\n"
+    reply = reply_to(lesson03.few_threads, f"{start}{body}\n")
+    assert reply.outcome == outcome, reply
+    assert words in reply.words
+
+
+THROUGH_A_TILE = """
+def kernel(x, out):
+    tile = cuda.shared.array((32, {width}), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    row, column, rows = 32 * cuda.blockIdx.y, 32 * cuda.blockIdx.x, x.shape[0]
+    {fill} = x[row + ty, column + tx]
+    {barrier}
+    {store} = {read}
+"""
+GOOD = {
+    "width": 33,
+    "fill": "tile[ty, tx]",
+    "barrier": "cuda.syncthreads()",
+    "store": "out[column + ty, rows - row - 32 + tx]",
+    "read": "tile[31 - tx, ty]",
+}
+DIRECT = """
+def kernel(x, out):
+    column, row = cuda.grid(2)
+    out[column, x.shape[0] - 1 - row] = x[row, column]
+"""
+UPRIGHT = [
+    (GOOD, "right", "4 sectors a load request, 4 a store request, no bank conflict"),
+    (GOOD | {"store": "out[column + ty, rows - 1 - row - tx]", "read": "tile[tx, ty]"}, "right", "no bank conflict"),
+    (GOOD | {"fill": "tile[31 - ty, tx]", "read": "tile[tx, ty]", "width": 35}, "right", "no bank conflict"),
+    (GOOD | {"width": 32}, "not yet", "Give the rows of the tile room"),
+    (GOOD | {"barrier": "pass"}, "not yet", "Race on `tile["),
+    (GOOD | {"store": "out[column + ty, row + tx]", "read": "tile[tx, ty]"}, "not yet", "That is the transpose"),
+    (
+        GOOD | {"store": "out[x.shape[1] - 1 - column - ty, row + tx]", "read": "tile[tx, ty]"},
+        "not yet",
+        "turned anticlockwise",
+    ),
+    (
+        GOOD | {"store": "out[x.shape[1] - 1 - column - ty, rows - 1 - row - tx]", "read": "tile[tx, ty]"},
+        "not yet",
+        "from bottom to top",
+    ),
+    (GOOD | {"read": "tile[tx, ty]"}, "not yet", "elements differ; the first: out[0, 0] should be"),
+    (GOOD | {"store": "out[column + ty, row + tx]"}, "not yet", "elements differ"),
+    (GOOD | {"store": "out[rows - row - 32 + tx, column + ty]"}, "not yet", "outside its shape"),
+    (
+        GOOD | {"store": "out[column + tx, rows - 1 - row - ty]", "read": "tile[ty, tx]"},
+        "not yet",
+        "4 a load request, 32 a store request. The stores go down the columns. Which index of that line holds tx?",
+    ),
+]
+
+
+@pytest.mark.parametrize("how, outcome, words", UPRIGHT)
+def test_a_picture_is_turned_and_judged_by_what_was_counted(how: dict[str, Any], outcome: str, words: str) -> None:
+    reply = reply_to(lesson03.turned_upright, THROUGH_A_TILE.format(**how))
+    assert reply.outcome == outcome, reply
+    assert words in reply.words
+
+
+def test_a_picture_that_is_turned_without_a_tile_is_told_which_side_goes_down_the_columns() -> None:
+    reply = reply_to(lesson03.turned_upright, DIRECT)
+    assert "Sectors: 4 a load request, 32 a store request. The stores go down the columns. Let a tile" in reply.words
+    reply = reply_to(lesson03.turned_upright, "\ndef kernel(x, out):\n    pass\n")
+    assert reply.outcome == "your turn"
+
+
 def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
     """What an exercise says to a kernel given as text, which stays readable as it is in a notebook."""
     file = f"answer {hash(source)}"
