@@ -14,9 +14,15 @@ import pytest
 
 from autograder import perfmodel, profile, simulate
 from autograder.course import lesson03
+from autograder.course.lesson03.bursts import BURST_TICKS, CORE_TICKS
 from autograder.course.replies import Reply
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "03_coalescing.ipynb"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+PARTS = {
+    part: json.loads((NOTEBOOKS / f"03{part}.ipynb").read_text(encoding="utf-8"))["cells"]
+    for part in ("a_coalescing", "b_turning_the_corner")
+}
+COALESCING, CORNER = PARTS
 
 RIGHT = [
     (lesson03.sectors_by_hand, (5, 12, 8)),
@@ -293,8 +299,7 @@ def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
 
 
 def test_the_eight_loads_of_the_rule_stay_inside_their_array() -> None:
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    source = next("".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == "rule-run")
+    source = next("".join(cell["source"]) for cell in PARTS[COALESCING] if cell["id"] == "rule-run")
     linecache.cache["the rule"] = (len(source), None, source.splitlines(keepends=True), "the rule")
     with simulate() as cuda:
         scope: dict[str, Any] = {"cuda": cuda, "np": np, "profile": profile}
@@ -302,37 +307,59 @@ def test_the_eight_loads_of_the_rule_stay_inside_their_array() -> None:
     assert not scope["p"].hazards, scope["p"].hazards[0]
 
 
-H200 = json.loads((NOTEBOOK.parent / "data" / "coalescing_h200.json").read_text(encoding="utf-8"))
+H200 = json.loads((NOTEBOOKS / "data" / "coalescing_h200.json").read_text(encoding="utf-8"))
 MOVES, SUMS, LAYOUTS = (H200[part]["milliseconds"] for part in ("transposes", "sums", "layouts"))
-STRIDE, OFFSET = (
-    {int(step): ms for step, ms in H200["sweeps"]["milliseconds"][f"load by {knob}"].items()}
-    for knob in ("stride", "offset")
+STRIDE, STORED, OFFSET = (
+    {int(step): ms for step, ms in H200["sweeps"]["milliseconds"][knob].items()}
+    for knob in ("load by stride", "store by stride", "load by offset")
 )
+RTX_6000 = perfmodel.SPECIFICATIONS["Quadro RTX 6000"].dram_gb_per_s
 COPY, TURNED, TILE, PADDED = (MOVES[name] for name in ("copy", "transpose", "tile of 32 x 32", "tile of 32 x 33"))
 COPY_4, TILE_4, PADDED_4 = (MOVES[f"{name}, four each"] for name in ("copy", "tile of 32 x 32", "tile of 32 x 33"))
 
 
-def prose() -> str:
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    return " ".join(
-        " ".join("".join(cell["source"]).split()) for cell in notebook["cells"] if cell["cell_type"] == "markdown"
-    )
+def prose(part: str) -> str:
+    """A part's text in one line."""
+    return " ".join(" ".join("".join(cell["source"]).split()) for cell in PARTS[part] if cell["cell_type"] == "markdown")
+
+
+def printed(part: str, cell: str) -> str:
+    """What a cell of a part printed when it was executed."""
+    return "".join(next(each for each in PARTS[part] if each["id"] == cell)["outputs"][0]["text"])
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
         f"takes **{TURNED / COPY:.1f} times as long** as the copy",
-        f"the kernel is **{TILE / PADDED:.1f} times as fast**",
         f"65,536 / 8,192 = **{65_536 // 8_192}** times as many sectors",
+        f"32 × 14 / 8 = {32 * 14 // 8} GB/s. An NVIDIA Quadro RTX 6000 is made for {RTX_6000:.0f} GB/s: "
+        f"{RTX_6000 / (32 * 14 / 8):.0f} chips",
+        f"busy for {BURST_TICKS} of {CORE_TICKS + BURST_TICKS} ticks",
         f"3 × 31 × 4 = {3 * 31 * 4}, in sector {3 * 31 * 4 // 32}",
+        f"the whole table has only {256 // 32} sectors",
+        f"256 entries of four bytes, that save them other work. Such a table has {256 * 4 // 32} sectors",
         f"by a factor of **{SUMS['sum_rows'] / SUMS['sum_columns']:.1f}**",
         f"({2**18:,} threads, each sums up 1,024 numbers)",
         f"{4 * 2**26 / 1e6:.0f} MB that are *used*",
-        f"A stride of 2 takes {STRIDE[2] / STRIDE[1]:.1f} times as long, a stride of 8 takes "
+        f"Loads with a stride of 2 take {STRIDE[2] / STRIDE[1]:.1f} times as long, with a stride of 8 they take "
         f"{STRIDE[8] / STRIDE[1]:.1f} times",
         f"to {STRIDE[16] / STRIDE[1]:.1f} at a stride of 16",
+        f"Stores suffer more: {STORED[2] / STORED[1]:.1f} times as long with a stride of 2, "
+        f"{STORED[8] / STORED[1]:.1f} times with 8",
         f"It varies by {100 * (max(OFFSET.values()) / min(OFFSET.values()) - 1):.0f} %",
+        f"moves 4 + 32 sectors, a warp of the copy 4 + 4. That is {(4 + 32) / (4 + 4)} times as many, and the clock said "
+        f"{TURNED / COPY:.1f}",
+    ],
+)
+def test_lesson_3a_says(sentence: str) -> None:
+    assert sentence in prose(COALESCING)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"On an NVIDIA H200 it is **{TILE / PADDED:.1f} times as fast**",
         f"storing columns takes {TURNED:.2f} ms, loading columns {MOVES['transpose_by_columns']:.2f}",
         f"The first transpose took {TURNED:.2f} ms, this one takes {TILE:.2f}, and the copy {COPY:.2f}",
         f"took only {MOVES['transpose_by_columns']:.2f}",
@@ -356,8 +383,8 @@ def prose() -> str:
         f"Of the {32 * 24} bytes it uses {32 * 4}",
     ],
 )
-def test_lesson_3_says(sentence: str) -> None:
-    assert sentence in prose()
+def test_lesson_3b_says(sentence: str) -> None:
+    assert sentence in prose(CORNER)
 
 
 def test_lesson_3_s_words_for_numbers_hold() -> None:
@@ -374,9 +401,7 @@ def test_lesson_3_s_words_for_numbers_hold() -> None:
 
 def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
     """From the cell's committed output: the passes explain the slow kernel, no resource alone the fast one."""
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["id"] == "sums-limits")
-    head, _, *rows = "".join(cell["outputs"][0]["text"]).splitlines()
+    head, _, *rows = printed(COALESCING, "sums-limits").splitlines()
     dram_ms = float(head.removesuffix(" ms").split()[-1])
     table = {name: [float(each) for each in numbers] for name, *numbers in map(str.split, rows)}
     (row_passes, row_l1, _, row_issue, row_ms), (passes, l1, instructions, issue, ms) = (
@@ -391,15 +416,56 @@ def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
         f"DRAM, {dram_ms:.2f} ms, and a loop of {instructions:.0f} instructions for one addition, at least {issue:.2f} ms",
         f"the clock says {ms:.2f}",
     ):
-        assert sentence in prose()
+        assert sentence in prose(COALESCING)
 
 
 def test_the_profiler_on_an_h200_read_the_wavefronts_that_the_cell_prints() -> None:
     """From the cell's committed output: a quarter of the requests and wavefronts that were counted for 256 x 256."""
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["id"] == "padding-counted")
-    printed = "".join(cell["outputs"][0]["text"])
-    rows = re.findall(r"rows of (\d+): +([\d,]+) load requests, +([\d,]+) wavefronts", printed)
+    text = printed(CORNER, "padding-counted")
+    rows = re.findall(r"rows of (\d+): +([\d,]+) load requests, +([\d,]+) wavefronts", text)
     numbers = [tuple(int(each.replace(",", "")) for each in row) for row in rows]
     counted, read = numbers[:2], numbers[-2:]
     assert counted == [(width, 4 * requests, 4 * wavefronts) for width, requests, wavefronts in read]
+
+
+def test_the_strides_that_were_counted_are_those_that_the_h200_counted() -> None:
+    rows = re.findall(r"stride +(\d+): simulated +([\d.]+), H200 +([\d.]+)", printed(COALESCING, "stride-counted"))
+    assert len(rows) == 6
+    assert all(simulated == read for _, simulated, read in rows)
+
+
+def test_the_rates_of_strides_are_nearly_the_same_in_pieces_of_64_bytes_as_the_cell_prints() -> None:
+    _, *rows = printed(COALESCING, "stride-pieces").splitlines()
+    table = {
+        int(stride): [float(each.replace(",", "")) for each in numbers]
+        for stride, _, _, *numbers in map(str.split, rows)
+    }
+    in_64 = [last for *_, last in table.values()]
+    assert max(in_64) / min(in_64) < 1.25
+    assert table[1][1] == table[1][2] == pytest.approx(4 * 2**26 / STRIDE[1] / 1e6, rel=1e-3)
+
+
+def test_the_two_transposes_of_3b_differ_in_nothing_that_3a_counts() -> None:
+    _, one, _, other = printed(CORNER, "run-surprise").splitlines()
+    assert one.partition("H200")[0] == other.partition("H200")[0]
+    assert (one.split()[-2], other.split()[-2]) == (f"{TILE:.2f}", f"{PADDED:.2f}")
+
+
+def test_the_layouts_that_3b_shows_are_those_that_were_measured() -> None:
+    """Its words: four requests where one would do, and four times the sectors."""
+    _, _, _, *rows = printed(CORNER, "structures-measured").splitlines()
+    table = {row[:26].strip(): [float(each) for each in row[26:].split()] for row in rows}
+    for name, (_, _, one, everything) in table.items():
+        assert (one, everything) == tuple(round(LAYOUTS[f"{name}, {words}"], 3) for words in ("one field", "all fields"))
+    assert {name: row[:2] for name, row in table.items()} == {
+        "record array, align=True": [1, 16],
+        "record array, packed": [4, 64],
+        "(n, 4)": [1, 16],
+        "(4, n)": [1, 4],
+    }
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_line_of_code_runs_out_of_the_page(part: str) -> None:
+    lines = [line for cell in PARTS[part] if cell["cell_type"] == "code" for line in "".join(cell["source"]).splitlines()]
+    assert not [line for line in lines if len(line) > 88]
