@@ -6,7 +6,6 @@ from autograder.course.lesson03.corner import corner_turning, through_the_tile
 from autograder.course.lesson03.exercises import (
     around_the_corner,
     few_threads,
-    one_field_of_six,
     queues_at_a_bank,
     row_sums,
     sectors_by_hand,
@@ -16,7 +15,7 @@ from autograder.course.lesson03.exercises import (
 )
 from autograder.course.lesson03.layouts import first_load, layouts, layouts_measured
 from autograder.course.lesson03.lines import memory_lines
-from autograder.course.lesson03.rates import gb_per_s, measured_gb_per_s, sum_limits
+from autograder.course.lesson03.rates import gb_per_s, measured_gb_per_s, move_limits, sum_limits
 from autograder.course.lesson03.strides import first_loads, moved_in_pieces, profile_knobs, relative_times
 from autograder.course.lesson03.sweep import sweep
 from autograder.course.lesson03.toy_memory import toy_memory, toy_memory_at_once
@@ -41,8 +40,8 @@ __all__ = [
     "layouts_measured",
     "measured_gb_per_s",
     "memory_lines",
+    "move_limits",
     "moved_in_pieces",
-    "one_field_of_six",
     "profile_knobs",
     "queues_at_a_bank",
     "relative_times",

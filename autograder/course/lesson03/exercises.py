@@ -271,21 +271,3 @@ def _corner_is_turned(c: Any) -> Reply:
     if queued:
         return not_yet(f"{told}. Bank conflicts: {queued:,}. Give the rows of the tile room.")
     return right(f"{loads:g} sectors a load request, {stores:g} a store request, no bank conflict.")
-
-
-def one_field_of_six(answer: Any) -> Reply:
-    """Sectors to read one float32 field of 32 particles: records of six fields, and one array a field."""
-    return judge_tuple(
-        answer,
-        (24, 4),
-        "32 x 24 bytes are 24 sectors, and a sixth of what they hold is used.",
-        {
-            (32, 4): "The second is right. Records of 24 bytes are smaller than a sector, so some lanes share one.",
-            (6, 4): "The second is right. 32 records of 24 bytes: how many bytes is that from the first to the last?",
-            (16, 4): "The second is right. 16 was for records of four fields.",
-            (24, 24): "The first is right. In an array of its own a field has nothing between its elements.",
-            (24, 1): "The first is right. 32 elements of 4 bytes are 128 bytes.",
-            (4, 24): "Swapped.",
-        },
-        hint="How many bytes is it from the first record to the end of the last, and does a gap skip a sector?",
-    )

@@ -65,3 +65,24 @@ def sum_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds:
             f"{name:<12} {passes:>14.0f} {l1_ms:>7.2f} {instructions:>22.0f} {issue_ms:>10.2f} {milliseconds[name]:>13.2f}"
         )
     return "\n".join(rows)
+
+
+RESOURCES = ("DRAM", "L2", "L1", "shared memory", "issue")
+
+
+def move_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds: Mapping[str, float]) -> str:
+    """What each resource of an H200 would take for kernels of (x, out) that move a SIDE x SIDE matrix, as a table.
+
+    A kernel comes with its block, whatever of 32 x 32 elements that moves. Half the side is estimated, from a few
+    blocks, and counted four times: a smaller matrix needs less memory here. `milliseconds` are the measured times.
+    """
+    from autograder import profile
+
+    half = SIDE // 2
+    x = np.zeros((half, half), np.float32)
+    rows = ["milliseconds              " + "".join(f"{each:>{len(each) + 4}}" for each in (*RESOURCES, "measured"))]
+    for name, (kernel, block) in kernels.items():
+        estimate = profile(kernel, sample_blocks=4)[(half // 32, half // 32), block](x, np.zeros_like(x)).estimate("H200")
+        times = {each: 4 * estimate.breakdown[each] / 1e6 for each in RESOURCES} | {"measured": milliseconds[name]}
+        rows.append(f"{name:<26}" + "".join(f"{ms:>{len(each) + 4}.2f}" for each, ms in times.items()))
+    return "\n".join(rows)
