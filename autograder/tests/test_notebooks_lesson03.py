@@ -483,13 +483,16 @@ def test_what_padding_mends_is_as_lesson_3b_says() -> None:
     one, padded = table["tile of 32 x 32, four each"], table["tile of 32 x 33, four each"]
     assert longest(one) == "shared memory" and 0.8 * one["measured"] < one["shared memory"] <= one["measured"]
     assert longest(padded) == "L2" and padded["L2"] == pytest.approx(padded["measured"], rel=0.1)
+    loads_first = MOVES["copy, four each, loads first"]
+    assert padded["L2"] > round(loads_first, 2) >= padded["DRAM"], "the row of L2 is too long, the row of DRAM is not"
     for width in (32, 33):
         row = table[f"tile of 32 x {width}"]
         assert row[longest(row)] < 0.75 * row["measured"], "no row comes near the clock"
     for sentence in (
         f"held up by shared memory**: {one['shared memory']:.2f} ms of the {one['measured']:.2f}",
         f"Padding cuts that row to {padded['shared memory']:.2f}",
-        f"L2 is the longest, {padded['L2']:.2f} ms, and the clock says {padded['measured']:.2f}",
+        f"DRAM and L2, {padded['DRAM']:.2f} and {padded['L2']:.2f}, and the clock says {padded['measured']:.2f}",
+        f"with its loads first moves the same sectors in {loads_first:.2f} ms",
     ):
         assert sentence in prose(CORNER)
 

@@ -22,7 +22,7 @@ def first_load(kernel: Any, array: np.ndarray) -> Access:
     """The first load of the array in a launch of one warp."""
     from autograder import profile
 
-    accesses = profile(kernel, trace=True)[1, 32](array).trace("")
+    accesses: list[Access] = profile(kernel, trace=True)[1, 32](array).trace("")
     return next(each for each in accesses if each.kind == "load")
 
 
