@@ -14,6 +14,7 @@ import pytest
 
 from autograder import perfmodel, profile, simulate
 from autograder.course import lesson03
+from autograder.course.lesson03 import rates
 from autograder.course.lesson03.bursts import BURST_TICKS, CORE_TICKS
 from autograder.course.replies import Reply
 
@@ -411,6 +412,30 @@ def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
         f"the clock says {ms:.2f}",
     ):
         assert sentence in prose(COALESCING)
+
+
+def test_rows_of_1_000_numbers_need_eight_passes_as_lesson_3a_says() -> None:
+    with simulate():
+        from autograder.course.lesson03.kernels import sum_rows
+
+        c = profile(sum_rows)[1, 256](np.ones((256, 1000), np.float32), np.zeros(256, np.float32)).counters
+    assert c.global_load_wavefronts == 8 * c.global_load_requests
+    assert "(Rows of 1,000 would need 8 passes.)" in prose(COALESCING)
+
+
+def test_a_gpu_at_hand_is_measured_by_the_bytes_that_a_launch_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the simulated GPU, whose clock is stopped at 2 ms: five timed launches of 2 x 2 blocks after the first."""
+    launched = []
+
+    class Kernel:
+        def __getitem__(self, where: Any) -> Callable[..., None]:
+            return lambda x, out: launched.append((where, x.shape, out.shape))
+
+    monkeypatch.setattr(rates, "SIDE", 64)
+    with simulate() as cuda:
+        monkeypatch.setattr(cuda, "event_elapsed_time", lambda start, end: 2.0)
+        assert rates.measured_gb_per_s(Kernel()) == pytest.approx(2 * 4 * 64**2 / 2 / 1e6)
+    assert launched == 6 * [(((2, 2), (32, 32)), (64, 64), (64, 64))]
 
 
 def test_the_profiler_on_an_h200_read_the_wavefronts_that_the_cell_prints() -> None:

@@ -36,7 +36,7 @@ def measured_gb_per_s(kernel: Any, repeats: int = 5) -> float:
         end.record()
         end.synchronize()
         times.append(cuda.event_elapsed_time(start, end))
-    return gb_per_s(float(np.median(times)))
+    return gb_per_s(float(np.median(times)), 2 * 4 * SIDE**2)
 
 
 def sum_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds: Mapping[str, float]) -> str:
