@@ -13,6 +13,7 @@ READY := $(VENV)/.ready
 HAS_GPU := import sys; from autograder.cudagpu.availability import find_gpu; sys.exit(not find_gpu().usable)
 # Files and notebooks whole, in the order of autograder/tests/conftest.py and of their names.
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
+COMPILE := from autograder.simulated_device import SimulatedDevice; SimulatedDevice().prepare()
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
 
 .PHONY: demo test quick lab slides bench doctor clean lint types unit starters notebooks
@@ -85,5 +86,5 @@ $(READY): requirements.txt pyproject.toml
 	fi
 	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@$(RUN) -m pip install --quiet --disable-pip-version-check -e .
-	@$(RUN) -c "import autograder.simgpu.primitives"  # compiled and cached now, so that the first check need not wait
+	@$(RUN) -c "$(COMPILE)"  # now, and cached, so that the first check need not wait
 	@touch $(READY)

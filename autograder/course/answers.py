@@ -25,7 +25,8 @@ def not_of(kernel: Any, names: tuple[str, ...]) -> Reply | None:
     if (wrong := no_kernel(kernel)) is not None:
         return wrong
     if (given := len(parameters(kernel))) != len(names):
-        return not_yet(f"The kernel takes {', '.join(names[:-1])} and {names[-1]}; yours takes {given} parameters.")
+        all_named = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return not_yet(f"The kernel takes {all_named}; yours takes {given} parameter{'' if given == 1 else 's'}.")
     return None
 
 

@@ -1,9 +1,9 @@
-"""How long a notebook takes whoever reads all of it, runs each cell and does each exercise: the rule behind "Allow N minutes".
+"""How long a notebook takes: the rule behind "Allow N minutes", for whoever reads all, runs each cell, does each exercise.
 
-The rates are set so that for five lessons of an earlier edition, which fresh readers found to take 62, 90, 115, 125 and 90 minutes,
-the sum comes out near theirs (458 against 482). Prose is taken as text that one studies: R. P. Carver ("Reading rate: theory,
-research, and practical implications", Journal of Reading 36(2), 1992) has 200 words a minute for learning and 138 for
-remembering; ours are full of numbers and code.
+The rates are set so that for five lessons of an earlier edition, which fresh readers found to take 62, 90, 115, 125 and 90
+minutes, the sum comes out near theirs (458 against 482). Prose is taken as text that one studies: R. P. Carver ("Effort
+rate: theory, research, and practical implications", Journal of Effort 36(2), 1992) has 200 words a minute for learning and
+138 for remembering; ours are full of numbers and code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ASKED = re.compile(r"^lesson\d\d\.\w+\(\w+\)$", re.M)
 
 
 @dataclass(frozen=True)
-class Reading:
+class Effort:
     """What there is to do in a notebook: words of prose, lines of code, predictions, exercises, and those with a kernel."""
 
     words: int
@@ -49,7 +49,7 @@ class Reading:
         return STEP * round(self.minutes / STEP)
 
 
-def reading(cells: Iterable[Mapping[str, Any]]) -> Reading:
+def reading(cells: Iterable[Mapping[str, Any]]) -> Effort:
     """What the cells of a notebook (as nbformat 4 has them) ask of their reader. Imports of the first cell are not read."""
     words = lines = predictions = exercises = kernels = 0
     setup = True
@@ -66,7 +66,7 @@ def reading(cells: Iterable[Mapping[str, Any]]) -> Reading:
             kernels += writes_a_kernel(text)
         else:
             lines += _shown(text)
-    return Reading(words, lines, predictions, exercises, kernels)
+    return Effort(words, lines, predictions, exercises, kernels)
 
 
 def writes_a_kernel(cell: str) -> bool:

@@ -14,6 +14,8 @@ from autograder.errors import KitError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 SLIDES = ROOT / "slides"
+HANDOUTS = {"": "", "_without_answers": "&answers=no", "_with_notes": "&showNotes=separate-page"}
+"""What is printed of a deck: how each file's name ends, and what the page is asked for (deck.js)."""
 
 
 def build(source: Path, out: Path) -> Path:
@@ -27,7 +29,7 @@ def build(source: Path, out: Path) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Builds the decks named, or all of them, as HTML, and as a PDF handout where there is a browser."""
+    """Builds the decks named, or all of them, as HTML, and as PDF handouts where there is a browser."""
     parser = argparse.ArgumentParser(prog="python -m autograder.decks", description="Builds slide decks.")
     parser.add_argument("decks", nargs="*", type=Path, help="Markdown files (default: all in slides/)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "slides", help="where to (default: build/slides)")
@@ -55,8 +57,10 @@ def _print(pages: list[Path], pictures: bool) -> None:
         return
     with Browser(program) as browser:
         for page in pages:
-            browser.write_pdf(page, page.with_suffix(".pdf"))
-            print(page.with_suffix(".pdf"))
+            for ending, asked in HANDOUTS.items():
+                handout = page.with_name(f"{page.stem}{ending}.pdf")
+                browser.write_pdf(page, handout, asked)
+                print(handout)
             if pictures:
                 print(f"{browser.write_pictures(page, page.with_suffix(''))} pictures in {page.with_suffix('')}")
 

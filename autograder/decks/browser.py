@@ -102,9 +102,9 @@ class Browser:
             if self.evaluate("JSON.stringify(Reveal.getState())") == before:
                 return
 
-    def write_pdf(self, page: Path, path: Path) -> None:
-        """Prints the deck as a handout: a page for each slide, builds at their end."""
-        self.open(page, "?view=print")
+    def write_pdf(self, page: Path, path: Path, more: str = "") -> None:
+        """Prints the deck as a handout: a page for each slide, builds at their end; `more` is added to the address."""
+        self.open(page, f"?view=print{more}")
         self.wait_for("document.querySelectorAll('.pdf-page').length > 0")
         printed = self.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True, **_ACCESSIBLE)
         path.write_bytes(base64.b64decode(printed["data"]))

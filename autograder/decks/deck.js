@@ -1,6 +1,9 @@
 // Starts reveal.js. Keys: arrows and space move, S opens the presenter view, O the overview, F full screen, B blanks.
 // "?view=print" in the address lays the deck out for printing: a handout with a page for each slide, builds at their
-// end; "?view=print&pdfSeparateFragments=true" has a page for each step.
+// end; "?view=print&pdfSeparateFragments=true" has a page for each step, "?view=print&answers=no" none for the answers
+// to questions, "?view=print&showNotes=separate-page" one for each slide's notes behind it.
+if (new URLSearchParams(location.search).get("answers") === "no")
+  document.querySelectorAll(".reveal section.answer").forEach(slide => slide.remove());
 Reveal.initialize({
   width: 1280,
   height: 720,
@@ -12,6 +15,7 @@ Reveal.initialize({
   transition: "none",
   backgroundTransition: "none",
   pdfSeparateFragments: false,
+  defaultTiming: 60, // switches the presenter view's pacing clock on; each slide has its own time
   plugins: [RevealNotes],
 });
 document.documentElement.classList.toggle("handout", !Reveal.getConfig().pdfSeparateFragments);

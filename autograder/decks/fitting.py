@@ -47,7 +47,7 @@ def room_of(columns: int) -> tuple[float, float]:
 
 
 def code_sizes(heading: str, stacks: Sequence[Stack], is_question: bool = False) -> Sizes:
-    """The largest sizes at which every column stays on the slide, no line of code cut and no output broken anew."""
+    """The largest sizes at which every column stays on the slide, no line of code cut and no table broken."""
     width, height = room_of(len(stacks))
     height -= _HEADING[1] * (_rows([heading], _HEADING[0], _PAPER[0]) - 1)
     prose = _QUESTION if is_question else _TEXT
@@ -67,7 +67,7 @@ def _fits(stack: Stack, sizes: Sizes, prose: float, width: float, height: float)
     inside = width - _ACROSS
     code = [line for lines in stack.code for line in lines]
     output = [line for lines in stack.output for line in lines]
-    whole = [line for line in output if _rows([line], LEAST_TEXT * _OUTPUT[0], inside) == 1]  # others break anyway
+    whole = [line for lines in stack.output if _is_table(lines, inside) for line in lines]
     if _rows(code, sizes.code * _CODE[0], inside) > len(code):
         return False
     if _rows(whole, sizes.output * _OUTPUT[0], inside) > len(whole):
@@ -78,6 +78,14 @@ def _fits(stack: Stack, sizes: Sizes, prose: float, width: float, height: float)
     for line in (line for lines in stack.text for line in lines):
         down += _rows([line], prose * _PROSE[0], width) * prose * _PROSE[1] + _BELOW
     return down <= height
+
+
+def _is_table(lines: Sequence[str], width: float) -> bool:
+    """Whether no line of an output breaks at the smallest size: then none may, since columns may stand below each other.
+
+    What breaks anyway is prose, such as a report of a race, which may break elsewhere in larger letters.
+    """
+    return all(_rows([line], LEAST_TEXT * _OUTPUT[0], width) == 1 for line in lines)
 
 
 def _rows(lines: Sequence[str], letter: float, width: float) -> int:

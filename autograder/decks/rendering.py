@@ -68,6 +68,7 @@ def _slide(slide: Slide, executed: Executed) -> dict[str, object]:
     return {
         "heading": Markup(_MARKDOWN.renderInline(slide.heading)),
         "kind": slide.kind,
+        "seconds": round(60 * slide.minutes),  # for the presenter view's pacing clock
         "sizes": code_sizes(slide.heading, stacks, slide.kind == "question"),
         "columns": [Markup("\n".join(column)) for column in columns],
         "notes": Markup("\n".join(_part(slide.notes, executed, room))),

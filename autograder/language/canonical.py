@@ -59,11 +59,11 @@ def fingerprints(program: Program, names: Iterable[str] = ()) -> tuple[FunctionF
         if sum(1 for each in chosen for _ in ast.walk(each.node)) > MOST_NODES:
             return ()
         return tuple(_fingerprint(each) for each in chosen)
-    except (RecursionError, TooLarge):
+    except (RecursionError, TooLong):
         return ()
 
 
-class TooLarge(Exception):
+class TooLong(Exception):
     """A function that would take too long to be compared."""
 
 
@@ -72,7 +72,7 @@ def _fingerprint(function: Function) -> FunctionFingerprint:
     node = function.node
     text = "\n".join(lines_of(function.text)[node.lineno - 1 : node.end_lineno])[node.col_offset :]
     if len(text) > MOST_CHARACTERS:
-        raise TooLarge
+        raise TooLong
     digest = _digest(f"{function.kind} {len(function.parameters)} {form.text}")
     return FunctionFingerprint(
         function.name, function.kind != "host", function.line(node), text, digest, tuple(form.statements())
@@ -162,7 +162,7 @@ class _CanonicalFunction:
     def _statements_of(self, body: Iterable[ast.stmt]) -> list[_Statement]:
         found = [each for statement in body for each in self._simple(statement)]
         if len(found) > MOST_STATEMENTS:
-            raise TooLarge
+            raise TooLong
         return found
 
     def _simple(self, node: ast.stmt) -> Iterator[_Statement]:
@@ -278,7 +278,7 @@ class _CanonicalFunction:
         """An expression as text; of operands that can stand in any order, the one with the least colour comes first."""
         self._rendered += 1
         if self._rendered > MOST_RENDERED:
-            raise TooLarge
+            raise TooLong
         if isinstance(node, ast.Name):
             return _Text(GAP, (node.id,)) if node.id in self._local else self._meaning(node.id)
         if isinstance(node, ast.Attribute):

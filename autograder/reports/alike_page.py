@@ -25,7 +25,7 @@ class SourceLine:
 
 
 @dataclass(frozen=True)
-class Column:
+class Side:
     """One submission of a group: the way to its report and its functions, in the order of the first one's."""
 
     result: Result
@@ -38,7 +38,7 @@ class GroupView:
     """One group as the page shows it."""
 
     group: Alike
-    columns: tuple[Column, ...]
+    columns: tuple[Side, ...]
     others: tuple[tuple[Result, str], ...]  # those beyond the columns, with the way to their reports
 
 
@@ -63,10 +63,10 @@ def render(groups: Sequence[Alike], results: Sequence[Result], lab_title: str) -
     )
 
 
-def _columns(group: Alike) -> tuple[Column, ...]:
+def _columns(group: Alike) -> tuple[Side, ...]:
     first = group.results[0].fingerprints
     return tuple(
-        Column(each, report_link(each), _lines(_in_order_of(first, each.fingerprints), group.shared))
+        Side(each, report_link(each), _lines(_in_order_of(first, each.fingerprints), group.shared))
         for each in group.results[:MOST_COLUMNS]
     )
 

@@ -14,7 +14,7 @@ from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import KINDS, Reason, reasons
 from autograder.reports.charts import DotPlot, dot_plot, histogram, speed_summary
 from autograder.reports.html import data_uri
-from autograder.reports.misconceptions import HintTally, Step, steps
+from autograder.reports.misconceptions import CheckStep, HintTally, steps
 from autograder.reports.speed import Speed, speed_of
 from autograder.reports.templating import asset, policy, render_template
 from autograder.reports.wording import points_text
@@ -53,7 +53,7 @@ class HintView:
 class StepView:
     """One check as the page shows it."""
 
-    step: Step
+    step: CheckStep
     hints: tuple[HintView, ...]
 
     def share(self, results: Sequence[Result]) -> str:
@@ -153,7 +153,7 @@ def _step_views(results: Sequence[Result]) -> list[StepView]:
     return views
 
 
-def _frequent(views: Sequence[StepView]) -> list[tuple[Step, HintTally]]:
+def _frequent(views: Sequence[StepView]) -> list[tuple[CheckStep, HintTally]]:
     """The hints that most students got, of those that several got."""
     given = [(view.step, hint.tally) for view in views for hint in view.hints if len(hint.tally.results) > 1]
     return sorted(given, key=lambda each: -len(each[1].results))[:5]

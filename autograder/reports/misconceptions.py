@@ -56,7 +56,7 @@ class HintTally:
 
 
 @dataclass(frozen=True)
-class Step:
+class CheckStep:
     """How a class did on one check: who ran it and with what outcome; the rest did not get as far.
 
     `number` counts the lab's checks from 1, bonuses among them.
@@ -83,17 +83,17 @@ class Step:
         return self.ran + len(self.not_run)
 
 
-def steps(results: Sequence[Result]) -> tuple[Step, ...]:
+def steps(results: Sequence[Result]) -> tuple[CheckStep, ...]:
     """The class's checks in the lab's order."""
     names = dict.fromkeys(check.name for result in results for check in result.checks)
     return tuple(_step(number, name, results) for number, name in enumerate(names, start=1))
 
 
-def _step(number: int, name: str, results: Sequence[Result]) -> Step:
+def _step(number: int, name: str, results: Sequence[Result]) -> CheckStep:
     found = [(result, check) for result in results for check in result.checks if check.name == name]
     failed = [(result, check) for result, check in found if check.outcome == "failed" and check.tried]
     one = found[0][1]
-    return Step(
+    return CheckStep(
         number=number,
         name=name,
         title=one.title,
@@ -212,7 +212,7 @@ def text(results: Sequence[Result]) -> str:
     return buffer.getvalue()
 
 
-def _rows(step: Step) -> Iterator[tuple[str, str, Sequence[Result]]]:
+def _rows(step: CheckStep) -> Iterator[tuple[str, str, Sequence[Result]]]:
     for tally in step.hints:
         yield tally.name, tally.sentence, tally.results
     if step.without_hint:

@@ -100,7 +100,7 @@ def test_an_order_that_cannot_be_is_refused(order) -> None:
 )
 def test_an_atomic_request_costs_the_longest_queue_of_each_sector(elements, cost: int) -> None:
     assert atomic_sectors(access(*elements)) == cost
-    assert f"costs {cost}." in queues({"one": access(*elements)}, title="Queues").alt
+    assert f": {cost} passes." in queues({"one": access(*elements)}, title="Queues").alt
 
 
 def test_of_each_sector_one_longest_queue_stands_out() -> None:

@@ -131,14 +131,15 @@ def test_in_the_course_s_folder_it_gets_a_test_that_passes_and_a_line_in_the_syl
     options = ("-q", "-p", "no:cacheprovider", "-m", "not gpu")
     out = inside(copy, "-m", "pytest", *options, own, syllabus, f"{fences}[{NAME}-False]")
     assert "7 skipped" in out and "failed" not in out  # its verdicts, which nobody has taken down yet
-    assert f"| {NAME} | 07_predicting_performance | 2 |" in (copy / "slides" / "SYLLABUS.md").read_text(encoding="utf-8")
+    assert f"| {NAME} | 07b_a_model_of_today | 2 |" in (copy / "slides" / "SYLLABUS.md").read_text(encoding="utf-8")
     inside(copy, "-m", "ruff", "check", f"labs/{NAME}", f"solutions/{NAME}", own)
 
 
 def test_a_second_further_lab_stands_below_the_first_one():
-    once = with_lab("# Syllabus\n\n## Six lectures\n\nText\n", "lab07_one", "01_naive_matmul")
-    twice = with_lab(once, "lab08_two", "02_tiling")
-    assert twice == once.replace("01_naive_matmul | 2 |\n", "01_naive_matmul | 2 |\n| lab08_two | 02_tiling | 2 |\n")
+    once = with_lab("# Syllabus\n\n## Six lectures\n\nText\n", "lab07_one", "01b_what_holds_it_up")
+    twice = with_lab(once, "lab08_two", "02b_what_a_tile_saves")
+    first, second = "| lab07_one | 01b_what_holds_it_up | 2 |\n", "| lab08_two | 02b_what_a_tile_saves | 2 |\n"
+    assert twice == once.replace(first, first + second)
     assert once.endswith("\n\n## Six lectures\n\nText\n")
 
 

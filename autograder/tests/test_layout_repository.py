@@ -261,3 +261,14 @@ def test_nothing_imports_the_course() -> None:
     for path in PACKAGE.rglob("*.py"):
         for name in imports(path):
             assert name.split(".")[0] not in COURSE[:-1], f"{path} imports {name}"
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """In all that is not a test; where something is spoken of by its name, nobody has to ask which."""
+    named: dict[str, list[str]] = {}
+    for path in (*PACKAGE.rglob("*.py"), *(ROOT / "labs").glob("lab*/*.py")):
+        if "tests" not in path.relative_to(ROOT).parts:
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    named.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert not {name: places for name, places in named.items() if len(places) > 1}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.tests.finding import found
 from autograder.tests.test_layout_repository import ROOT
 
 NEVER = r"autograder\.(course|decks|kernels|tests)\b|matplotlib|nbclient|IPython"
@@ -62,3 +63,13 @@ def test_the_worker_loads_neither() -> None:
     code = "import sys, autograder.grading.worker_process, autograder.simulated_device; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert among(f"{NEVER}|{PICTURES}", set(done.stdout.split())) == []
+
+
+def test_set_up_compiles_all_that_a_first_check_needs(tmp_path: Path) -> None:
+    code = found(r"^COMPILE := (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)}
+    compiled = []
+    for words in (["-c", code], ["-m", "autograder", "check", LAB, str(SOLUTION), "--device", "simulated"]):
+        subprocess.run([sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, check=True)
+        compiled.append({each.name for each in tmp_path.rglob("*.nbi")})
+    assert compiled[0] == compiled[1] and len(compiled[0]) > 20

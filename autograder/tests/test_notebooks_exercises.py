@@ -16,14 +16,11 @@ from autograder.course.replies import Reply, judge_array, judge_number, judge_tu
 pytestmark = pytest.mark.long
 
 RIGHT = [
-    (lesson00.which_element, 775),
     (lesson00.how_many_blocks, (3907, 192)),
     (lesson00.time_of_133, 2),
     (lesson00.copies, (60, 3)),
     (lesson01.which_thread, (2, 3, 5, 2)),
     (lesson01.which_grid, (7, 13)),
-    (lesson01.share_of_peak, 9.375),
-    (lesson01.share_of_peak, 9.3),
     (lesson01.sectors_per_request, (2, 8.5)),
     (lesson01.what_limits, ("issue", "L1")),
     (lesson01.what_limits, ["Instructions", " l1"]),
@@ -36,8 +33,6 @@ RIGHT = [
     (lesson02.what_limits, ["Instructions", " Slower"]),
 ]
 WRONG = [
-    (lesson00.which_element, 1799, "swapped"),
-    (lesson00.which_element, 776, "starts at 0"),
     (lesson00.how_many_blocks, (3906, 64), "round up"),
     (lesson00.how_many_blocks, (3907, 64), "how many are too many"),
     (lesson00.time_of_133, 1, "For 132 blocks that is right"),
@@ -55,10 +50,9 @@ WRONG = [
     (lesson01.which_thread, 5, "takes 4 numbers"),
     (lesson01.which_grid, (6, 12), "Round up"),
     (lesson01.which_grid, (9, 14), "first and second"),
-    (lesson01.share_of_peak, 150, "percentage"),
-    (lesson01.share_of_peak, 50, "too large"),
-    (lesson01.share_of_peak, "9.3", "takes one number"),
-    (lesson01.share_of_peak, True, "takes one number"),
+    (lesson00.time_of_133, "2", "takes one number"),
+    (lesson00.time_of_133, True, "takes one number"),
+    (lesson00.time_of_133, 50, "too large"),
     (lesson01.sectors_per_request, (4, 17), "mean of the two"),
     (lesson02.wanted_by, (8, 32), "Swapped"),
     (lesson02.wanted_by, (256, 256), "whole block"),
@@ -73,8 +67,6 @@ WRONG = [
     (lesson02.what_limits, "issue", "one of the names"),
     (lesson02.blocks_that_fit, (8, 100), "Shared memory runs out"),
     (lesson02.blocks_that_fit, (6, 75), "Rounded up"),
-    (lesson00.which_element, 7, "inside its block"),
-    (lesson00.which_element, 1000, "Then count on from there"),
     (lesson00.copies, (20, 6), "which arrays travel in one launch"),
     (lesson01.which_thread, (9, 9, 9, 9), "x counts columns"),
     (lesson01.which_thread, (2, 3, 37, 50), "The blocks are right"),
@@ -83,11 +75,11 @@ WRONG = [
     (lesson02.wanted_by, (3, 3), "Which threads of the block have the same row"),
     (lesson02.fetched_by, (1, 2, 3, 4), "as cuda.grid(2) does"),
     (lesson02.blocks_that_fit, (4, 50), "housekeeping"),
-    (lesson00.which_element, 3 + 2j, "is a complex"),
-    (lesson00.which_element, 775.5, "775.5 is too large"),
-    (lesson00.which_element, float("nan"), "no number that could be right"),
-    (lesson00.which_element, Fraction(9, 2), "4.5 is too"),
-    (lesson00.which_element, 10**400, "no number that could be right"),
+    (lesson00.time_of_133, 3 + 2j, "is a complex"),
+    (lesson00.time_of_133, 775.5, "775.5 is too large"),
+    (lesson00.time_of_133, float("nan"), "no number that could be right"),
+    (lesson00.time_of_133, Fraction(9, 2), "4.5 is too"),
+    (lesson00.time_of_133, 10**400, "no number that could be right"),
     (lesson01.which_grid, ("7", "13"), "'7' is a str"),
     (lesson01.which_grid, (True, 13), "True is a bool"),
 ]
@@ -126,9 +118,13 @@ def test_numpy_s_numbers_and_arrays_are_taken_for_what_they_hold() -> None:
 @pytest.mark.parametrize(
     "exercise",
     [
+        lesson00.backwards,
         lesson00.first_kernel,
         lesson01.flat_matmul,
         lesson01.outer_product,
+        lesson01.squared_distances,
+        lesson01.scale_rows,
+        lesson01.vector_times_matrix,
         lesson02.two_barriers,
         lesson02.ragged_tiles,
         lesson02.count_smaller,
@@ -222,7 +218,9 @@ def kernel(x, y, c):
         (OUTER.replace("    if row < c.shape[0] and column < c.shape[1]:\n    ", ""), "not yet", "outside its shape"),
         (OUTER.replace("column, row =", "row, column ="), "not yet", "x comes first and counts columns"),
         (OUTER.replace("x[row] * y[column]", "x[column] * y[row]"), "not yet", "outside its shape"),
-        (OUTER.replace(" * y[column]", " + y[column]"), "not yet", "one number of x, by its row"),
+        (OUTER.replace(" * y[column]", " + y[column]"), "not yet", "multiply"),
+        (OUTER.replace(" * y[column]", " * y[row]"), "not yet", "one number of x, by its row"),
+        (OUTER.replace(" = x[row]", " += x[row]"), "not yet", "before anything was written there"),
         (OUTER.replace("c[row, column] = x[row] * y[column]", "pass"), "your turn", "Nothing was written"),
         (OUTER.replace("(x, y, c)", "(x, y, c, n)"), "not yet", "takes x, y and c; yours takes 4"),
         (ALONE, "not yet", "1 of the threads wrote it alone"),
@@ -304,6 +302,29 @@ def test_a_flat_kernel_s_other_lines_are_judged_too(source: str, outcome: str, w
 def test_a_first_kernel_is_tried_with_several_launches(body: str, outcome: str, words: str) -> None:
     reply = reply_to(lesson00.first_kernel, f"\ndef kernel(x, y, out):\n    i = cuda.grid(1)\n    {body}\n")
     assert reply.outcome == outcome
+    assert words in reply.words
+
+
+@pytest.mark.parametrize(
+    "body, outcome, words",
+    [
+        ("if i < x.size:\n        out[i] = x[x.size - 1 - i]", "right", "The last element comes first"),
+        ("n = out.shape[0]\n    if i < n:\n        out[n - i - 1] = x[i]", "right", "each thread moved one"),
+        ("for j in range(i, x.size, cuda.gridsize(1)):\n        out[x.size - 1 - j] = x[j]", "right", "moved one"),
+        ("if i < x.size:\n        out[i] = x[-i - 1]", "not yet", "x[-1]"),
+        ("if i < x.size:\n        out[i] = x[x.size - i]", "not yet", "x[1000]"),
+        ("out[i] = x[x.size - 1 - i]", "not yet", "x[-1]"),
+        ("if i < x.size:\n        out[i] = x[i]", "not yet", "That is x as it was"),
+        ("if 0 < i < x.size:\n        out[i] = x[x.size - 1 - i]", "not yet", "out[0] should be"),
+        ("if i < x.size // 2:\n        out[i] = x[x.size - 1 - i]", "not yet", "500 elements were never written"),
+        ("if i < x.size:\n        out[i] = x[(2 * x.size - 2 - i) % x.size]", "not yet", "for which i the thread"),
+        ("if i < x.size:\n        x[i] = 2.0", "not yet", "x itself has changed"),
+        ("if i == 0:\n        for j in range(x.size):\n            out[j] = x[x.size - 1 - j]", "not yet", "1 of the"),
+    ],
+)
+def test_an_array_turned_round_is_tried_with_several_launches(body: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson00.backwards, f"\ndef kernel(x, out):\n    i = cuda.grid(1)\n    {body}\n")
+    assert reply.outcome == outcome, reply
     assert words in reply.words
 
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.long
 LESSONS = sorted(ROOT.glob("notebooks/[0-9][0-9]*_*.ipynb"))
 LABS = sorted(ROOT.glob("labs/*/lab.ipynb"))
 DECKS = sorted(ROOT.glob("slides/[0-9][0-9]_*.md"))
-LESSON_1 = "notebooks/01_naive_matmul.ipynb"
+LESSON_1 = "notebooks/01b_what_holds_it_up.ipynb"
 LAB_1 = "labs/lab01_naive_matmul/lab.ipynb"
 
 
@@ -244,6 +244,7 @@ LINK = "[...document.querySelectorAll('.jp-Notebook a')].find(link => link.href.
 CHECKS = f"{SHOWN}.node.querySelectorAll('.jp-OutputArea section.check').length"
 POINTS = f"{SHOWN}.node.querySelector('.jp-OutputArea .big').parentElement.innerText"
 RESTORED = f"[...({SHOWN}?.parent.widgets() ?? [])].some(each => each.context?.path === '{LAB_1}')"
+HIDDEN = f"{SHOWN}.content.widgets.filter(each => each.model.type === 'code').map(each => each.outputHidden)"
 WORKSPACE = "lab/api/workspaces/default"  # what JupyterLab had open, and opens again
 
 
@@ -310,6 +311,20 @@ def test_a_lesson_s_link_opens_its_lab_and_the_lab_gives_a_verdict(server: Serve
         student.goes_to("")
         student.waits_for(RESTORED)
         student.sees(FIRST_LESSON)
+
+
+@needs_make
+def test_what_is_to_be_predicted_is_hidden_until_its_cell_is_run(server: Server) -> None:
+    cells = [each for each in json.loads((ROOT / FIRST_LESSON).read_text(encoding="utf-8"))["cells"]]
+    asked = [each["metadata"].get("jupyter", {}).get("outputs_hidden", False) for each in cells if "outputs" in each]
+    first = asked.index(True)
+    with Student(server) as student:
+        student.goes_to(f"lab/tree/{FIRST_LESSON}?reset")
+        student.sees(FIRST_LESSON)
+        assert student.asks(HIDDEN) == asked
+        student.asks("void jupyterapp.commands.execute('notebook:run-all-cells')")
+        student.waits_for(f"{HIDDEN}[{first}] === false && {KERNEL}?.status === 'idle'")
+        assert not any(student.asks(HIDDEN))
 
 
 @needs_make

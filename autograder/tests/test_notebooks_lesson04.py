@@ -12,12 +12,17 @@ import numpy as np
 import pytest
 
 from autograder import profile, simulate
+from autograder.course import lesson04 as lesson04_figures
 from autograder.course.lesson04 import exercises as lesson04
 from autograder.perfmodel import SPECIFICATIONS
 from autograder.tests.finding import found
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-CELLS = json.loads((NOTEBOOKS / "04_warps_and_divergence.ipynb").read_text(encoding="utf-8"))["cells"]
+WARPS, ADDING = (
+    json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+    for name in ("04a_warps_and_divergence", "04b_adding_up")
+)
+CELLS = WARPS + ADDING
 H200 = json.loads((NOTEBOOKS / "data" / "warps_h200.json").read_text(encoding="utf-8"))
 WORK, LOOPS, SUMS = (H200["milliseconds"][each] for each in ("work", "loops", "reductions"))
 READ = H200["counters"]
@@ -25,40 +30,23 @@ EARLY = H200["wrong_from_another_warp"]
 READ_MS = 4 * H200["threads"]["reductions"] / SPECIFICATIONS["H200"].dram_gb_per_s / 1e6
 
 
-@pytest.mark.parametrize(
-    ("exercise", "answer"),
-    [
-        (lesson04.in_which_warp, (1, 11, 3, 16)),
-        (lesson04.how_many_diverge, (4, 0, 1, 0)),
-        (lesson04.picture_in_rows, (62, 192)),
-        (lesson04.slowest_lane, (32, 16.5)),
-    ],
-)
-def test_the_right_answer_is_praised_and_an_empty_cell_is_an_invitation(exercise, answer) -> None:
-    assert exercise(answer).outcome == "right"
-    assert exercise((...,) * len(answer)).outcome == "your turn"
+def test_the_right_answer_is_praised_and_an_empty_cell_is_an_invitation() -> None:
+    assert lesson04.how_many_diverge((4, 0, 1, 0)).outcome == "right"
+    assert lesson04.how_many_diverge((...,) * 4).outcome == "your turn"
 
 
 @pytest.mark.parametrize(
     ("exercise", "answer", "words"),
     [
-        (lesson04.in_which_warp, (0, 14, 3, 16), "y first"),
-        (lesson04.in_which_warp, (1, 43, 3, 16), "Lanes count from 0"),
-        (lesson04.in_which_warp, (1, 11, 4, 20), "cut after every 32"),
-        (lesson04.in_which_warp, (1, 12, 3, 16), "The second of"),
         (lesson04.how_many_diverge, (4, 4, 4, 4), "own 32 lanes"),
         (lesson04.how_many_diverge, (4, 2, 2, 1), "Who disagrees"),
         (lesson04.how_many_diverge, (4, 1, 1, 0), "between two warps"),
-        (lesson04.picture_in_rows, (31, 160), "16 x 16"),
-        (lesson04.picture_in_rows, (64, 192), "do not exist"),
-        (lesson04.slowest_lane, (528, 16.5), "together"),
-        (lesson04.slowest_lane, (32, 32), "Only in the first"),
-        (lesson04.slowest_lane, 32, "takes 2 numbers"),
-        (lesson04.in_which_warp, (5, 5, 5, 5), "x + 20 * y"),
         (lesson04.how_many_diverge, (3, 3, 3, 3), "some say yes and some no"),
-        (lesson04.picture_in_rows, (7, 7), "cover 76 columns"),
-        (lesson04.slowest_lane, (7, 7), "its longest lane"),
+        (lesson04.how_many_diverge, 32, "takes 4 numbers"),
+        (lesson04.find_warp, "my_place", "takes a kernel"),
+        (lesson04.rows_in_order, 7, "takes a kernel"),
         (lesson04.first_threads_add, "block_sums", "takes a kernel"),
+        (lesson04.any_width, (1, 2), "takes a kernel"),
         (lesson04.largest_of_warp, 7, "takes a kernel"),
     ],
 )
@@ -67,17 +55,163 @@ def test_a_wrong_answer_gets_words_that_help(exercise, answer, words: str) -> No
     assert (reply.outcome, words in reply.words) == ("not yet", True), reply.words
 
 
-def test_the_answers_are_those_of_the_machine() -> None:
-    """The four numbers to be found on paper, found by kernels."""
+def test_the_answer_on_paper_is_that_of_the_machine() -> None:
     threads = np.arange(128).reshape(4, 32)
     asked = [threads % 2 == 0, threads < 64, threads < 50, threads // 32 == 1]
     diverge = tuple(int((each.any(axis=1) & ~each.all(axis=1)).sum()) for each in asked)
     assert lesson04.how_many_diverge(diverge).outcome == "right"
-    row, column = np.divmod(np.arange(64 * 96), 96)
-    inside = ((row < 62) & (column < 76)).reshape(-1, 32)
-    warps = (int((inside.any(axis=1) & ~inside.all(axis=1)).sum()), len(inside))
-    assert lesson04.picture_in_rows(warps).outcome == "right"
-    assert lesson04.slowest_lane((32, np.arange(1, 33).mean())).outcome == "right"
+
+
+PLACE = """
+def kernel(warps, lanes):
+    x, y, z = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
+    wide, high, deep = cuda.blockDim.x, cuda.blockDim.y, cuda.blockDim.z
+    warps[z, y, x] = {warp}
+    lanes[z, y, x] = {lane}
+"""
+NUMBER = "(x + wide * (y + high * z))"
+PLACED_ALONE = """
+def kernel(warps, lanes):
+    if cuda.threadIdx.x + cuda.threadIdx.y + cuda.threadIdx.z == 0:
+        number = 0
+        for z in range(warps.shape[0]):
+            for y in range(warps.shape[1]):
+                for x in range(warps.shape[2]):
+                    warps[z, y, x] = number // 32
+                    lanes[z, y, x] = number % 32
+                    number += 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("warp", "lane", "outcome", "words"),
+    [
+        (f"{NUMBER} // 32", f"{NUMBER} % 32", "right", "x first"),
+        (f"{NUMBER} >> 5", "cuda.laneid", "right", "x first"),
+        ("(x + warps.shape[2] * (y + warps.shape[1] * z)) // cuda.warpsize", f"{NUMBER} & 31", "right", "x first"),
+        (NUMBER, "cuda.laneid", "not yet", "the threads' numbers"),
+        ("cuda.laneid", "cuda.laneid", "not yet", "Those are lanes"),
+        (f"{NUMBER} // 32 + 1", "cuda.laneid", "not yet", "Counting starts at 0"),
+        ("x // 32", "x % 32", "not yet", "Everybody says warp 0"),
+        ("cuda.grid(1) // 32", "cuda.laneid", "not yet", "Everybody says warp 0"),
+        ("y", "x", "not yet", "no row"),
+        ("y + high * z", "x", "not yet", "no row"),
+        ("z", "cuda.laneid", "not yet", "no layer"),
+        ("(x + wide * y) // 32", "cuda.laneid", "not yet", "Layers share their numbers"),
+        ("(y + high * (x + wide * z)) // 32", "cuda.laneid", "not yet", "y first"),
+        ("(z + deep * (y + high * x)) // 32", "cuda.laneid", "not yet", "z first"),
+        (f"({NUMBER} + 31) // 32", "cuda.laneid", "not yet", "warps[0, 0, 1] should be 0 and is 1"),
+        ("(x + 5 * (y + 7 * z)) // 32", "cuda.laneid", "not yet", "which of its lengths do you count on?"),
+        (f"{NUMBER} // 32", "x % 32", "not yet", "The warps are right."),
+        (f"{NUMBER} // 32", NUMBER, "not yet", "The warps are right."),
+    ],
+)
+def test_a_kernel_that_finds_its_warp_is_judged(warp: str, lane: str, outcome: str, words: str) -> None:
+    reply = lesson04.find_warp(kernel_of(PLACE.format(warp=warp, lane=lane)))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+def test_every_thread_is_to_find_its_own_warp() -> None:
+    reply = lesson04.find_warp(kernel_of(PLACED_ALONE))
+    assert (reply.outcome, "1 of the threads wrote it alone" in reply.words) == ("not yet", True), reply.words
+    turned = PLACE.format(warp=f"{NUMBER} // 32", lane="cuda.laneid").replace("[z, y, x]", "[x, y, z]")
+    assert "outside its shape" in lesson04.find_warp(kernel_of(turned)).words
+    only_lanes = PLACE.format(warp="0", lane="cuda.laneid").replace("    warps[z, y, x] = 0\n", "")
+    assert "warps was not written" in lesson04.find_warp(kernel_of(only_lanes)).words
+
+
+ROWS = """
+def kernel(order, starts, values, sums):
+    i = cuda.grid(1)
+    if i < {bound}:
+        row = {row}
+        total = np.float32(0)
+        k = {start}
+        while k {less} {end}:
+            total += values[k]
+            k += 1
+        sums[{at}] = total
+"""
+ROW = {"bound": "order.size", "row": "order[i]", "start": "starts[row]", "less": "<", "at": "row"}
+ROW |= {"end": "starts[row + 1]"}
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome", "words"),
+    [
+        ({}, "right", "sorted by length"),
+        ({"bound": "order.shape[0]", "end": "starts[order[i] + 1]"}, "right", "sorted by length"),
+        ({"at": "i"}, "not yet", "in the wrong places"),
+        ({"row": "i"}, "not yet", "is not in order, and sums"),
+        ({"row": "i", "bound": "sums.size"}, "not yet", "is not in order, and sums"),
+        ({"bound": "sums.size"}, "not yet", "Reads `order[30]`, outside its shape"),
+        ({"bound": "10 ** 6"}, "not yet", "outside its shape"),
+        ({"less": "<="}, "not yet", "Reads `values["),
+        ({"start": "starts[i]"}, "not yet", "Row r goes from starts[r]"),
+        ({"end": "starts[row + 1] - 1"}, "not yet", "Row r goes from starts[r]"),
+        ({"start": "starts[row] + 1"}, "not yet", "Row r goes from starts[r]"),
+    ],
+)
+def test_sums_of_rows_in_an_order_are_judged(change: dict[str, str], outcome: str, words: str) -> None:
+    reply = lesson04.rows_in_order(kernel_of(ROWS.format(**(ROW | change))))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+IN_PLACE = """
+def kernel(order, starts, values, sums):
+    i = cuda.grid(1)
+    while i < order.size:
+        row = order[i]
+        {first}
+        for k in range(starts[row], starts[row + 1]):
+            sums[row] += values[k]
+        i += cuda.gridsize(1)
+"""
+ROWS_ALONE = """
+def kernel(order, starts, values, sums):
+    if cuda.grid(1) == 0:
+        for i in range(order.size):
+            total = np.float32(0)
+            for k in range(starts[order[i]], starts[order[i] + 1]):
+                total += values[k]
+            sums[order[i]] = total
+"""
+ROW_OF_A_WARP = """
+def kernel(order, starts, values, sums):
+    i = cuda.grid(1) // 32
+    while i < order.size:
+        row, total = order[i], np.float32(0)
+        for k in range(starts[row] + cuda.laneid, starts[row + 1], 32):
+            total += values[k]
+        for step in (16, 8, 4, 2, 1):
+            total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+        if cuda.laneid == 0:
+            sums[row] = total
+        i += cuda.gridsize(1) // 32
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome", "words"),
+    [
+        (IN_PLACE.format(first="sums[row] = 0"), "right", "sorted by length"),
+        (IN_PLACE.format(first="pass"), "not yet", "Every sum is 1 too small"),
+        (ROWS_ALONE, "not yet", "1 of the threads wrote it alone"),
+        (ROW_OF_A_WARP, "not yet", "of the threads wrote it alone"),
+        ("def kernel(order, starts, values, sums):\n    pass\n", "your turn", "Nothing was written"),
+        ("def kernel(starts, values, sums):\n    sums[0] = 1\n", "not yet", "takes order, starts, values and sums"),
+    ],
+    ids=["in place", "not cleared", "one thread", "a warp a row", "empty", "three parameters"],
+)
+def test_other_ways_to_add_up_rows_are_judged(source: str, outcome: str, words: str) -> None:
+    reply = lesson04.rows_in_order(kernel_of(source))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+def test_the_reply_says_what_the_order_of_rows_did_to_the_warps() -> None:
+    words = lesson04.rows_in_order(kernel_of(ROWS.format(**ROW))).words
+    drawn, by_length = (float(each) for each in found(r"drawn ([\d.]+) of 32 .* by length (\d+\.\d)", words).groups())
+    assert by_length > 2 * drawn
 
 
 LOOP = """
@@ -104,7 +238,7 @@ AT = "at = 2 * step * t\n        if at < 256: part[at] += part[at + step]"
     [
         (HALVE, "if t < step: part[t] += part[t + step]", True, "right", "48 divergent branches instead of 384"),
         (DOUBLE, "if t % (2 * step) == 0: part[t] += part[t + step]", True, "your turn", "384 divergent branches"),
-        (DOUBLE, AT, True, "not yet", "560 bank conflicts"),
+        (DOUBLE, AT, True, "right", "But neighbours read elements far from each other, which makes 560 bank conflicts"),
         (HALVE, "if t < step: part[t] += part[t + step]", False, "not yet", "Race on `part["),
         (HALVE, "if t <= step: part[t] += part[t + step]", True, "not yet", "part["),
         (HALVE, "if t < step: part[t] += part[2 * t + 1]", True, "not yet", "part["),
@@ -254,46 +388,183 @@ def test_what_the_exercise_compares_with_is_what_the_kernel_as_given_does() -> N
     assert counters.shared_load_requests + counters.global_load_requests == lesson04.LOADS_AS_GIVEN
 
 
+WIDE = """
+def kernel(values, sums):
+    part = cuda.shared.array(1024, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[{at}]
+    cuda.syncthreads()
+    left = cuda.blockDim.x
+    while left > 1:
+        half = {half}
+        if {who}:
+            part[t] += part[t + half]
+        {wait}
+        left = half
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+"""
+HALF = {"at": "cuda.grid(1)", "half": "(left + 1) // 2", "who": "t + half < left", "wait": "cuda.syncthreads()"}
+LEFT_BEHIND = {"half": "left // 2", "who": "t < half"}
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome", "words"),
+    [
+        ({}, "right", "No part is left behind"),
+        (LEFT_BEHIND, "your turn", "3 blocks of 96 threads. As before, a part is left behind"),
+        ({"who": "t < half"}, "not yet", "Too large: is a part added twice"),
+        ({"who": "t + half < left - 1"}, "not yet", "Too small: who takes the last part"),
+        ({"wait": "pass"}, "not yet", "Race on `part["),
+        ({"wait": "cuda.syncwarp()"}, "not yet", "Put cuda.syncthreads()"),
+        ({"who": "t < left"}, "not yet", "Reads `part[64]` before anything was written"),
+        ({"half": "left // 2", "who": "t + half < left"}, "not yet", "Race on `part["),
+        ({"at": "t"}, "not yet", "3 elements differ"),
+    ],
+)
+def test_a_sum_of_any_number_of_warps_is_judged(change: dict[str, str], outcome: str, words: str) -> None:
+    reply = lesson04.any_width(kernel_of(WIDE.format(**(HALF | change))))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+FILLED_WIDE = """
+def kernel(values, sums):
+    part = cuda.shared.array(1024, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+"""
+PADDED = """
+    for step in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
+        if t < step and t + step < cuda.blockDim.x:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+"""
+ODD_ONE_BY_THREAD_0 = """
+    left = cuda.blockDim.x
+    while left > 1:
+        if t < left // 2:
+            part[t] += part[t + left // 2]
+        if t == 0 and left % 2 == 1:
+            part[0] += part[left - 1]
+        cuda.syncthreads()
+        left //= 2
+"""
+DOUBLED = """
+    step = 1
+    while step < cuda.blockDim.x:
+        if t % (2 * step) == 0 and t + step < cuda.blockDim.x:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step *= 2
+"""
+EVERYBODY_LOADS = """
+def kernel(values, sums):
+    total, first = np.float32(0), cuda.blockIdx.x * cuda.blockDim.x
+    for j in range(cuda.blockDim.x):
+        total += values[first + j]
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = total
+"""
+OF_256 = """
+    for step in (128, 64, 32, 16, 8, 4, 2, 1):
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome", "words"),
+    [
+        (FILLED_WIDE + PADDED + STORED, "right", "Lab 4"),
+        (FILLED_WIDE + ODD_ONE_BY_THREAD_0 + STORED, "right", "Lab 4"),
+        (SHUFFLES.replace("(8,", "(32,").replace("1, 8)", "1, cuda.blockDim.x // 32)"), "right", "Lab 4"),
+        (FILLED_WIDE + DOUBLED + STORED, "right", "But each warp diverges 6.0 times"),
+        (FILLED_WIDE + OF_256 + STORED, "not yet", "before anything was written"),
+        (FILLED_WIDE + ONE_THREAD.replace("256", "cuda.blockDim.x"), "not yet", "2.82 of 32 lanes"),
+        (FILLED_WIDE + EVERYBODY.replace("256", "cuda.blockDim.x"), "not yet", "1,025 requests of each warp"),
+        (EVERYBODY_LOADS, "not yet", "1,024 requests of each warp"),
+        (ATOMIC, "not yet", "without atomics"),
+        (FILLED_WIDE + SHARED_ATOMIC + STORED, "not yet", "without atomics"),
+        ("def kernel(values, sums):\n    pass\n", "your turn", "Nothing was written to sums"),
+    ],
+    ids=[
+        "padded", "odd one", "shuffles", "doubled", "of 256", "one", "everybody", "everybody loads", "atomic",
+        "shared atomic", "empty",
+    ],
+)  # fmt: skip
+def test_other_sums_of_any_number_of_warps_are_judged(source: str, outcome: str, words: str) -> None:
+    reply = lesson04.any_width(kernel_of(source))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+def test_what_is_left_behind_is_what_the_kernel_as_given_leaves_behind() -> None:
+    """So that "as before" is said of nothing else."""
+    given = next("".join(each["source"]) for each in ADDING if each["id"] == "answer-any-width")
+    kernel = kernel_of(given.split("\n\n\n")[0].removeprefix("@cuda.jit\n").replace("sums_of_any_width", "kernel"))
+    for threads in lesson04.WIDTHS:
+        values, sums = np.random.default_rng(threads).integers(1, 9, (2, threads)), np.zeros(2, np.float32)
+        profile(kernel)[2, threads](values.astype(np.float32).ravel(), sums)
+        assert np.array_equal(sums, lesson04._halved(values))
+
+
 LARGEST = """
 def kernel(values, best):
     i = cuda.grid(1)
     largest = {first}
     step = 16
     while step > {last}:
-        other = cuda.shfl_down_sync(0xFFFFFFFF, largest, step)
+        other = cuda.{shuffle}(0xFFFFFFFF, largest, step)
         largest = {join}
         step //= 2
-    if cuda.laneid == 0:
-        best[i // 32] = largest
+    if {who}:
+        best[{at}] = largest
 """
+LANE_0 = {
+    "first": "values[i]",
+    "last": "0",
+    "shuffle": "shfl_down_sync",
+    "join": "max(largest, other)",
+    "who": "cuda.laneid == 0",
+    "at": "i // 32",
+}
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "join", "outcome", "words"),
+    ("change", "outcome", "words"),
     [
-        ("values[i]", 0, "max(largest, other)", "right", "no barrier"),
-        ("values[i]", 16, "max(largest, other)", "your turn", "lane 0 began with"),
-        ("values[i]", 0, "largest + other", "not yet", "the sums"),
-        ("max(values[i], np.float32(0))", 0, "max(largest, other)", "not yet", "below zero"),
-        ("values[i]", 0, "min(largest, other)", "not yet", "the smallest"),
-        ("values[i]", 0, "largest", "not yet", "no value of another lane reaches it"),
-        ("values[i]", 1, "max(largest, other)", "not yet", "best["),
+        ({}, "right", "Shuffles of each warp: 5, and no barrier"),
+        ({"shuffle": "shfl_xor_sync", "who": "i % 32 == 0"}, "right", "Shuffles of each warp: 5, and no barrier"),
+        ({"last": "16"}, "not yet", "lane 0 began with"),
+        ({"join": "largest + other"}, "not yet", "the sums"),
+        ({"first": "max(values[i], np.float32(0))"}, "not yet", "below zero"),
+        ({"join": "min(largest, other)"}, "not yet", "the smallest"),
+        ({"join": "largest"}, "not yet", "no value of another lane reaches it"),
+        ({"shuffle": "shfl_up_sync"}, "not yet", "shfl_down_sync hands values down"),
+        ({"last": "1"}, "not yet", "best["),
+        ({"who": "True"}, "not yet", "One lane of each warp is to store"),
+        ({"who": "cuda.threadIdx.x == 0"}, "not yet", "best[1] was not written"),
+        ({"at": "cuda.blockIdx.x"}, "not yet", "Race on `best["),
+        ({"at": "i"}, "not yet", "outside its shape"),
     ],
-    ids=["largest", "untouched", "sum", "from zero", "smallest", "thrown away", "four shuffles"],
 )
-def test_the_largest_of_a_warp_is_judged(first: str, last: int, join: str, outcome: str, words: str) -> None:
-    reply = lesson04.largest_of_warp(kernel_of(LARGEST.format(first=first, last=last, join=join)))
+def test_the_largest_of_a_warp_is_judged(change: dict[str, str], outcome: str, words: str) -> None:
+    reply = lesson04.largest_of_warp(kernel_of(LARGEST.format(**(LANE_0 | change))))
     assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
 
 
-def test_the_largest_of_a_warp_needs_no_shared_memory() -> None:
-    source = LARGEST.format(first="values[i]", last=0, join="max(largest, other)") + "    cuda.syncthreads()\n"
-    assert "neither shared memory nor a barrier" in lesson04.largest_of_warp(kernel_of(source)).words
-
-
-def test_the_largest_of_a_warp_is_to_go_from_lane_to_lane() -> None:
-    """Each lane loads all 32 values: the same results, 32 times the loads, and no shuffle."""
-    source = """
+LANE_BY_LANE = """
+def kernel(values, best):
+    i = cuda.grid(1)
+    own = values[i]
+    largest = own
+    for lane in range(32):
+        largest = max(largest, cuda.shfl_sync(0xFFFFFFFF, own, lane))
+    if cuda.laneid == 0:
+        best[i // 32] = largest
+"""
+ALL_LOADED = """
 def kernel(values, best):
     i = cuda.grid(1)
     largest = values[i // 32 * 32]
@@ -302,21 +573,60 @@ def kernel(values, best):
     if cuda.laneid == 0:
         best[i // 32] = largest
 """
+IN_THE_GUARD = """
+def kernel(values, best):
+    i = cuda.grid(1)
+    largest = values[i]
+    for step in (16, 8, 4, 2, 1):
+        if cuda.laneid < step:
+            largest = max(largest, cuda.shfl_down_sync(0xFFFFFFFF, largest, step))
+    if cuda.laneid == 0:
+        best[i // 32] = largest
+"""
+BY_AN_ATOMIC = """
+def kernel(values, best):
+    cuda.atomic.max(best, cuda.grid(1) // 32, values[cuda.grid(1)])
+"""
+ITS_OWN = """
+def kernel(values, best):
+    i = cuda.grid(1)
+    if cuda.laneid == 0:
+        best[i // 32] = values[i]
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "outcome", "words"),
+    [
+        (LANE_BY_LANE, "right", "But each warp makes 32 shuffles, and five would do"),
+        (ALL_LOADED, "not yet", "32 loads for each warp"),
+        (IN_THE_GUARD, "not yet", "names lanes that do not execute it here"),
+        (ITS_OWN, "not yet", "Let the lanes compare"),
+        (BY_AN_ATOMIC, "not yet", "no atomic"),
+        (LARGEST.format(**LANE_0) + "    cuda.syncthreads()\n", "not yet", "neither shared memory nor a barrier"),
+        ("def kernel(values, best):\n    pass\n", "your turn", "Nothing was written to best"),
+    ],
+    ids=["32 shuffles", "32 loads", "in the guard", "its own", "atomic", "barrier", "empty"],
+)
+def test_other_ways_to_the_largest_of_a_warp_are_judged(source: str, outcome: str, words: str) -> None:
     reply = lesson04.largest_of_warp(kernel_of(source))
-    assert (reply.outcome, "32 loads for each warp" in reply.words) == ("not yet", True), reply.words
-    upwards = LARGEST.replace("shfl_down_sync", "shfl_up_sync")
-    reply = lesson04.largest_of_warp(kernel_of(upwards.format(first="values[i]", last=0, join="max(largest, other)")))
-    assert "shfl_down_sync" in reply.words
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
 
 
-def prose() -> str:
-    return " ".join("\n".join("".join(each["source"]) for each in CELLS if each["cell_type"] == "markdown").split())
+def prose(cells: list[dict[str, Any]] = CELLS) -> str:
+    return " ".join("\n".join("".join(each["source"]) for each in cells if each["cell_type"] == "markdown").split())
 
 
 def printed(name: str) -> str:
     """What the cell called `name` has printed."""
     cell = next(each for each in CELLS if each["id"] == name)
     return "".join("".join(each.get("text", "")) for each in cell["outputs"])
+
+
+def drawn(name: str) -> str:
+    """What the picture of the cell called `name` shows, in words."""
+    cell = next(each for each in CELLS if each["id"] == name)
+    return "".join("".join(each.get("data", {}).get("text/plain", "")) for each in cell["outputs"])
 
 
 @pytest.mark.parametrize(
@@ -332,21 +642,54 @@ def printed(name: str) -> str:
         f"and found {READ['picture']['warp_instructions']:,} instructions, "
         f"{READ['picture']['warp_instructions'] / 160:.0f} a warp, and not one branch. "
         f"And it found {READ['picture']['threads_per_instruction']:.1f} of 32 lanes at work",
-        f"the start of {H200['threads']['reductions'] // 4 // 256:,} blocks",
         f"the H200 is {LOOPS['as drawn'] / LOOPS['sorted']:.1f} times as fast",
-        f"`halving` is {SUMS['doubling'] / SUMS['halving']:.1f} times as fast as `doubling`",
-        f"{READ['doubling']['warp_instructions']:,} instructions for `doubling` and "
-        f"{READ['halving']['warp_instructions']:,} for `halving`",
-        f"numbers are {4 * H200['threads']['reductions'] / 1e6:.0f} MB, and the memory of an H200, with 4,800 GB/s, "
-        f"delivers them in {READ_MS:.3f} ms",
-        f"Even `halving` takes {SUMS['halving'] / READ_MS:.0f} times as long",
-        f"take {SUMS['shuffled block']:.3f} ms, where `halving` takes {SUMS['halving']:.3f} ms",
         f"On the H200 {100 * np.mean(EARLY) / 2**20:.0f} % of the reads come too early",
         f"the mean of these 32 lanes is {np.random.default_rng(4).geometric(1 / 200, 1 << 16)[:32].mean():.0f} rounds",
     ],
 )
-def test_the_lesson_says_what_was_measured(sentence: str) -> None:
-    assert sentence in prose()
+def test_4a_says_what_was_measured(sentence: str) -> None:
+    assert sentence in prose(WARPS)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"`halving` is {SUMS['doubling'] / SUMS['halving']:.1f} times as fast as `doubling`",
+        f"{READ['doubling']['warp_instructions']:,} instructions for `doubling` and "
+        f"{READ['halving']['warp_instructions']:,} for `halving`",
+        f"an H200 could deliver these {4 * H200['threads']['reductions'] / 1e6:.0f} MB in {READ_MS:.3f} ms",
+        f"Even `halving` takes {SUMS['halving'] / READ_MS:.0f} times as long",
+        f"the start of {H200['threads']['reductions'] // 4 // 256:,} blocks",
+        f"Add up {2**25 // 1_000_000} million ones in float32, one after the other: **half of them are lost**",
+        f"{2**24:,} is 2^24, and the next float32 is {int(np.nextafter(np.float32(2**24), np.float32(2**25))):,}",
+        f"the tree takes {np.log2(2**25):.0f} steps, not {2**25 // 1_000_000} million",
+        f"for {H200['threads']['reductions'] // 1_000_000} million numbers four, with {2**26 // 256:,} sums, "
+        f"{2**26 // 256**2:,}, {2**26 // 256**3} and 1",
+        f"65,536 times 0.1 is {65_536 * 0.1:,.1f}",
+    ],
+)
+def test_4b_says_what_was_measured(sentence: str) -> None:
+    assert sentence in prose(ADDING)
+
+
+def test_4b_prints_how_much_of_the_memory_s_speed_a_sum_has() -> None:
+    shown = re.findall(r"^(\w[\w ]*?) +[\d.]+ ms +([\d,]+) GB/s: (\d+)% of 4,800", printed("reductions-measured"), re.M)
+    shown += re.findall(r"^(s[\w ]*?) +[\d.]+ ms +([\d,]+) GB/s: (\d+)% of", printed("shuffled-block-measured"), re.M)
+    assert [name for name, _, _ in shown] == ["doubling", "packed", "halving", "shuffled block"]
+    for name, gb_per_s, percent in shown:
+        assert float(gb_per_s.replace(",", "")) == pytest.approx(4800 * READ_MS / SUMS[name], abs=0.6)
+        assert int(percent) == round(100 * READ_MS / SUMS[name])
+
+
+def test_what_4b_says_of_trees_is_what_its_cells_print() -> None:
+    assert re.search(r"after 33,554,432 ones: +16,777,216\n.*: 33,554,432, in 25 steps", printed("running-total"))
+    assert " 96 ones: 64\n" in printed("ninety-six") and "160 ones: 128\n" in printed("ninety-six")
+    parts = np.ones(96)
+    for step in (48, 24, 12, 6, 3):
+        parts = parts[:step] + parts[step : 2 * step]
+    assert f"After the step of 3 there are three parts, each {parts[0]:.0f}." in prose(ADDING) and parts.size == 3
+    launches = re.findall(r"numbers left: (\d+)", printed("several-blocks-run"))
+    assert launches == ["256", "1"] and "in a tree:           6,553.60" in printed("several-blocks-run")
 
 
 def test_three_things_hold_up_halving_and_shared_memory_is_the_least() -> None:
@@ -394,8 +737,11 @@ def test_the_last_warp_needs_a_guard_as_well_as_its_barriers() -> None:
     assert races_of_last_warp(start + "".join(lines)) == 5, "five races, as printed"
     assert races_of_last_warp(start + "".join(line + waits for line in lines)) == 5, "still five races"
     assert races_of_last_warp(start + "".join(map(str.__add__, guards, lines))) == 5, "the guard alone does not do"
-    assert "still names five races" in prose() and "races found:   5" in printed("old-trick-run")
-    shown = next(each for each in CELLS if each["id"] == "two-orders-explained")
+    assert "five races in the report" in prose() and "races found:   5" in printed("old-trick-run")
+    racing = dict(re.findall(r"^(\w.*?) +([\d,]+) accesses that race$", printed("remedies"), re.M))
+    assert [name for name, accesses in racing.items() if accesses == "0"] == ["guard and syncwarp"]
+    assert list(racing) == ["syncwarp", "guard", "guard and shuffle", "guard and syncwarp"]
+    shown = next(each for each in CELLS if each["id"] == "rely-on" and "if t < 32" in "".join(each["source"]))
     assert races_of_last_warp(found(r"```python\n(.*?)```", "".join(shown["source"]), re.S)[1]) == 0
     assert "cuda.syncwarp()" in "".join(shown["source"]) and "if t < step:" in "".join(shown["source"])
 
@@ -419,8 +765,38 @@ def test_words_for_counted_numbers_hold() -> None:
     instructions = re.findall(r"^every\w+ +([\d,]+) +([\d,]+)$", printed("run-surprise"), re.M)
     threads, warps = ([int(each.replace(",", "")) for each in column] for column in zip(*instructions, strict=True))
     assert 0 < warps[1] / warps[0] - 1 < 0.01, "just as many, a little more"
-    assert f"the simulated GPU counts {threads[1] / warps[1]:.2f}" in prose()
+    ratios = {name: READ[name]["warp_instructions"] / READ["everyone"]["warp_instructions"] for name in WORK}
+    assert ratios["every_32nd"] == pytest.approx(warps[1] / warps[0], rel=0.01), "the proportions are much the same"
+    assert ratios["the_first"] == pytest.approx(1 / 32, rel=0.3)
+    assert f"the simulated GPU counts {threads[1] / warps[1]:.2f}" in prose(WARPS)
+    divergent = dict(re.findall(r"^(\w+) .* +(\d+) +\d+$", printed("threads-per-instruction"), re.M))
+    assert int(divergent["every_32nd"]) > 0 == READ["every_32nd"]["divergent_branches"], "no branch that diverges"
     assert "465" in printed("picture-cost") and 465 == 3 * 155 == 3 * (160 - 5)
+    assert "155 of the 160 warps walked the body" in prose(WARPS)
+    assert "62 rows, 76 columns; 24 blocks of 32 x 8; 192 warps; 62 diverge" in drawn("picture-in-rows")
+    assert "31 diverge; 5 are outside" in drawn("picture-warps")
+    assert "47 divergent branches in 8 steps" in drawn("doubling-picture"), "in every step"
+
+
+def recorded_two_paths() -> Any:
+    """A launch of a kernel in which even threads store, with its accesses kept."""
+    source = "def kernel(x):\n    i = cuda.grid(1)\n    if i % 2 == 0:\n        x[i] = i\n"
+    return profile(kernel_of(source), trace=True)[2, 64](np.zeros(128, np.float32))
+
+
+def test_who_is_at_work_is_read_from_the_stores_of_the_first_block() -> None:
+    mask = lesson04_figures.at_work(recorded_two_paths(), "x[i] = i", warps=3)
+    assert mask.tolist() == 32 * [True, False] + 32 * [False], "the third warp is another block's"
+    with pytest.raises(ValueError, match="no store was recorded at 'y'"):
+        lesson04_figures.at_work(recorded_two_paths(), "y")
+
+
+def test_the_table_of_lines_shows_lanes_and_the_branch_at_which_they_disagree() -> None:
+    heading, _, *lines = lesson04_figures.lanes_by_line(recorded_two_paths()).splitlines()
+    assert "active lanes" in heading
+    guard, store = (line.split(maxsplit=3) for line in lines[1:])
+    assert (guard[1], guard[2], guard[3]) == ("32.0", "4", "if i % 2 == 0:")
+    assert store[1] == "16.0"
 
 
 def kernel_of(source: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import linecache
 import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,16 @@ import pytest
 
 from autograder import simulate
 from autograder.course import lesson05
+from autograder.course.lesson05 import exercises
 from autograder.perfmodel import SPECIFICATIONS
 from autograder.perfmodel.measurements.predicting import by_case
+from autograder.tests.finding import found
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 MEASUREMENTS = Path(__file__).resolve().parents[1] / "simgpu" / "measurements"
 H200 = json.loads((NOTEBOOKS / "data" / "histogram_h200.json").read_text(encoding="utf-8"))
 MS = H200["milliseconds"]
+TEXT = (NOTEBOOKS / "data" / "alice.txt").read_text(encoding="ascii")
 WEIGHT = "privatized, weight as argument"
 
 
@@ -28,13 +32,14 @@ WEIGHT = "privatized, weight as argument"
     [
         (lesson05.two_additions_each, (2, 4)),
         (lesson05.cost_of_a_request, (3, 2, 24)),
-        (lesson05.coarse_launch, (16, 67_584)),
+        (lesson05.robot_in_the_log, 2**26 / 4 / 1.36 / 1e6),
+        (lesson05.robot_in_the_log, 12.3),
         (lesson05.bins_that_fit, (12_288, 6)),
     ],
 )
 def test_the_right_answer_is_praised_and_an_empty_cell_invites(exercise, answer) -> None:
     assert exercise(answer).outcome == "right"
-    assert exercise((...,) * len(answer)).outcome == "your turn"
+    assert exercise((...,) * len(answer) if isinstance(answer, tuple) else ...).outcome == "your turn"
 
 
 @pytest.mark.parametrize(
@@ -44,25 +49,220 @@ def test_the_right_answer_is_praised_and_an_empty_cell_invites(exercise, answer)
         (lesson05.two_additions_each, (1, 2), "four additions"),
         (lesson05.cost_of_a_request, (3, 3, 32), "8 bins of int32"),
         (lesson05.cost_of_a_request, (3, 2, 16), "these add up"),
-        (lesson05.coarse_launch, (15.5, 67_584), "half an item"),
-        (lesson05.coarse_launch, (2**20 / 67_584, 67_584), "half an item"),
-        (lesson05.coarse_launch, (1, 2), "first and second of (1, 2) are not right"),
-        (lesson05.coarse_launch, (16, 1_048_576), "counted in shared memory"),
-        (lesson05.coarse_launch, (17, 67_584), "The first of"),
+        (lesson05.robot_in_the_log, 0.67, "without the robot"),
+        (lesson05.robot_in_the_log, 49.2, "A quarter of them"),
+        (lesson05.robot_in_the_log, 49.3, "A quarter of them"),
+        (lesson05.robot_in_the_log, 12.34 + 0.75 * 0.67, "do not add them"),
+        (lesson05.robot_in_the_log, 0.67 / 4, "if its visits were spread"),
+        (lesson05.robot_in_the_log, 12_340_000, "nanoseconds"),
+        (lesson05.robot_in_the_log, 17.3, "too large. A quarter of 2^26"),
+        (lesson05.robot_in_the_log, "12", "takes one number"),
         (lesson05.bins_that_fit, (12_288, 5), "where do the others go"),
         (lesson05.bins_that_fit, (12_288, 65_536 / 12_288), "A third of a pass"),
         (lesson05.bins_that_fit, (49_152, 2), "4 bytes"),
         (lesson05.two_additions_each, (3, 3), "in an order of your own"),
         (lesson05.cost_of_a_request, (1, 1, 1), "Draw it"),
-        (lesson05.coarse_launch, (1, 2), "How many threads"),
         (lesson05.bins_that_fit, (1, 2), "48 x 1,024"),
-        (lesson05.private_digits, "last_digits", "takes a kernel"),
-        (lesson05.runs_kept, 7, "takes a kernel"),
+        *[
+            (exercise, "kernel", "takes a kernel")
+            for exercise in (
+                lesson05.follows,
+                lesson05.places_found,
+                lesson05.owners_count,
+                lesson05.private_digits,
+                lesson05.matches,
+                lesson05.runs_kept,
+            )
+        ],
     ],
 )
 def test_another_answer_gets_words_that_help(exercise, answer, words: str) -> None:
     reply = exercise(answer)
     assert (reply.outcome, words in reply.words) == ("not yet", True), reply.words
+
+
+def kernel_doing(parameters: str, body: str) -> Any:
+    """A kernel of these parameters and lines."""
+    return kernel_of(f"def kernel({parameters}):\n" + textwrap.indent(textwrap.dedent(body).strip(), "    ") + "\n")
+
+
+GRID = "i = cuda.grid(1)\n"
+PAIR = "if i + 1 < items.size: cuda.atomic.add(pairs, (items[i], items[i + 1]), 1)"
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "words"),
+    [
+        ("pass", "your turn", "Nothing was written to pairs"),
+        (PAIR, "right", f"In the book {TEXT.count('qu')} of {TEXT.count('q')} q's are followed by a u."),
+        ("if 0 < i < items.size: cuda.atomic.add(pairs, (items[i - 1], items[i]), 1)", "right", "128 atomic requests"),
+        ("if i < items.size - 1: cuda.atomic.add(pairs[items[i]], items[i + 1], 1)", "right", "128 atomic requests"),
+        (PAIR.replace("i + 1 < items", "i < items"), "not yet", "Reads `items[1000]`"),
+        ("if i + 1 < items.size: pairs[items[i], items[i + 1]] += 1", "not yet", "one change is lost: use an atomic"),
+        (PAIR.replace("items[i], items[i + 1]", "items[i + 1], items[i]"), "not yet", "Row and column are swapped"),
+        ("if i < items.size: cuda.atomic.add(pairs, (items[i - 1], items[i]), 1)", "not yet", "Reads `items[-1]`"),
+        (PAIR.replace("items[i + 1]", "items[i]"), "not yet", "not all in their own place"),
+        (PAIR.replace("if i", "if i % 2 == 0 and i"), "not yet", "There are 999 pairs, and 500 were counted"),
+        (
+            "if i == 0:\n"
+            "    for k in range(items.size - 1): cuda.atomic.add(pairs, (items[k], items[k + 1]), 1)",
+            "not yet",
+            "4,095 atomic requests, where 128 would do",
+        ),
+    ],
+)
+def test_pairs_are_judged_by_their_counts_and_by_who_adds_them(body: str, outcome: str, words: str) -> None:
+    reply = lesson05.follows(kernel_doing("items, pairs", GRID + body))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+MINE = GRID + "if i < items.size and items[i] == wanted:\n"
+DRAW = MINE + "    ticket = cuda.atomic.add(found, 0, 1)\n"
+IN_ORDER = """
+i = cuda.grid(1)
+before = 0
+if i < items.size:
+    for k in range(i):
+        if items[k] == wanted:
+            before += 1
+    if items[i] == wanted:
+        places[before] = i
+        before += 1
+    if i == items.size - 1:
+        found[0] = before
+"""
+ALONE = """
+if cuda.grid(1) == 0:
+    many = 0
+    for k in range(items.size):
+        if items[k] == wanted:
+            places[many] = k
+            many += 1
+    found[0] = many
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "words"),
+    [
+        ("pass", "your turn", "Nothing was written to places"),
+        (DRAW + "    places[ticket] = i", "right", f"The book has {TEXT.count('q')} q's, the first at {TEXT.index('q'):,}."),
+        (MINE + "    places[cuda.atomic.add(found, 0, 1)] = i", "right", "each at an index of its own"),
+        (IN_ORDER, "right", "no atomic at all, for the price of"),
+        (MINE + "    places[found[0]] = i\n    found[0] += 1", "not yet", "Race on `places[0]`"),
+        (
+            MINE + "    ticket = found[0]\n    cuda.atomic.add(found, 0, 1)\n    places[ticket] = i",
+            "not yet",
+            "Race on `found[0]`: this thread updates it while",
+        ),
+        (DRAW, "not yet", "Nothing was written to places yet"),
+        (DRAW + "    places[i] = i", "not yet", "with gaps between. The atomic gives back a free index"),
+        (DRAW + "    places[ticket] = items[i]", "not yet", "What was written is the item, 3"),
+        (DRAW + "    places[ticket + 1] = i", "not yet", "places[0] was never written"),
+        (DRAW.replace("0, 1)", "0, 2)") + "    places[ticket] = i", "not yet", "there are gaps between them"),
+        (DRAW.replace("==", "!=") + "    places[ticket] = i", "not yet", "845 places were written, and only 155"),
+        (DRAW + "    places[ticket] = cuda.threadIdx.x", "not yet", "is not among the places"),
+        (DRAW + "    places[ticket] = i\n    cuda.atomic.add(found, 0, 1)", "not yet", "found[0] is 310"),
+        (DRAW.replace("i < items.size and ", "") + "    places[ticket] = i", "not yet", "Reads `items[1000]`"),
+        (ALONE, "not yet", "few threads wrote them all"),
+    ],
+)
+def test_places_are_judged_by_their_indices_in_any_order(body: str, outcome: str, words: str) -> None:
+    reply = lesson05.places_found(kernel_doing("items, wanted, places, found", body))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+OWNER = """
+own = cuda.grid(1)
+if own < bins.size:
+    total = 0
+    for item in items:
+        if item == own:
+            total += 1
+    bins[own] = total
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "words"),
+    [
+        ("pass", "your turn", "Nothing was written to bins"),
+        (OWNER, "right", "The price: 4,000 load requests for 500 items."),
+        (OWNER.replace("total += 1", "bins[own] += 1").replace("bins[own] = total", ""), "right", "It stored 500 times"),
+        (OWNER.replace("if own < bins.size", "if True"), "not yet", "Writes `bins[26]`"),
+        (OWNER.replace("cuda.grid(1)", "cuda.threadIdx.x"), "not yet", "give each bin one thread of the launch"),
+        (OWNER.replace("in items:", "in items[1:]:"), "not yet", "499 of 500 items were counted"),
+        (OWNER.replace("item == own", "item >= own"), "not yet", "bins[0] is 500, and 0 comes 48 times."),
+        (OWNER.replace("total += 1", "cuda.atomic.add(bins, own, 1)").replace("bins[own] = total", ""), "not yet",
+         "It uses atomics. Where one thread owns a bin"),
+        (GRID + "if i < items.size: cuda.atomic.add(bins, items[i], 1)", "not yet", "It uses atomics"),
+        (GRID + "if i < items.size: bins[items[i]] += 1", "not yet", "Here it can do without"),
+        (GRID + "if i == 0:\n    for item in items: bins[item] += 1", "not yet", "few threads made them all"),
+    ],
+)  # fmt: skip
+def test_owners_of_bins_are_judged_by_their_counts_and_need_no_atomic(body: str, outcome: str, words: str) -> None:
+    reply = lesson05.owners_count(kernel_doing("items, bins", body))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+SHARE = """
+own = 0
+i = cuda.grid(1)
+while i < items.size:
+    if items[i] == value:
+        own += 1
+    i += cuda.gridsize(1)
+cuda.atomic.add(total, 0, own)
+"""
+NEIGHBOURS = """
+own = 0
+share = (items.size + cuda.gridsize(1) - 1) // cuda.gridsize(1)
+for i in range(cuda.grid(1) * share, min(items.size, (cuda.grid(1) + 1) * share)):
+    if items[i] == value:
+        own += 1
+cuda.atomic.add(total, 0, own)
+"""
+TOGETHER = """
+part = cuda.shared.array(1, np.int32)
+if cuda.threadIdx.x == 0:
+    part[0] = 0
+cuda.syncthreads()
+for i in range(cuda.grid(1), items.size, cuda.gridsize(1)):
+    if items[i] == value:
+        cuda.atomic.add(part, 0, 1)
+cuda.syncthreads()
+if cuda.threadIdx.x == 0:
+    cuda.atomic.add(total, 0, part[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "words"),
+    [
+        ("pass", "your turn", "Nothing was written to total"),
+        (SHARE, "right", "4,096 items, and 16 atomic requests: the smallest private copy is a register."),
+        (SHARE.replace("cuda.atomic", "if own > 0: cuda.atomic"), "right", "16 atomic requests"),
+        (NEIGHBOURS, "right", "But 32 sectors a load, where 4 would do"),
+        (TOGETHER, "right", "4 atomic requests"),
+        (SHARE.replace("total, 0, own", "total, 0, 1"), "not yet", "total is 512, and 2,097 items"),
+        (SHARE.replace("own += 1", "cuda.atomic.add(total, 0, 1)"), "not yet", "add it once, after the loop"),
+        (SHARE.replace("cuda.atomic.add(total, 0, own)", "total[0] += own"), "not yet", "Race on `total[0]`"),
+        (SHARE.replace("if items[i] == value", "if True"), "not yet", "total is 10,007: that is all items"),
+        (SHARE.replace("while", "if"), "not yet", "of 2,097: those among the first 512"),
+        (SHARE.replace("cuda.gridsize(1)", "cuda.blockDim.x"), "not yet", "Is each item looked at by one thread, once?"),
+        (SHARE.replace("cuda.grid(1)", "0").replace("cuda.gridsize(1)", "1").replace("cuda.atomic", "if cuda.grid(1) "
+         "== 0: cuda.atomic"), "not yet", "Share the items out among all threads"),
+    ],
+)  # fmt: skip
+def test_a_copy_in_a_register_is_judged_by_its_total_and_its_requests(body: str, outcome: str, words: str) -> None:
+    reply = lesson05.matches(kernel_doing("items, value, total", body))
+    assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+@pytest.mark.parametrize("exercise", [lesson05.follows, lesson05.owners_count, lesson05.runs_kept])
+def test_a_kernel_of_other_parameters_is_told_which_it_takes(exercise) -> None:
+    reply = exercise(kernel_doing("items", "pass"))
+    assert (reply.outcome, "yours takes 1 parameters" in reply.words) == ("not yet", True), reply.words
 
 
 DIGITS = """
@@ -108,54 +308,49 @@ def test_counting_without_a_private_copy_is_no_answer() -> None:
 
 
 RUNS = """
-def kernel(items, bins):
-    own = cuda.shared.array(256, np.int32)
-    t = cuda.threadIdx.x
-    own[t] = 0
-    cuda.syncthreads()
-    current, held = 0, 0
-    i = cuda.grid(1)
-    while i < items.size:
-        item = items[i]
-        if item != current:
-            if held > 0:
-                cuda.atomic.add(own, current, held)
-            current, held = item, 0
-        held += 1
-        i += cuda.gridsize(1)
-    {last}
-    cuda.syncthreads()
-    cuda.atomic.add(bins, t, own[t])
+current, held = 0, 0
+i = cuda.grid(1)
+while i < items.size:
+    item = items[i]
+    if item != current:
+        if held > 0:
+            cuda.atomic.add(bins, current, held)
+        current, held = item, 0
+    held += 1
+    i += cuda.gridsize(1)
 """
-ONE_BY_ONE = """
-def kernel(items, bins):
-    i = cuda.grid(1)
-    while i < items.size:
-        cuda.atomic.add(bins, items[i], 1)
-        i += cuda.gridsize(1)
-"""
+LAST = "cuda.atomic.add(bins, current, held)"
+GUARDED = f"if held > 0: {LAST}"
+
+
+def with_copies(body: str) -> str:
+    """The same with a private copy: cleared before, merged afterwards."""
+    clear = "own = cuda.shared.array(256, np.int32)\nt = cuda.threadIdx.x\nown[t] = 0\ncuda.syncthreads()\n"
+    return clear + body.replace("(bins,", "(own,") + "\ncuda.syncthreads()\ncuda.atomic.add(bins, t, own[t])"
 
 
 @pytest.mark.parametrize(
-    ("source", "outcome", "words"),
+    ("body", "outcome", "words"),
     [
-        (RUNS.format(last=""), "your turn", "still holds its last run"),
-        (RUNS.format(last="if held > 0: cuda.atomic.add(own, current, held)"), "right", "open at the end"),
-        (RUNS.format(last="cuda.atomic.add(own, current, held)"), "right", "open at the end"),
-        (RUNS.format(last="cuda.atomic.add(own, current, 1)"), "not yet", "7,424 of 8,192"),
-        (RUNS.format(last="own[current] += held"), "not yet", "Race on `own["),
-        (RUNS.format(last="cuda.atomic.add(own, item, held)"), "not yet", "fewer items than threads"),
+        (RUNS, "your turn", "still holds its last run"),
+        (RUNS + GUARDED, "right", "Threads without an item add nothing."),
+        (RUNS + LAST, "right", "(Threads without an item add 0 to some bin"),
+        (with_copies(RUNS + GUARDED), "right", "Threads without an item add nothing."),
+        (with_copies(RUNS + LAST), "right", "(Threads without an item add 0 to some bin"),
+        (RUNS + LAST.replace("held", "1"), "not yet", "7,424 of 8,192"),
+        (RUNS + "bins[current] += held", "not yet", "Race on `bins["),
+        (RUNS + LAST.replace("current", "item"), "not yet", "fewer items than threads"),
+        (RUNS.replace("    i += c", f"    {LAST}\n    i += c"), "not yet", "more than once"),
+        (RUNS.replace("bins, current", "bins, item") + GUARDED, "not yet", "not all in their own bin"),
         (
-            RUNS.format(last="").replace("i += c", "cuda.atomic.add(own, current, held); i += c"),
+            GRID + "while i < items.size:\n    cuda.atomic.add(bins, items[i], 1)\n    i += cuda.gridsize(1)",
             "not yet",
-            "more than once",
+            "as often as it has items",
         ),
-        (ONE_BY_ONE, "not yet", "as often as it has items"),
     ],
-    ids=["as given", "guarded", "unguarded", "one for the run", "not atomic", "the last item", "each time", "no runs"],
 )
-def test_runs_are_judged_by_their_counts_and_by_how_often_they_update(source: str, outcome: str, words: str) -> None:
-    reply = lesson05.runs_kept(kernel_of(source))
+def test_runs_are_judged_by_their_counts_and_by_how_often_they_update(body: str, outcome: str, words: str) -> None:
+    reply = lesson05.runs_kept(kernel_doing("items, bins", body))
     assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
 
 
@@ -176,23 +371,26 @@ UNIFORM_BINS, ZIPF_BINS = (H200["milliseconds_by_bins"][kind] for kind in ("unif
 COUNTERS = dict(json.loads((MEASUREMENTS / "h200_counters.json").read_text(encoding="utf-8"))["cases"])
 READ = {kind: COUNTERS[f"histogram_global {kind}"]["global_red_sectors"] for kind in ("uniform", "one value")}
 FIRST_BINS = ZIPF_BINS["the first 4,096 in copies"]
-TEXT = (NOTEBOOKS / "data" / "alice.txt").read_text(encoding="ascii")
 GPU = SPECIFICATIONS["H200"]
 IN_FLIGHT = GPU.multiprocessors * GPU.max_threads
 ANSWER_US = GPU.dram_latency_cycles / GPU.clock_ghz / 1e3
 
 
-def notebook_cells(kind: str) -> list[dict[str, Any]]:
-    notebook = json.loads((NOTEBOOKS / "05_privatized_histogram.ipynb").read_text(encoding="utf-8"))
+ATOMICS, COPIES = "05a_atomics", "05b_privatized_histogram"
+ROUNDS = 2**26 / IN_FLIGHT
+
+
+def notebook_cells(part: str, kind: str) -> list[dict[str, Any]]:
+    notebook = json.loads((NOTEBOOKS / f"{part}.ipynb").read_text(encoding="utf-8"))
     return [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
 
 
-def prose() -> str:
-    return " ".join("\n".join("".join(cell["source"]) for cell in notebook_cells("markdown")).split())
+def prose(part: str) -> str:
+    return " ".join("\n".join("".join(cell["source"]) for cell in notebook_cells(part, "markdown")).split())
 
 
-def printed(name: str) -> str:
-    (cell,) = [each for each in notebook_cells("code") if each["id"] == name]
+def printed(part: str, name: str) -> str:
+    (cell,) = [each for each in notebook_cells(part, "code") if each["id"] == name]
     return "".join("".join(output.get("text", "")) for output in cell["outputs"])
 
 
@@ -202,7 +400,6 @@ def printed(name: str) -> str:
         f"{len(TEXT):,} threads look at 65,536 letters",
         f"needs **{GLOBAL['uniform']:.1f} ms** to count {2**26 // 10**6} million numbers",
         f"{GLOBAL['uniform'] / READING['uniform']:.0f} times as long as a loop needs that only reads them",
-        f"it needs **{PRIVATE['uniform']:.2f} ms**: {GLOBAL['uniform'] / PRIVATE['uniform']:.0f} times less",
         f"{TEXT.count(' '):,} spaces, and 2 were counted",
         f"counted {min(LOST['letters']['65536'])} to {max(LOST['letters']['65536'])}",
         f"the text has {len(set(TEXT))} different characters",
@@ -211,22 +408,35 @@ def printed(name: str) -> str:
         f"Counting takes {GLOBAL['uniform'] / READING['uniform']:.0f} times as long",
         f"and {GLOBAL['one value'] / READING['one value']:.0f} times when they are all the same",
         f"on all {GPU.multiprocessors} multiprocessors",
-        f"takes {GLOBAL['one value'] / GLOBAL['uniform']:.1f} times as long",
+        f"{GLOBAL['one value'] / GLOBAL['uniform']:.1f} times as long. So the queue in a warp is not all",
         f"{2**26 / GLOBAL['one value'] / 1e6:.2f} additions a nanosecond",
         f"Shorter, {UNIFORM_BINS['no copies']['256'] / UNIFORM_BINS['no copies']['1048576']:.0f} times",
         f"256 counters are 1 KiB, just {4 * 256 // 128} lines",
         f"take {2**26 / UNIFORM_BINS['no copies']['256'] / 1e6:.1f} additions a nanosecond all together, a million counters "
         f"{2**26 / UNIFORM_BINS['no copies']['1048576'] / 1e6:.0f}",
-        f"delivers in {4 * 2**26 / GPU.dram_gb_per_s / 1e6:.3f} ms, as in lesson 4. The floor is {BLOCKS['1056']:.2f}",
-        f"A full GPU has {IN_FLIGHT:,} threads, so {4 * IN_FLIGHT / 1e6:.1f} MB are under way. In the {ANSWER_US:.2f} "
-        f"microseconds that DRAM takes to answer, it could have delivered {ANSWER_US * GPU.dram_gb_per_s / 1e3:.1f} MB",
+        f"as in the last row: {UNIFORM_BINS['no copies']['1048576']:.2f} ms",
+    ],
+)
+def test_lesson_5a_says(sentence: str) -> None:
+    assert sentence in prose(ATOMICS)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"{2**26 // 10**6} million numbers, 256 counters, an atomic for each number: an H200 needs "
+        f"**{GLOBAL['uniform']:.1f} ms**, and {GLOBAL['one value']:.1f} if all numbers are the same",
+        *{f"At the end of this lesson it needs **{ms:.2f} ms**." for ms in PRIVATE.values()},
         f"already faster: {MS['privatized, one item a thread']['uniform']:.2f} ms",
-        f"{READ['one value']:,} atomic sectors for 65,536 times one value, as here, and {READ['uniform']:,} for uniform",
         f"8 × 256 = {GPU.max_threads:,} threads",
         f"it takes {BLOCKS['132'] / BLOCKS['1056']:.0f} times as long: a thread waits",
         f"it takes {BLOCKS['262144'] / BLOCKS['1056']:.0f} times as long: those are {2**26 // 10**6} million additions",
-        f"the few blocks without copies {FEW['uniform']:.1f} ms",
-        f"but in global memory, {MS['copies in global memory']['uniform']:.2f} ms",
+        f"delivers in {4 * 2**26 / GPU.dram_gb_per_s / 1e6:.3f} ms. The floor of the valley is {BLOCKS['1056']:.2f}",
+        f"A full GPU has {IN_FLIGHT:,} threads, so with 2^26 items a thread makes {ROUNDS:.0f} rounds. "
+        f"In {BLOCKS['1056']:.2f} ms that is {BLOCKS['1056'] * 1e3 / ROUNDS:.2f} microseconds a round, "
+        f"and DRAM takes {ANSWER_US:.2f} to answer",
+        f"counts nothing takes {READING['uniform']:.2f} ms. (A little more even",
+        f"Three things have changed since {GLOBAL['uniform']:.1f} ms",
         f"cost {100 * (MS['privatized, contiguous']['uniform'] / PRIVATE['uniform'] - 1):.0f} % more time",
         *{f"it takes {ms:.2f} ms whatever it counts" for ms in PRIVATE.values()},
         f"up to {GLOBAL['one value'] / PRIVATE['one value']:.0f} times less than before",
@@ -240,8 +450,8 @@ def printed(name: str) -> str:
         f"{ZIPF_BINS['no copies']['1048576'] / FIRST_BINS['1048576']:.0f} times less than no copies",
     ],
 )
-def test_lesson_5_says(sentence: str) -> None:
-    assert sentence in prose()
+def test_lesson_5b_says(sentence: str) -> None:
+    assert sentence in prose(COPIES)
 
 
 def test_lesson_5_s_words_for_measured_times_hold() -> None:
@@ -249,8 +459,8 @@ def test_lesson_5_s_words_for_measured_times_hold() -> None:
     assert LOST["letters"]["65536"].count(len(set(TEXT))) > 10, "in most launches every bin said 1"
     assert min(BLOCKS, key=lambda blocks: BLOCKS[blocks]) == "1056" == str(8 * GPU.multiprocessors)
     assert max(BLOCKS["2112"], BLOCKS["8448"]) < 1.15 * BLOCKS["1056"], "a wide valley"
-    assert BLOCKS["1056"] < 1.1 * READING["uniform"], "counting is nearly free"
-    assert all(0.98 < FEW[name] / GLOBAL[name] < 1.02 for name in GLOBAL), "the few blocks gain nothing"
+    assert BLOCKS["1056"] < min(READING.values()), "reading alone takes a little more even"
+    assert all(0.98 < FEW[name] / GLOBAL[name] < 1.02 for name in GLOBAL), "few blocks alone gain nothing"
     assert GLOBAL["uniform"] / MS["copies in global memory"]["uniform"] > 10 > 2, "the copies do most"
     assert MS["copies in global memory"]["uniform"] > 2 * PRIVATE["uniform"], "and nearness the rest"
     assert all(MS["privatized, contiguous"][name] > PRIVATE[name] for name in PRIVATE), "interleaved was faster"
@@ -262,20 +472,50 @@ def test_lesson_5_s_words_for_measured_times_hold() -> None:
     assert ZIPF_BINS["no copies"]["256"] < 1.1 * ZIPF_BINS["no copies"]["1048576"], "more bins change nothing"
 
 
-def test_more_bins_are_more_sectors_and_less_time() -> None:
-    _, *rows = printed("places-in-l2").replace(",", "").splitlines()
-    sectors, milliseconds = zip(*((int(row.split()[2]), float(row.split()[3])) for row in rows), strict=True)
-    assert sorted(sectors) == list(sectors) and len(set(sectors)) == len(sectors) > 5
-    assert sorted(milliseconds, reverse=True) == list(milliseconds)
+def test_the_robot_s_exercise_works_with_the_measured_rates() -> None:
+    assert f"{2**26 / GLOBAL['one value'] / 1e6:.2f}" == f"{exercises.AT_ONE_ADDRESS}"
+    assert f"{UNIFORM_BINS['no copies']['1048576']:.2f}" == f"{exercises.SPREAD_MS}"
+
+
+def test_a_thread_for_each_bin_loads_as_many_times_more_as_lesson_5a_says() -> None:
+    scattered, gathered = (int(line.split()[1].replace(",", "")) for line in printed(ATOMICS, "run-gather").splitlines())
+    assert prose(ATOMICS).count(f"{gathered // scattered} times as many: {256 // 32} warps hold the 256 bins") == 1
+
+
+def test_more_bins_are_more_passes_and_less_time() -> None:
+    _, *rows = printed(ATOMICS, "places-in-l2").replace(",", "").splitlines()
+    passes, times = zip(*((int(row.split()[2]), float(row.split()[3])) for row in rows), strict=True)
+    assert sorted(passes) == list(passes) and len(set(passes)) == len(passes) > 5
+    assert sorted(times, reverse=True) == list(times)
 
 
 def test_the_fullest_bin_alone_takes_uniform_items_next_to_no_time() -> None:
-    [fullest] = re.findall(r"uniform +the fullest bin takes +(\d+) of 65,536", printed("data-sets"))
+    [fullest] = re.findall(r"uniform +the fullest bin takes +(\d+) of 65,536", printed(ATOMICS, "data-sets"))
     alone = int(fullest) / 65_536 * GLOBAL["one value"]
-    assert f"For the uniform items it is {alone:.1f} of {GLOBAL['uniform']:.1f} ms" in prose()
+    assert f"For the uniform items it is {alone:.1f} of {GLOBAL['uniform']:.1f} ms" in prose(ATOMICS)
 
 
-def test_waiting_holds_up_the_fastest_histogram_as_lesson_5_says() -> None:
+def test_an_h200_makes_a_little_more_passes_than_the_rule_says_and_none_with_one_value() -> None:
+    rows = {line[:10].strip(): line.replace(",", "") for line in printed(ATOMICS, "atomic-sectors-measured").splitlines()}
+    counted = {name: int(found(r"(\d+) passes counted", row)[1]) for name, row in rows.items()}
+    assert counted["one value"] == READ["one value"]
+    more = 100 * (READ["uniform"] / counted["uniform"] - 1)
+    assert f"the H200 makes {more:.1f} % more passes than the rule says" in prose(ATOMICS)
+
+
+def test_letters_go_to_fewer_lines_than_uniform_items() -> None:
+    """And take fewer passes, so that lesson 5a leaves it open why they are a little faster."""
+    assert len({ord(each) * 4 // 128 for each in TEXT}) < 4 * 256 // 128
+
+
+def test_atomics_hold_up_the_histogram_without_copies_as_lesson_5a_says() -> None:
+    case = by_case()["histogram, global, uniform", 2**24]
+    needs = case.estimate.breakdown
+    assert case.estimate.binding == "atomics" and abs(case.error) < 0.05
+    assert needs["atomics"] > 50 * max(needs[each] for each in needs if each != "atomics"), "nothing else comes near"
+
+
+def test_waiting_holds_up_the_fastest_histogram_as_lesson_5b_says() -> None:
     case = by_case()["histogram, privatized, uniform", 2**24]
     needs = case.estimate.breakdown
     assert case.estimate.binding == "latency" and abs(case.error) < 0.05
@@ -283,20 +523,27 @@ def test_waiting_holds_up_the_fastest_histogram_as_lesson_5_says() -> None:
     assert max(needs["atomics"], needs["shared atomics"]) < needs["DRAM"]
 
 
+def test_an_h200_adds_as_often_when_it_merges_as_is_counted_here() -> None:
+    rows = [line.split() for line in printed(COPIES, "coarsened-kernel").splitlines()]
+    assert {row[0]: row[2] for row in rows}["64"] in printed(COPIES, "coarsened-measured")
+
+
 def test_lesson_5_s_words_for_counts_hold() -> None:
     """Against the committed output of the cells, which nbval compares with a run."""
-    table = {line[:10].strip(): line[10:].split() for line in printed("contention-table").splitlines()[1:]}
-    sectors = {name: int(row[1].replace(",", "")) for name, row in table.items()}
-    assert {row[0] for row in table.values()} == {"2,048"}, "the requests are equal"
-    assert round(sectors["one value"] / sectors["uniform"], 1) == 1.4
-    assert sectors["letters"] < 0.85 * sectors["uniform"] and 0.95 < sectors["zipf"] / sectors["letters"] < 1.05
-    share = {name: int(row[3].replace(",", "")) / len(TEXT) for name, row in table.items()}
+    table = {line[:10].strip(): line[10:].split() for line in printed(ATOMICS, "contention-table").splitlines()[1:]}
+    passes = {name: int(row[1].replace(",", "")) for name, row in table.items()}
+    assert f"{passes['one value'] / passes['uniform']:.1f} times the passes of the uniform items" in prose(ATOMICS)
+    assert passes["letters"] < 0.85 * passes["uniform"] and 0.95 < passes["zipf"] / passes["letters"] < 1.05
+    fullest = re.findall(r"^(.{10}) the fullest bin takes +([\d,]+) of", printed(ATOMICS, "data-sets"), re.M)
+    share = {name.strip(): int(most.replace(",", "")) / len(TEXT) for name, most in fullest}
     alone = {name: share[name] * GLOBAL["one value"] / GLOBAL[name] for name in share}
     assert alone["night sky"] > 0.95 and 0.6 < alone["zipf"] < 0.95 and alone["uniform"] < 0.05
-    found = [line.split() for line in printed("no-fewer").splitlines()]
-    assert {line[2] for line in found} == {"2,048"}, "not one less"
+    sent = [line.split() for line in printed(COPIES, "no-fewer").splitlines()[1:]]
+    assert {(line[1], line[2]) for line in sent} == {("2,048", "65,536")}, "not one less"
     runs = {line[:10].strip(): [int(each.replace(",", "")) for each in line[10:].split()] for line in
-            printed("runs-counted").splitlines()[1:]}  # fmt: skip
+            printed(COPIES, "runs-counted").splitlines()[1:]}  # fmt: skip
     every, kept, requests, kept_requests = runs["night sky"]
     assert round(kept / every, 1) == 0.1 and round(kept_requests / requests, 2) == 0.75
     assert runs["uniform"][1] > 0.99 * every, "for uniform items nothing is saved"
+    different = int(found(r"words, ([\d,]+) different", printed(COPIES, "words"))[1].replace(",", ""))
+    assert f"{different:,} bins still fit" in prose(COPIES) and 4 * different <= 48 * 1024

@@ -37,6 +37,42 @@ def prose(name: str) -> str:
     return " ".join(text.split())
 
 
+LESSON_1A, LESSON_1B = "01a_naive_matmul.ipynb", "01b_what_holds_it_up.ipynb"
+
+
+def printed(name: str, cell: str) -> str:
+    """What the cell of this id printed, as committed."""
+    notebook = json.loads((NOTEBOOKS / name).read_text(encoding="utf-8"))
+    return "".join(next(each for each in notebook["cells"] if each["id"] == cell)["outputs"][0]["text"])
+
+
+ASTRAY = [row * 20 + column for row in range(32) for column in range(20, 32) if row * 20 + column < 400]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "3 × 20 + 20 = 80, and 80 is below 400",
+        f"Rows 0 to {ASTRAY[-1] // 20 - 1} have {32 - 20} such threads each, {len(ASTRAY)} together",
+        f"{(16 * BLOCKS) ** 2 - 1000**2:,} of them, {1 - 1000**2 / (16 * BLOCKS) ** 2:.1%} of all".replace("%", " %"),
+        f"So it is {BLOCKS}, and they bring {16 * BLOCKS:,} threads: {16 * BLOCKS - 1000} too many in each row",
+        f"takes {min(TIMES_AS_LONG.values()):.0f} to {int(max(TIMES_AS_LONG.values()))} times as long",
+    ],
+)
+def test_lesson_1a_says(sentence: str) -> None:
+    assert sentence in prose(LESSON_1A)
+
+
+def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
+    wrong = int(re.findall(r"20 x 20: (\d+) of 400 numbers are wrong", printed(LESSON_1A, "a-run-surprise"))[0])
+    columns = re.findall(r"columns in which they stand: (.*)", printed(LESSON_1A, "a-run-surprise"))[0]
+    assert columns == " ".join(str(each) for each in sorted({place % 20 for place in ASTRAY})), "at the left"
+    assert f"**{wrong} of 400 numbers are wrong**" in prose(LESSON_1A)
+    assert f"Here {len(set(ASTRAY)) - wrong} of them came out right" in prose(LESSON_1A)
+    assert f"{wrong} did not" in prose(LESSON_1A)
+    assert f"It happened {len(ASTRAY)} times" in printed(LESSON_1A, "a-strays")
+
+
 @pytest.mark.parametrize(
     "sentence",
     [
@@ -45,22 +81,19 @@ def prose(name: str) -> str:
         f"made this kernel {BY_RANGE['4096'] / NAIVE:.0f} to {BY_RANGE['1000'] / COLUMNS['1000']:.0f} times as slow",
         f"{TIMES_AS_LONG['1100']:.0f} times apart at 1,100 and {int(TIMES_AS_LONG['2048'])} times at 2,048",
         f"you find {BY_RANGE['1000']:.2f} and {ROWS_BY_RANGE['1000']:.2f} ms",
-        f"On the H200 it took {ROWS_BY_RANGE['1000']:.2f} and {ROWS_BY_RANGE['1024']:.2f} ms",
+        f"On the H200 it took {ROWS_BY_RANGE['1000']:.2f} and {ROWS_BY_RANGE['1024']:.2f} ms. The second takes "
+        f"{ROWS['1024']:.2f} with `while`",
         f"would say 25 ms, and the clock says {NAIVE:.0f}",
         f"{33 / 5:.1f} times as many **sectors**",
-        f"So it is {BLOCKS}, and they bring {16 * BLOCKS:,} threads: {16 * BLOCKS - 1000} too many in each row",
-        f"{(16 * BLOCKS) ** 2 - 1000**2:,} of them, {1 - 1000**2 / (16 * BLOCKS) ** 2:.1%} of all".replace("%", " %"),
-        f"this launch has {BLOCKS**2 * 16 * 16 // 32:,} warps",
         f"2 / 8 = {2 / 8} floating-point operations per byte",
         f"150 GB/s ÷ 4 bytes = {150 / 4} billion operands a second",
         f"that is **{100 * 150 / 4 / 1000} %**",
         f"{2 * 150 / 4:.0f} GFLOP/s, {100 * 2 * 150 / 4 / 1000} %. Still not 10",
-        f"{600 * 0.25:.0f} GFLOP/s",
-        f"only {100 * 150 / 1600:.1f} % of the peak",
-        f"The H200 reads {LIMITS.bandwidth_gb_per_s / 150:.0f} times as many bytes a second",
-        f"from 3.75 % to {100 * LIMITS.bandwidth_gb_per_s / 4 / LIMITS.peak_gflop_per_s:.1f} %",
-        f"grown {LIMITS.peak_gflop_per_s / 1000:.0f}-fold",
-        f"the bound is {LIMITS.bandwidth_gb_per_s / 4:,.0f} GFLOP/s",
+        f"gets to {600 * 0.25:.0f} GFLOP/s, which is {100 * 150 / 1600:.1f} %",
+        f"It has {LIMITS.peak_gflop_per_s:,.0f} GFLOP/s and {LIMITS.bandwidth_gb_per_s:,.0f} GB/s",
+        f"The bound is {LIMITS.bandwidth_gb_per_s / 4:,.0f} GFLOP/s, "
+        f"{100 * LIMITS.bandwidth_gb_per_s / 4 / LIMITS.peak_gflop_per_s:.1f} % of the peak",
+        f"grown {LIMITS.peak_gflop_per_s / 1000:.0f}-fold, the memory only {LIMITS.bandwidth_gb_per_s / 150:.0f}-fold",
         f"cuBLAS reaches {100 * 2 * 4096**3 / CUBLAS / 1e6 / LIMITS.peak_gflop_per_s:.0f} % of the peak",
         f"the naive kernel reaches {100 * CUBLAS / NAIVE:.1f} % of its speed",
         f"33 / 5 = **{33 / 5}**",
@@ -68,15 +101,39 @@ def prose(name: str) -> str:
         f"{COUNTED['global_load_sectors'] / COUNTED['global_load_requests']}",
     ],
 )
-def test_lesson_1_says(sentence: str) -> None:
-    assert sentence in prose("01_naive_matmul.ipynb")
+def test_lesson_1b_says(sentence: str) -> None:
+    assert sentence in prose(LESSON_1B)
 
 
-def test_lesson_1_s_kernels_are_held_up_by_what_it_says() -> None:
+def test_lesson_1b_s_words_for_numbers_hold() -> None:
+    reached = 2 * 4096**3 / NAIVE / 1e6
+    assert reached > 2 * LIMITS.attainable_gflop_per_s(0.25), "more than twice that"
+    spared = 1 - LIMITS.bandwidth_gb_per_s * 0.25 / reached
+    assert spared > 0.5, "more than the half that the sum of 2012 hoped for"
+    by_range, by_while = re.findall(r": [\d,]+ sectors, (\d+) instructions", printed(LESSON_1B, "l1-range"))[::-1]
+    counted = round(float(re.findall(r"profiler counts (\d+)", printed(LESSON_1B, "l1-range"))[0]))
+    assert f"{counted} instructions by the H200's own count, {by_range} by the simulated GPU's" in prose(LESSON_1B)
+    assert f"by one addition each: {by_while} instructions" in prose(LESSON_1B)
+
+
+def test_lesson_1b_s_estimate_at_4096_is_what_it_says() -> None:
+    from autograder import simulate
+    from autograder.course.lesson01 import sampled
+
+    notebook = json.loads((NOTEBOOKS / LESSON_1B).read_text(encoding="utf-8"))
+    source = "".join(next(each["source"] for each in notebook["cells"] if each["id"] == "two-kernels"))
+    linecache.cache["two kernels"] = (len(source), None, source.splitlines(keepends=True), "two kernels")
+    with simulate() as cuda:
+        scope: dict[str, Any] = {"cuda": cuda, "np": np}
+        exec(compile(source, "two kernels", "exec"), scope)
+        assert round(sampled(scope["x_along_columns"], 4096).estimate("H200").ns / 1e6) == 25
+        rows = sampled(scope["x_along_rows"], 1024).estimate("H200").ns / 1e6
+    assert abs(rows / ROWS["1024"] - 1) < 0.015, "at 1,024 it is right to a hundredth"
+
+
+def test_lesson_1b_s_kernels_are_held_up_by_what_it_says() -> None:
     """From the committed output: the longest time of each, and how near the prediction is to the clock."""
-    notebook = json.loads((NOTEBOOKS / "01_naive_matmul.ipynb").read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["id"] == "l1-needs")
-    head, *rows = "".join(cell["outputs"][0]["text"]).splitlines()
+    head, *rows = printed(LESSON_1B, "l1-needs").splitlines()
     resources = head.split()[5:-2]
     assert resources[:1] == ["DRAM"]
     table = {row.split()[0]: [float(each) for each in row.split()[1:]] for row in rows}

@@ -8,7 +8,7 @@ import pytest
 
 from autograder import perfmodel
 from autograder.perfmodel.measurements import profiled_limits, unseen
-from autograder.perfmodel.measurements.profiled_limits import Limits, agreement, by_counters
+from autograder.perfmodel.measurements.profiled_limits import LimitedBy, agreement, by_counters
 from autograder.perfmodel.prediction import ALIKE
 
 FOUND = profiled_limits.limits()
@@ -65,6 +65,6 @@ def test_where_two_are_named_alike_the_counters_cannot_tell_either_and_beyond_th
 
 
 def test_agreement_counts_the_second_only_where_the_sentence_names_it() -> None:
-    near, far = (Limits("", "learned", "L1", "issue", "L1", ahead) for ahead in (1.1, 1.5))
-    right = Limits("", "learned", "L1", "L1", "issue", 3.0)
+    near, far = (LimitedBy("", "learned", "L1", "issue", "L1", ahead) for ahead in (1.1, 1.5))
+    right = LimitedBy("", "learned", "L1", "L1", "issue", 3.0)
     assert agreement([near, far, right, right]) == (0.5, 0.75)

@@ -183,8 +183,8 @@ def test_rank_correlation_is_spearman_s(measured: list[float], predicted: list[f
     assert verdicts.rank_correlation(found) == pytest.approx(correlation)
 
 
-def variant(measured: float, predicted: float) -> verdicts.Verdict:
-    return verdicts.Verdict("", measured, predicted, 2.0, measured_ns=1e6 / measured)
+def variant(measured: float, predicted: float) -> verdicts.VariantVerdict:
+    return verdicts.VariantVerdict("", measured, predicted, 2.0, measured_ns=1e6 / measured)
 
 
 def test_answers_with_the_same_work_are_one_variant_timed_several_times() -> None:

@@ -15,7 +15,7 @@ from autograder.language import parse_program
 from autograder.language.source import submission_from_cells
 from autograder.perfmodel import SPECIFICATIONS, estimate, sureness
 from autograder.perfmodel.measurements import intervals, verdicts
-from autograder.perfmodel.measurements.intervals import LEAST, Case, classes, factor
+from autograder.perfmodel.measurements.intervals import LEAST, ClockedPrediction, classes, factor
 from autograder.perfmodel.prediction import how_sure
 from autograder.perfmodel.sureness import ANY
 from autograder.records.counters import Counters
@@ -83,19 +83,20 @@ def test_intervals_hold_nine_tenths_of_new_cases_whatever_their_distribution() -
     assert 0.89 < np.mean(held) < 0.93
 
 
-def cases(binding: str, count: int, off: float) -> list[Case]:
-    return [Case(f"{binding} {each}", "", binding, off * (-1) ** each) for each in range(count)]
+def cases(binding: str, count: int, off: float) -> list[ClockedPrediction]:
+    return [ClockedPrediction(f"{binding} {each}", "", binding, off * (-1) ** each) for each in range(count)]
 
 
 def test_a_resource_with_enough_cases_has_a_factor_of_its_own_and_others_have_that_of_all() -> None:
     found = classes([*cases("issue", LEAST, log(1.2)), *cases("L2", LEAST - 1, log(2))])
     assert set(found) == {ANY, "issue"} and found[ANY].cases == 2 * LEAST - 1
     assert found["issue"].factor == pytest.approx(1.2, abs=2e-3) and found[ANY].factor == pytest.approx(2, abs=2e-3)
-    assert Case("", "", "L2", log(1.9)).is_within(found) and not Case("", "", "issue", log(1.9)).is_within(found)
+    assert ClockedPrediction("", "", "L2", log(1.9)).is_within(found)
+    assert not ClockedPrediction("", "", "issue", log(1.9)).is_within(found)
 
 
 def test_one_case_far_off_does_not_set_the_factor_of_a_resource() -> None:
-    found = classes([*cases("issue", LEAST - 1, log(1.2)), Case("a lock", "", "issue", log(12))])
+    found = classes([*cases("issue", LEAST - 1, log(1.2)), ClockedPrediction("a lock", "", "issue", log(12))])
     assert found["issue"].factor < 1.3
 
 

@@ -21,7 +21,7 @@ from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.measurements import measure_unseen
 from autograder.simgpu.measurements.measured_lines import append_line, chosen, lines_of
-from autograder.simgpu.measurements.sizing import SAMPLE, Launch, Random, Sized
+from autograder.simgpu.measurements.sizing import SAMPLE, Random, Sized, SizedLaunch
 from autograder.simgpu.measurements.unseen_cases import CASES, HELD, LEARNED, SIZED
 from autograder.simgpu.measurements.unseen_kernels import UNSEEN, is_held
 
@@ -246,7 +246,7 @@ from autograder.simgpu.measurements.unseen_cases import SIZED
 measure_unseen.BY_NAME = {each.name: each.case(each.small) for each in SIZED}
 measure_unseen.compile_for = lambda case, arguments: None
 measure_unseen.registers_of = lambda launches: [0]
-validation.Flush = lambda: lambda: None
+validation.FillL2 = lambda: lambda: None
 names = sys.argv[2:]
 out = Path(sys.argv[1])
 assert measure_unseen.child_times([*names, "no such case"], out) == measure_unseen.FAILED
@@ -272,5 +272,5 @@ def test_a_chain_launches_the_same_arrays_again() -> None:
     entry = BY_NAME["heat_chain"]
     arguments = entry.case(entry.small).make_arguments()
     launches = entry.case(entry.small).launches(arguments)
-    assert len(launches) == 62 and all(isinstance(each, Launch) for each in launches)
+    assert len(launches) == 62 and all(isinstance(each, SizedLaunch) for each in launches)
     assert launches[0].arguments[0] is launches[1].arguments[1] is arguments[0]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from autograder.decks.__main__ import ROOT, SLIDES, build
+from autograder.decks.__main__ import HANDOUTS, ROOT, SLIDES, build
 from autograder.decks.browser import HEIGHT, WIDTH, Browser, find_browser
 from autograder.decks.fitting import LEAST_TEXT
 from autograder.decks.source import CodeBlock, Deck, Text, read_deck
@@ -29,6 +30,12 @@ decks = pytest.mark.parametrize("source", SOURCES, ids=lambda s: s.stem)
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Built decks by name, each executed once for all tests of this file."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def walks() -> dict[Path, Walk]:
+    """Decks that were gone through, each once for all tests of this file."""
     return {}
 
 
@@ -115,40 +122,68 @@ def test_figures_have_words_for_those_who_cannot_see_them(page: Path) -> None:
     assert figures and all(re.search(r'aria-label="[^"]{10,}"', each) for each in figures)
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What one step of a slide shows in a browser, and what a screen reader is told of it."""
+
+    slide: int
+    step: int
+    wrong: list[str]  # what LOOK found
+    told: list[bool]  # of each frame: whether a screen reader hears of it
+    shown: list[bool]  # and whether it is on screen
+    said: str  # when the slide comes, letters alone
+    builds: list[list[str]]  # the words of each build's frames, likewise
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A deck gone through once, key by key."""
+
+    steps: list[Shown]
+    requests: list[str]
+    complaints: list[str]
+
+
+@pytest.fixture
+def walk(page: Path, browser: Browser, walks: dict[Path, Walk]) -> Walk:
+    if page not in walks:
+        browser.open(page)
+        steps = [_looked_at(browser, slide, step) for slide, step in browser.steps()]
+        walks[page] = Walk(steps, list(browser.requests), list(browser.complaints))
+    return walks[page]
+
+
+def _looked_at(browser: Browser, slide: int, step: int) -> Shown:
+    frames = "[...Reveal.getCurrentSlide().querySelectorAll('.frame')]"
+    told = browser.evaluate(f"{frames}.map(each => each.getAttribute('aria-hidden') === 'false')")
+    shown = browser.evaluate(f"{frames}.map(each => getComputedStyle(each).visibility === 'visible')")
+    words = "each => each.textContent.replace(/\\W/g, '')"
+    said = browser.evaluate(f"({words})(document.querySelector('.aria-status'))")
+    builds = "[...Reveal.getCurrentSlide().querySelectorAll('.frames')]"
+    texts = browser.evaluate(f"{builds}.map(build => [...build.children].map({words}))")
+    wrong = json.loads(browser.evaluate(f"({LOOK})({WIDTH}, {HEIGHT}, {LEAST_TEXT}, {LEAST_CONTRAST})"))
+    return Shown(slide, step, wrong, told, shown, said, texts)
+
+
 @decks
-def test_every_step_of_every_slide_can_be_read_in_a_browser(page: Path, browser: Browser) -> None:
-    browser.open(page)
-    wrong = []
-    for slide, step in browser.steps():
-        seen = browser.evaluate(f"({LOOK})({WIDTH}, {HEIGHT}, {LEAST_TEXT}, {LEAST_CONTRAST})")
-        wrong += [f"slide {slide}, step {step}: {each}" for each in json.loads(seen)]
+def test_every_step_of_every_slide_can_be_read_in_a_browser(walk: Walk) -> None:
+    wrong = [f"slide {each.slide}, step {each.step}: {what}" for each in walk.steps for what in each.wrong]
     assert not wrong, "\n".join(wrong)
 
 
 @decks
-def test_a_screen_reader_is_told_of_the_frame_on_screen_alone(page: Path, browser: Browser) -> None:
-    browser.open(page)
-    frames = "[...Reveal.getCurrentSlide().querySelectorAll('.frame')]"
-    is_told = "each => each.getAttribute('aria-hidden') === 'false'"
-    is_shown = "each => getComputedStyle(each).visibility === 'visible'"
-    for slide, step in browser.steps():
-        told, shown = (browser.evaluate(f"{frames}.map({each})") for each in (is_told, is_shown))
-        assert told == shown, (slide, step)
-        if step == 1:
-            words = "each => each.textContent.replace(/\\W/g, '')"
-            said = browser.evaluate(f"({words})(document.querySelector('.aria-status'))")
-            builds = "[...Reveal.getCurrentSlide().querySelectorAll('.frames')]"
-            for first, *_, last in browser.evaluate(f"{builds}.map(build => [...build.children].map({words}))"):
-                assert said.count(first) == 1 and (last == first or last not in said), slide
+def test_a_screen_reader_is_told_of_the_frame_on_screen_alone(walk: Walk) -> None:
+    for each in walk.steps:
+        assert each.told == each.shown, (each.slide, each.step)
+        if each.step == 1:
+            for first, *_, last in each.builds:
+                assert each.said.count(first) == 1 and (last == first or last not in each.said), each.slide
 
 
 @decks
-def test_a_deck_asks_the_network_for_nothing_and_its_console_stays_quiet(page: Path, browser: Browser) -> None:
-    browser.open(page)
-    for _ in browser.steps():
-        pass
-    assert [each for each in browser.requests if not each.startswith(("data:", page.resolve().as_uri()))] == []
-    assert browser.complaints == []
+def test_a_deck_asks_the_network_for_nothing_and_its_console_stays_quiet(page: Path, walk: Walk) -> None:
+    assert [each for each in walk.requests if not each.startswith(("data:", page.resolve().as_uri()))] == []
+    assert walk.complaints == []
 
 
 @decks
@@ -180,6 +215,29 @@ def test_a_deck_prints_as_a_handout_with_a_page_and_a_bookmark_for_each_slide(
 
 
 @decks
+def test_a_handout_comes_without_answers_and_with_notes(page: Path, browser: Browser, source: Path) -> None:
+    slides = read_deck(source).slides
+    printed = "document.querySelectorAll('.pdf-page').length"
+    browser.open(page, f"?view=print{HANDOUTS['_without_answers']}")
+    browser.wait_for(f"{printed} > 0")
+    kinds = browser.evaluate("[...document.querySelectorAll('.pdf-page section')].map(each => each.classList[0])")
+    assert kinds == [slide.kind for slide in slides if slide.kind != "answer"]
+    browser.open(page, f"?view=print{HANDOUTS['_with_notes']}")
+    browser.wait_for(f"{printed} > 0")
+    notes = "[...document.querySelectorAll('.speaker-notes-pdf')]"
+    assert browser.evaluate(f"{notes}.length") == len(slides)
+    assert browser.evaluate(f"Math.max(...{notes}.map(each => each.scrollHeight))") <= HEIGHT, "a page each"
+
+
+@decks
+def test_the_presenter_view_has_a_clock_for_the_pace(page: Path, browser: Browser, source: Path) -> None:
+    browser.open(page)
+    seconds = browser.evaluate("Reveal.getSlidesAttributes().map(each => Number(each['data-timing']))")
+    assert seconds == [60 * slide.minutes for slide in read_deck(source).slides]
+    assert browser.evaluate("Reveal.getConfig().defaultTiming") is not None, "without it the presenter view has no pace"
+
+
+@decks
 def test_a_handout_shows_builds_at_their_end_and_no_code_faded(page: Path, browser: Browser) -> None:
     browser.open(page, "?view=print")
     browser.wait_for("document.querySelectorAll('.pdf-page').length > 0")
@@ -194,12 +252,12 @@ def test_a_handout_shows_builds_at_their_end_and_no_code_faded(page: Path, brows
 
 
 @decks
-def test_a_deck_prints_with_a_page_for_each_step_where_that_is_asked_for(page: Path, browser: Browser) -> None:
-    browser.open(page)
-    steps = sum(1 for _ in browser.steps())
+def test_a_deck_prints_with_a_page_for_each_step_where_that_is_asked_for(
+    page: Path, browser: Browser, walk: Walk
+) -> None:
     browser.open(page, "?view=print&pdfSeparateFragments=true")
     browser.wait_for("document.querySelectorAll('.pdf-page').length > 0")
-    assert browser.evaluate("document.querySelectorAll('.pdf-page').length") == steps
+    assert browser.evaluate("document.querySelectorAll('.pdf-page').length") == len(walk.steps)
 
 
 class _Loads(HTMLParser):

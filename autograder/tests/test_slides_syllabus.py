@@ -12,15 +12,20 @@ from autograder.grading.labs import load_lab
 from autograder.tests.finding import found
 
 TEXT = (SLIDES / "SYLLABUS.md").read_text(encoding="utf-8")
-LESSON, LAB = r"\b\d\d_[a-z_]+", r"\blab\d\d_[a-z_]+"
+NOTEBOOK, LAB = r"\b\d\d[a-z]?_[a-z0-9_]+", r"\blab\d\d_[a-z_]+"
 DECKS: dict[str, Deck] = {each.stem: read_deck(each) for each in sorted(SLIDES.glob("[0-9][0-9]_*.md"))}
-LESSONS = {each.stem for each in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")}
+NOTEBOOKS = {each.stem for each in (ROOT / "notebooks").glob("[0-9][0-9]*_*.ipynb")}
 LABS = {each.parent.name for each in (ROOT / "labs").glob("lab[0-9][0-9]_*/spec.py")}
 
 
 def named(text: str) -> set[str]:
-    """The lessons and labs that a text names."""
-    return set(re.findall(rf"{LAB}|{LESSON}", text))
+    """The decks, notebooks and labs that a text names."""
+    return set(re.findall(rf"{LAB}|{NOTEBOOK}", text))
+
+
+def parts(lesson: str) -> set[str]:
+    """The notebooks of a deck's lesson."""
+    return {each for each in NOTEBOOKS if each[:2] == lesson[:2]}
 
 
 def rows(section: str) -> list[list[str]]:
@@ -29,14 +34,13 @@ def rows(section: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_every_lesson_and_lab_that_is_named_exists() -> None:
-    assert named(TEXT) <= LESSONS | LABS
-    assert {each for each in named(TEXT) if not each.startswith("lab")} <= set(DECKS)
+def test_every_deck_notebook_and_lab_that_is_named_exists() -> None:
+    assert named(TEXT) <= NOTEBOOKS | LABS | set(DECKS)
 
 
-def test_every_lesson_and_lab_that_exists_has_its_place() -> None:
-    assert LESSONS | LABS <= named(TEXT)
-    assert {load_lab(name).lesson for name in LABS} <= LESSONS
+def test_every_deck_notebook_and_lab_that_exists_has_its_place() -> None:
+    assert NOTEBOOKS | LABS | set(DECKS) <= named(TEXT)
+    assert {load_lab(name).lesson for name in LABS} <= NOTEBOOKS
 
 
 def test_minutes_and_hours_are_those_of_the_decks_notebooks_and_labs() -> None:
@@ -44,8 +48,10 @@ def test_minutes_and_hours_are_those_of_the_decks_notebooks_and_labs() -> None:
     assert [row[0] for row in listed] == sorted(DECKS)
     for lesson, minutes, alone, lab, hours in listed:
         assert float(minutes) == DECKS[lesson].minutes, lesson
-        words = "about an hour" if alone == "60" else f"{alone} minutes"
-        assert f"Allow {words}" in (ROOT / "notebooks" / f"{lesson}.ipynb").read_text(encoding="utf-8")
+        each_alone = dict(part.split(": ") for part in alone.split(", "))
+        assert set(each_alone) == parts(lesson)
+        for name, time in each_alone.items():
+            assert f"Allow {time} minutes" in (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
         assert (lab, hours) == ("", "") or load_lab(lab).hours == float(hours)
 
 
@@ -78,9 +84,9 @@ def test_what_may_be_left_out_of_a_lecture_is_on_its_deck() -> None:
 
 def test_a_lecture_fits_into_its_time_without_what_is_left_out_and_its_labs_follow() -> None:
     minutes = int(found(r"(\d+) minutes each", TEXT)[1])
-    hours = {row[0]: float(row[2]) / 60 for row in rows("What there is")}
+    hours = {row[0]: sum(map(int, re.findall(r": (\d+)", row[2]))) / 60 for row in rows("What there is")}
     listed = rows("Six lectures")
-    assert len(listed) == 6 and named(" ".join(row[1] for row in listed)) == LESSONS
+    assert len(listed) == 6 and named(" ".join(row[1] for row in listed)) == set(DECKS)
     for _, lessons, home, left_out in listed:
         slides = [slide for lesson in named(lessons) for slide in DECKS[lesson].slides]
         assert sum(slide.minutes for slide in slides if f"“{slide.heading}”" not in left_out) <= minutes, lessons
@@ -91,7 +97,7 @@ def test_a_lecture_fits_into_its_time_without_what_is_left_out_and_its_labs_foll
 
 def test_exercises_that_are_named_exist() -> None:
     for section in ("One day", "Three hours"):
-        for _, lesson, what in rows(section):
-            for numbers in re.findall(r"exercises? (\d(?:, \d)*(?: and \d)?)", what):
-                text = (ROOT / "notebooks" / f"{lesson}.ipynb").read_text(encoding="utf-8")
-                assert all(f"### Exercise {each} " in text for each in re.findall(r"\d", numbers)), (lesson, numbers)
+        for _, _, what in rows(section):
+            for notebook, numbers in re.findall(r"(\S+): exercises? (\d(?:, \d)*(?: and \d)?)", what):
+                text = (ROOT / "notebooks" / f"{notebook}.ipynb").read_text(encoding="utf-8")
+                assert all(f"### Exercise {each} " in text for each in re.findall(r"\d", numbers)), (notebook, numbers)

@@ -1,7 +1,7 @@
 """Lab 1's known misconceptions, recognised by what a kernel did and never by how its source reads.
 
 Each is one function whose name is the misconception's and whose docstring is what the student reads, with numbers from
-the `Evidence` filled in; it returns whether the evidence fits. They stand in the order of the checks they go with.
+the `MatmulEvidence` filled in; it returns whether the evidence fits. They stand in the order of the checks they go with.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TRIED = (37, 53, 29)  # m, k, n in the notebook's cell that tries the functions
 JUST_LARGER = (38, 54, 30)  # covered by as many blocks of 2, 4, 8, 16 or 32 threads along each axis
 
 
-class Evidence(ProductEvidence):
+class MatmulEvidence(ProductEvidence):
     """What the last run showed, and the guard that it breaks."""
 
     @property
@@ -130,34 +130,34 @@ class Evidence(ProductEvidence):
         return self.simulated.counters.global_store_requests if self.simulated.counted else 0
 
 
-misconception = recogniser(Evidence, lambda attempt: product(attempt, "matmul", 64, 64, 64))
+misconception = recogniser(MatmulEvidence, lambda attempt: product(attempt, "matmul", 64, 64, 64))
 
 
 # ---- the product itself: right_on_square_matrices --------------------------------------------------------------------
 
 
 @misconception("right_on_square_matrices", shows=witness.NO_LAUNCH)
-def never_launched(seen: Evidence) -> bool:
+def never_launched(seen: MatmulEvidence) -> bool:
     """No kernel was launched: matmul_kernel[grid, block] starts when it is called with its arguments, (a, b, c)."""
     return seen.never_launched
 
 
 @misconception("right_on_square_matrices", shows=witness.not_counted("global_store_requests"))
-def nothing_stored(seen: Evidence) -> bool:
+def nothing_stored(seen: MatmulEvidence) -> bool:
     """The kernel ran and stored nothing into C. A thread's sum gets there by c[row, col] = total; == would compare. Of
     a function that is defined twice the last definition counts."""
     return seen.c_untouched and seen.stores == 0
 
 
 @misconception("right_on_square_matrices", shows=witness.counted("global_store_requests"))
-def stored_elsewhere(seen: Evidence) -> bool:
+def stored_elsewhere(seen: MatmulEvidence) -> bool:
     """The kernel stores into an array that `matmul` has made itself. Its caller looks at the c that it handed over:
     give the kernel that one. What `matmul` returns is not looked at."""
     return seen.c_untouched and seen.stores > 0
 
 
 @misconception("right_on_square_matrices", "writes_every_element", shows=witness.LAUNCH & witness.LEFT_OUT)
-def block_dim_of_the_other_axis(seen: Evidence) -> bool:
+def block_dim_of_the_other_axis(seen: MatmulEvidence) -> bool:
     """Along x or y, blocks of {seen.block[0]} x {seen.block[1]} threads begin as far apart as they are long along the
     other axis: they overlap or leave gaps. The column is blockIdx.x * blockDim.x + threadIdx.x, the row the same with
     y."""
@@ -168,7 +168,7 @@ def block_dim_of_the_other_axis(seen: Evidence) -> bool:
     "right_on_square_matrices", "writes_every_element",
     shows=witness.RESULT | witness.LEFT_OUT | witness.FAULT | witness.outside(),
 )
-def sizes_of_the_notebook(seen: Evidence) -> bool:
+def sizes_of_the_notebook(seen: MatmulEvidence) -> bool:
     """Matrices as large as those of the cell that tries them go well, and others do not: a size is that cell's (m, k,
     n), and not the matrices' own. Take every size from a.shape, b.shape or c.shape, in the kernel and on the host."""
     if not seen.right_where_tried or seen.elsewhere(seen.m, seen.k, seen.n).is_right:  # what a GPU refused may be right
@@ -177,7 +177,7 @@ def sizes_of_the_notebook(seen: Evidence) -> bool:
 
 
 @misconception("right_on_square_matrices", shows=witness.RESULT)
-def swapped_indices(seen: Evidence) -> bool:
+def swapped_indices(seen: MatmulEvidence) -> bool:
     """The result is a product of transposed matrices: row and column have changed places somewhere. c[row, col] sums
     a[row, i] * b[i, col]: the row comes first in A and in C, the column second in B and in C."""
     forms = (lambda a, b: (a @ b).T, lambda a, b: a.T @ b, lambda a, b: a @ b.T, lambda a, b: a.T @ b.T)
@@ -185,25 +185,25 @@ def swapped_indices(seen: Evidence) -> bool:
 
 
 @misconception("right_on_square_matrices", shows=witness.RESULT)
-def swapped_operands(seen: Evidence) -> bool:
+def swapped_operands(seen: MatmulEvidence) -> bool:
     """The result is B @ A, which is another matrix: look at the order of the arguments in the launch."""
     return seen.gave(lambda a, b: b @ a)
 
 
 @misconception("right_on_square_matrices", shows=witness.RESULT)
-def elementwise_product(seen: Evidence) -> bool:
+def elementwise_product(seen: MatmulEvidence) -> bool:
     """Each element is a[row, col] * b[row, col]. A matrix product sums a[row, i] * b[i, col] over every i."""
     return seen.gave(lambda a, b: a * b)
 
 
 @misconception("right_on_square_matrices", shows=witness.RESULT)
-def keeps_only_the_last_product(seen: Evidence) -> bool:
+def keeps_only_the_last_product(seen: MatmulEvidence) -> bool:
     """Only the loop's last product is left in each element: add to a running total instead of replacing it."""
     return seen.gave(lambda a, b: np.outer(a[:, -1], b[-1]))
 
 
 @misconception("right_on_square_matrices", shows=witness.outside() | witness.RESULT)
-def off_by_one_loop(seen: Evidence) -> bool:
+def off_by_one_loop(seen: MatmulEvidence) -> bool:
     """The loop takes one step too many or too few. With k = {seen.k} the indices of a sum are 0 to k - 1, which is what
     range(k) gives."""
     first_missing, last_missing = lambda a, b: a[:, 1:] @ b[1:], lambda a, b: a[:, :-1] @ b[:-1]
@@ -211,14 +211,14 @@ def off_by_one_loop(seen: Evidence) -> bool:
 
 
 @misconception("right_on_square_matrices", shows=witness.unset("global"))
-def accumulates_into_uninitialised_c(seen: Evidence) -> bool:
+def accumulates_into_uninitialised_c(seen: MatmulEvidence) -> bool:
     """C is added to before it was set. Device memory starts with whatever was there: keep the sum in a variable of the
     thread that begins at zero, and store it once."""
     return bool(seen.found("uninitialised_read", "c")) and not seen.c_untouched
 
 
 @misconception(shows=witness.CHANGED)
-def writes_its_input(seen: Evidence) -> bool:
+def writes_its_input(seen: MatmulEvidence) -> bool:
     """A or B is stored into, and other threads (or the caller) still need it: keep what a thread works out in a local
     variable, and write to C only."""
     after = [(seen.run.outputs.get(name), before) for name, before in seen.inputs]
@@ -226,26 +226,26 @@ def writes_its_input(seen: Evidence) -> bool:
 
 
 @misconception(shows=witness.FAULT)
-def endless_loop(seen: Evidence) -> bool:
+def endless_loop(seen: MatmulEvidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at?"""
     return seen.runs_on
 
 
 @misconception("right_on_square_matrices", shows=witness.LEFT_OUT)
-def unwritten_border(seen: Evidence) -> bool:
+def unwritten_border(seen: MatmulEvidence) -> bool:
     """The last row or column is never written: `row < m` already stops before m, so it needs no `- 1`."""
     return seen.corner in ((seen.m - 1, seen.n - 1), (seen.m - 1, seen.n), (seen.m, seen.n - 1))
 
 
 @misconception("right_on_square_matrices", shows=witness.race("global"))
-def forgets_the_block_index(seen: Evidence) -> bool:
+def forgets_the_block_index(seen: MatmulEvidence) -> bool:
     """Every block computes the elements of the first: threadIdx counts within a block only. Add blockIdx * blockDim, or
     use cuda.grid(2)."""
     return seen.only_the_first_block
 
 
 @misconception("right_on_square_matrices", shows=witness.LAUNCH & witness.LEFT_OUT)
-def grid_dim_for_block_dim(seen: Evidence) -> bool:
+def grid_dim_for_block_dim(seen: MatmulEvidence) -> bool:
     """The blocks overlap: each begins gridDim threads after the one before, and gridDim is the number of blocks. Add
     blockIdx * blockDim, which is the number of threads in a block."""
     (across, down), (x, y) = seen.grid[:2], seen.block[:2]
@@ -254,14 +254,14 @@ def grid_dim_for_block_dim(seen: Evidence) -> bool:
 
 
 @misconception("right_on_square_matrices", shows=witness.LAUNCH)
-def block_forgotten(seen: Evidence) -> bool:
+def block_forgotten(seen: MatmulEvidence) -> bool:
     """The launch has {seen.grid[0]} x 1 blocks of {seen.block[0]} x 1 threads: the two numbers of the grid were taken
     for grid and block. Give it the block as well: matmul_kernel[grid, block](a, b, c), each of them two numbers."""
     return seen.launch is not None and seen.grid_taken_for_both
 
 
 @misconception("right_on_square_matrices", shows=witness.LAUNCH & witness.LEFT_OUT)
-def one_number_of_two(seen: Evidence) -> bool:
+def one_number_of_two(seen: MatmulEvidence) -> bool:
     """Threads are launched along x and y, and the kernel asks for x alone: cuda.grid(1) is the same for all threads
     above one another. cuda.grid(2) gives both."""
     reached = np.arange(seen.m * seen.n) < seen.across
@@ -271,14 +271,14 @@ def one_number_of_two(seen: Evidence) -> bool:
 
 
 @misconception("right_on_square_matrices", shows=witness.LAUNCH & witness.LEFT_OUT)
-def threads_along_x_only(seen: Evidence) -> bool:
+def threads_along_x_only(seen: MatmulEvidence) -> bool:
     """All {seen.threads} threads lie along x, so that y is 0 for each of them, and only one row or column of C is
     computed. For cuda.grid(2) a grid and a block need two numbers each: matmul_kernel[(2, 3), (16, 16)]."""
     return seen.launch is not None and seen.down == 1 and seen.corner in ((1, seen.n), (seen.m, 1))
 
 
 @misconception("writes_every_element", "right_on_a_larger_product", shows=witness.LAUNCH & witness.LEFT_OUT)
-def grid_grows_with_k(seen: Evidence) -> bool:
+def grid_grows_with_k(seen: MatmulEvidence) -> bool:
     """The grid grows with k, the length of the sums, and leaves elements of C without a thread. x needs as many threads
     as C has columns, c.shape[1], and y as many as it has rows, c.shape[0]."""
     too_few = seen.corner is not None and (seen.across < seen.n or seen.down < seen.m)
@@ -286,7 +286,7 @@ def grid_grows_with_k(seen: Evidence) -> bool:
 
 
 @misconception("right_on_square_matrices", "writes_every_element", shows=witness.LAUNCH & witness.LEFT_OUT)
-def too_few_blocks(seen: Evidence) -> bool:
+def too_few_blocks(seen: MatmulEvidence) -> bool:
     """The launch has {seen.across} x {seen.down} threads for {seen.n} columns x {seen.m} rows. Divide each size by the
     block's and round up, not down."""
     covered = seen.corner in ((seen.down, seen.across), (seen.across, seen.down))
@@ -296,14 +296,14 @@ def too_few_blocks(seen: Evidence) -> bool:
 
 
 @misconception("works_in_any_order", shows=witness.BARRIER)
-def barrier_for_some(seen: Evidence) -> bool:
+def barrier_for_some(seen: MatmulEvidence) -> bool:
     """A cuda.syncthreads() is reached by some threads of a block and not by all, so that those who come may wait for
     ever. Let threads without an element reach it too, or leave it out where threads share nothing."""
     return bool(seen.found("divergent_barrier"))
 
 
 @misconception("works_in_any_order", shows=witness.race("shared"))
-def missing_barrier(seen: Evidence) -> bool:
+def missing_barrier(seen: MatmulEvidence) -> bool:
     """Some threads read a tile that others are still filling, or fill one that others still read. cuda.syncthreads()
     belongs after a tile is filled, and again before it is filled anew."""
     return bool(seen.overtaken("shared", "reads") or seen.overtaken("shared", "writes"))
@@ -313,54 +313,54 @@ def missing_barrier(seen: Evidence) -> bool:
 
 
 @misconception("stays_inside_its_arrays", shows=witness.LAUNCH & witness.outside("c"))
-def missing_guard(seen: Evidence) -> bool:
+def missing_guard(seen: MatmulEvidence) -> bool:
     """The grid has {seen.threads} threads for {seen.m} x {seen.n} elements, and those beyond the edge work too. Let a
     thread do nothing unless its row and its column exist."""
     return seen.broken_guard == "missing_guard"
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside("c"))
-def guard_with_or(seen: Evidence) -> bool:
+def guard_with_or(seen: MatmulEvidence) -> bool:
     """Only the far corner is kept out. A thread may go on if its row exists and its column exists, not just one."""
     return seen.broken_guard == "guard_with_or"
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside("c"))
-def swapped_guard(seen: Evidence) -> bool:
+def swapped_guard(seen: MatmulEvidence) -> bool:
     """The guard compares the row with the number of columns, and the column with the number of rows. Rows end at
     c.shape[0], columns at c.shape[1]."""
     return seen.broken_guard == "swapped_guard"
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside("c"))
-def guard_too_wide(seen: Evidence) -> bool:
+def guard_too_wide(seen: MatmulEvidence) -> bool:
     """A guard keeps out some of the threads beyond the edge and lets others through. A row exists if it is below
     c.shape[0] = {seen.m}, a column if it is below c.shape[1] = {seen.n}: below, and not equal."""
     return seen.broken_guard == "guard_too_wide"
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside("c"))
-def square_only(seen: Evidence) -> bool:
+def square_only(seen: MatmulEvidence) -> bool:
     """One size is used for all, as if the matrices were square. There are three: C has m rows and n columns, and each
     sum has k terms."""
     return seen.broken_guard == "square_only"
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside(writes=False))
-def guard_only_around_the_store(seen: Evidence) -> bool:
+def guard_only_around_the_store(seen: MatmulEvidence) -> bool:
     """The guard keeps the store inside C, but threads without an element still read A and B: guard the loop as well."""
     return not seen.broken_guard and (seen.outside("a", 0, seen.m) or seen.outside("b", 1, seen.n))
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside(writes=False))
-def reads_past_the_end(seen: Evidence) -> bool:
+def reads_past_the_end(seen: MatmulEvidence) -> bool:
     """Rows of A and columns of B end at index {seen.k} - 1 here, and what lies after that belongs to no product: read it
     only where it exists."""
     return not seen.broken_guard and seen.past_k
 
 
 @misconception("stays_inside_its_arrays", shows=witness.BELOW_ZERO)
-def negative_index(seen: Evidence) -> bool:
+def negative_index(seen: MatmulEvidence) -> bool:
     """Index -1 is the last element, in Python as in a kernel, and is seldom meant here: count from 0."""
     return bool(seen.found("negative_index"))
 
@@ -369,14 +369,14 @@ def negative_index(seen: Evidence) -> bool:
 
 
 @misconception("writes_every_element", shows=witness.LAUNCH & witness.LEFT_OUT)
-def swapped_grid_axes(seen: Evidence) -> bool:
+def swapped_grid_axes(seen: MatmulEvidence) -> bool:
     """There are enough blocks, but along the wrong axes: x counts columns in the kernel and rows in the launch. The
     first number of grid and of block belongs to x."""
     return seen.grid_along_wrong_axes_anywhere
 
 
 @misconception("right_on_ragged_matrices", shows=witness.RESULT)
-def skips_the_remainder(seen: Evidence) -> bool:
+def skips_the_remainder(seen: MatmulEvidence) -> bool:
     """The last few products of each sum are missing: k = {seen.k} is no multiple of the loop's step, so a remainder is
     left to add."""
     lengths = {seen.k - seen.k % step for step in (2, 4, 8, 16, 32)} - {seen.k}
@@ -384,20 +384,20 @@ def skips_the_remainder(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices", shows=witness.RESULT)
-def wrong_loop_length(seen: Evidence) -> bool:
+def wrong_loop_length(seen: MatmulEvidence) -> bool:
     """The sums have as many terms as C has rows or columns; they need k = {seen.k}, which is a.shape[1]."""
     return any(seen.gave(lambda a, b, k=side: a[:, :k] @ b[:k]) for side in (seen.m, seen.n) if side < seen.k)
 
 
 @misconception("right_on_tiny_matrices", shows=witness.FAULT)
-def empty_launch(seen: Evidence) -> bool:
+def empty_launch(seen: MatmulEvidence) -> bool:
     """For the smallest matrices the launch has no thread at all: grid and block are at least 1 along each axis."""
     nothing = seen.ended_by in ("empty_launch", "division_by_zero")  # the second: by the threads of a block without any
     return nothing and min(seen.m, seen.n) == 1
 
 
 @misconception("right_on_a_larger_product", shows=witness.FAULT)
-def block_and_grid_swapped(seen: Evidence) -> bool:
+def block_and_grid_swapped(seen: MatmulEvidence) -> bool:
     """Grid and block have changed places: a launch is kernel[grid, block], first the blocks, then a block's threads."""
     first = seen.trials[0].run.launches
     if not (seen.run.fault and first) or first[0].block == (1, 1, 1):
@@ -407,13 +407,13 @@ def block_and_grid_swapped(seen: Evidence) -> bool:
 
 
 @misconception("writes_every_element", "right_on_a_larger_product", shows=witness.LAUNCH & witness.LEFT_OUT)
-def fixed_launch(seen: Evidence) -> bool:
+def fixed_launch(seen: MatmulEvidence) -> bool:
     """Every launch has {seen.grid[0]} x {seen.grid[1]} blocks, whatever the sizes: work the grid out from C's shape."""
     return seen.run.fault is None and seen.corner is not None and seen.is_fixed_launch
 
 
 @misconception("writes_every_element", shows=witness.LAUNCH & witness.race("global"))
-def idle_threads_work_too(seen: Evidence) -> bool:
+def idle_threads_work_too(seen: MatmulEvidence) -> bool:
     """All is right, and {seen.threads} threads compute {seen.m} x {seen.n} elements: those beyond the matrix take an
     element that another thread has, and several store it. A thread without an element of its own has nothing to do: let
     it store nothing."""
@@ -421,7 +421,7 @@ def idle_threads_work_too(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_larger_product", shows=witness.RESULT)
-def integer_accumulator(seen: Evidence) -> bool:
+def integer_accumulator(seen: MatmulEvidence) -> bool:
     """Every element is a whole number: the sum, or what is added to it, is an integer, which drops all that follows the
     point. Begin at 0.0, and add the products as they are."""
     wrong = seen.attempt.wrong
@@ -429,7 +429,7 @@ def integer_accumulator(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_larger_product", shows=witness.RESULT)
-def low_precision(seen: Evidence) -> bool:
+def low_precision(seen: MatmulEvidence) -> bool:
     """The elements are right to about three digits: add up in float32, which has 24 bits, not in float16 with 11."""
     return seen.lost_precision
 
@@ -438,32 +438,32 @@ def low_precision(seen: Evidence) -> bool:
 
 
 @misconception(shows=witness.LAUNCH)
-def one_thread_does_everything(seen: Evidence) -> bool:
+def one_thread_does_everything(seen: MatmulEvidence) -> bool:
     """One thread does all the work. Give each element of C a thread of its own, and launch that many."""
     return seen.threads == 1 and not seen.grid_taken_for_both
 
 
 @misconception("shares_out_the_work", shows=witness.LAUNCH)
-def every_thread_does_everything(seen: Evidence) -> bool:
+def every_thread_does_everything(seen: MatmulEvidence) -> bool:
     """All {seen.threads} threads compute all of C. Let each find its own row and column, and compute that element."""
     return seen.threads >= seen.m * seen.n and seen.times_over > seen.threads / 2
 
 
 @misconception("shares_out_the_work", "walks_along_the_rows_of_b", shows=witness.LAUNCH)
-def one_thread_a_row(seen: Evidence) -> bool:
+def one_thread_a_row(seen: MatmulEvidence) -> bool:
     """The {seen.threads} threads work through {seen.m} x {seen.n} elements, many each: give every element a thread."""
     return 1 < seen.threads < seen.m * seen.n and seen.times_over >= 1
 
 
 @misconception("faster_than_the_baseline", shows=witness.LAUNCH)
-def grid_counts_threads(seen: Evidence) -> bool:
+def grid_counts_threads(seen: MatmulEvidence) -> bool:
     """The launch has {seen.grid[0]} x {seen.grid[1]} blocks for {seen.n} columns x {seen.m} rows. A grid counts blocks, not
     threads: divide each size by the block's, and round up."""
     return seen.threads > 16 * seen.m * seen.n and seen.grid[0] >= seen.n and int(np.prod(seen.block)) > 16
 
 
 @misconception("walks_along_the_rows_of_b", "faster_than_the_baseline", shows=witness.LAUNCH)
-def one_thread_a_block(seen: Evidence) -> bool:
+def one_thread_a_block(seen: MatmulEvidence) -> bool:
     """A block of one thread fills one lane of a warp, the other 31 do nothing: take a few hundred threads a block and so
     many fewer blocks, and let each thread find its element by cuda.grid(2)."""
     return seen.threads > 1 and np.prod(seen.block) == 1
@@ -474,14 +474,14 @@ def one_thread_a_block(seen: Evidence) -> bool:
     "faster_than_the_baseline",
     shows=witness.lanes("store", apart=lambda seen: seen.n),
 )
-def transposed_mapping(seen: Evidence) -> bool:
+def transposed_mapping(seen: MatmulEvidence) -> bool:
     """Consecutive threads (x counts first) work on consecutive rows, so each reads another row of A. Let them work on
     consecutive columns, with x along C's columns in the launch as well: then they read neighbours in one row of B."""
     return seen.threads >= seen.m * seen.n and seen.sectors > POORLY_COALESCED and seen.lanes_lie_along_rows
 
 
 @misconception("walks_along_the_rows_of_b", "faster_than_the_baseline", shows=witness.lanes("load"))
-def loads_far_apart(seen: Evidence) -> bool:
+def loads_far_apart(seen: MatmulEvidence) -> bool:
     """Neighbouring threads (x counts first) load elements that do not lie side by side, and a request moves many more
     sectors than its numbers fill. Let those that sit side by side in a warp load what lies side by side in memory, in
     each array."""

@@ -118,7 +118,7 @@ def profiled_product(rng: np.random.Generator) -> RunRequest:
 
 LAB = Lab(
     title="One thread, one element: the naive matrix product",
-    lesson="01_naive_matmul",
+    lesson="01b_what_holds_it_up",
     hours=2,
     required=(Required("matmul_kernel", "kernel"), Required("matmul", "host", ("a", "b", "c"))),
     results={"matmul": products.verify, "matmul_several": products.verify},

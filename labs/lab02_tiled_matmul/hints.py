@@ -25,7 +25,7 @@ JUST_LARGER = (38, 54, 30)  # covered by as many blocks of 4, 8, 16 or 32 thread
 Matrix = np.ndarray
 
 
-class Evidence(ProductEvidence):
+class TiledEvidence(ProductEvidence):
     """What the last run showed of tiles in shared memory."""
 
     @property
@@ -189,21 +189,21 @@ def large_product(attempt: Attempt) -> RunRequest:
 
 
 FLOAT64 = witness.counted("float64_operations") | witness.hazard("accidental_float64") | witness.counted("conversions")
-misconception = recogniser(Evidence, large_product)
+misconception = recogniser(TiledEvidence, large_product)
 
 
 # ---- part 1: right_on_whole_tiles, waits_at_both_barriers ------------------------------------------------------------
 
 
 @misconception("right_on_whole_tiles", shows=witness.NO_LAUNCH)
-def never_launched(seen: Evidence) -> bool:
+def never_launched(seen: TiledEvidence) -> bool:
     """No kernel was launched: matmul_tiled_kernel[grid, block] starts when it is called with its arguments, (a, b,
     c)."""
     return seen.never_launched
 
 
 @misconception("right_on_whole_tiles", shows=witness.not_counted("global_store_requests"))
-def nothing_stored(seen: Evidence) -> bool:
+def nothing_stored(seen: TiledEvidence) -> bool:
     """The kernel ran and stored nothing into C. A thread's sum gets there by c[row, col] = total. Of a function that is
     defined twice the last definition counts, also one in the bonus's cell which is not finished: give that one another
     name."""
@@ -216,7 +216,7 @@ def nothing_stored(seen: Evidence) -> bool:
     "right_on_whole_tiles", "stays_inside_its_arrays", "right_on_ragged_matrices",
     shows=witness.RESULT | witness.LEFT_OUT | witness.FAULT | witness.outside(),
 )
-def sizes_of_the_notebook(seen: Evidence) -> bool:
+def sizes_of_the_notebook(seen: TiledEvidence) -> bool:
     """Matrices as large as those of the cell that tries them go well, and others do not: a size comes from that cell's
     variables (m, k, n, grid). Take every size from a.shape, b.shape or c.shape, in the kernel and on the host."""
     if seen.attempt.check == "right_on_whole_tiles":
@@ -225,48 +225,48 @@ def sizes_of_the_notebook(seen: Evidence) -> bool:
 
 
 @misconception("right_on_whole_tiles", shows=witness.unset("global"))
-def accumulates_into_uninitialised_c(seen: Evidence) -> bool:
+def accumulates_into_uninitialised_c(seen: TiledEvidence) -> bool:
     """C is added to before it was set. Device memory starts with whatever was there: keep the sum in a variable of the
     thread that begins at zero, and store it once, after the last phase."""
     return bool(seen.found("uninitialised_read", "c"))
 
 
 @misconception("right_on_whole_tiles", shows=witness.counted("local_store_requests"))
-def tiles_are_private(seen: Evidence) -> bool:
+def tiles_are_private(seen: TiledEvidence) -> bool:
     """The tiles are local arrays: each thread has one of its own, in which it finds only what it stored itself. What
     the threads of a block share is a cuda.shared.array."""
     return seen.shared_bytes == 0 and seen.simulated.counters.local_store_requests > 0
 
 
 @misconception(shows=witness.FAULT)
-def endless_loop(seen: Evidence) -> bool:
+def endless_loop(seen: TiledEvidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at?"""
     return seen.runs_on and not seen.counts_threads_for_blocks
 
 
 @misconception("right_on_larger_products", "loads_each_tile_once", shows=witness.LAUNCH)
-def grid_counts_threads(seen: Evidence) -> bool:
+def grid_counts_threads(seen: TiledEvidence) -> bool:
     """The launch has {seen.grid[0]} x {seen.grid[1]} blocks for {seen.n} columns x {seen.m} rows, and nearly all of
     them have nothing to compute. A grid counts blocks, not threads: divide each size by the tile's, and round up."""
     return seen.counts_threads_for_blocks
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
-def block_too_large(seen: Evidence) -> bool:
+def block_too_large(seen: TiledEvidence) -> bool:
     """A block has at most 1,024 threads: with one thread an element of a tile, that is a tile of 32 x 32. A larger tile
     needs threads that take several elements each."""
     return seen.ended_by == "too_many_threads"
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
-def too_much_shared_memory(seen: Evidence) -> bool:
+def too_much_shared_memory(seen: TiledEvidence) -> bool:
     """The shared arrays are larger than a block's share of the memory on the chip. That memory is small, which is why
     tiles go through it one after another: a tile need not be longer than a block has threads along that side."""
     return seen.ended_by == "too_much_shared_memory"
 
 
 @misconception("right_on_whole_tiles", shows=witness.FAULT)
-def shape_not_constant(seen: Evidence) -> bool:
+def shape_not_constant(seen: TiledEvidence) -> bool:
     """What stands for the shape of a shared array is nothing that Numba knows when it compiles the kernel: it takes
     numbers and names of numbers there, and no sums of names. The shape comes first, and then the type. Work a sum out
     in a line of its own, outside the kernel: WIDTH = TILE + 1."""
@@ -274,28 +274,28 @@ def shape_not_constant(seen: Evidence) -> bool:
 
 
 @misconception("right_on_whole_tiles", shows=witness.outside(space="shared"))
-def tile_indexed_like_the_matrix(seen: Evidence) -> bool:
+def tile_indexed_like_the_matrix(seen: TiledEvidence) -> bool:
     """A tile is indexed beyond its end, as if it were the whole matrix. Within the tile a thread's place is threadIdx;
     row and col are its place in C."""
     return seen.indexed_like_the_matrix
 
 
 @misconception("right_on_whole_tiles", shows=witness.LAUNCH & witness.outside(space="shared"))
-def block_larger_than_the_tile(seen: Evidence) -> bool:
+def block_larger_than_the_tile(seen: TiledEvidence) -> bool:
     """The block of {seen.block[0]} x {seen.block[1]} threads is larger than the tile, and its outer threads use places
     beyond the tile's end. With one element a thread, block and tile have the same size."""
     return seen.more_threads_than_places and not seen.indexed_like_the_matrix
 
 
 @misconception("right_on_whole_tiles", shows=witness.RESULT)
-def only_the_first_phase(seen: Evidence) -> bool:
+def only_the_first_phase(seen: TiledEvidence) -> bool:
     """The sums have the terms of the first tile and no others. Around loading and multiplying belongs a loop over the
     phases, which takes both tiles on to the end of A's row and B's column."""
     return any(seen.gave(lambda a, b, t=tile: a[:, :t] @ b[:t]) for tile in TILES if tile < seen.k)
 
 
 @misconception("right_on_whole_tiles", shows=witness.RESULT)
-def phases_one_element_apart(seen: Evidence) -> bool:
+def phases_one_element_apart(seen: TiledEvidence) -> bool:
     """From phase to phase the tiles move on by one element, and overlap. They move on by a whole tile: phase * TILE."""
 
     def overlapping(tile: int) -> bool:
@@ -306,21 +306,21 @@ def phases_one_element_apart(seen: Evidence) -> bool:
 
 
 @misconception("right_on_whole_tiles", shows=witness.RESULT)
-def forgets_earlier_phases(seen: Evidence) -> bool:
+def forgets_earlier_phases(seen: TiledEvidence) -> bool:
     """Only the last phase is left in C: the sum starts again at zero in every phase. It belongs to the thread, not to
     the phase: set it to zero once, before the loop over tiles."""
     return any(seen.gave(lambda a, b, t=tile: a[:, -t:] @ b[-t:]) for tile in TILES if tile < seen.k)
 
 
 @misconception("right_on_whole_tiles", shows=witness.RESULT)
-def same_tile_every_phase(seen: Evidence) -> bool:
+def same_tile_every_phase(seen: TiledEvidence) -> bool:
     """Every phase loads the first tile again: move on by a tile's width along the row of A, and by its height down the
     column of B, from phase to phase."""
     return any(seen.gave(lambda a, b, t=tile: (seen.k // t) * (a[:, :t] @ b[:t])) for tile in TILES if tile < seen.k)
 
 
 @misconception("right_on_whole_tiles", shows=witness.RESULT)
-def one_tile_stays(seen: Evidence) -> bool:
+def one_tile_stays(seen: TiledEvidence) -> bool:
     """The tile of one matrix moves on from phase to phase, and that of the other is the first one every time. Both move
     on by a tile in each phase: along the row of A, and down the column of B."""
 
@@ -342,7 +342,7 @@ def _blockwise(tile: int, one: Matrix, other: Matrix) -> Matrix:
 
 
 @misconception("right_on_whole_tiles", shows=witness.RESULT)
-def swapped_tile_indices(seen: Evidence) -> bool:
+def swapped_tile_indices(seen: TiledEvidence) -> bool:
     """The tiles are read the other way round than they were filled, each as if it were transposed. What was stored at
     tile[y, x] is used as tile_a[y, i] and as tile_b[i, x]."""
     if any(seen.gave(lambda a, b, t=tile: _blockwise(t, a, b)) for tile in TILES):
@@ -359,21 +359,21 @@ def swapped_tile_indices(seen: Evidence) -> bool:
 
 
 @misconception("right_on_whole_tiles", shows=witness.LAUNCH & witness.unset("shared"))
-def block_is_not_the_tile(seen: Evidence) -> bool:
+def block_is_not_the_tile(seen: TiledEvidence) -> bool:
     """Some elements of a tile are read and were never filled: {seen.block[0]} x {seen.block[1]} threads that store one
     element each do not fill a larger tile. Make the block as large as the tile, or let each thread fill several."""
     return seen.leaves_gaps and not seen.on_tiles("out_of_bounds")
 
 
 @misconception("waits_at_both_barriers", shows=witness.race("shared"))
-def tile_filled_many_times(seen: Evidence) -> bool:
+def tile_filled_many_times(seen: TiledEvidence) -> bool:
     """Several threads store into the same element of a tile. Share the loading out: as many threads as the tile has
     elements, one load and one store each."""
     return seen.stores_collide
 
 
 @misconception("waits_at_both_barriers", shows=witness.race("shared"))
-def first_barrier_missing(seen: Evidence) -> bool:
+def first_barrier_missing(seen: TiledEvidence) -> bool:
     """Threads begin to multiply while others are still filling the tiles. cuda.syncthreads() belongs between filling
     them and reading them: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
     # A single phase has no use for the second barrier.
@@ -381,7 +381,7 @@ def first_barrier_missing(seen: Evidence) -> bool:
 
 
 @misconception("waits_at_both_barriers", shows=witness.race("shared"))
-def second_barrier_missing(seen: Evidence) -> bool:
+def second_barrier_missing(seen: TiledEvidence) -> bool:
     """Fast threads fill the next tiles while slow ones still multiply with these. cuda.syncthreads() belongs after the
     multiplication too, at the end of every phase."""
     return bool(seen.overtaken("shared", "writes")) and not seen.elsewhere(16, 4, 16).on_tiles("race")
@@ -391,42 +391,42 @@ def second_barrier_missing(seen: Evidence) -> bool:
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside(space="shared"))
-def whole_rows_in_shared_memory(seen: Evidence) -> bool:
+def whole_rows_in_shared_memory(seen: TiledEvidence) -> bool:
     """A shared array holds rows or columns of the whole length, and k = {seen.k} is longer than that. A phase needs a
     tile of them only: load it, use it, and let the next phase store the next one in its place."""
     return seen.whole_rows
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside())
-def square_only(seen: Evidence) -> bool:
+def square_only(seen: TiledEvidence) -> bool:
     """One size is used for all, as if the matrices were square: 41 x 41 times 41 x 41 goes well. There are three sizes:
     C has m rows and n columns, and each sum has k terms."""
     return not seen.on_tiles("out_of_bounds") and seen.goes_well_when_square
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside())
-def guard_one_too_far(seen: Evidence) -> bool:
+def guard_one_too_far(seen: TiledEvidence) -> bool:
     """A guard lets one row or one column too many through: indices begin at 0 and end at the size less one. Below the
     size, and not equal."""
     return seen.lets_one_more_in and not seen.right_for_one_size_only
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside(writes=False))
-def loads_without_guard(seen: Evidence) -> bool:
+def loads_without_guard(seen: TiledEvidence) -> bool:
     """Tiles stick out over the edge of A and B, and what is not there is loaded all the same. A thread whose element of
     a tile lies outside the matrix stores a zero instead, which adds nothing to a sum."""
     return seen.loads_unguarded and not seen.lets_one_more_in
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside(writes=False))
-def terms_not_guarded(seen: Evidence) -> bool:
+def terms_not_guarded(seen: TiledEvidence) -> bool:
     """The last tile of a row ends beyond index {seen.k} - 1. A load needs two comparisons, one with the matrix's rows
     and one with its columns, and one of them moves with the phase."""
     return seen.past_k and not (seen.outside("a", 0, seen.m) or seen.outside("b", 1, seen.n))
 
 
 @misconception("stays_inside_its_arrays", shows=witness.outside(writes=True))
-def stores_without_guard(seen: Evidence) -> bool:
+def stores_without_guard(seen: TiledEvidence) -> bool:
     """Threads beyond the edge of C take part in loading, and then store a result that has no place. Only a thread whose
     row and column exist may write to C."""
     only_c = {each.array for each in seen.found("out_of_bounds")} == {"c"}
@@ -434,28 +434,28 @@ def stores_without_guard(seen: Evidence) -> bool:
 
 
 @misconception("brings_every_thread_to_its_barriers", shows=witness.BARRIER)
-def barrier_in_a_branch(seen: Evidence) -> bool:
+def barrier_in_a_branch(seen: TiledEvidence) -> bool:
     """A barrier stands where only some threads of a block come by, and those wait for the others in vain. Keep the
     branch around loading or storing alone: all threads go through all phases, with an element of C or without."""
     return bool(seen.found("divergent_barrier"))
 
 
 @misconception("fills_its_tiles_to_the_edge", shows=witness.unset("shared") | witness.RESULT | witness.LEFT_OUT)
-def leaves_early(seen: Evidence) -> bool:
+def leaves_early(seen: TiledEvidence) -> bool:
     """Threads without an element of C leave before the tiles are filled, and nobody loads what was theirs to load. They
     must stay for all phases: loading is shared work, whoever has use for it."""
     return not seen.elsewhere(37, 64, 41).is_right
 
 
 @misconception("fills_its_tiles_to_the_edge", shows=witness.unset("shared"))
-def tile_edge_not_zeroed(seen: Evidence) -> bool:
+def tile_edge_not_zeroed(seen: TiledEvidence) -> bool:
     """Where a tile sticks out of its matrix nothing is stored, and the sums take whatever shared memory held. Store a
     zero there."""
     return bool(seen.on_tiles("uninitialised_read")) and seen.elsewhere(37, 64, 41).is_right
 
 
 @misconception("right_on_ragged_matrices", shows=witness.RESULT)
-def loads_guarded_by_c(seen: Evidence) -> bool:
+def loads_guarded_by_c(seen: TiledEvidence) -> bool:
     """In the last blocks terms are missing: a thread without an element of C of its own stores a zero into a tile, also
     where the element that it is to load exists. A load asks only whether there is such an element in its own matrix."""
     which = ((True, False), (False, True), (True, True))
@@ -463,7 +463,7 @@ def loads_guarded_by_c(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices", shows=witness.RESULT)
-def tile_edge_left_over(seen: Evidence) -> bool:
+def tile_edge_left_over(seen: TiledEvidence) -> bool:
     """Where the last tile sticks out of its matrix it still holds what the phase before left there, and the sums take
     that again. Store a zero there, in every phase."""
 
@@ -476,7 +476,7 @@ def tile_edge_left_over(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices", shows=witness.RESULT)
-def phases_rounded_down(seen: Evidence) -> bool:
+def phases_rounded_down(seen: TiledEvidence) -> bool:
     """The last {seen.k} mod tile products of each sum are missing: when the tile does not divide k, a phase more is
     needed. Round up: (k + TILE - 1) // TILE."""
     shorter = any(seen.gave(lambda a, b, k=seen.k // t * t: a[:, :k] @ b[:k]) for t in TILES if seen.k % t)
@@ -484,7 +484,7 @@ def phases_rounded_down(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices", shows=witness.RESULT)
-def wrong_number_of_phases(seen: Evidence) -> bool:
+def wrong_number_of_phases(seen: TiledEvidence) -> bool:
     """There are as many phases as C has tiles along one side, and it should be as many as A has along a row: the phases
     walk through the k = {seen.k} terms of the sums."""
     sides = {-(-side // tile) * tile for side in (seen.m, seen.n) for tile in TILES}
@@ -493,14 +493,14 @@ def wrong_number_of_phases(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices", shows=witness.LAUNCH)
-def swapped_grid_axes(seen: Evidence) -> bool:
+def swapped_grid_axes(seen: TiledEvidence) -> bool:
     """There are enough blocks, but along the wrong axes: x counts columns in the kernel and rows in the launch. The
     first number of grid and of block belongs to x."""
     return seen.grid_along_wrong_axes
 
 
 @misconception("right_on_ragged_matrices", shows=witness.LAUNCH & witness.LEFT_OUT)
-def rows_along_x_in_the_kernel(seen: Evidence) -> bool:
+def rows_along_x_in_the_kernel(seen: TiledEvidence) -> bool:
     """The launch covers C, with x along its columns, and the kernel takes x for the rows: what the grid has more of
     along one axis is missing along the other. Columns belong to x and rows to y, in the block's number as in the
     thread's."""
@@ -509,7 +509,7 @@ def rows_along_x_in_the_kernel(seen: Evidence) -> bool:
 
 
 @misconception("right_on_whole_tiles", "right_on_ragged_matrices", shows=witness.LAUNCH & witness.LEFT_OUT)
-def too_few_blocks(seen: Evidence) -> bool:
+def too_few_blocks(seen: TiledEvidence) -> bool:
     """The launch has {seen.across} x {seen.down} threads for {seen.n} columns x {seen.m} rows. Divide each size by the
     tile's and round up, not down."""
     whole = seen.attempt.check == "right_on_whole_tiles"
@@ -519,7 +519,7 @@ def too_few_blocks(seen: Evidence) -> bool:
 
 
 @misconception("right_on_ragged_matrices", shows=witness.LAUNCH & witness.race("global"))
-def idle_threads_work_too(seen: Evidence) -> bool:
+def idle_threads_work_too(seen: TiledEvidence) -> bool:
     """All is right, and {seen.threads} threads work on {seen.m} x {seen.n} elements: those beyond the matrix take an
     element that another thread has, and several store it. A thread without an element of its own helps to fill the
     tiles, and stores nothing."""
@@ -527,7 +527,7 @@ def idle_threads_work_too(seen: Evidence) -> bool:
 
 
 @misconception("right_on_larger_products", shows=witness.RESULT)
-def low_precision(seen: Evidence) -> bool:
+def low_precision(seen: TiledEvidence) -> bool:
     """The elements are right to about three digits: keep tiles and sums in float32, which has 24 bits, not in float16
     with 11."""
     return seen.lost_precision
@@ -537,14 +537,14 @@ def low_precision(seen: Evidence) -> bool:
 
 
 @misconception("loads_each_tile_once", shows=witness.counted("global_load_requests"))
-def no_tiles(seen: Evidence) -> bool:
+def no_tiles(seen: TiledEvidence) -> bool:
     """No shared array is in use: each thread fetches every number it needs itself, and its neighbours fetch the same
     ones again. Let the threads of a block load a tile together and share it."""
     return seen.shared_bytes == 0
 
 
 @misconception("loads_each_tile_once", shows=witness.counted("shared_load_requests"))
-def no_reuse(seen: Evidence) -> bool:
+def no_reuse(seen: TiledEvidence) -> bool:
     """There is a load from global memory for every use: what a thread puts into shared memory, only that thread takes
     out. The gain comes from the others: load a whole tile first, then use each of its numbers many times."""
     many = seen.shared_bytes > 0 and seen.loads_a_use >= 0.75 and not seen.counts_threads_for_blocks
@@ -552,14 +552,14 @@ def no_reuse(seen: Evidence) -> bool:
 
 
 @misconception("loads_each_tile_once", "faster_than_one_thread_an_element", shows=witness.LAUNCH)
-def tile_too_small(seen: Evidence) -> bool:
+def tile_too_small(seen: TiledEvidence) -> bool:
     """A block of {seen.block[0]} x {seen.block[1]} threads shares little: with a tile of side T one load of T is left
     over. Take tiles of 16 or 32."""
     return seen.shared_bytes > 0 and 0 < seen.block[0] * seen.block[1] <= 64 and seen.loads_a_use < 0.75
 
 
 @misconception("loads_each_tile_once", shows=witness.counted("global_load_requests"))
-def one_matrix_from_global_memory(seen: Evidence) -> bool:
+def one_matrix_from_global_memory(seen: TiledEvidence) -> bool:
     """One matrix goes through a tile, the other is still fetched from global memory for every multiplication. Both are
     used many times by a block: give each a tile."""
     about_half = seen.shared_bytes > 0 and 0.5 <= seen.loads_a_use < 0.75 and seen.block[0] * seen.block[1] >= 64
@@ -567,7 +567,7 @@ def one_matrix_from_global_memory(seen: Evidence) -> bool:
 
 
 @misconception("fills_its_tiles_row_by_row", shows=witness.lanes("load"))
-def rows_along_x(seen: Evidence) -> bool:
+def rows_along_x(seen: TiledEvidence) -> bool:
     """x counts rows here, so that consecutive threads, which sit in one warp, load from different rows of A and of B
     and read the tiles down their columns. Let x be the column, in C, in both tiles and in the launch."""
     lines = seen.loads_above_one_another
@@ -575,7 +575,7 @@ def rows_along_x(seen: Evidence) -> bool:
 
 
 @misconception("fills_its_tiles_row_by_row", shows=witness.lanes("load"))
-def loads_down_the_columns(seen: Evidence) -> bool:
+def loads_down_the_columns(seen: TiledEvidence) -> bool:
     """One of the tiles is filled down its columns: consecutive threads load from different rows, a sector each. While
     loading a thread may take any element of the tile, so let x run along the matrix's row for A and for B."""
     lines = seen.loads_above_one_another
@@ -586,7 +586,7 @@ def loads_down_the_columns(seen: Evidence) -> bool:
     "meets_no_bank_conflicts",
     shows=witness.counted("shared_load_bank_conflicts", "shared_store_bank_conflicts"),
 )
-def tile_read_down_its_columns(seen: Evidence) -> bool:
+def tile_read_down_its_columns(seen: TiledEvidence) -> bool:
     """Lanes of one warp want shared elements that lie a whole row of the tile apart, which are in few banks, and take
     turns. Let x, which counts the lanes, be the last index; or make the rows of the tile one element longer."""
     return seen.sectors <= 5 and seen.rows_of_shared_apart  # else the mapping is to blame, which another hint says
@@ -596,14 +596,14 @@ def tile_read_down_its_columns(seen: Evidence) -> bool:
     "right_on_larger_products", "computes_in_float32",
     shows=witness.RESULT | witness.counted("global_store_requests"),
 )
-def integers_lose_fractions(seen: Evidence) -> bool:
+def integers_lose_fractions(seen: TiledEvidence) -> bool:
     """Whole numbers are multiplied right, and numbers between -1 and 1 give zeros: a tile, or a sum, holds integers,
     and what comes after the point is lost. Make all of them float32."""
     return seen.loses_fractions
 
 
 @misconception("computes_in_float32", shows=FLOAT64)
-def float64_by_accident(seen: Evidence) -> bool:
+def float64_by_accident(seen: TiledEvidence) -> bool:
     """Something is float64: a shared array of that type, or a sum that starts at 0.0 or at 0. In Numba 0.0 is a
     float64, and an integer and a float32 add up to one. Write float32 for the arrays and np.float32(0) for the sum."""
     return not seen.loses_fractions
@@ -613,14 +613,14 @@ def float64_by_accident(seen: Evidence) -> bool:
 
 
 @misconception("faster_than_one_thread_an_element", shows=witness.LAUNCH)
-def few_blocks(seen: Evidence) -> bool:
+def few_blocks(seen: TiledEvidence) -> bool:
     """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each
     holds several blocks at a time. Give every tile of C a block of its own."""
     return 0 < int(np.prod(seen.grid)) < MULTIPROCESSORS
 
 
 @misconception("faster_than_one_thread_an_element", shows=witness.counted("loop_rounds", "branches"))
-def inner_loop_not_unrolled(seen: Evidence) -> bool:
+def inner_loop_not_unrolled(seen: TiledEvidence) -> bool:
     """The loop over a tile's terms has no constant length, so the compiler cannot unroll it, and every term pays for
     the loop. Let it run over the whole tile, range(TILE), with zeros where the matrix has ended."""
     counters, terms = seen.simulated.counters, seen.m * seen.k * seen.n / 32

@@ -129,7 +129,7 @@ def profiled_product(rng: np.random.Generator) -> RunRequest:
 
 LAB = Lab(
     title="Tiles in shared memory: the matrix product again",
-    lesson="02_tiling",
+    lesson="02b_what_a_tile_saves",
     hours=4,
     required=(
         Required("matmul_tiled_kernel", "kernel"),

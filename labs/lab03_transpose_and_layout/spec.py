@@ -185,7 +185,7 @@ def profiled_transpose(rng: np.random.Generator) -> RunRequest:
 
 LAB = Lab(
     title="Transpose and layout: every sector used whole",
-    lesson="03_coalescing",
+    lesson="03b_turning_the_corner",
     hours=4,
     required=(
         Required("transpose_kernel", "kernel"),

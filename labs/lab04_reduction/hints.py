@@ -28,7 +28,7 @@ SHOWN_WORK = 300_000  # is enough to see them
 SCRATCH = 131_072  # elements, as in spec.py
 
 
-class Evidence(observed.Evidence):
+class SumsEvidence(observed.Evidence):
     """What the last run showed of a sum: of one launch of the kernel, or of the whole."""
 
     def __init__(self, attempt: Attempt) -> None:
@@ -182,7 +182,7 @@ class Evidence(observed.Evidence):
         """Which of the blocks' sums were stored."""
         return self.run.written["sums"]
 
-    def block_of(self, threads: int, elements: int) -> Evidence:
+    def block_of(self, threads: int, elements: int) -> SumsEvidence:
         """What one block of the kernel makes of small whole numbers, on the simulated GPU: an experiment."""
         attempt, trials = self.attempt, list(self.trials)
         values = attempt.rng.integers(1, 6, elements).astype(np.float32)
@@ -398,14 +398,14 @@ FLOAT64 = (
     | witness.hazard("accidental_float64")
     | witness.counted("conversions")
 )
-misconception = recogniser(Evidence, shown_sum)
+misconception = recogniser(SumsEvidence, shown_sum)
 
 
 @misconception(
     "right_on_a_full_block", "right_when_elements_run_short", "right_for_blocks_of_any_width", "right_with_many_blocks",
     "combines_every_block", "right_for_every_size", shows=witness.BELOW_ZERO,
 )  # fmt: skip
-def index_below_zero(seen: Evidence) -> bool:
+def index_below_zero(seen: SumsEvidence) -> bool:
     """An index is below zero. It counts from the end of the array, so that an element is taken that belongs to another
     thread. (An index of a narrow type gets there by itself: an np.int16 holds no more than 32,767, and goes on below
     zero.) Compare the index with zero, or keep it as cuda.grid(1) gives it."""
@@ -416,7 +416,7 @@ def index_below_zero(seen: Evidence) -> bool:
 
 
 @misconception(shows=witness.FAULT)
-def endless_loop(seen: Evidence) -> bool:
+def endless_loop(seen: SumsEvidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at? A stride that is halved ends at
     zero and stays there: go on while it is above zero. One that is doubled must begin with one."""
     ended = seen.attempt.compared is not None or seen.spins
@@ -424,7 +424,7 @@ def endless_loop(seen: Evidence) -> bool:
 
 
 @misconception(shows=witness.FAULT)
-def shape_not_constant(seen: Evidence) -> bool:
+def shape_not_constant(seen: SumsEvidence) -> bool:
     """What stands for the shape of a shared array is nothing that Numba knows when it compiles the kernel, before
     anybody says how wide a block is. (The shape comes first, and then the type.) Make it as long as the widest block
     needs it, 1,024 elements, and use as many of them as there are threads."""
@@ -432,21 +432,21 @@ def shape_not_constant(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_full_block", "right_when_elements_run_short", shows=witness.BARRIER)
-def barrier_in_a_branch(seen: Evidence) -> bool:
+def barrier_in_a_branch(seen: SumsEvidence) -> bool:
     """A barrier stands where only some threads of a block come by, and those wait for the others in vain. Keep the
     branch around the addition alone: every thread goes through every step and comes to every barrier."""
     return seen.waits_in_vain
 
 
 @misconception("right_on_a_full_block", "right_for_blocks_of_any_width", shows=witness.BARRIER)
-def lanes_that_are_not_there(seen: Evidence) -> bool:
+def lanes_that_are_not_there(seen: SumsEvidence) -> bool:
     """A shuffle names lanes that do not come to it: a mask of all ones promises that the whole warp takes part. Let the
     whole warp do so, and give lanes that have nothing to add a zero."""
     return seen.names_absent_lanes
 
 
 @misconception("right_on_a_full_block", shows=witness.LEFT_OUT)
-def sum_never_stored(seen: Evidence) -> bool:
+def sum_never_stored(seen: SumsEvidence) -> bool:
     """The block's sum is worked out and stays in the block: one of its threads has to store it in
     sums[cuda.blockIdx.x]."""
     works = seen.run.fault is None and seen.simulated.counters.global_load_requests > 0
@@ -454,7 +454,7 @@ def sum_never_stored(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_full_block", shows=witness.counted("local_store_requests"))
-def array_for_each_thread(seen: Evidence) -> bool:
+def array_for_each_thread(seen: SumsEvidence) -> bool:
     """Each thread has an array of its own, as cuda.local.array makes it, and no thread sees another's. What the threads
     of a block are to add up for each other stands in cuda.shared.array: one array for all of them."""
     counters = seen.simulated.counters
@@ -462,21 +462,21 @@ def array_for_each_thread(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_full_block", shows=witness.outside(space="shared"))
-def no_room_in_the_launch(seen: Evidence) -> bool:
+def no_room_in_the_launch(seen: SumsEvidence) -> bool:
     """The shared array has shape 0, which leaves its size to the launch, and the checks launch the kernel with a grid
     and a block alone: there is no room at all. Make it as long as the widest block needs it, 1,024 elements."""
     return seen.tile_without_room
 
 
 @misconception("right_on_a_full_block", shows=witness.RESULT)
-def nothing_added_yet(seen: Evidence) -> bool:
+def nothing_added_yet(seen: SumsEvidence) -> bool:
     """What one thread stored is taken for the sum of the block. The elements stand in the shared array, and nobody has
     added them up: now comes the tree, in which half of the threads add first, and then half of those."""
     return seen.is_an_element and seen.shared_loads <= seen.warps and not seen.by_shuffles
 
 
 @misconception("right_on_a_full_block", "right_with_many_blocks", shows=witness.RESULT)
-def elements_added_again(seen: Evidence) -> bool:
+def elements_added_again(seen: SumsEvidence) -> bool:
     """The sum is larger than that of all elements: several threads add the same ones. A thread that has added its
     element goes on by the number of threads in the whole grid, cuda.gridsize(1), and ends where the array does:
     {seen.n} elements are here for {seen.threads} threads."""
@@ -486,7 +486,7 @@ def elements_added_again(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_full_block", shows=witness.RESULT)
-def shuffled_to_the_wrong_lane(seen: Evidence) -> bool:
+def shuffled_to_the_wrong_lane(seen: SumsEvidence) -> bool:
     """The lanes of the warps exchange their sums, and the result is not the sum of the block. In each step a lane adds
     to its own what the lane 16 places further has (then 8, 4, 2 and 1): own += cuda.shfl_down_sync(...). At the end the
     first lane of the warp holds the sum, and no other lane does."""
@@ -496,14 +496,14 @@ def shuffled_to_the_wrong_lane(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_full_block", shows=witness.unset("shared") | witness.outside(space="shared"))
-def beyond_the_warps(seen: Evidence) -> bool:
+def beyond_the_warps(seen: SumsEvidence) -> bool:
     """The first lane of each warp has a sum to store, in a place of its own: {seen.warps} places, t // 32, in a block
     of {seen.n} threads. Whoever adds those up takes as many and no more; the other lanes take a zero."""
     return seen.by_shuffles and (seen.reads_places_from(seen.warps) or seen.warps_share_a_place)
 
 
 @misconception("right_on_a_full_block", "combines_every_block", shows=witness.unset("global"))
-def arguments_swapped(seen: Evidence) -> bool:
+def arguments_swapped(seen: SumsEvidence) -> bool:
     """What is to be written was read, before it held anything, and something else was written: the kernel's arguments
     are handed over in the order (values, sums). The first is the array that is added up, the second takes the blocks'
     sums."""
@@ -511,21 +511,21 @@ def arguments_swapped(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_full_block", shows=witness.unset("global"))
-def adds_to_what_was_there(seen: Evidence) -> bool:
+def adds_to_what_was_there(seen: SumsEvidence) -> bool:
     """The block adds its sum to sums[cuda.blockIdx.x], which holds whatever was in that memory before. Store the sum:
     no other block uses that place."""
     return bool(seen.unset) and not seen.reads_its_result
 
 
 @misconception("right_on_a_full_block", shows=witness.unset("shared") | witness.outside(space="shared"))
-def beyond_the_threads(seen: Evidence) -> bool:
+def beyond_the_threads(seen: SumsEvidence) -> bool:
     """Threads add elements of the shared array that no thread has stored: a stride reaches beyond the last thread. With
     {seen.n} threads the first stride is half of that."""
     return seen.reads_places_from(seen.block[0]) and not seen.tile_without_room and not seen.by_shuffles
 
 
 @misconception("right_on_a_full_block", shows=witness.RESULT)
-def one_step_short(seen: Evidence) -> bool:
+def one_step_short(seen: SumsEvidence) -> bool:
     """The sum is that of one half of the elements: the tree leaves out a step, its first or its last. Write down the
     strides that your loop takes for {seen.n} threads: there must be {seen.steps} of them, and 1 among them."""
     halves = (seen.values[::2], seen.values[: seen.n // 2])  # what the first thread of a tree ends with
@@ -533,14 +533,14 @@ def one_step_short(seen: Evidence) -> bool:
 
 
 @misconception("right_on_a_full_block", shows=witness.RESULT)
-def overwrites_its_sum(seen: Evidence) -> bool:
+def overwrites_its_sum(seen: SumsEvidence) -> bool:
     """A single element is left of all: each step puts the other thread's value in place of the sum so far. Add to what
     the thread has: tile[t] += tile[t + stride]."""
     return seen.is_an_element and seen.shared_loads > seen.warps and seen.keeps_another
 
 
 @misconception("waits_in_every_step", shows=witness.race("shared"))
-def relies_on_lock_step(seen: Evidence) -> bool:
+def relies_on_lock_step(seen: SumsEvidence) -> bool:
     """Lanes of one warp meet at an element, one to write it and one to read it, and nothing says which comes first:
     lanes need not move in step. Let cuda.syncwarp() stand between the write and the read, and in a step of stride s let
     only s lanes add: what others read in a step is nobody's to change in it. Or use shuffles, which need no memory."""
@@ -548,21 +548,21 @@ def relies_on_lock_step(seen: Evidence) -> bool:
 
 
 @misconception("waits_in_every_step", shows=witness.race("shared"))
-def every_thread_adds(seen: Evidence) -> bool:
+def every_thread_adds(seen: SumsEvidence) -> bool:
     """There is a barrier in every step, but too many threads take part: some change elements that others are reading in
     the same step. In a step of stride s only s threads add, and the elements that they read are nobody's to change."""
     return seen.races_in_one_line and not seen.races_within_warps and seen.barriers > 3
 
 
 @misconception("waits_in_every_step", shows=witness.race("shared"))
-def barrier_missing_in_the_loop(seen: Evidence) -> bool:
+def barrier_missing_in_the_loop(seen: SumsEvidence) -> bool:
     """Fast warps begin the next step while slow ones are still in this one. cuda.syncthreads() belongs before the
     first step and at the end of every one: it waits for all warps of the block, where cuda.syncwarp() waits for one."""
     return bool(seen.shared_races) and not seen.races_within_warps and seen.barriers <= 3 and not seen.by_shuffles
 
 
 @misconception("waits_in_every_step", shows=witness.race("shared"))
-def barrier_missing_before_the_tree(seen: Evidence) -> bool:
+def barrier_missing_before_the_tree(seen: SumsEvidence) -> bool:
     """Threads begin to add while others have not yet stored what is to be added. cuda.syncthreads() belongs between
     filling the shared array and reading from it."""
     goes_on = seen.barriers > 3 or seen.by_shuffles
@@ -570,14 +570,14 @@ def barrier_missing_before_the_tree(seen: Evidence) -> bool:
 
 
 @misconception("right_when_elements_run_short", shows=witness.outside(space="global"))
-def reads_past_the_end(seen: Evidence) -> bool:
+def reads_past_the_end(seen: SumsEvidence) -> bool:
     """A thread without an element loads one all the same, from behind the end of `values`. Compare the index with
     values.size first; the thread still has a place in the shared array, which takes a zero."""
     return bool(seen.lying("global", "out_of_bounds"))
 
 
 @misconception("right_when_elements_run_short", shows=witness.unset())
-def leaves_early(seen: Evidence) -> bool:
+def leaves_early(seen: SumsEvidence) -> bool:
     """Threads without an element leave, and their places in the shared array stay unwritten. They must stay to store a
     zero, and for all steps: the tree counts on every thread."""
     unwritten = bool(seen.found("uninitialised_read")) and not seen.waits_in_vain
@@ -585,7 +585,7 @@ def leaves_early(seen: Evidence) -> bool:
 
 
 @misconception("right_when_elements_run_short", shows=witness.unset())
-def gaps_in_the_tile(seen: Evidence) -> bool:
+def gaps_in_the_tile(seen: SumsEvidence) -> bool:
     """Threads without an element store nothing, and the tree adds whatever their places in the shared array held. Let
     them store a zero."""
     unwritten = bool(seen.found("uninitialised_read")) and not seen.waits_in_vain
@@ -593,7 +593,7 @@ def gaps_in_the_tile(seen: Evidence) -> bool:
 
 
 @misconception("right_for_blocks_of_any_width", shows=witness.outside(space="shared"))
-def tile_too_short(seen: Evidence) -> bool:
+def tile_too_short(seen: SumsEvidence) -> bool:
     """The shared array is shorter than a wide block: one of {seen.block[0]} threads stores beyond its end. Make it as
     long as the widest block needs it, 1,024 elements; a narrow block then uses a part."""
     return bool(seen.lying("shared", "out_of_bounds")) and seen.block_of(256, 256).is_right
@@ -603,14 +603,14 @@ def tile_too_short(seen: Evidence) -> bool:
     "right_for_blocks_of_any_width",
     shows=witness.LAUNCH & (witness.RESULT | witness.unset() | witness.outside(space="shared") | witness.FAULT),
 )
-def width_is_a_constant(seen: Evidence) -> bool:
+def width_is_a_constant(seen: SumsEvidence) -> bool:
     """The tree counts on 256 threads, and this block has {seen.block[0]}. How wide the block is stands in
     cuda.blockDim.x: begin with that."""
     return not any(seen.block_of(threads, threads).is_right for threads in (128, 512))
 
 
 @misconception("right_for_blocks_of_any_width", shows=witness.RESULT)
-def odd_one_lost(seen: Evidence) -> bool:
+def odd_one_lost(seen: SumsEvidence) -> bool:
     """With {seen.block[0]} threads something is left over where a step halves an odd number, and nobody adds it: 96,
     48, 24, 12, 6, 3, and then? Round half of the width up and let only those add who have a partner, or begin with a
     power of two and ask as well whether there is a partner."""
@@ -618,7 +618,7 @@ def odd_one_lost(seen: Evidence) -> bool:
 
 
 @misconception("right_for_blocks_of_any_width", shows=witness.RESULT)
-def odd_one_added_twice(seen: Evidence) -> bool:
+def odd_one_added_twice(seen: SumsEvidence) -> bool:
     """With {seen.block[0]} threads the sum is too large: where a step halves an odd number, something is added a second
     time. Of three elements the first thread adds the third to its own; whoever adds beside it finds no partner there,
     but what an earlier step has added already. Let only those add who have a partner: if t + half < width."""
@@ -626,7 +626,7 @@ def odd_one_added_twice(seen: Evidence) -> bool:
 
 
 @misconception("right_for_blocks_of_any_width", shows=witness.unset("shared") | witness.outside(space="shared"))
-def stride_beyond_the_block(seen: Evidence) -> bool:
+def stride_beyond_the_block(seen: SumsEvidence) -> bool:
     """With {seen.block[0]} threads, which is no power of two, a stride reaches beyond the last thread, and what is
     added there nobody has stored. Ask as well whether there is a partner: if t < stride and t + stride <
     cuda.blockDim.x."""
@@ -635,7 +635,7 @@ def stride_beyond_the_block(seen: Evidence) -> bool:
 
 
 @misconception("right_for_blocks_of_any_width", "right_with_many_blocks", shows=witness.RESULT)
-def low_precision(seen: Evidence) -> bool:
+def low_precision(seen: SumsEvidence) -> bool:
     """The sum is right to about three digits: the shared array or a variable is float16, which has 11 bits. Keep all of
     it in float32, which has 24."""
     total = float(seen.values.sum())
@@ -647,7 +647,7 @@ def low_precision(seen: Evidence) -> bool:
 
 
 @misconception("keeps_its_warps_together", shows=witness.counted("divergent_branches"))
-def every_other_thread(seen: Evidence) -> bool:
+def every_other_thread(seen: SumsEvidence) -> bool:
     """In every step the busy threads are spread over all warps: every second one, every fourth, every eighth. A warp
     takes as long with one busy lane as with all of them. Let the first threads add what the last ones hold, so that in
     each step whole warps are busy and whole warps are done."""
@@ -655,7 +655,7 @@ def every_other_thread(seen: Evidence) -> bool:
 
 
 @misconception("keeps_its_warps_together", shows=witness.counted("divergent_branches"))
-def every_warp_in_every_step(seen: Evidence) -> bool:
+def every_warp_in_every_step(seen: SumsEvidence) -> bool:
     """In every step some lanes of each warp add and the others do not, and at its end all warps wait for each other. A
     warp takes as long with one busy lane as with all of them. Let the first threads of the block add what the last ones
     hold, so that whole warps are done early; or let each warp go through its steps alone: cuda.syncwarp() waits for its
@@ -664,14 +664,14 @@ def every_warp_in_every_step(seen: Evidence) -> bool:
 
 
 @misconception("shares_the_adding_out", shows=witness.counted("shared_load_requests"))
-def one_thread_at_work(seen: Evidence) -> bool:
+def one_thread_at_work(seen: SumsEvidence) -> bool:
     """One thread adds up what all others have stored, and they wait: {seen.n} additions in a row. In a tree half of the
     threads add in the first step, a quarter in the second, and {seen.steps} steps are enough."""
     return seen.adds_alone
 
 
 @misconception("meets_no_queues", shows=witness.counted("shared_load_bank_conflicts", "shared_store_bank_conflicts"))
-def strides_of_two(seen: Evidence) -> bool:
+def strides_of_two(seen: SumsEvidence) -> bool:
     """Busy threads sit side by side, and the elements that they add lie 2, 4, 8 ... places apart, which is in few
     banks: they take turns. Let neighbours add neighbours: thread t the elements t and t + stride, with strides that
     shrink."""
@@ -681,7 +681,7 @@ def strides_of_two(seen: Evidence) -> bool:
 
 
 @misconception("meets_no_queues", shows=witness.counted("shared_atomic_requests", "global_atomic_requests"))
-def queue_at_one_place(seen: Evidence) -> bool:
+def queue_at_one_place(seen: SumsEvidence) -> bool:
     """All threads add to one element by an atomic, one after another: {seen.n} additions in a row, in an order that
     nobody knows. In a tree threads add pairs at the same time, each into an element of its own."""
     counters = seen.simulated.counters
@@ -689,7 +689,7 @@ def queue_at_one_place(seen: Evidence) -> bool:
 
 
 @misconception("computes_in_float32", shows=FLOAT64)
-def float64_by_accident(seen: Evidence) -> bool:
+def float64_by_accident(seen: SumsEvidence) -> bool:
     """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or at 0, an integer, which it
     adds to a float32 in float64; or a shared array of that type. Write float32(0) for the sum, and float32 for the
     array."""
@@ -700,47 +700,47 @@ def float64_by_accident(seen: Evidence) -> bool:
 
 
 @misconception("right_with_many_blocks", shows=witness.LAUNCH & witness.RESULT)
-def every_block_reads_the_same(seen: Evidence) -> bool:
+def every_block_reads_the_same(seen: SumsEvidence) -> bool:
     """Every block adds up the same elements: the index knows the thread and not the block. cuda.grid(1) gives each
     thread of the grid a number of its own, and a thread that goes on does so by cuda.gridsize(1)."""
     return _all_read_the_same(seen)
 
 
-def _all_read_the_same(seen: Evidence) -> bool:
+def _all_read_the_same(seen: SumsEvidence) -> bool:
     several = seen.grid[0] > 1 and seen.got is not None
     return several and seen.got in (seen.grid[0] * seen.values.sum(), seen.grid[0] * seen.first_block)
 
 
 @misconception("right_with_many_blocks", shows=witness.outside(space="global"))
-def one_beyond_the_end(seen: Evidence) -> bool:
+def one_beyond_the_end(seen: SumsEvidence) -> bool:
     """A thread loads values[{seen.n:,}], one element behind the last: they are numbered from 0 to values.size - 1.
     Where a thread takes several elements in one go, it is the last of them that has to be below values.size."""
     return any(each.index == (seen.n,) for each in seen.lying("global", "out_of_bounds"))
 
 
 @misconception("right_with_many_blocks", shows=witness.unset("shared") | witness.outside(space="shared"))
-def place_by_the_grid(seen: Evidence) -> bool:
+def place_by_the_grid(seen: SumsEvidence) -> bool:
     """The threads of the second block store beyond what its tree reads: their places in the shared array go by their
     number in the grid. Each block has a shared array of its own, and a thread's place in it is cuda.threadIdx.x."""
     return bool(seen.lying("shared", "uninitialised_read", "out_of_bounds")) and seen.places_go_by_the_grid
 
 
 @misconception("right_with_many_blocks", shows=witness.RESULT)
-def last_element_alone(seen: Evidence) -> bool:
+def last_element_alone(seen: SumsEvidence) -> bool:
     """Of its elements a thread keeps the last one: each takes the place of the one before. Begin with float32(0) and
     add every element to it: own += values[i]."""
     return seen.threads < seen.n and seen.is_sum_of(seen.values[-seen.threads :])
 
 
 @misconception("right_with_many_blocks", shows=witness.LAUNCH & witness.RESULT)
-def elements_beyond_the_grid(seen: Evidence) -> bool:
+def elements_beyond_the_grid(seen: SumsEvidence) -> bool:
     """There are {seen.n} elements and {seen.threads} threads, and each thread takes one: the rest is left out. Let a
     thread go on, by as many elements as the grid has threads, until the array ends."""
     return seen.threads < seen.n and seen.is_sum_of(seen.values[: seen.threads])
 
 
 @misconception("right_with_many_blocks", shows=witness.RESULT)
-def stops_too_soon(seen: Evidence) -> bool:
+def stops_too_soon(seen: SumsEvidence) -> bool:
     """Each thread takes {seen.rounds} elements and stops, and what comes behind those is left out: {seen.n:,} elements
     are here for {seen.threads:,} threads. How often a thread goes on must follow from the array: while i <
     values.size."""
@@ -748,13 +748,13 @@ def stops_too_soon(seen: Evidence) -> bool:
 
 
 @misconception("right_with_many_blocks", shows=witness.RESULT)
-def strides_overlap(seen: Evidence) -> bool:
+def strides_overlap(seen: SumsEvidence) -> bool:
     """Some elements are added by several blocks: a thread goes on by the width of its block, and that is where the next
     block works. Go on by the number of threads in the grid, cuda.gridsize(1)."""
     return _strides_overlap(seen)
 
 
-def _strides_overlap(seen: Evidence) -> bool:
+def _strides_overlap(seen: SumsEvidence) -> bool:
     if seen.grid[0] < 2:
         return False
     often = np.minimum(np.arange(seen.n) // seen.block[0] + 1, seen.grid[0])
@@ -762,14 +762,14 @@ def _strides_overlap(seen: Evidence) -> bool:
 
 
 @misconception("right_with_many_blocks", shows=witness.race("global"))
-def one_place_for_all_blocks(seen: Evidence) -> bool:
+def one_place_for_all_blocks(seen: SumsEvidence) -> bool:
     """Several blocks store into one element of `sums`, and one of them is left. Each has a place of its own:
     sums[cuda.blockIdx.x]."""
     return bool(seen.races)
 
 
 @misconception("right_with_many_blocks", shows=witness.LEFT_OUT)
-def empty_blocks_store_nothing(seen: Evidence) -> bool:
+def empty_blocks_store_nothing(seen: SumsEvidence) -> bool:
     """Blocks for which no elements are left store nothing, and whoever adds up the sums finds there what was in memory
     before. The sum of nothing is zero: let them store that."""
     first_empty = -(-seen.n // seen.block[0])
@@ -778,21 +778,21 @@ def empty_blocks_store_nothing(seen: Evidence) -> bool:
 
 
 @misconception("loads_whole_lines", shows=witness.lanes("load"))
-def chunks(seen: Evidence) -> bool:
+def chunks(seen: SumsEvidence) -> bool:
     """Each thread walks through a stretch of its own, so that the 32 lanes of a warp load from 32 places at a time. Let
     consecutive threads load consecutive elements, and then go on together by as many as the grid has threads."""
     return seen.walks_in_stretches
 
 
 @misconception("combines_every_block", shows=witness.NO_LAUNCH)
-def never_launched(seen: Evidence) -> bool:
+def never_launched(seen: SumsEvidence) -> bool:
     """No kernel was launched: block_sums_kernel[grid, block] starts when it is called with its arguments,
     (values, sums)."""
     return seen.never_launched
 
 
 @misconception("combines_every_block", shows=witness.LEFT_OUT)
-def total_never_stored(seen: Evidence) -> bool:
+def total_never_stored(seen: SumsEvidence) -> bool:
     """Kernels were launched, and none of them stored anything in `total`: that is where the sum is looked for, and what
     total_sum returns is not looked at. Hand `total` to the last launch as its `sums`."""
     untouched = seen.run.fault is None and not seen.run.written["total"].any()
@@ -800,14 +800,14 @@ def total_never_stored(seen: Evidence) -> bool:
 
 
 @misconception("combines_every_block", shows=witness.LAUNCH)
-def one_thread_for_everything(seen: Evidence) -> bool:
+def one_thread_for_everything(seen: SumsEvidence) -> bool:
     """One thread adds up all elements, one after another. Launch enough blocks to keep the GPU busy, let each leave a
     sum, and add up those."""
     return seen.never_ended and seen.threads_in_all == 1
 
 
 @misconception("combines_every_block", "faster_than_the_first_idea", shows=witness.race("global"))
-def written_over_its_input(seen: Evidence) -> bool:
+def written_over_its_input(seen: SumsEvidence) -> bool:
     """A launch writes into the array that it reads: a block stores its sum where another block has yet to load, and
     blocks run in any order. Let each launch write where it does not read: the elements stay as they are, and while the
     first part of `scratch` is added up, the next part is free, scratch[blocks:]."""
@@ -815,7 +815,7 @@ def written_over_its_input(seen: Evidence) -> bool:
 
 
 @misconception("combines_every_block", shows=witness.race("global"))
-def blocks_do_not_wait(seen: Evidence) -> bool:
+def blocks_do_not_wait(seen: SumsEvidence) -> bool:
     """One block adds up what the others have stored, in the same launch, and nothing makes it wait for them:
     cuda.syncthreads() is for the threads of one block. The end of a launch is what all blocks wait for: launch once
     more."""
@@ -825,7 +825,7 @@ def blocks_do_not_wait(seen: Evidence) -> bool:
 
 
 @misconception("combines_every_block", shows=witness.FAULT)
-def waits_for_other_blocks(seen: Evidence) -> bool:
+def waits_for_other_blocks(seen: SumsEvidence) -> bool:
     """A thread loads one number again and again until another block has changed it. Blocks run in any order, and not
     all at the same time: the one that it waits for may begin when this one has ended, and so never. The end of a launch
     is what all blocks wait for: launch once more."""
@@ -833,42 +833,42 @@ def waits_for_other_blocks(seen: Evidence) -> bool:
 
 
 @misconception("combines_every_block", shows=witness.race("global"))
-def lost_update(seen: Evidence) -> bool:
+def lost_update(seen: SumsEvidence) -> bool:
     """Many threads do total[0] += ..., which is a load, an addition and a store: what another thread adds in between is
     lost. Use cuda.atomic.add(total, 0, ...), or let one block add up the sums in a second launch."""
     return seen.races_of_one_line and not seen.writes_over_its_input
 
 
 @misconception("combines_every_block", shows=witness.race("global"))
-def cleared_while_others_add(seen: Evidence) -> bool:
+def cleared_while_others_add(seen: SumsEvidence) -> bool:
     """One thread sets the total to zero while threads of other blocks already add to it, and no barrier holds those
     back. Clear it in a launch of its own, before."""
     return seen.races_with_atomics and not seen.races_of_one_line and not seen.writes_over_its_input
 
 
 @misconception("combines_every_block", shows=witness.unset("global"))
-def total_not_cleared(seen: Evidence) -> bool:
+def total_not_cleared(seen: SumsEvidence) -> bool:
     """The sums are added to whatever `total` held before. Set it to zero first, in a launch of its own; or store the
     total instead of adding to it."""
     return seen.unset == {(0,)} and not seen.reads_its_result and seen.adds_where_unset
 
 
 @misconception("combines_every_block", shows=witness.outside(writes=True))
-def more_sums_than_places(seen: Evidence) -> bool:
+def more_sums_than_places(seen: SumsEvidence) -> bool:
     """The last launch has several blocks, and each stores a sum: `total` has room for one. Whatever is left is to be
     added up by a single block."""
     return bool(seen.found("out_of_bounds")) and bool(np.prod(seen.simulated.launches[-1].grid) > 1)
 
 
 @misconception("combines_every_block", shows=witness.unset("global"))
-def whole_scratch(seen: Evidence) -> bool:
+def whole_scratch(seen: SumsEvidence) -> bool:
     """The last launch adds up more of `scratch` than the first part, which holds sums of blocks; the rest is whatever
     was there before. Hand it as many elements as there were blocks: scratch[:blocks]."""
     return bool(seen.unset - {(0,)}) and not seen.races and seen.takes_all_of_scratch
 
 
 @misconception("combines_every_block", shows=witness.launched(lambda seen: seen.largest) & witness.RESULT)
-def blocks_never_combined(seen: Evidence) -> bool:
+def blocks_never_combined(seen: SumsEvidence) -> bool:
     """The total is too small: the sums of some blocks are missing from it. Add up as many sums as blocks were launched,
     {seen.most_blocks} here, also where that is more than the last block has threads."""
     loaded = seen.simulated.counted is not None and seen.simulated.counted.global_load_useful_bytes >= 4 * seen.n
@@ -876,7 +876,7 @@ def blocks_never_combined(seen: Evidence) -> bool:
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
-def finished_on_the_host(seen: Evidence) -> bool:
+def finished_on_the_host(seen: SumsEvidence) -> bool:
     """The sums are copied to the host and added up there. The CPU then waits for the GPU, and copies for longer than a
     launch takes. A last launch of one block adds them up where they are, and leaves the total where the next kernel
     can use it."""
@@ -884,14 +884,14 @@ def finished_on_the_host(seen: Evidence) -> bool:
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
-def cleared_by_the_host(seen: Evidence) -> bool:
+def cleared_by_the_host(seen: SumsEvidence) -> bool:
     """The host sets the total to zero, and the GPU waits for these four bytes: on an H200 ten times as long as it takes
     to add up sixteen million numbers, and more. Let a kernel do it, or store the total instead of adding to it."""
     return bool({"an assignment", "copy_to_device"} & seen.asked_of_the_device) and not seen.copies_to_the_host
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
-def array_of_its_own(seen: Evidence) -> bool:
+def array_of_its_own(seen: SumsEvidence) -> bool:
     """The host sets memory aside for the blocks' sums in every call, which takes longer than to add them up. `scratch`
     is there for them."""
     arrays = {"device_array", "device_array_like", "to_device"}
@@ -899,20 +899,20 @@ def array_of_its_own(seen: Evidence) -> bool:
 
 
 @misconception("leaves_the_host_out", shows=witness.HOST)
-def waits_for_the_device(seen: Evidence) -> bool:
+def waits_for_the_device(seen: SumsEvidence) -> bool:
     """The host waits until the GPU is done. It need not: launches follow each other by themselves, and the second
     begins when the first has ended."""
     return "synchronize" in seen.asked_of_the_device and not seen.copies_to_the_host
 
 
 @misconception("right_for_every_size", shows=witness.FAULT)
-def no_block_for_few_elements(seen: Evidence) -> bool:
+def no_block_for_few_elements(seen: SumsEvidence) -> bool:
     """With {seen.n} elements no block at all is launched. Round up where you divide by the number of threads."""
     return seen.ended_by == "empty_launch"
 
 
 @misconception("loses_no_small_numbers", shows=witness.RESULT)
-def one_running_sum(seen: Evidence) -> bool:
+def one_running_sum(seen: SumsEvidence) -> bool:
     """The numbers are added to one sum, one after another. The larger it grows, the coarser a float32 is, and the more
     of every further number is rounded away. Sums of few numbers that are then added to each other lose much less, which
     is what a tree does. (They are also ready sooner.)"""
@@ -920,7 +920,7 @@ def one_running_sum(seen: Evidence) -> bool:
 
 
 @misconception("loses_no_small_numbers", shows=witness.RESULT)
-def integers_on_the_way(seen: Evidence) -> bool:
+def integers_on_the_way(seen: SumsEvidence) -> bool:
     """Whole numbers are added up right, and of {seen.n:,} times 0.1 nearly nothing is left: what stands behind the
     point is lost. The shared array, or a sum, is of an integer type. Keep all of it in float32."""
     total = float(seen.values.sum())
@@ -931,28 +931,28 @@ def integers_on_the_way(seen: Evidence) -> bool:
 
 
 @misconception("faster_than_the_first_idea", shows=witness.RESULT)
-def not_the_sum_when_timed(seen: Evidence) -> bool:
+def not_the_sum_when_timed(seen: SumsEvidence) -> bool:
     """Speed counts where the sum is right. Fewer elements were added up right, and of {seen.n:,} the total is another:
     what does total_sum do for many elements that it does not do for few?"""
     return seen.attempt.wrong is not None
 
 
 @misconception("faster_than_the_first_idea", shows=witness.launched(lambda seen: seen.largest))
-def few_blocks(seen: Evidence) -> bool:
+def few_blocks(seen: SumsEvidence) -> bool:
     """The launch has so few blocks that most of the GPU has nothing to do: an H200 has 132 multiprocessors, and each
     holds up to 2,048 threads at a time. Launch several blocks for each."""
     return 0 < seen.most_blocks < ENOUGH_BLOCKS
 
 
 @misconception("faster_than_the_first_idea", shows=witness.LAUNCHES)
-def added_up_again(seen: Evidence) -> bool:
+def added_up_again(seen: SumsEvidence) -> bool:
     """The last launch adds up all of `values` again, in one block. Its sum is right, and the blocks' sums are never
     used. Hand it those: scratch[:blocks]."""
     return seen.most_blocks >= ENOUGH_BLOCKS and seen.one_block_takes_all
 
 
 @misconception("faster_than_the_first_idea", shows=witness.launched(lambda seen: seen.largest))
-def many_small_blocks(seen: Evidence) -> bool:
+def many_small_blocks(seen: SumsEvidence) -> bool:
     """A thread has {seen.elements_a_thread:.2g} elements, and a block's whole tree is climbed for a few of them. Start
     no more blocks than the GPU holds at a time, and let each thread add up many elements before the tree begins."""
     return seen.most_blocks >= ENOUGH_BLOCKS and seen.elements_a_thread < FEW_ELEMENTS

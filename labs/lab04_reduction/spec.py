@@ -154,7 +154,7 @@ def right_sums(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.n
 
 LAB = Lab(
     title="A sum by many threads: reduction",
-    lesson="04_warps_and_divergence",
+    lesson="04b_adding_up",
     hours=4,
     required=(
         Required("block_sums_kernel", "kernel", ("values", "sums")),

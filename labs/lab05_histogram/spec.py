@@ -88,7 +88,7 @@ def profiled_histogram(rng: np.random.Generator) -> RunRequest:
 
 LAB = Lab(
     title="A histogram that skew cannot slow down",
-    lesson="05_privatized_histogram",
+    lesson="05b_privatized_histogram",
     hours=4,
     required=(
         Required("histogram_kernel", "kernel"),

@@ -31,7 +31,7 @@ SOME = 777  # nodes: no multiple of any distance between splitters or of any blo
 WHOLE = 4096  # nodes: a multiple of every distance between splitters that is a power of two
 
 
-class Seen(Evidence):
+class ListEvidence(Evidence):
     """What the last run showed, in terms of lists, walks and rounds."""
 
     def __init__(self, attempt: Attempt) -> None:
@@ -292,21 +292,21 @@ def counted_list(attempt: Attempt) -> RunRequest:
     return spec.ranking_request(list_from_zero(attempt, spec.COUNTED_NODES)[0])
 
 
-misconception = recogniser(Seen, counted_list)
+misconception = recogniser(ListEvidence, counted_list)
 
 
 # ---- part 1: walk ----------------------------------------------------------------------------------------------------
 
 
 @misconception(*WALKS, "ranks_one_list", shows=witness.FAULT)
-def endless_loop(seen: Seen) -> bool:
+def endless_loop(seen: ListEvidence) -> bool:
     """A walk never ends. Does every round of the loop go on to another node, and does it stop at the tail, which points
     to itself?"""
     return seen.runs_on
 
 
 @misconception(*BARRIERS_SEEN, shows=witness.BARRIER)
-def barrier_not_for_all(seen: Seen) -> bool:
+def barrier_not_for_all(seen: ListEvidence) -> bool:
     """A barrier stands where only some threads of a block come by: in a branch, or in a loop that ends earlier for
     some. The others never come, and on a GPU the block may wait for ever. Move it to where all threads of the block
     pass, or leave it out: a launch waits for the launch before it without one."""
@@ -315,20 +315,20 @@ def barrier_not_for_all(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def steps_from_one(seen: Seen) -> bool:
+def steps_from_one(seen: ListEvidence) -> bool:
     """All steps are one too many: they count links from the splitter, and to the splitter itself there are none."""
     return seen.differs("steps", 1, np.ones(seen.reached.size, bool))
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def link_counted_late(seen: Seen) -> bool:
+def link_counted_late(seen: ListEvidence) -> bool:
     """All steps but the splitters' own are one too few: the node behind a splitter is one link away from it. Count the
     link before you write the steps of the node that it leads to."""
     return seen.differs("steps", -1, ~np.isin(np.arange(seen.reached.size), seen.given["splitters"]))
 
 
 @misconception(*WALKS, shows=witness.RESULT | witness.unset() | witness.LEFT_OUT)
-def splitter_without_steps(seen: Seen) -> bool:
+def splitter_without_steps(seen: ListEvidence) -> bool:
     """The walk begins behind the splitter: nobody writes the splitter's own steps, which are 0."""
     missing = np.flatnonzero(seen.reached & ~seen.run.written["steps"])
     begun = seen.run.written["links"][seen.expected["sublist"][missing]]  # a walk that nobody began is another matter
@@ -336,27 +336,27 @@ def splitter_without_steps(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def links_one_short(seen: Seen) -> bool:
+def links_one_short(seen: ListEvidence) -> bool:
     """The last link of each walk is missing: links[s] counts up to the next splitter, and that link leads there."""
     return seen.right("sublist", "following") and seen.differs("links", -1, seen.expected["following"] >= 0)
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def links_one_too_many(seen: Seen) -> bool:
+def links_one_too_many(seen: ListEvidence) -> bool:
     """Where a walk ends at the tail it has one link too many: behind the tail there is none. A sublist of one node that
     is a tail has no links at all."""
     return seen.right("sublist", "following") and seen.differs("links", 1, seen.expected["following"] < 0)
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def walks_past_the_next_splitter(seen: Seen) -> bool:
+def walks_past_the_next_splitter(seen: ListEvidence) -> bool:
     """A walk goes over the next splitter, and gives it a number that is not its own. Look at sublist of the next node
     before you step on it: if it has one, the walk ends here."""
     return seen.overwritten and seen.reads_splitters
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def splitters_never_read(seen: Seen) -> bool:
+def splitters_never_read(seen: ListEvidence) -> bool:
     """No thread reads `splitters`, and so no walk can begin where it should: thread s is not at node s, but begins at
     splitters[s]."""
     walks = bool(seen.run.written["steps"].any()) and not seen.found("out_of_bounds")
@@ -364,7 +364,7 @@ def splitters_never_read(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def follows_itself_at_the_tail(seen: Seen) -> bool:
+def follows_itself_at_the_tail(seen: ListEvidence) -> bool:
     """A sublist that ends at the tail says that it follows itself: at the tail the next node is the same node again,
     and by then it carries this thread's number. Ask whether after == node before you ask whose node it is."""
     last = seen.expected["following"] < 0
@@ -373,7 +373,7 @@ def follows_itself_at_the_tail(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def tail_left_out(seen: Seen) -> bool:
+def tail_left_out(seen: ListEvidence) -> bool:
     """The walk stops one node ahead of the tail, which then belongs to no sublist. A tail is a node like any other:
     step on it, and stop because there is nowhere to go from it."""
     missing = np.flatnonzero(seen.reached & (seen.outputs["sublist"] < 0))
@@ -381,7 +381,7 @@ def tail_left_out(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def node_for_number(seen: Seen) -> bool:
+def node_for_number(seen: ListEvidence) -> bool:
     """A node's number stands where a sublist's belongs. Sublists are counted from 0 to the number of splitters, less
     one; splitters[s] is a node, s is its sublist."""
     splitters, outputs, expected = seen.given["splitters"], seen.outputs, seen.expected
@@ -400,14 +400,14 @@ def node_for_number(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def nodes_without_number(seen: Seen) -> bool:
+def nodes_without_number(seen: ListEvidence) -> bool:
     """The nodes between splitters keep their -1: a walk also writes its number s into sublist, at each node."""
     unchanged = np.array_equal(seen.outputs["sublist"], seen.given["sublist"])
     return unchanged and not seen.right("sublist") and seen.steps_beyond_splitters
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def one_step_only(seen: Seen) -> bool:
+def one_step_only(seen: ListEvidence) -> bool:
     """Walks end after one step, though their lists go on. Is there a loop, and does what it looks at move on with the
     walk? node = after, and then after = successor[node]: a node that was stepped on has a number by then, its own."""
     steps, written = seen.outputs["steps"], seen.run.written["steps"]
@@ -415,7 +415,7 @@ def one_step_only(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.RESULT)
-def walks_nowhere(seen: Seen) -> bool:
+def walks_nowhere(seen: ListEvidence) -> bool:
     """No walk goes beyond its splitter. Look at the condition of the loop: it is to hold where the next node is another
     one, and that has no sublist yet. (`&` binds more tightly than `!=` and `<`: write `and`.)"""
     unchanged = np.array_equal(seen.outputs["sublist"], seen.given["sublist"])
@@ -424,28 +424,28 @@ def walks_nowhere(seen: Seen) -> bool:
 
 
 @misconception(*WALKS, shows=witness.CHANGED)
-def writes_the_list(seen: Seen) -> bool:
+def writes_the_list(seen: ListEvidence) -> bool:
     """The walk leaves marks in successor itself. The list belongs to whoever called, and later stages read it, too:
     leave it as it is, and mark nodes in sublist."""
     return not np.array_equal(seen.outputs["successor"], seen.given["successor"])
 
 
 @misconception("walks_inside_its_arrays", shows=witness.LAUNCH & witness.outside())
-def missing_guard(seen: Seen) -> bool:
+def missing_guard(seen: ListEvidence) -> bool:
     """Threads without a splitter walk as well. There are {seen.threads} threads for {seen.m} splitters: compare the
     thread's number with splitters.size."""
     return bool(seen.found("out_of_bounds"))
 
 
 @misconception("walks_inside_its_arrays", shows=witness.race("global"))
-def marks_again(seen: Seen) -> bool:
+def marks_again(seen: ListEvidence) -> bool:
     """A thread marks its own splitter in sublist once more, while another walk may be looking at that mark. It writes
     what stands there already, so leave it out: then nobody writes what somebody else reads."""
     return bool(seen.found("race")) and not seen.found("out_of_bounds") and seen.right("sublist", "following", "links")
 
 
 @misconception("walks_any_lists", shows=witness.RESULT)
-def splitter_at_the_tail(seen: Seen) -> bool:
+def splitter_at_the_tail(seen: ListEvidence) -> bool:
     """A splitter that is a tail itself takes a step although there is none to take: no links, and nothing follows. Look
     before the first step, as before every other."""
     wrong = [seen.outputs[name] != seen.expected[name] for name in ("following", "links")]
@@ -458,7 +458,7 @@ def splitter_at_the_tail(seen: Seen) -> bool:
 
 
 @misconception("jumps_between_two_buffers", shows=witness.race("global"))
-def rounds_without_the_host(seen: Seen) -> bool:
+def rounds_without_the_host(seen: ListEvidence) -> bool:
     """All rounds happen in one launch. A barrier waits for the threads of its block only, and a pointer may lead to any
     block: only the end of a launch is the end of a round for everybody. Launch once for each round: read from two
     arrays, write to the two others, and swap them in between."""
@@ -466,7 +466,7 @@ def rounds_without_the_host(seen: Seen) -> bool:
 
 
 @misconception("jumps_between_two_buffers", "ranks_one_list", shows=witness.race("global"))
-def jumps_in_place(seen: Seen) -> bool:
+def jumps_in_place(seen: ListEvidence) -> bool:
     """A round writes to an array that it also reads: whether a thread finds the old or the new links of the one it
     points to is up to chance. Read from two arrays, write to the two others, and swap them for the next round. Whoever
     calls rank_splitters hands over four arrays, none of them twice."""
@@ -476,21 +476,21 @@ def jumps_in_place(seen: Seen) -> bool:
 
 
 @misconception("jumps_between_two_buffers", shows=witness.FAULT)
-def rounds_without_end(seen: Seen) -> bool:
+def rounds_without_end(seen: ListEvidence) -> bool:
     """Rounds are launched without end, and {seen.needed} are enough for {seen.m} splitters. Something in the loop has
     to change what its condition looks at: a span that doubles from 1 on, or a number of rounds."""
     return seen.never_ended and seen.rounds > seen.needed
 
 
 @misconception("ranks_the_splitters", shows=witness.RETURNED)
-def returns_nothing(seen: Seen) -> bool:
+def returns_nothing(seen: ListEvidence) -> bool:
     """The ranks are in one of two arrays, depending on how many rounds there were, and only rank_splitters knows in
     which: let it end with a return."""
     return seen.run.returned is None and seen.run.fault is None and bool(seen.launches)
 
 
 @misconception("ranks_the_splitters", shows=witness.RESULT | witness.RETURNED)
-def returns_the_other_buffer(seen: Seen) -> bool:
+def returns_the_other_buffer(seen: ListEvidence) -> bool:
     """The ranks are right, in the array that is not returned: with each round they move to the other one. After the
     swap the name of what the last round wrote is the name of what the next would read."""
     ranks = ranks_of_sublists(seen.given["following"], seen.given["links"])
@@ -499,7 +499,7 @@ def returns_the_other_buffer(seen: Seen) -> bool:
 
 
 @misconception("ranks_the_splitters", shows=witness.RESULT | witness.RETURNED)
-def buffers_not_swapped(seen: Seen) -> bool:
+def buffers_not_swapped(seen: ListEvidence) -> bool:
     """Every round begins with what stood in the arrays at first. What one round wrote, the next has to read: swap both
     pairs, following with the spare one and links with the spare one."""
     rounds = len(seen.launches)
@@ -510,21 +510,21 @@ def buffers_not_swapped(seen: Seen) -> bool:
 
 
 @misconception("ranks_the_splitters", shows=witness.LAUNCHES)
-def too_few_rounds(seen: Seen) -> bool:
+def too_few_rounds(seen: ListEvidence) -> bool:
     """{seen.rounds} rounds are not enough for {seen.m} splitters: after r rounds a pointer spans 2^r sublists, and it
     has to span all of them. Round the logarithm up, or double a span until it is long enough."""
     return 0 < len(seen.launches) < seen.needed and seen.returned(seen.after(len(seen.launches)))
 
 
 @misconception("ranks_the_splitters", shows=witness.LAUNCH)
-def too_few_blocks(seen: Seen) -> bool:
+def too_few_blocks(seen: ListEvidence) -> bool:
     """The last splitters have no thread: {seen.threads} threads for {seen.m} splitters. Divide by the size of a block
     and round up."""
     return bool(seen.launches) and seen.threads < seen.m and len(seen.launches) >= seen.needed
 
 
 @misconception("ranks_the_splitters", shows=witness.LAUNCHES)
-def a_round_for_each_splitter(seen: Seen) -> bool:
+def a_round_for_each_splitter(seen: ListEvidence) -> bool:
     """There are about as many rounds as splitters. Each round doubles how far a pointer reaches, so that {seen.m}
     splitters need {seen.needed} rounds."""
     return len(seen.launches) > 4 * max(4, seen.needed)
@@ -534,7 +534,7 @@ def a_round_for_each_splitter(seen: Seen) -> bool:
 
 
 @misconception("adds_up", shows=witness.RESULT)
-def adds_the_steps(seen: Seen) -> bool:
+def adds_the_steps(seen: ListEvidence) -> bool:
     """Steps are added where they are to be taken away: each step leads nearer to the tail, and a rank is what is left
     to go."""
     known, found, splitter_rank = seen.at_a_splitter
@@ -542,28 +542,28 @@ def adds_the_steps(seen: Seen) -> bool:
 
 
 @misconception("adds_up", shows=witness.RESULT)
-def forgets_the_steps(seen: Seen) -> bool:
+def forgets_the_steps(seen: ListEvidence) -> bool:
     """All nodes of a sublist get the rank of their splitter. Take the steps away that lie between."""
     known, found, splitter_rank = seen.at_a_splitter
     return np.array_equal(found, splitter_rank)
 
 
 @misconception("adds_up", shows=witness.RESULT)
-def forgets_the_offset(seen: Seen) -> bool:
+def forgets_the_offset(seen: ListEvidence) -> bool:
     """The ranks are the steps from the splitter, as if each sublist were a list of its own. Begin with the splitter's
     rank, and take the steps away from that."""
     return np.array_equal(seen.at_a_splitter[1], seen.steps_known)
 
 
 @misconception("adds_up", shows=witness.RESULT)
-def rank_from_one(seen: Seen) -> bool:
+def rank_from_one(seen: ListEvidence) -> bool:
     """All ranks are one too many. A rank counts links, not nodes: a tail's is 0."""
     known, found, splitter_rank = seen.at_a_splitter
     return np.array_equal(found, splitter_rank - seen.steps_known + 1)
 
 
 @misconception("adds_up", shows=witness.RESULT)
-def wrong_sublist(seen: Seen) -> bool:
+def wrong_sublist(seen: ListEvidence) -> bool:
     """Steps are taken away from the rank of another sublist's splitter. Which sublist a node is in has nothing to do
     with where the node lies in memory: sublist[i] says it."""
     known, found, splitter_rank = seen.at_a_splitter
@@ -572,7 +572,7 @@ def wrong_sublist(seen: Seen) -> bool:
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.BELOW_ZERO | witness.outside())
-def no_sublist_taken_for_one(seen: Seen) -> bool:
+def no_sublist_taken_for_one(seen: ListEvidence) -> bool:
     """Some nodes are in no sublist, since no walk came by, and -1 is used as if it were one (as an index it means the
     last element). These nodes lie ahead of the first splitter of their list, as heads do that are no splitters. Let
     each go on foot: count the links up to the first node that has a sublist, which is a splitter, and add them to its
@@ -581,7 +581,7 @@ def no_sublist_taken_for_one(seen: Seen) -> bool:
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.LEFT_OUT | witness.RESULT)
-def nodes_left_out(seen: Seen) -> bool:
+def nodes_left_out(seen: ListEvidence) -> bool:
     """Nodes that no walk came by get no rank. Each can go on foot: count the links up to the first node that has a
     sublist, which is a splitter, and add them to its rank. In a list without a splitter, count the links up to the
     tail."""
@@ -590,7 +590,7 @@ def nodes_left_out(seen: Seen) -> bool:
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.RESULT)
-def way_on_foot_forgotten(seen: Seen) -> bool:
+def way_on_foot_forgotten(seen: ListEvidence) -> bool:
     """A node ahead of the first splitter gets the splitter's rank. The links between the two come on top."""
     lost = seen.given["sublist"] < 0
     found = seen.outputs["rank"][lost]
@@ -600,14 +600,14 @@ def way_on_foot_forgotten(seen: Seen) -> bool:
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.RESULT)
-def way_on_foot_taken_away(seen: Seen) -> bool:
+def way_on_foot_taken_away(seen: ListEvidence) -> bool:
     """Nodes ahead of the first splitter get the splitter's rank less the links between the two. They are further from
     the tail than the splitter: add those links."""
     return seen.off_by_the_way_on_foot(-2)
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.RESULT)
-def steps_where_no_walk_came(seen: Seen) -> bool:
+def steps_where_no_walk_came(seen: ListEvidence) -> bool:
     """Nodes ahead of the first splitter get something else than the links up to it and the splitter's rank. No walk
     came by there, so that steps[i] is no number of links, and nothing is to be taken away."""
     lost = seen.given["sublist"] < 0
@@ -616,7 +616,7 @@ def steps_where_no_walk_came(seen: Seen) -> bool:
 
 
 @misconception("ranks_nodes_before_the_first_splitter", shows=witness.FAULT)
-def list_without_a_splitter(seen: Seen) -> bool:
+def list_without_a_splitter(seen: ListEvidence) -> bool:
     """A thread walks and never meets a splitter: in a short list there may be none. It has to stop at the tail as well,
     where its steps are its rank already."""
     return seen.never_ended and bool((seen.given["sublist"][seen.given["successor"] == np.arange(seen.n)] < 0).any())
@@ -626,13 +626,13 @@ def list_without_a_splitter(seen: Seen) -> bool:
 
 
 @misconception("ranks_one_list", shows=witness.LEFT_OUT | witness.RESULT)
-def ranks_never_written(seen: Seen) -> bool:
+def ranks_never_written(seen: ListEvidence) -> bool:
     """Nothing was written to rank. rank_list has to launch add_up at the end, with rank as its last argument."""
     return not seen.run.written["rank"].any() and seen.run.fault is None
 
 
 @misconception("ranks_one_list", "ranks_any_lists", shows=witness.launched(lambda seen: seen.adding))
-def nodes_without_a_thread(seen: Seen) -> bool:
+def nodes_without_a_thread(seen: ListEvidence) -> bool:
     """No node from {seen.threads_that_add:,} on gets a rank: add_up was launched with {seen.threads_that_add:,} threads
     for {seen.n:,} nodes. It needs a thread for each node, and not for each splitter."""
     threads, written = seen.threads_that_add, seen.run.written.get("rank")  # a run that a GPU ended wrote nothing
@@ -643,7 +643,7 @@ def nodes_without_a_thread(seen: Seen) -> bool:
 
 
 @misconception("ranks_one_list", shows=witness.unset())
-def array_of_splitters_too_long(seen: Seen) -> bool:
+def array_of_splitters_too_long(seen: ListEvidence) -> bool:
     """In `{seen.too_long.kernel}`, `{seen.too_long.array}` has more elements than there are splitters, and threads that
     have no splitter use what nobody wrote there. A row of scratch is as long as the list. Hand over its beginning, as
     in scratch[2][:m]: the kernel takes the number of splitters from the array's size."""
@@ -651,14 +651,14 @@ def array_of_splitters_too_long(seen: Seen) -> bool:
 
 
 @misconception("ranks_one_list", shows=witness.unset())
-def sublist_not_cleared(seen: Seen) -> bool:
+def sublist_not_cleared(seen: ListEvidence) -> bool:
     """Walks look at sublist of nodes that nobody wrote: memory that is lent still holds what was there before. Set all
     of sublist to -1 first, in a launch of its own, and then mark the splitters."""
     return seen.uncleared and not seen.too_long and bool(seen.run.written["rank"].any())
 
 
 @misconception("ranks_one_list", shows=witness.race("global"))
-def clears_and_marks_at_once(seen: Seen) -> bool:
+def clears_and_marks_at_once(seen: ListEvidence) -> bool:
     """In one launch two threads write to the same element of an array, each by a line of its own, as where one marks a
     node as a splitter and another sets it to -1: which comes last is up to chance. Clear in a launch of its own, or let
     the thread that clears a node decide whether it is a splitter."""
@@ -667,7 +667,7 @@ def clears_and_marks_at_once(seen: Seen) -> bool:
 
 
 @misconception("ranks_one_list", shows=witness.FAULT | witness.outside())
-def splitters_rounded_down(seen: Seen) -> bool:
+def splitters_rounded_down(seen: ListEvidence) -> bool:
     """{seen.n} nodes are too few for the number of splitters that you work out, while a round number goes well. Round
     up, so that the rest of a division has a splitter too: a list of one node needs one."""
     failed = seen.ended_by == "empty_launch" or seen.one_splitter_short
@@ -676,21 +676,21 @@ def splitters_rounded_down(seen: Seen) -> bool:
 
 
 @misconception("ranks_one_list", shows=witness.BELOW_ZERO)
-def counted_from_the_end(seen: Seen) -> bool:
+def counted_from_the_end(seen: ListEvidence) -> bool:
     """An index is below zero: it counts from the array's end, on the GPU as in NumPy, and nothing stops it. The report
     names the line and a thread. Is that the element which you meant?"""
     return seen.attempt.wrong is not None and bool(seen.found("negative_index"))
 
 
 @misconception("ranks_one_list", shows=witness.RESULT)
-def returned_ranks_not_used(seen: Seen) -> bool:
+def returned_ranks_not_used(seen: ListEvidence) -> bool:
     """Ranks are right after an even number of rounds, and wrong after an odd one: the two arrays hold them by turns.
     Take what rank_splitters returns, and hand that to add_up."""
     return seen.right_after_even_rounds
 
 
 @misconception("ranks_any_lists", shows=witness.LAUNCHES)
-def launch_too_small(seen: Seen) -> bool:
+def launch_too_small(seen: ListEvidence) -> bool:
     """Some nodes have no thread: no launch has as many threads as there are nodes, {seen.n}. Work the grid out from
     successor.size, or let each thread take several nodes."""
     # What nobody wrote is poison on a GPU, and used as an index it ends that run: what the launches are is simulated.
@@ -699,14 +699,14 @@ def launch_too_small(seen: Seen) -> bool:
 
 
 @misconception("ranks_any_lists", shows=witness.unset())
-def splitters_without_a_thread(seen: Seen) -> bool:
+def splitters_without_a_thread(seen: ListEvidence) -> bool:
     """In longer lists some splitters have no thread: what should stand there is read, and nobody wrote it. Which launch
     has the same grid for every list? Work it out from the threads that its kernel needs, one for each splitter."""
     return bool(seen.found("uninitialised_read")) and any(e.counters.threads >= seen.n for e in seen.launches)
 
 
 @misconception("faster_than_pointer_jumping", shows=witness.RESULT)
-def ranks_wrap_around(seen: Seen) -> bool:
+def ranks_wrap_around(seen: ListEvidence) -> bool:
     """Long lists have ranks that wrap around: they went through a type of 16 bits, which ends at 32,767. Keep them in
     int32."""
     wrong = seen.attempt.wrong
@@ -718,21 +718,21 @@ def ranks_wrap_around(seen: Seen) -> bool:
 
 
 @misconception("loads_in_proportion_to_the_list", shows=witness.LAUNCHES)
-def jumps_on_all_nodes(seen: Seen) -> bool:
+def jumps_on_all_nodes(seen: ListEvidence) -> bool:
     """All nodes jump, round after round: that is the work which sublists save. Let walks cover the nodes, once, and
     jump on the splitters only."""
     return seen.rounds_of(seen.n) >= 8
 
 
 @misconception("loads_in_proportion_to_the_list", shows=witness.LAUNCHES)
-def too_many_splitters(seen: Seen) -> bool:
+def too_many_splitters(seen: ListEvidence) -> bool:
     """There are so many splitters that ranking them is most of the work: each takes part in every round. Put them
     further apart."""
     return seen.rounds_of(seen.n) < 8 <= seen.rounds_of(seen.n / 8)
 
 
 @misconception("loads_in_proportion_to_the_list", shows=witness.counted("global_load_requests"))
-def everybody_on_foot(seen: Seen) -> bool:
+def everybody_on_foot(seen: ListEvidence) -> bool:
     """Every node walks to the next splitter by itself, over the same links as its neighbours. One walk for each sublist
     is enough, if it leaves the steps behind."""
     loads = [each.counters.global_load_useful_bytes / 4 for each in seen.launches if each.counters.threads >= seen.n]
@@ -740,28 +740,28 @@ def everybody_on_foot(seen: Seen) -> bool:
 
 
 @misconception("shares_the_walking", shows=witness.RESULT)
-def other_ranks_when_counted(seen: Seen) -> bool:
+def other_ranks_when_counted(seen: ListEvidence) -> bool:
     """Work counts where the ranks are right. Other lists were ranked right, and this one of {seen.n:,} nodes is not:
     what does rank_list do for it that it does not do for others?"""
     return seen.attempt.wrong is not None
 
 
 @misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
-def one_thread_a_block(seen: Seen) -> bool:
+def one_thread_a_block(seen: ListEvidence) -> bool:
     """Blocks have {seen.idlest_block} threads: a warp has 32 lanes, and the others do nothing. Launch blocks of 64
     threads and more: kernel[blocks, threads], in this order."""
     return seen.idlest_block < WARP and seen.idlest.counters.blocks > 32
 
 
 @misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.slowest))
-def one_thread_walks(seen: Seen) -> bool:
+def one_thread_walks(seen: ListEvidence) -> bool:
     """In `{seen.slowest.kernel}` one thread does the work of all. That is the loop that a CPU runs, and a thread of a
     GPU is far slower at it. What could each splitter's own thread do?"""
     return seen.walks_alone
 
 
 @misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
-def too_few_splitters(seen: Seen) -> bool:
+def too_few_splitters(seen: ListEvidence) -> bool:
     """There are few splitters, so that few threads walk, and all of them far. Put splitters nearer to each other; an
     H200 has room for a quarter of a million threads."""
     several = seen.attempt.wrong is None and seen.idlest_block >= WARP and not seen.walks_alone
@@ -770,7 +770,7 @@ def too_few_splitters(seen: Seen) -> bool:
 
 
 @misconception("shares_the_walking", shows=witness.launched(lambda seen: seen.idlest))
-def few_lanes_walk(seen: Seen) -> bool:
+def few_lanes_walk(seen: ListEvidence) -> bool:
     """In `{seen.idlest.kernel}` most lanes of a warp wait for the few that walk, since threads with a splitter are far
     apart. Let consecutive threads have consecutive splitters."""
     few = seen.attempt.wrong is None and spec.lanes_at_work(seen.idlest) < spec.LANES_AT_WORK
@@ -778,34 +778,34 @@ def few_lanes_walk(seen: Seen) -> bool:
 
 
 @misconception("stays_on_the_device", shows=witness.HOST)
-def copies_to_the_host(seen: Seen) -> bool:
+def copies_to_the_host(seen: ListEvidence) -> bool:
     """An array is copied back to the host in the middle of the work. The GPU waits for that copy, and the copy takes
     longer than a round. How many rounds are enough is known beforehand."""
     return seen.asked_for("copy_to_host")
 
 
 @misconception("stays_on_the_device", shows=witness.HOST)
-def reads_an_element(seen: Seen) -> bool:
+def reads_an_element(seen: ListEvidence) -> bool:
     """The host looks at single elements of a device array. For each it waits until the GPU is done with everything
     before, and the GPU then waits for the host. All that the host has to know follows from the sizes of arrays."""
     return seen.asked_for("an element") and not seen.asked_for("copy_to_host")
 
 
 @misconception("stays_on_the_device", shows=witness.HOST)
-def makes_arrays(seen: Seen) -> bool:
+def makes_arrays(seen: ListEvidence) -> bool:
     """New arrays are made on the device, in every call anew. Setting memory aside takes its time, and so whoever calls
     lends some, once for all calls: take the rows of scratch."""
     return seen.asked_for("device_array", "device_array_like")
 
 
 @misconception("stays_on_the_device", shows=witness.HOST)
-def copies_to_the_device(seen: Seen) -> bool:
+def copies_to_the_device(seen: ListEvidence) -> bool:
     """Values are sent from the host that a kernel could write by itself, without a copy."""
     return seen.asked_for("to_device", "copy_to_device", "an assignment", "a NumPy array as an argument")
 
 
 @misconception("stays_on_the_device", shows=witness.HOST)
-def waits_for_the_device(seen: Seen) -> bool:
+def waits_for_the_device(seen: ListEvidence) -> bool:
     """The host waits until the GPU is done, before it goes on. Launches of one stream follow each other anyway: a round
     begins when the one before has ended, and the host can be several launches ahead."""
     return seen.asked_for("synchronize")
@@ -815,7 +815,7 @@ def waits_for_the_device(seen: Seen) -> bool:
 
 
 @misconception("faster_than_pointer_jumping", shows=witness.launched(lambda seen: seen.slowest))
-def long_walks(seen: Seen) -> bool:
+def long_walks(seen: ListEvidence) -> bool:
     """The launch waits for its longest walk, and with splitters this far apart walks are long while most of the GPU has
     nothing left to do. Put splitters nearer to each other."""
     slow = seen.attempt.wrong is None and spec.loads_of_a_warp(seen.slowest) > 200

@@ -108,7 +108,7 @@ def right_ranks_of_splitters(attempt: Attempt, request: RunRequest, outputs: Map
 
 LAB = Lab(
     title="List ranking: walk sublists, rank their splitters, add up",
-    lesson="06_list_ranking",
+    lesson="06b_list_ranking",
     hours=5,
     required=(
         Required("walk_sublists", "kernel", ("successor", "splitters", "sublist", "steps", "following", "links")),

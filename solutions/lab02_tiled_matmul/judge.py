@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autograder.grading.fuzzing.judging import Case
+from autograder.grading.fuzzing.judging import JudgedCall
 from autograder.grading.fuzzing.matrix_products import products_by
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[JudgedCall]:
     return products_by("matmul_tiled", rng)

@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.fuzzing.judging import Case, size
+from autograder.grading.fuzzing.judging import JudgedCall, size
 from autograder.records.runs import RunRequest, Uninitialised
 
 HEIGHT, SPEED, FIELDS, GRAVITY = 2, 5, 8, 9.81
 FLOAT32 = float(np.finfo(np.float32).eps)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[JudgedCall]:
     """Matrices of all shapes; points in numbers that are, and are not, multiples of a block's threads."""
     yield turned(rng, 64, 64)
     for low, high in ((1, 40), (1, 300), (30, 130), (100, 700)):
@@ -28,7 +28,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield falls(rng, int(rng.integers(20_000, 90_000)), 2)
 
 
-def turned(rng: np.random.Generator, rows: int, columns: int) -> Case:
+def turned(rng: np.random.Generator, rows: int, columns: int) -> JudgedCall:
     a = rng.normal(0, 100, (rows, columns)).astype(np.float32)
 
     def wrong(outputs: Mapping[str, np.ndarray], returned: Any) -> str:
@@ -39,10 +39,10 @@ def turned(rng: np.random.Generator, rows: int, columns: int) -> Case:
         return "" if np.array_equal(outputs["a"], a) else "a has changed"
 
     arguments = {"a": a, "b": Uninitialised((columns, rows), np.float32)}
-    return Case(RunRequest("transpose", arguments), wrong, f"transpose of {rows}x{columns}")
+    return JudgedCall(RunRequest("transpose", arguments), wrong, f"transpose of {rows}x{columns}")
 
 
-def falls(rng: np.random.Generator, points: int, steps: int) -> Case:
+def falls(rng: np.random.Generator, points: int, steps: int) -> JudgedCall:
     start = rng.uniform(-50, 50, (points, FIELDS)).astype(np.float32)
     dt = float(rng.uniform(0.005, 0.2))
     height, speed = start[:, HEIGHT].astype(np.float64), start[:, SPEED].astype(np.float64)
@@ -66,4 +66,4 @@ def falls(rng: np.random.Generator, points: int, steps: int) -> Case:
     scratch = Uninitialised((FIELDS, points), np.float32)
     arguments = {"points": start, "scratch": scratch, "dt": dt, "steps": steps}
     request = RunRequest("fall", arguments, scratch=("scratch",))
-    return Case(request, wrong, f"{points} points for {steps} steps")
+    return JudgedCall(request, wrong, f"{points} points for {steps} steps")

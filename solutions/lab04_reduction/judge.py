@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.fuzzing.judging import Case, size
+from autograder.grading.fuzzing.judging import JudgedCall, size
 from autograder.records.runs import RunRequest, Uninitialised
 
 SCRATCH = 131_072
 FLOAT32 = float(np.finfo(np.float32).eps)
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[JudgedCall]:
     """Blocks of every width that the handout names, grids with more and with fewer threads than elements, whole sums."""
     yield launched(rng, 1, 256, 256)
     for widest in (9, 33, 33):
@@ -28,7 +28,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield whole(rng, 2 ** int(rng.integers(10, 19)))
 
 
-def launched(rng: np.random.Generator, blocks: int, threads: int, n: int) -> Case:
+def launched(rng: np.random.Generator, blocks: int, threads: int, n: int) -> JudgedCall:
     """Small whole numbers: sums of any order are exact."""
     values = rng.integers(-20, 21, n).astype(np.float32)
     right = float(values.sum(dtype=np.float64))
@@ -41,10 +41,10 @@ def launched(rng: np.random.Generator, blocks: int, threads: int, n: int) -> Cas
 
     arguments = {"values": values, "sums": Uninitialised((blocks,), np.float32)}
     request = RunRequest("block_sums_kernel", arguments, grid=blocks, block=threads)
-    return Case(request, wrong, f"{blocks} blocks of {threads} for {n} elements")
+    return JudgedCall(request, wrong, f"{blocks} blocks of {threads} for {n} elements")
 
 
-def whole(rng: np.random.Generator, n: int) -> Case:
+def whole(rng: np.random.Generator, n: int) -> JudgedCall:
     """Real numbers above zero, so that a tree's rounding is small beside the sum."""
     values = rng.uniform(0.1, 3.0, n).astype(np.float32)
     right = float(values.sum(dtype=np.float64))
@@ -57,4 +57,4 @@ def whole(rng: np.random.Generator, n: int) -> Case:
 
     scratch, total = Uninitialised((SCRATCH,), np.float32), Uninitialised((1,), np.float32)
     arguments = {"values": values, "scratch": scratch, "total": total}
-    return Case(RunRequest("total_sum", arguments, scratch=("scratch",)), wrong, f"the sum of {n}")
+    return JudgedCall(RunRequest("total_sum", arguments, scratch=("scratch",)), wrong, f"the sum of {n}")

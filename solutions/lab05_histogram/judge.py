@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.fuzzing.judging import Case, size
+from autograder.grading.fuzzing.judging import JudgedCall, size
 from autograder.records.runs import RunRequest
 
 MOST_BINS = 1024
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[JudgedCall]:
     """Uniform, skewed and constant items, with and without those of no bin, for one to 1,024 bins."""
     for low, high in ((1, 40), (1, 600), (500, 5000), (3000, 40_000), (30_000, 200_000)):
         yield counted(rng, size(rng, low, high), size(rng, 1, MOST_BINS + 1))
@@ -19,7 +19,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
     yield counted(rng, int(rng.integers(400_000, 900_000)), int(rng.integers(200, MOST_BINS + 1)))
 
 
-def counted(rng: np.random.Generator, n: int, bins: int) -> Case:
+def counted(rng: np.random.Generator, n: int, bins: int) -> JudgedCall:
     kind = ("uniform", "skewed", "one value", "with strangers")[int(rng.integers(4))]
     if kind == "skewed":
         items = (rng.zipf(1.4, n) - 1) % bins
@@ -45,4 +45,4 @@ def counted(rng: np.random.Generator, n: int, bins: int) -> Case:
             return f"bins[{place}] is {outputs['bins'][place]}, not {right[place]}; {other.sum()} are wrong"
         return "" if np.array_equal(outputs["items"], items) else "items has changed"
 
-    return Case(RunRequest("histogram", {"items": items, "bins": before}), wrong, f"{n} items, {kind}, {bins} bins")
+    return JudgedCall(RunRequest("histogram", {"items": items, "bins": before}), wrong, f"{n} items, {kind}, {bins} bins")

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.fuzzing.judging import Case, size
+from autograder.grading.fuzzing.judging import JudgedCall, size
 from autograder.records.runs import RunRequest, Uninitialised
 
 ROWS = 8  # of scratch
 
 
-def cases(rng: np.random.Generator) -> Iterator[Case]:
+def cases(rng: np.random.Generator) -> Iterator[JudgedCall]:
     """Walks, rounds and sums alone, on few and on many splitters and lists; then whole rankings."""
     for nodes, lists in ((60, 3), (900, 1), (700, 40)):
         block = 32 * int(rng.integers(1, 9))
@@ -62,7 +62,7 @@ def differ(name: str, got: np.ndarray, right: np.ndarray) -> str:
     return f"{name}[{other[0]}] is {got[other[0]]}, not {right[other[0]]}" if other.size else ""
 
 
-def walks(successor: np.ndarray, splitters: np.ndarray, block: int) -> Case:
+def walks(successor: np.ndarray, splitters: np.ndarray, block: int) -> JudgedCall:
     sublist, steps, following, links = stepwise(successor, splitters)
     mark = np.full(len(successor), -1, np.int32)
     mark[splitters] = np.arange(len(splitters))
@@ -86,19 +86,20 @@ def walks(successor: np.ndarray, splitters: np.ndarray, block: int) -> Case:
         "steps": Uninitialised((nodes,), np.int32),
     }
     request = RunRequest("walk_sublists", arrays | unwritten, grid=-(-count // block), block=block)
-    return Case(request, wrong, f"{count} walks over {nodes} nodes, blocks of {block}")
+    return JudgedCall(request, wrong, f"{count} walks over {nodes} nodes, blocks of {block}")
 
 
-def adds(successor: np.ndarray, rank: np.ndarray, splitters: np.ndarray, block: int) -> Case:
+def adds(successor: np.ndarray, rank: np.ndarray, splitters: np.ndarray, block: int) -> JudgedCall:
     sublist, steps, _, _ = stepwise(successor, splitters)
     steps = np.where(sublist >= 0, steps, 1_000_000).astype(np.int32)  # nobody is to look there
     arrays = {"successor": successor, "sublist": sublist, "steps": steps, "splitter_rank": rank[splitters].copy()}
     arguments = arrays | {"rank": Uninitialised(rank.shape, np.int32)}
     request = RunRequest("add_up", arguments, grid=-(-len(successor) // block), block=block)
-    return Case(request, lambda outputs, _: differ("rank", outputs["rank"], rank), f"add_up for {len(successor)} nodes")
+    told = f"add_up for {len(successor)} nodes"
+    return JudgedCall(request, lambda outputs, _: differ("rank", outputs["rank"], rank), told)
 
 
-def rounds(rng: np.random.Generator, count: int, lists: int) -> Case:
+def rounds(rng: np.random.Generator, count: int, lists: int) -> JudgedCall:
     successor, _ = random_lists(rng, count, lists)
     last = successor == np.arange(count)
     following = np.where(last, -1, successor).astype(np.int32)
@@ -119,10 +120,10 @@ def rounds(rng: np.random.Generator, count: int, lists: int) -> Case:
             return "rank_splitters does not return the ranks"
         return differ("the returned array", returned, right)
 
-    return Case(request, wrong, f"{count} splitters in {lists} lists")
+    return JudgedCall(request, wrong, f"{count} splitters in {lists} lists")
 
 
-def ranked(successor: np.ndarray, rank: np.ndarray) -> Case:
+def ranked(successor: np.ndarray, rank: np.ndarray) -> JudgedCall:
     nodes = len(successor)
 
     def wrong(outputs: Mapping[str, np.ndarray], returned: Any) -> str:
@@ -130,4 +131,4 @@ def ranked(successor: np.ndarray, rank: np.ndarray) -> Case:
 
     scratch = Uninitialised((ROWS, nodes), np.int32)
     arguments = {"successor": successor, "rank": Uninitialised((nodes,), np.int32), "scratch": scratch}
-    return Case(RunRequest("rank_list", arguments, scratch=("scratch",)), wrong, f"{nodes} nodes in whole")
+    return JudgedCall(RunRequest("rank_list", arguments, scratch=("scratch",)), wrong, f"{nodes} nodes in whole")

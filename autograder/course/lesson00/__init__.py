@@ -1,7 +1,8 @@
 """Lesson 0, first launches: what its notebook and its deck import."""
 
-from autograder.course.lesson00.exercises import copies, first_kernel, how_many_blocks, time_of_133, which_element
-from autograder.course.lesson00.journey import Step, journey
+from autograder.course.lesson00.clock import measured_ms
+from autograder.course.lesson00.exercises import backwards, copies, first_kernel, how_many_blocks, time_of_133
+from autograder.course.lesson00.journey import Step, journey, measured_journey
 from autograder.course.lesson00.launches import dispatch, numbering
 from autograder.course.lesson00.schedule import Slot, schedule
 from autograder.course.scenes import host_and_device
@@ -10,6 +11,7 @@ from autograder.figures.bars import bars
 __all__ = [
     "Slot",
     "Step",
+    "backwards",
     "bars",
     "copies",
     "dispatch",
@@ -17,8 +19,9 @@ __all__ = [
     "host_and_device",
     "how_many_blocks",
     "journey",
+    "measured_journey",
+    "measured_ms",
     "numbering",
     "schedule",
     "time_of_133",
-    "which_element",
 ]

@@ -6,28 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, parameters, threads_that_store
-from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet
-
-
-def which_element(answer: Any) -> Reply:
-    """Which element does thread 7 of block 3 add, in blocks of 256 threads?"""
-    return judge_number(
-        answer,
-        775,
-        "Blocks 0, 1 and 2 come first, with 256 threads each: 768. Then 7 more.",
-        {
-            1799: "Block and thread are swapped: 7 is the place inside the block.",
-            776: "Counting starts at 0: thread 7 is the eighth, and before it there are 7.",
-            519: "Block 3 is the fourth block: three whole blocks come before it.",
-            1031: "Block 3 is the fourth block, since counting starts at 0: three whole blocks come before it.",
-            21: "Before this block come three blocks of 256 threads each, not 3 x 7 threads.",
-            768: "That is thread 0 of block 3. Thread 7 comes a little later.",
-            7: "That is its number inside its block. How many threads are in the blocks before it?",
-        },
-        tolerance=0,  # elements are counted
-        hint="How many threads are in blocks 0, 1 and 2 together? Then count on from there.",
-    )
+from autograder.course.answers import RULES, not_of, nothing_right, parameters, threads_that_store, written_alone
+from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, no_kernel, not_yet, right
 
 
 def how_many_blocks(answer: Any) -> Reply:
@@ -49,6 +29,43 @@ def how_many_blocks(answer: Any) -> Reply:
         },
         hint="1,000,000 / 256 is no whole number, and there are only whole blocks. How many threads do they bring?",
     )
+
+
+BACKWARDS = ((1000, 4, 256), (33, 1, 64), (96, 3, 32))  # elements, blocks, threads: two with idle threads, one without
+
+
+def backwards(kernel: Any) -> Reply:
+    """A kernel of (x, out) that sets every out[i] to the element of x as far from the end as i is from the start."""
+    if (wrong := not_of(kernel, ("x", "out"))) is not None:
+        return wrong
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    rng = np.random.default_rng(3)
+    for size, grid, block in BACKWARDS:
+        x, out = rng.random(size, dtype=np.float32) + 1, np.zeros(size, np.float32)
+        given = x.copy()
+        launched = f"Launched with {grid} x {block} threads for {size} elements."
+        p = profile(kernel)[grid, block](x, out)
+        if (wrong := nothing_right(p, not out.any() and np.array_equal(x, given), "out", launched)) is not None:
+            return wrong
+        if not np.array_equal(x, given):
+            return not_yet(f"{launched} x itself has changed. Only out is to be written.")
+        reply = judge_array(out, given[::-1], "", "out")
+        if reply.outcome != "right":
+            return not_yet(f"{launched} {reply.words} {_backwards_asks(out, given)}")
+        if (wrong := written_alone(kernel, grid, block, (given, np.zeros_like(out)), launched)) is not None:
+            return wrong
+    return right("The last element comes first, in every launch that was tried, and each thread moved one.")
+
+
+def _backwards_asks(out: np.ndarray, x: np.ndarray) -> str:
+    if np.array_equal(out, x):
+        return "That is x as it was."
+    if np.array_equal(out[1:], x[:0:-1]):
+        return "All but out[0] are right: what is the index of the last element of x?"
+    if not out.all():
+        return f"{np.count_nonzero(out == 0)} elements were never written: how many does the guard let through?"
+    return "Write down for which i the thread reads x[0], and for which the last element."
 
 
 def time_of_133(answer: Any) -> Reply:

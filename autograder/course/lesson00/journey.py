@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -53,6 +53,16 @@ def journey(steps: Sequence[Step], *, title: str) -> Figure:
     )
     width = max(_BARS + _LONGEST if timed else _TIMES, text_width(title, TITLE) + MARGIN)
     return canvas.figure(width + MARGIN, bottom + 18, f"{title}. In order: {words}.")
+
+
+def measured_journey(milliseconds: Mapping[str, float]) -> list[Step]:
+    """The four steps of adding two arrays that begin and end on the host, with the times of data/start_h200.json."""
+    return [
+        Step("device_x.copy_to_device(x)", "to device", milliseconds["copy x to the device"]),
+        Step("device_y.copy_to_device(y)", "to device", milliseconds["copy y to the device"]),
+        Step("add[...](device_x, device_y, device_out)", "on device", milliseconds["kernel"]),
+        Step("device_out.copy_to_host(out)", "to host", milliseconds["copy out to the host"]),
+    ]
 
 
 def _draw(canvas: Canvas, step: Step, y: float) -> None:

@@ -1,16 +1,17 @@
-"""Lesson 1, the naive matrix multiply: what its notebook and its deck import."""
+"""Lesson 1, the naive matrix multiply: what its two notebooks and its deck import."""
 
 from autograder.course.costs import bank_queues
 from autograder.course.lesson01.exercises import (
     flat_matmul,
-    outer_product,
     sectors_per_request,
-    share_of_peak,
     what_limits,
     which_grid,
     which_thread,
 )
 from autograder.course.lesson01.fetches import fetches
+from autograder.course.lesson01.launches import measured_ms, sampled
+from autograder.course.lesson01.strays import strays
+from autograder.course.lesson01.written import outer_product, scale_rows, squared_distances, vector_times_matrix
 from autograder.course.scenes import guarded, intensity
 from autograder.figures.bars import bars
 from autograder.figures.estimates import resource_bars
@@ -30,16 +31,21 @@ __all__ = [
     "guarded",
     "inner_product",
     "intensity",
+    "measured_ms",
     "outer_product",
     "resource_bars",
     "roofline",
     "row_major",
+    "sampled",
+    "scale_rows",
     "sector_map",
     "sectors_per_request",
-    "share_of_peak",
+    "squared_distances",
+    "strays",
     "thread_map",
-    "what_limits",
+    "vector_times_matrix",
     "warps_of",
+    "what_limits",
     "which_grid",
     "which_thread",
 ]

@@ -1,4 +1,7 @@
-"""Exercises of notebooks/01_naive_matmul.ipynb; the answers that students see stand there, under "Answer"."""
+"""Exercises of notebooks/01a_naive_matmul.ipynb and 01b_what_holds_it_up.ipynb, but for kernels written from scratch.
+
+The answers that students see stand there, under "Answer".
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import (
-    RULES,
-    not_of,
-    nothing_right,
-    parameters,
-    resource_named,
-    threads_that_store,
-    written_alone,
-)
+from autograder.course.answers import RULES, parameters, resource_named, threads_that_store
 from autograder.course.replies import (
     Reply,
     judge_array,
-    judge_number,
     judge_tuple,
     no_kernel,
     not_yet,
@@ -148,24 +142,6 @@ def _ask(wrong_in: set[str]) -> str:
     return f"{words} (And leave the other lines as they were.)" if wrong_in == {"a", "b"} else words
 
 
-def share_of_peak(answer: Any) -> Reply:
-    """What percentage of 1,600 GFLOP/s can the naive kernel reach with 600 GB/s of memory bandwidth?"""
-    return judge_number(
-        answer,
-        100 * 600 / 4 / 1600,
-        "600 GB/s bring 150 billion operands a second, one for each operation: 150 of 1,600 GFLOP/s.",
-        {
-            150.0: "That is the rate in GFLOP/s, and it is right. What percentage of 1,600 is it?",
-            0.09375: "Right as a fraction; the exercise asks for a percentage.",
-            37.5: "A gigabyte is not a billion operands: each takes 4 bytes.",
-            75.0: "Two operations for every 8 bytes: 0.25 operations a byte, not 2.",
-            18.75: "Two operations need two operands, so 8 bytes, not 4.",
-        },
-        tolerance=0.01,  # 9.3, 9.4 and 9.375 are all fine
-        hint="How many operands does 600 GB/s bring in a second, at 4 bytes each? One operation for each of them.",
-    )
-
-
 def sectors_per_request(answer: Any) -> Reply:
     """Sectors per load request with blocks of (16, 16): (x along columns, x along rows)"""
     return judge_tuple(
@@ -184,41 +160,6 @@ def sectors_per_request(answer: Any) -> Reply:
         },
         hint="Lanes 0 to 15 have y = 0, lanes 16 to 31 have y = 1. Count the sectors of a, then those of b, then the mean.",
     )
-
-
-OUTER_SIZES = ((5, 7), (64, 96))  # rows and columns: one that no block divides, one of whole blocks
-OUTER_BLOCK = (16, 8)
-
-
-def outer_product(kernel: Any) -> Reply:
-    """A kernel of (x, y, c) that sets every c[row, column] to x[row] * y[column], launched in blocks of (16, 8)."""
-    if (wrong := not_of(kernel, ("x", "y", "c"))) is not None:
-        return wrong
-    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
-
-    rng = np.random.default_rng(8)
-    for rows, columns in OUTER_SIZES:
-        x, y = rng.random(rows, dtype=np.float32) + 1, rng.random(columns, dtype=np.float32) + 1
-        c = np.zeros((rows, columns), np.float32)
-        grid = (-(-columns // OUTER_BLOCK[0]), -(-rows // OUTER_BLOCK[1]))
-        p = profile(kernel)[grid, OUTER_BLOCK](x, y, c)
-        launched = f"c is {rows} x {columns}, in blocks of {OUTER_BLOCK}."
-        if (wrong := nothing_right(p, not c.any(), "c", launched)) is not None:
-            return wrong
-        reply = judge_array(c, np.outer(x, y), "")
-        if reply.outcome != "right":
-            return not_yet(f"{launched} {reply.words} {_FIRST_LINE if not c.all() else _OUTER_ASKS}")
-    if (wrong := written_alone(kernel, grid, OUTER_BLOCK, (x, y, np.zeros_like(c)), launched)) is not None:
-        return wrong
-    sectors = p.counters.global_store_sectors / p.counters.global_store_requests
-    if sectors > 4:
-        return not_yet(
-            f"c is right. But a store moves {sectors:g} sectors, where 4 would do: let neighbours along x write neighbours."
-        )
-    return right(f"Every element is one thread's, and a store moves {sectors:g} sectors.")
-
-
-_OUTER_ASKS = "Each element takes one number of x, by its row, and one of y, by its column."
 
 
 LIMITS = ("DRAM", "L2", "L1", "issue", "latency")

@@ -1,40 +1,82 @@
-"""Exercises of notebooks/04_warps_and_divergence.ipynb; the answers that students see stand there, under "Answer"."""
+"""Exercises of notebooks 04a_warps_and_divergence and 04b_adding_up; the answers that students see stand there."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES
+from autograder.course.answers import RULES, not_of, nothing_right, parameters, written_alone
 from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
 
 BLOCKS, THREADS, LANES = 8, 256, 32
-LANES_AS_GIVEN, LOADS_AS_GIVEN = 24, 824  # exercise 5 before any change: lanes at work an instruction, requests to load
+LANES_AS_GIVEN, LOADS_AS_GIVEN = 24, 824  # halving's exercise before any change: lanes at work, requests to load
+
+# ---- 4a --------------------------------------------------------------------------------------------------------------
+
+SHAPES = ((5, 7, 9), (20, 4, 1), (40, 3, 1))  # blocks (x, y, z): rows and layers that end within a warp
 
 
-def in_which_warp(answer: Any) -> Reply:
-    """Thread (3, 2) of a block of 20 x 4 threads: (its warp, its lane, the block's warps, lanes of the last one)"""
-    return judge_tuple(
-        answer,
-        (1, 11, 3, 16),
-        "Its number is 3 + 2 * 20 = 43 = 1 * 32 + 11, and 80 threads are two full warps and a half.",
-        {
-            (
-                0,
-                14,
-                3,
-                16,
-            ): "3 * 4 + 2 = 14 counts y first. x comes first: a step in y skips a whole row of 20 threads.",
-            (1, 11, 2.5, 16): "The first two are right. Half a warp takes a whole one's place.",
-            (1, 11, 2, 16): "The first two are right. 2 * 32 = 64: the last 16 threads need a warp, too.",
-            (1, 11, 4, 20): "The first two are right. A warp is no row of the block: it is cut after every 32 threads.",
-            (2, 3, 4, 20): "A warp is no row of the block: it is cut after every 32 threads.",
-            (1, 11, 3, 32): "80 threads, and 2 * 32 of them are in the first two warps.",
-            (1, 43, 3, 16): "43 is its number in the block. Lanes count from 0 anew in each warp.",
-        },
-        hint="First the thread's number in the block, x + 20 * y. The 80 numbers are then cut after every 32.",
+def find_warp(kernel: Any) -> Reply:
+    """A kernel of (warps, lanes) in which each thread of one block writes its warp and its lane, at [z, y, x]."""
+    if (wrong := not_of(kernel, ("warps", "lanes"))) is not None:
+        return wrong
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    for shape in SHAPES:
+        across, down, deep = shape
+        warps, lanes = (np.full((deep, down, across), -1, np.int32) for _ in range(2))
+        p = profile(kernel)[1, shape](warps, lanes)
+        launched = f"One block of {across} x {down} x {deep} threads."
+        untouched = bool((warps == -1).all() and (lanes == -1).all())
+        if (wrong := nothing_right(p, untouched, "warps", launched)) is not None:
+            return wrong
+        number = np.arange(warps.size).reshape(warps.shape)  # x first, as the last axis
+        if not np.array_equal(warps, number // LANES):
+            words = _counted_how(warps) or _first_wrong("warps", warps, number // LANES)
+            return not_yet(f"{launched} {words}{_BEFORE if shape != SHAPES[0] else ''}")
+        if not np.array_equal(lanes, number % LANES):
+            return not_yet(f"{launched} The warps are right. {_first_wrong('lanes', lanes, number % LANES)}")
+    if (wrong := written_alone(kernel, 1, shape, (warps, lanes), launched)) is not None:
+        return wrong
+    return right("x first, then y, then z, and cut after every 32: whatever the shape of the block.")
+
+
+_BEFORE = f" In a block of {' x '.join(map(str, SHAPES[0]))} it was right: which of its lengths do you count on?"
+
+
+def _first_wrong(name: str, given: np.ndarray, expected: np.ndarray) -> str:
+    """How many whole numbers are wrong, and the first of them by its place."""
+    wrong = given != expected
+    at = tuple(int(each) for each in np.argwhere(wrong)[0])
+    place = ", ".join(map(str, at))
+    return (
+        f"{int(wrong.sum()):,} of {wrong.size:,} {name} are wrong; the first: {name}[{place}] should be {expected[at]} "
+        f"and is {given[at]}."
     )
+
+
+def _counted_how(warps: np.ndarray) -> str:
+    """What is known of how these numbers of warps came about; nothing where it is not."""
+    deep, down, across = warps.shape
+    z, y, x = np.indices(warps.shape)
+    number = x + across * (y + down * z)
+    known = (
+        (number * 0 - 1, "warps was not written."),
+        (number, "Those are the threads' numbers in the block. A new warp begins after every 32."),
+        (number % LANES, "Those are lanes, places in a warp. Which warp is it?"),
+        (number // LANES + 1, "Counting starts at 0: threads 0 to 31 are warp 0."),
+        (number * 0, "Everybody says warp 0. x is not all that counts: how many threads come before y = 1, or z = 1?"),
+        (y, "A warp is no row of the block: it is cut after every 32 threads."),
+        (y + down * z, "A warp is no row of the block: it is cut after every 32 threads."),
+        (z, "A warp is no layer of the block: it is cut after every 32 threads."),
+        ((x + across * y) // LANES, "Layers share their numbers. A step in z skips a whole layer of threads."),
+        ((y + down * (x + across * z)) // LANES, "This counts y first. Neighbours along x have neighbouring numbers."),
+        ((z + deep * (y + down * x)) // LANES, "This counts z first. Neighbours along x have neighbouring numbers."),
+    )
+    return next((words for counted, words in known if np.array_equal(warps, counted)), "")
 
 
 def how_many_diverge(answer: Any) -> Reply:
@@ -56,48 +98,73 @@ def how_many_diverge(answer: Any) -> Reply:
     )
 
 
-def picture_in_rows(answer: Any) -> Reply:
-    """62 rows of 76 pixels under blocks of 32 x 8 threads: (warps that diverge, warps in all)"""
-    return judge_tuple(
-        answer,
-        (62, 192),
-        "One for each row of pixels. A warp is 32 pixels wide now, so each row has its own at the edge.",
-        {
-            (31, 160): "That is the launch with blocks of 16 x 16. How many blocks of 32 x 8 are needed?",
-            (31, 192): "192 is right. A warp is now one row of 32 threads, not two of 16.",
-            (64, 192): "192 is right. Rows 62 and 63 do not exist: all lanes of their warps agree.",
-            (62, 24): "62 is right. 24 is the number of blocks; each has 8 warps.",
-            (62, 160): "62 is right. ceil(76 / 32) * ceil(62 / 8) blocks, 8 warps in each.",
-            (8, 192): "192 is right. Each block at the right edge has 8 warps.",
-        },
-        hint="A warp is one row of 32 threads now. How many blocks cover 76 columns, how many 62 rows?",
+# Rows of the table, numbers in `order`, blocks, threads: more threads than numbers, and not all rows wanted.
+TABLES = ((40, 30, 1, 64), (300, 211, 4, 96))
+
+
+def rows_in_order(kernel: Any) -> Reply:
+    """A kernel of (order, starts, values, sums): thread i adds up row order[i] into that row's place of sums."""
+    if (wrong := not_of(kernel, ("order", "starts", "values", "sums"))) is not None:
+        return wrong
+    from autograder import profile
+
+    rng, lanes = np.random.default_rng(11), []
+    for rows, wanted, blocks, threads in TABLES:
+        lengths = rng.geometric(1 / 12, rows) - 1  # some rows have no element
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        values = rng.random(starts[-1], dtype=np.float32) + 1
+        drawn = rng.permutation(rows)[:wanted].astype(np.int32)
+        by_length = drawn[np.argsort(lengths[drawn], kind="stable")]
+        expected = np.array([values[start:end].sum(dtype=np.float64) for start, end in pairwise(starts)])
+        launched = f"{rows} rows, {wanted} of them in order, {blocks} x {threads} threads."
+        for order in (drawn, by_length):
+            sums = np.full(rows, -1, np.float32)
+            p = profile(kernel)[blocks, threads](order, starts, values, sums)
+            if (wrong := nothing_right(p, bool((sums == -1).all()), "sums", launched)) is not None:
+                return wrong
+            asked = np.isin(np.arange(rows), order)
+            if not np.allclose(sums, np.where(asked, expected, -1), rtol=1e-4):
+                return not_yet(f"{launched} {_row_sums_wrong(sums, expected, asked, order)}")
+            lanes.append(p.counters.threads_per_instruction)
+    if (wrong := written_alone(kernel, blocks, threads, (order, starts, values, sums), launched)) is not None:
+        return wrong
+    as_drawn, sorted_by_length = lanes[-2:]
+    if sorted_by_length < 1.2 * as_drawn:
+        return right(
+            f"The sums are right, and the order makes little difference to your warps: {as_drawn:.1f} and "
+            f"{sorted_by_length:.1f} of 32 lanes at work."
+        )
+    return right(
+        f"In the order as drawn {as_drawn:.1f} of 32 lanes are at work on average, sorted by length "
+        f"{sorted_by_length:.1f}."
     )
 
 
-def slowest_lane(answer: Any) -> Reply:
-    """Lane k makes k + 1 rounds: (rounds that the warp makes, lanes at work on average)"""
-    return judge_tuple(
-        answer,
-        (32, 16.5),
-        "The longest decides, and (1 + 2 + ... + 32) / 32 = 16.5: nearly half of the warp's time is lost.",
-        {
-            (528, 16.5): "16.5 is right. The lanes make their rounds together, not one after the other.",
-            (16.5, 16.5): "The second is right. Nobody can go on before the slowest lane is done.",
-            (32, 32): "32 rounds is right. Only in the first of them all lanes have something to do.",
-            (32, 16): "Nearly: in round r there are 33 - r lanes at work. Take the mean of 32, 31, ..., 1.",
-            (31, 16.5): "Lane 31 makes 31 + 1 rounds.",
-            (31, 15.5): "Lane k makes k + 1 rounds, so lane 0 makes one.",
-        },
-        hint="The warp goes on until its longest lane is done. All lanes' rounds, shared out over those of the warp?",
-    )
+def _row_sums_wrong(sums: np.ndarray, expected: np.ndarray, asked: np.ndarray, order: np.ndarray) -> str:
+    """What is wrong with the sums of rows, where sums began as -1 everywhere."""
+    by_thread = np.full_like(sums, -1)
+    by_thread[: order.size] = expected[order]
+    if np.allclose(sums, by_thread, rtol=1e-4):
+        return "The right sums in the wrong places: that of row order[i] belongs into that row's place, not thread i's."
+    if np.allclose(sums[asked], expected[asked] - 1, rtol=1e-4):
+        return "Every sum is 1 too small. sums held -1 before, and you added to it: begin with a zero of your own."
+    untouched = ~asked & (sums != -1)
+    if untouched.any():
+        row = int(np.flatnonzero(untouched)[0])
+        return f"Row {row} is not in order, and sums[{row}] was written. Thread i takes row order[i]."
+    reply = judge_array(sums, np.where(asked, expected, -1), "", "sums")
+    return f"{reply.words} Row r goes from starts[r] to before starts[r + 1], and a row of length 0 has the sum 0."
+
+
+# ---- 4b --------------------------------------------------------------------------------------------------------------
 
 
 def first_threads_add(kernel: Any) -> Reply:
-    """Change the reduction so that whole warps have work or none, and neighbours read neighbours."""
+    """Change the reduction so that whole warps have work or none; best where neighbours read neighbours as well."""
     waiting = no_kernel(kernel)
     if waiting:
         return waiting
-    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+    from autograder import profile
 
     values = np.random.default_rng(4).random(BLOCKS * THREADS, dtype=np.float32)
     sums = np.zeros(BLOCKS, np.float32)
@@ -111,19 +178,11 @@ def first_threads_add(kernel: Any) -> Reply:
     c = p.counters
     diverging, conflicts, lanes = c.divergent_branches, c.shared_load_bank_conflicts, c.threads_per_instruction
     loads = c.shared_load_requests + c.global_load_requests
-    if c.global_atomic_requests + c.shared_atomic_requests:
-        return not_yet(
-            "The sums are right, and they are made by an atomic, at which threads queue up to add one after another. "
-            "Here threads are to add pairs at the same time, without atomics."
-        )
+    if (wrong := _by_an_atomic(c)) is not None:
+        return wrong
     if diverging > 2 * 6 * BLOCKS:
         words = f"The sums are right, as before: {diverging} divergent branches. Which threads should add?"
         return Reply("your turn", words)
-    if conflicts:
-        words = (
-            f"Whole warps rest now: {diverging} divergent branches. But neighbours read elements far from each other, "
-        )
-        return not_yet(words + f"which makes {conflicts} bank conflicts (explained below). Let them read neighbours.")
     if lanes < LANES_AS_GIVEN:
         words = f"The sums are right, but few threads add while others wait: on average {lanes:.3g} of 32 lanes work. "
         return not_yet(words + "In the first step threads 0 to 127 are to add, in the next 0 to 63, and so on.")
@@ -132,45 +191,152 @@ def first_threads_add(kernel: Any) -> Reply:
         return not_yet(
             words + f"{LOADS_AS_GIVEN} in the kernel as given. In each step half as many threads are to add."
         )
+    if conflicts:
+        return right(
+            f"The same sums, and whole warps rest: {diverging} divergent branches instead of 384. But neighbours read "
+            f"elements far from each other, which makes {conflicts} bank conflicts. They need not: more on this below."
+        )
     return right(f"The same sums, {diverging} divergent branches instead of 384, and no bank conflict.")
 
 
-def largest_of_warp(kernel: Any) -> Reply:
-    """Each warp finds its largest value with shuffles, and lane 0 stores it: no shared memory, no barrier."""
-    waiting = no_kernel(kernel)
-    if waiting:
-        return waiting
+def _by_an_atomic(counters: Any) -> Reply | None:
+    """The reply to sums that atomics made; None where there was none."""
+    if not counters.global_atomic_requests + counters.shared_atomic_requests:
+        return None
+    return not_yet(
+        "The sums are right, and they are made by an atomic, at which threads queue up to add one after another. "
+        "Here threads are to add pairs at the same time, without atomics."
+    )
+
+
+WIDTHS = (64, 96, 160, 544, 1024)  # threads: of 2, 3, 5, 17 and 32 warps
+# In a block of 1,024 trees have 23 to 32 lanes at work, one thread that adds up all has 3. A warp of a tree sends 3 to
+# 13 requests to load, and 1,024 where everybody adds up all. It diverges 0.2 times; with shuffles 1, with doubling 6.
+FEW_LANES, MANY_LOADS, MANY_BRANCHES = 16, 32, 2
+
+
+def any_width(kernel: Any) -> Reply:
+    """A kernel of (values, sums): each block adds up one element a thread, with any number of whole warps."""
+    if (wrong := not_of(kernel, ("values", "sums"))) is not None:
+        return wrong
     from autograder import profile
 
-    values = np.random.default_rng(6).random(THREADS, dtype=np.float32) - np.float32(2)  # all below zero
-    best = np.full(THREADS // LANES, np.nan, np.float32)
-    p = profile(kernel)[THREADS // 64, 64](values, best)
-    broken = [each for each in p.hazards if each.kind in RULES]
-    if broken:
-        return not_yet(f"{broken[0]}")
-    c = p.counters
-    if c.shared_load_requests + c.shared_store_requests + c.barriers:
+    rng = np.random.default_rng(13)
+    for threads in WIDTHS:
+        values = rng.integers(1, 6, (3, threads)).astype(np.float32)  # sums of few whole numbers are exact
+        sums = np.zeros(3, np.float32)
+        p = profile(kernel)[3, threads](values.ravel(), sums)
+        launched = f"3 blocks of {threads:,} threads."
+        if (wrong := nothing_right(p, not sums.any(), "sums", launched)) is not None:
+            return wrong
+        if np.array_equal(sums, _halved(values)) and not np.array_equal(sums, values.sum(axis=1)):
+            words = f"{launched} As before, a part is left behind wherever an odd number of them is halved."
+            return Reply("your turn", words)
+        reply = judge_array(sums, values.sum(axis=1), "", "sums")
+        if reply.outcome != "right":
+            return not_yet(f"{launched} {reply.words}{_more_or_less(sums, values.sum(axis=1))}")
+        if (wrong := _by_an_atomic(p.counters)) is not None:
+            return wrong
+    c = p.counters  # of the widest block
+    if c.threads_per_instruction < FEW_LANES:
         return not_yet(
-            "It takes neither shared memory nor a barrier: cuda.shfl_down_sync hands a value from lane to lane."
+            f"{launched} The sums are right, but few threads add while others wait: on average "
+            f"{c.threads_per_instruction:.3g} of 32 lanes work."
         )
-    warps = values.reshape(-1, LANES)
-    if np.array_equal(best, warps[:, 0]):
-        if c.shuffles:
+    loads = (c.shared_load_requests + c.global_load_requests) // c.warps
+    diverging = c.divergent_branches / c.warps
+    if loads > MANY_LOADS:
+        return not_yet(
+            f"{launched} The sums are right, but every thread adds up the same elements: {loads:,} requests of each "
+            "warp to load. In each step half as many threads are to add."
+        )
+    widths = f"{', '.join(f'{each:,}' for each in WIDTHS[:-1])} or {WIDTHS[-1]:,}"
+    if diverging > MANY_BRANCHES:
+        return right(
+            f"No part is left behind in blocks of {widths} threads. But each warp diverges {diverging:.1f} times: let "
+            "the first threads add, as in exercise 1."
+        )
+    return right(f"No part is left behind in blocks of {widths} threads. Lab 4 asks for this, too.")
+
+
+def _halved(values: np.ndarray) -> np.ndarray:
+    """What the kernel as given makes of each row: parts without a partner are lost."""
+    part = values.astype(np.float64)
+    step = part.shape[1] // 2
+    while step > 0:
+        part[:, :step] += part[:, step : 2 * step]
+        step //= 2
+    return part[:, 0]
+
+
+def _more_or_less(sums: np.ndarray, expected: np.ndarray) -> str:
+    """Whether elements above zero were left out or taken again."""
+    if bool((sums <= expected).all()):
+        return " Too small: who takes the last part, where their number is odd?"
+    if bool((sums >= expected).all()):
+        return " Too large: is a part added twice, where their number is odd?"
+    return ""
+
+
+WARPS_LAUNCHED = ((1, 32), (4, 64), (3, 96))  # blocks, threads: whole warps
+
+
+def largest_of_warp(kernel: Any) -> Reply:
+    """A kernel of (values, best): each warp finds its largest value with shuffles and stores it, one element a warp."""
+    if (wrong := not_of(kernel, ("values", "best"))) is not None:
+        return wrong
+    from autograder import profile
+
+    rng = np.random.default_rng(6)
+    for blocks, threads in WARPS_LAUNCHED:
+        values = rng.random(blocks * threads, dtype=np.float32) - np.float32(2)  # all below zero
+        best = np.full(values.size // LANES, np.nan, np.float32)
+        p = profile(kernel)[blocks, threads](values, best)
+        launched = f"{blocks} x {threads} threads, as many values."
+        c = p.counters
+        if c.global_atomic_requests:
+            return not_yet("It takes no atomic, at which lanes queue up: let them hand on values, in five shuffles.")
+        more = ""
+        if best.size == 1 and any((each.kind, each.array) == ("race", parameters(kernel)[1]) for each in p.hazards):
+            more = " One lane of each warp is to store: cuda.laneid tells which lane a thread is."
+        if (wrong := nothing_right(p, bool(np.isnan(best).all()), "best", launched, more)) is not None:
+            return wrong
+        if c.shared_load_requests + c.shared_store_requests + c.barriers:
             return not_yet(
-                "Lane 0 still has what it began with: no value of another lane reaches it. "
-                "shfl_down_sync hands values down to it, and what it returns must be kept."
+                "It takes neither shared memory nor a barrier: cuda.shfl_down_sync hands a value from lane to lane."
             )
-        return Reply("your turn", "Each warp stores what its lane 0 began with. Let the lanes compare, five times.")
-    if np.allclose(best, warps.sum(axis=1), rtol=1e-4):
-        return not_yet("These are the sums. Keep the larger of the two values instead of adding them.")
-    if np.array_equal(best, np.maximum(warps.max(axis=1), 0)):
-        return not_yet("All values are below zero here, and the kernel says 0. Begin with the lane's own value.")
-    if np.array_equal(best, warps.min(axis=1)):
-        return not_yet("These are the smallest values.")
-    if np.array_equal(best, warps.max(axis=1)) and not c.shuffles:
+        warps = values.reshape(-1, LANES)
+        if not np.array_equal(best, warps.max(axis=1)):
+            return not_yet(f"{launched} {_no_largest(best, warps, c.shuffles > 0)}")
+    if not c.shuffles:
         return not_yet(
             f"The values are right, with {c.global_load_requests // c.warps} loads for each warp. One is enough: "
             "each lane has a value in a register. Let them hand these on, in five shuffles."
         )
-    praise = f"Shuffles of each warp: {c.shuffles // c.warps}, and no barrier. Products and minima go the same way."
-    return judge_array(best, warps.max(axis=1), praise, "best")
+    each = c.shuffles // c.warps
+    if each > 5:
+        return right(
+            f"But each warp makes {each} shuffles, and five would do: halve the distance each time, from 16 down to 1."
+        )
+    return right(f"Shuffles of each warp: {each}, and no barrier. Products and minima go the same way.")
+
+
+def _no_largest(best: np.ndarray, warps: np.ndarray, shuffled: bool) -> str:
+    """What is wrong with the largest values of warps, all of them below zero, where best began as NaN."""
+    known: Mapping[str, np.ndarray] = {
+        "These are the sums. Keep the larger of the two values instead of adding them.": warps.sum(axis=1),
+        "All values are below zero here, and the kernel says 0. Begin with the lane's own value.": warps[:, 0] * 0,
+        "These are the smallest values.": warps.min(axis=1),
+    }
+    if np.array_equal(best, warps[:, 0]) and shuffled:
+        return (
+            "Lane 0 still has what it began with: no value of another lane reaches it. "
+            "shfl_down_sync hands values down to it, and what it returns must be kept."
+        )
+    if np.array_equal(best, warps[:, 0]):
+        return "Each warp stores what its lane 0 began with. Let the lanes compare, five times."
+    if np.isnan(best).any():
+        missing = int(np.flatnonzero(np.isnan(best))[0])
+        return f"best[{missing}] was not written. Each warp has its own place: warp number i // 32 of the launch."
+    words = next((words for words, values in known.items() if np.allclose(best, values, rtol=1e-4)), "")
+    return words or judge_array(best, warps.max(axis=1), "", "best").words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import cuda
 
@@ -73,6 +75,37 @@ def warp_sums(values, sums):
 
 
 @cuda.jit
+def halving_by_block(values, sums):
+    """The first threads add, in a block of any width; a part without a partner is lost. Right for powers of two."""
+    part = cuda.shared.array(1024, np.float32)
+    t = cuda.threadIdx.x
+    part[t] = values[cuda.grid(1)]
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        sums[cuda.blockIdx.x] = part[0]
+
+
+@cuda.jit
+def totals_by_step(values, totals):
+    """`warp_sums` in one warp that writes down every lane's total: a row of `totals` before and after each shuffle."""
+    lane = cuda.laneid
+    total = values[lane]
+    totals[0, lane] = total
+    row, step = 1, 16
+    while step > 0:
+        total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+        totals[row, lane] = total
+        row += 1
+        step //= 2
+
+
+@cuda.jit
 def shuffled_block(values, sums):
     part = cuda.shared.array(8, np.float32)
     t = cuda.threadIdx.x
@@ -130,6 +163,36 @@ def last_warp_written_out(values, sums):
         part[t] += part[t + 1]
     if t == 0:
         sums[cuda.blockIdx.x] = part[0]
+
+
+def last_warp_with(*, guard: bool = False, syncwarp: bool = False, shuffle: bool = False) -> Any:
+    """The same trick in a loop, and what may be put into its rounds: who adds, and what stands between two rounds."""
+
+    @cuda.jit
+    def last_warp(values, sums):
+        part = cuda.shared.array(256, np.float32)
+        t = cuda.threadIdx.x
+        part[t] = values[cuda.grid(1)]
+        cuda.syncthreads()
+        step = 128
+        while step > 32:
+            if t < step:
+                part[t] += part[t + step]
+            cuda.syncthreads()
+            step //= 2
+        if t < 32:
+            while step > 0:
+                if t < step or not guard:
+                    part[t] += part[t + step]
+                if syncwarp:
+                    cuda.syncwarp()
+                if shuffle:
+                    cuda.shfl_sync(0xFFFFFFFF, t, 0)
+                step //= 2
+        if t == 0:
+            sums[cuda.blockIdx.x] = part[0]
+
+    return last_warp
 
 
 @cuda.jit

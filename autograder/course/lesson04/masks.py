@@ -75,6 +75,31 @@ def _active(mask: np.ndarray | None) -> int:
     return 0 if mask is None else int(mask.sum())
 
 
+def lanes_by_line(profile: Any) -> str:
+    """A table of a kernel's lines: instructions, lanes active on average, and branches at which warps disagreed."""
+    rows = ["instructions  active lanes  divergent branches"]
+    for each in profile.lines:
+        c = each.counters
+        active = f"{c.threads_per_instruction:.1f}" if c.warp_instructions else ""
+        rows.append(f"{c.warp_instructions or '':>12}  {active:>12}  {c.divergent_branches or '':>18}  {each.text}")
+    return "\n".join(rows)
+
+
+def at_work(profile: Any, line: str, warps: int = 8) -> np.ndarray:
+    """Which of the first threads of block (0, 0, 0) stored at the line with these words: a bool for each.
+
+    `profile` was made with trace=True. Raises ValueError when nothing was recorded there.
+    """
+    stores = [each for each in profile.trace(line) if each.kind == "store" and each.block == (0, 0, 0)]
+    if not stores:
+        raise ValueError(f"no store was recorded at {line!r}")
+    working = np.zeros((warps, WARP_LANES), bool)
+    for each in stores:
+        if each.warp < warps:
+            working[each.warp] |= np.asarray(each.addresses) >= 0
+    return working.ravel()
+
+
 def tree_steps(branches: Sequence[Branch], title: str) -> list[Figure]:
     """Which threads of one block add in each step of a reduction: a row a step, a cell a thread, a frame for each row.
 

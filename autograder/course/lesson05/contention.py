@@ -15,7 +15,10 @@ _COUNTS = mix(PAPER, VERMILLION, 0.75)
 
 
 def atomic_sectors(access: Access) -> int:
-    """What one atomic request costs: over each sector, the most lanes on one address, summed (as an H200 counts it)."""
+    """The passes that one atomic request costs: over each sector, the most lanes on one address, summed.
+
+    An H200's profiler counts them so, under the name of sectors.
+    """
     return sum(max(map(len, elements.values())) for elements in sectors_of(access).values())
 
 
@@ -34,7 +37,8 @@ def queues(panels: Mapping[str, Access], *, title: str, names: Mapping[int, str]
         lanes = [len(each) for held in sectors.values() for each in held.values()]
         longest, cost = max(lanes), atomic_sectors(panels[name])
         said = "1 address" if len(lanes) == 1 else f"{len(lanes)} addresses"
-        said += f" in {plural(len(sectors), 'sector')}, at most {plural(longest, 'lane')} on one: costs {cost}"
+        said += f" in {plural(len(sectors), 'sector')}, at most {plural(longest, 'lane')} on one: "
+        said += "1 pass" if cost == 1 else f"{cost} passes"
         canvas.text(MARGIN, y + 16, name, bold=True)
         canvas.text(MARGIN + _WIDTH, y + 16, said, anchor="end")
         y = _panel(canvas, y + 30, panels[name], sectors, longest, names or {})

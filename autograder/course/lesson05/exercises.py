@@ -1,15 +1,16 @@
-"""Exercises of notebooks/05_privatized_histogram.ipynb; the answers that students see stand there, under "Answer"."""
+"""Exercises of notebooks/05a_atomics.ipynb and 05b_privatized_histogram.ipynb whose answers are numbers.
+
+The answers that students see stand there, under "Answer"; kernels are judged in kernel_exercises.py.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
+from autograder.course.replies import Reply, judge_number, judge_tuple
 
-from autograder.course.answers import RULES
-from autograder.course.replies import Reply, judge_tuple, no_kernel, not_yet, right
-
-DIGITS = 10
+VISITS, AT_ONE_ADDRESS = 2**26, 1.36  # of a log; additions a nanosecond at one counter, as the notebook prints it
+ALL_MS, SPREAD_MS = VISITS / AT_ONE_ADDRESS / 1e6, 0.67  # all at one counter; spread over a million
 
 
 def two_additions_each(answer: Any) -> Reply:
@@ -59,94 +60,23 @@ def cost_of_a_request(answer: Any) -> Reply:
     )
 
 
-def private_digits(kernel: Any) -> Reply:
-    """Put clearing and both barriers into a kernel that counts last digits, in blocks of 64 threads."""
-    waiting = no_kernel(kernel)
-    if waiting:
-        return waiting
-    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
-
-    numbers = np.random.default_rng(10).integers(0, 1000, 4 * 64).astype(np.int32)
-    bins = np.zeros(DIGITS, np.int32)
-    p = profile(kernel)[4, 64](numbers, bins)
-    broken = [each for each in p.hazards if each.kind in RULES]
-    if not p.counters.barriers and any(each.kind == "uninitialised_read" for each in broken):
-        return Reply("your turn", f"There is neither clearing nor waiting yet. The report begins: {broken[0]}")
-    if broken:
-        return not_yet(str(broken[0]))
-    expected = np.bincount(numbers % 10, minlength=DIGITS)
-    if (bins != expected).any():
-        digit = int(np.argmax(bins != expected))
-        return not_yet(f"Digit {digit} comes {expected[digit]} times, and the kernel counted {bins[digit]}.")
-    if not p.counters.shared_atomic_requests:
-        return not_yet("The counts are right, but no block counts in a copy of its own. Keep the given lines.")
-    if p.counters.barriers > 2 * 2 * 4:
-        return not_yet("The counts are right, but two barriers are enough: after clearing, and before merging.")
-    return right("Clear, barrier, count, barrier, merge.")
-
-
-def coarse_launch(answer: Any) -> Reply:
-    """2**20 items, 264 blocks of 256 threads, 256 bins: (most items of a thread, atomics in global memory)"""
-    return judge_tuple(
+def robot_in_the_log(answer: Any) -> Reply:
+    """2**26 visits into a million bins, a quarter of them into one: at least how many milliseconds?"""
+    return judge_number(
         answer,
-        (16, 67_584),
-        "15.5 items a thread on average, so some take 16; and each of 264 blocks adds its 256 bins.",
+        ALL_MS / 4,
+        f"{ALL_MS / 4:.1f} ms for one counter, where all visits, spread over a million counters, take {SPREAD_MS}.",
         {
-            (15, 67_584): "The second is right. 1,048,576 / 67,584 = 15.5: who takes the half items?",
-            (15.5, 67_584): "The second is right. Nobody takes half an item.",
-            (16, 1_048_576): "The first is right. Items are counted in shared memory. Who still adds to global memory?",
-            (16, 256): "The first is right. 256 additions is what one block does.",
-            (16, 65_536): "The first is right. That would be 256 blocks.",
-            (16, 264): "The first is right. A block adds a number for each of its bins.",
-            (
-                4096,
-                67_584,
-            ): "The second is right. You worked out the items of a block's share: how many threads take them?",
+            SPREAD_MS: "That is without the robot. How long does its own counter take, one addition after the other?",
+            ALL_MS: "That is for all 2^26 visits. A quarter of them are the robot's.",
+            0.75 * SPREAD_MS + ALL_MS / 4: "Nearly. The other visits go to other places meanwhile: do not add them.",
+            SPREAD_MS / 4: "A quarter of the time would be so if its visits were spread. They all go to one counter.",
+            ALL_MS / 4 * 1e6: "Those are nanoseconds.",
+            ALL_MS / 4 / 1e3: "Those are seconds.",
         },
-        hint="How many threads are there in all, to share 2^20 items? And what does each block add when it merges?",
+        tolerance=0.02,
+        hint="A quarter of 2^26 visits at one counter, which takes 1.36 a nanosecond. A millisecond is 10^6 nanoseconds.",
     )
-
-
-def runs_kept(kernel: Any) -> Reply:
-    """Finish the kernel that counts runs: what it holds at the end of its walk is not added yet."""
-    waiting = no_kernel(kernel)
-    if waiting:
-        return waiting
-    from autograder import profile
-
-    rng = np.random.default_rng(11)
-    for name, items in {
-        "8,192 items in runs of 1,024": np.repeat(rng.integers(0, 256, 8), 1024),
-        "random items": rng.integers(0, 256, 1500),
-        "fewer items than threads": rng.integers(0, 256, 100),
-    }.items():
-        items, bins = items.astype(np.int32), np.zeros(256, np.int32)
-        p = profile(kernel)[1, 256](items, bins)
-        broken = [each for each in p.hazards if each.kind in RULES]
-        if broken:
-            return not_yet(f"{name}: {broken[0]}")
-        expected = np.bincount(items, minlength=256)
-        updates = p.counters.shared_atomic_requests + p.counters.global_atomic_requests
-        if (bins != expected).any():
-            missing = int(items.size - bins.sum())
-            words = f"{name}: {int(bins.sum()):,} of {items.size:,} were counted."
-            last = missing == sum(len(_last_run(items[t::256])) for t in range(256))
-            if not missing:
-                return not_yet(f"{name}: all were counted, but not all in their own bin.")
-            if last and name.startswith("8,192"):
-                return Reply("your turn", f"{words} Each thread still holds its last run: add it.")
-            if bins.sum() > items.size:
-                return not_yet(f"{words} Something is added more than once: a run, once it has been added, is over.")
-            return not_yet(f"{words} When a run ends, what is added must be its length, to its own bin.")
-        if name.startswith("8,192") and updates >= items.size // 32:
-            return not_yet("The counts are right, but this kernel updates as often as it has items.")
-    return right("A run that is open at the end counts as well, and threads without an item add nothing.")
-
-
-def _last_run(items: np.ndarray) -> np.ndarray:
-    """The items at the end that are all equal."""
-    different = np.flatnonzero(items != items[-1:])
-    return items[different[-1] + 1 :] if len(different) else items
 
 
 def bins_that_fit(answer: Any) -> Reply:

@@ -17,6 +17,20 @@ def without_atomics(items, bins):
 
 
 @cuda.jit
+def owner_counts(items, bins):
+    """A thread for each bin reads all items, and only it writes there: no atomics."""
+    own = cuda.grid(1)
+    if own < bins.size:
+        total = 0
+        i = 0
+        while i < items.size:
+            if items[i] == own:
+                total += 1
+            i += 1
+        bins[own] = total
+
+
+@cuda.jit
 def few_threads(items, bins):
     i = cuda.grid(1)
     while i < items.size:
@@ -33,6 +47,21 @@ def copies_in_global_memory(items, bins, copies):
         i += cuda.gridsize(1)
     cuda.syncthreads()
     cuda.atomic.add(bins, t, copies[block, t])
+
+
+@cuda.jit
+def show_copies(items, copies):
+    """Stores each block's private copy instead of merging it."""
+    own = cuda.shared.array(256, np.int32)
+    t = cuda.threadIdx.x
+    own[t] = 0
+    cuda.syncthreads()
+    i = cuda.grid(1)
+    while i < items.size:
+        cuda.atomic.add(own, items[i], 1)
+        i += cuda.gridsize(1)
+    cuda.syncthreads()
+    copies[cuda.blockIdx.x, t] = own[t]
 
 
 @cuda.jit

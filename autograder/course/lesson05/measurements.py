@@ -23,10 +23,11 @@ from numba import cuda
 
 from autograder.course.data import DATA
 from autograder.course.lesson05 import kernels as kernels_of
+from autograder.course.lesson05.items import BINS, letters, night_sky
 from autograder.kernels import histogram_global, histogram_privatized
 
 RESULT = DATA / "histogram_h200.json"
-ITEMS, DRAWN, BINS, REPEATS, TRIES = 1 << 26, 1 << 22, 256, 11, 20
+ITEMS, DRAWN, REPEATS, TRIES = 1 << 26, 1 << 22, 11, 20
 IN_A_COPY = 4096  # bins, where there are more than a copy takes: 16 KiB a block
 Key = Any  # of a case: a name, or a row and a column
 
@@ -35,16 +36,6 @@ def zipf(rng: np.random.Generator, bins: int, size: int) -> np.ndarray:
     """Items whose bin k comes with a probability proportional to 1 / (k + 1) ** 1.5."""
     cumulative = np.cumsum(1.0 / np.arange(1, bins + 1) ** 1.5)
     return np.searchsorted(cumulative / cumulative[-1], rng.random(size)).astype(np.int32)
-
-
-def letters() -> np.ndarray:
-    """The text as int32 codes."""
-    return np.frombuffer((DATA / "alice.txt").read_bytes(), np.uint8).astype(np.int32)
-
-
-def night_sky(rng: np.random.Generator, size: int) -> np.ndarray:
-    """A made-up photograph, row after row: black, and every 50th pixel or so a star of some brightness."""
-    return np.where(rng.random(size) < 0.02, rng.integers(1, 256, size), 0).astype(np.int32)
 
 
 def data_sets() -> dict[str, np.ndarray]:
@@ -61,7 +52,7 @@ def data_sets() -> dict[str, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Case:
+class TimedKernel:
     """One kernel on one kind of items: what is timed, what runs ahead of it untimed, and what must be in `counted`."""
 
     launch: Callable[[], Any]
@@ -70,15 +61,15 @@ class Case:
     expected: np.ndarray
 
 
-def case(kernel: Any, grid: Any, items: Any, expected: np.ndarray, *more: Any) -> Case:
+def case(kernel: Any, grid: Any, items: Any, expected: np.ndarray, *more: Any) -> TimedKernel:
     """A histogram of `items` on the device into as many bins as `expected` has."""
     counted, zeros = cuda.device_array_like(expected), cuda.to_device(np.zeros_like(expected))
-    return Case(
+    return TimedKernel(
         lambda: kernel[grid, 256](items, counted, *more), lambda: counted.copy_to_device(zeros), counted, expected
     )
 
 
-def case_with_copies(items: Any, blocks: int, expected: np.ndarray) -> Case:
+def case_with_copies(items: Any, blocks: int, expected: np.ndarray) -> TimedKernel:
     """Private copies in global memory; to clear them is not timed."""
     copies, zeros = cuda.device_array((blocks, BINS), np.int32), cuda.to_device(np.zeros((blocks, BINS), np.int32))
     plain = case(kernels_of.copies_in_global_memory, blocks, items, expected, copies)
@@ -87,10 +78,10 @@ def case_with_copies(items: Any, blocks: int, expected: np.ndarray) -> Case:
         plain.clear()
         copies.copy_to_device(zeros)
 
-    return Case(plain.launch, clear, plain.counted, expected)
+    return TimedKernel(plain.launch, clear, plain.counted, expected)
 
 
-def medians_ms(cases: dict[Key, Case]) -> dict[Key, float]:
+def medians_ms(cases: dict[Key, TimedKernel]) -> dict[Key, float]:
     """The median time of each case between two events, after a launch that nobody times.
 
     All take turns, so that no clock or temperature favours one; the launch ahead fetches what addresses need.
@@ -140,7 +131,7 @@ def by_data(sets: dict[str, np.ndarray], multiprocessors: int) -> dict[str, dict
         "runs, contiguous": (kernels_of.runs_contiguous, few),
         "runs, no copies": (kernels_of.runs_without_copies, few),
     }
-    cases: dict[Key, Case] = {}
+    cases: dict[Key, TimedKernel] = {}
     for data, host in sets.items():
         items, expected = cuda.to_device(host), np.bincount(host, minlength=BINS).astype(np.int32)
         for name, (kernel, grid) in kernels.items():

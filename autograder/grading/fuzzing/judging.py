@@ -1,7 +1,7 @@
 """The judge of who got full marks: whole runs at sizes drawn at random, every hazard, and Numba's own typing.
 
 It shares nothing with a lab's checks: cases and what is right come from `solutions/LAB/judge.py`, where `cases(rng)` yields
-`Case` after `Case`, small ones first. A program is right where it is right in all of them.
+`JudgedCall` after `JudgedCall`, small ones first. A program is right where it is right in all of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WORK_LIMIT = 12_000_000  # warp instructions of a case, several times what a rig
 
 
 @dataclass(frozen=True)
-class Case:
+class JudgedCall:
     """One call, and what is wrong with what came of it: an empty text where nothing is.
 
     `wrong(outputs, returned)`: each array argument afterwards (NumPy), and what the function returned. `Nothing written` in
@@ -46,7 +46,7 @@ class Case:
 
 
 class Cases(Protocol):
-    def __call__(self, rng: np.random.Generator) -> Iterator[Case]: ...
+    def __call__(self, rng: np.random.Generator) -> Iterator[JudgedCall]: ...
 
 
 @dataclass
@@ -98,7 +98,7 @@ def judged(lab: Lab, cases: Cases, text: str, seed: int) -> list[str]:
     return found
 
 
-def _problem(program: Program, case: Case, signatures: Signatures) -> str:
+def _problem(program: Program, case: JudgedCall, signatures: Signatures) -> str:
     from autograder.language.host import call
     from autograder.simgpu.host.device import Session, merged_hazards
 

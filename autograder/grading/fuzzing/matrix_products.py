@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.fuzzing.judging import Case, size
+from autograder.grading.fuzzing.judging import JudgedCall, size
 from autograder.records.runs import RunRequest, Uninitialised
 
 CASES = 7
@@ -24,7 +24,7 @@ TERMS = 130
 FLOAT32 = float(np.finfo(np.float32).eps)
 
 
-def products_by(function: str, rng: np.random.Generator) -> Iterator[Case]:
+def products_by(function: str, rng: np.random.Generator) -> Iterator[JudgedCall]:
     """Products of whole and of real numbers: tall, wide, tiny and long ones, and squares of powers of two."""
     yield _product(function, rng, *[2 ** int(rng.integers(4, 7))] * 3, real=False)
     for number in range(CASES):
@@ -33,7 +33,7 @@ def products_by(function: str, rng: np.random.Generator) -> Iterator[Case]:
         yield _product(function, rng, m, size(rng, 1, TERMS), n, real=number % 2 == 1)
 
 
-def _product(function: str, rng: np.random.Generator, m: int, k: int, n: int, *, real: bool) -> Case:
+def _product(function: str, rng: np.random.Generator, m: int, k: int, n: int, *, real: bool) -> JudgedCall:
     """A (m, k) times B (k, n): exact for whole numbers, within the rounding of a float32 sum for real ones."""
     shapes = (m, k), (k, n)
     if real:
@@ -52,4 +52,4 @@ def _product(function: str, rng: np.random.Generator, m: int, k: int, n: int, *,
         return f"c[{row}, {col}] is {outputs['c'][row, col]}, not {whole[row, col]}; {far.sum()} are wrong"
 
     arguments = {"a": a, "b": b, "c": Uninitialised((m, n), np.float32)}
-    return Case(RunRequest(function, arguments), wrong, f"{m}x{k} times {k}x{n}")
+    return JudgedCall(RunRequest(function, arguments), wrong, f"{m}x{k} times {k}x{n}")

@@ -122,7 +122,7 @@ def rank_sublists(following, heads, owner, rank):
 
 
 @dataclass(frozen=True)
-class Case:
+class TimedLaunch:
     """One launch: the kernel, its shape, and how to make its arguments."""
 
     name: str
@@ -159,7 +159,7 @@ VECTOR_SIZES = (1 << 16, 1 << 20, 1 << 24)
 LIST_SIZES = (1 << 16, 1 << 20, 1 << 22)
 
 
-def _vectors(n: int) -> Iterator[Case]:
+def _vectors(n: int) -> Iterator[TimedLaunch]:
     blocks = ((n + 255) // 256,)
     side = 1 << (n.bit_length() // 2)
     shape = (side, n // side)
@@ -183,10 +183,10 @@ def _vectors(n: int) -> Iterator[Case]:
         following[order] = np.roll(order, -1)
         return following, np.ones(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
 
-    yield Case("copy", n, kernels.copy, blocks, (256,), floats)
-    yield Case("square roots", n, square_roots, blocks, (256,), floats)
-    yield Case("axpy, float64", n, axpy64, blocks, (256,), lambda rng: (rng.random(n), rng.random(n)))
-    yield Case(
+    yield TimedLaunch("copy", n, kernels.copy, blocks, (256,), floats)
+    yield TimedLaunch("square roots", n, square_roots, blocks, (256,), floats)
+    yield TimedLaunch("axpy, float64", n, axpy64, blocks, (256,), lambda rng: (rng.random(n), rng.random(n)))
+    yield TimedLaunch(
         "transpose, 16x16",
         n,
         kernels.transpose_naive,
@@ -194,17 +194,17 @@ def _vectors(n: int) -> Iterator[Case]:
         (16, 16),
         lambda rng: (rng.random(shape, dtype=np.float32), np.zeros(shape[::-1], np.float32)),
     )
-    yield Case("histogram, global, uniform", n, kernels.histogram_global, blocks, (256,), items)
-    yield Case("histogram, global, one value", n, kernels.histogram_global, blocks, (256,), one_value)
+    yield TimedLaunch("histogram, global, uniform", n, kernels.histogram_global, blocks, (256,), items)
+    yield TimedLaunch("histogram, global, one value", n, kernels.histogram_global, blocks, (256,), one_value)
     private = (min(blocks[0], 1056),)
-    yield Case("histogram, privatized, uniform", n, histogram_private, private, (256,), items)
-    yield Case("histogram, global, zipf", n, kernels.histogram_global, blocks, (256,), zipf)
-    yield Case("histogram, privatized, zipf", n, histogram_private, private, (256,), zipf)
-    yield Case("histogram, privatized, one value", n, histogram_private, private, (256,), one_value)
-    yield Case("pointer jump", n, kernels.pointer_jump, blocks, (256,), chain)
+    yield TimedLaunch("histogram, privatized, uniform", n, histogram_private, private, (256,), items)
+    yield TimedLaunch("histogram, global, zipf", n, kernels.histogram_global, blocks, (256,), zipf)
+    yield TimedLaunch("histogram, privatized, zipf", n, histogram_private, private, (256,), zipf)
+    yield TimedLaunch("histogram, privatized, one value", n, histogram_private, private, (256,), one_value)
+    yield TimedLaunch("pointer jump", n, kernels.pointer_jump, blocks, (256,), chain)
 
 
-def _sublists(n: int, even: bool) -> Case:
+def _sublists(n: int, even: bool) -> TimedLaunch:
     """A random list of n nodes cut into n / log2 n sublists, at random places or all of one length."""
     count = int(n / math.log2(n))
 
@@ -217,17 +217,17 @@ def _sublists(n: int, even: bool) -> Case:
         return following, order[cuts], np.zeros(n, np.int32), np.zeros(n, np.int32)
 
     how = "equal sublists" if even else "random sublists"
-    return Case(f"list ranking, {how}", n, rank_sublists, ((count + 511) // 512,), (512,), lists)
+    return TimedLaunch(f"list ranking, {how}", n, rank_sublists, ((count + 511) // 512,), (512,), lists)
 
 
-def cases() -> Iterator[Case]:
+def cases() -> Iterator[TimedLaunch]:
     """Every case, small to large."""
     for n in MATMUL_SIZES:
         for name, (kernel, block) in MATMULS.items():
             across, down = (n + block[0] - 1) // block[0], (n + block[1] - 1) // block[1]
-            yield Case(name, n, kernel, (across, down), block, _matrices(n))
+            yield TimedLaunch(name, n, kernel, (across, down), block, _matrices(n))
         if n <= 512:  # 4 s a case on the simulated GPU at 256, eight times that at each doubling
-            yield Case("matmul, a row a thread", n, matmul_row_a_thread, ((n + 63) // 64,), (64,), _matrices(n))
+            yield TimedLaunch("matmul, a row a thread", n, matmul_row_a_thread, ((n + 63) // 64,), (64,), _matrices(n))
     for n in VECTOR_SIZES:
         yield from _vectors(n)
     for n in LIST_SIZES:

@@ -35,7 +35,7 @@ LEAST = 19  # cases, the fewest of which no single one sets the factor: its plac
 
 
 @dataclass(frozen=True)
-class Case:
+class ClockedPrediction:
     """One prediction held against the clock."""
 
     name: str  # of the kernel, or of the lab's check and answer
@@ -56,7 +56,7 @@ def factor(sizes: Sequence[float]) -> float:
     return exp(sorted(sizes)[place - 1])
 
 
-def classes(cases: Iterable[Case]) -> dict[str, Class]:
+def classes(cases: Iterable[ClockedPrediction]) -> dict[str, Class]:
     """The factor of each resource with enough cases, and that of all together."""
     sizes: defaultdict[str, list[float]] = defaultdict(list)
     for each in cases:
@@ -74,19 +74,19 @@ def round_up(number: float) -> float:
     return ceil(number * 1000 - 1e-9) / 1000
 
 
-def times(half: str) -> list[Case]:
+def times(half: str) -> list[ClockedPrediction]:
     """The unseen cases of a half."""
     return [
-        Case(kernel := each.case.split("@")[0], kernel, each.binding, log(each.measured_ns / each.predicted_ns))
+        ClockedPrediction(kernel := each.case.split("@")[0], kernel, each.binding, log(each.measured_ns / each.predicted_ns))
         for each in unseen.predictions()
         if each.half == half
     ]
 
 
-def judged_answers() -> list[Case]:
+def judged_answers() -> list[ClockedPrediction]:
     """The labs' answers on which speed decides, without the baseline: one for all that do the same work in a check."""
     return [
-        Case(f"{lab}, {check}: {each.name}", lab, each.binding, log(each.measured / each.predicted))
+        ClockedPrediction(f"{lab}, {check}: {each.name}", lab, each.binding, log(each.measured / each.predicted))
         for lab in verdicts.labs()
         for check in verdicts.speed_checks(lab)
         for each in verdicts.distinct([one for one in verdicts.judged(lab, check) if one.name != "baseline"])
@@ -111,7 +111,7 @@ def table() -> dict[str, object]:
     }
 
 
-def shares(found: Sequence[tuple[Case, bool]]) -> dict[str, int]:
+def shares(found: Sequence[tuple[ClockedPrediction, bool]]) -> dict[str, int]:
     """How many of a hundred lie within their interval, downwards: of all, and of each resource with `TOLD` cases."""
     by_kind: defaultdict[str, list[bool]] = defaultdict(list)
     for each, is_within in found:
@@ -124,14 +124,14 @@ def shares(found: Sequence[tuple[Case, bool]]) -> dict[str, int]:
     }
 
 
-def without_its_group(cases: Sequence[Case]) -> list[tuple[Case, bool]]:
+def without_its_group(cases: Sequence[ClockedPrediction]) -> list[tuple[ClockedPrediction, bool]]:
     """Each case, and whether the intervals of all other groups hold it."""
     groups = {each.group for each in cases}
     known = {group: classes(each for each in cases if each.group != group) for group in groups}
     return [(each, each.is_within(known[each.group])) for each in cases]
 
 
-def coverage_text(found: Sequence[tuple[Case, bool]]) -> str:
+def coverage_text(found: Sequence[tuple[ClockedPrediction, bool]]) -> str:
     """How many lie within their interval."""
     within = sum(is_within for _, is_within in found)
     return f"{within} of {len(found)} ({within / len(found):.0%})"

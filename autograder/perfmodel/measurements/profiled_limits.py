@@ -33,7 +33,7 @@ STEPS = (1, 1.1, ALIKE, 1.5, 2, 3, inf)
 
 
 @dataclass(frozen=True)
-class Limits:
+class LimitedBy:
     """What limits one case: by the counters, and by the model with what it puts second."""
 
     case: str
@@ -88,7 +88,7 @@ def by_counters(counters: Mapping[str, float], blocks: int, clock_ns: float) -> 
     return "atomics" if atomic_sectors(counters) >= WAITED_FOR * l2_sectors(counters) > 0 else "latency"
 
 
-def limits() -> list[Limits]:
+def limits() -> list[LimitedBy]:
     """Every unseen case, by both."""
     measured = json.loads(unseen.MEASURED.read_text(encoding="utf-8"))
     counted: dict[str, Any] = {row["case"]: row for row in json.loads(unseen.COUNTED.read_text(encoding="utf-8"))}
@@ -101,18 +101,18 @@ def limits() -> list[Limits]:
         blocks = sum(each["times"] * each["counters"]["blocks"] for each in counted[row["case"]]["launches"])
         said = by_counters(counters, blocks, row["times"]["ns"])
         model = predicted[row["case"]]
-        found.append(Limits(row["case"], row["half"], said, model.binding, model.next_binding, model.ahead))
+        found.append(LimitedBy(row["case"], row["half"], said, model.binding, model.next_binding, model.ahead))
     return found
 
 
-def agreement(found: Sequence[Limits]) -> tuple[float, float]:
+def agreement(found: Sequence[LimitedBy]) -> tuple[float, float]:
     """The share of cases where the model says what the counters say, and that where its sentence names it."""
     return sum(each.by_model == each.by_counters for each in found) / len(found), sum(
         each.is_named for each in found
     ) / len(found)
 
 
-def table(found: Sequence[Limits]) -> str:
+def table(found: Sequence[LimitedBy]) -> str:
     """The learned half: by what the counters say, how many cases there are and what the model says of them."""
     learned = [each for each in found if each.half == "learned"]
     lines = ["| by the counters | cases | the model says the same | or names both | else it says |", "|---|---|---|---|---|"]
@@ -125,7 +125,7 @@ def table(found: Sequence[Limits]) -> str:
     return "\n".join(lines)
 
 
-def by_distance(found: Sequence[Limits]) -> str:
+def by_distance(found: Sequence[LimitedBy]) -> str:
     """The learned half: what the counters say, by how far the model's first resource is ahead of its second."""
     learned = [each for each in found if each.half == "learned"]
     lines = ["| first over second | cases | the counters say the first | the second | another |", "|---|---|---|---|---|"]
@@ -137,7 +137,7 @@ def by_distance(found: Sequence[Limits]) -> str:
     return "\n".join(lines)
 
 
-def halves(found: Sequence[Limits]) -> str:
+def halves(found: Sequence[LimitedBy]) -> str:
     """How often both agree, of either half: the README's table."""
     shares = [agreement([each for each in found if each.half == half]) for half in unseen.HALVES]
     names = ("the model names the resource that the counters point to", "or names it as one of two that limit alike")

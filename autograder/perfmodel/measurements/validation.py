@@ -17,13 +17,13 @@ import numpy as np
 from numba import cuda
 
 from autograder.kernels import read
-from autograder.perfmodel.measurements.course_kernels import Case, cases
+from autograder.perfmodel.measurements.course_kernels import TimedLaunch, cases
 from autograder.perfmodel.measurements.kernels import copy
 
 WARM_UP, REPEATS = 1, 5
 
 
-class Flush:
+class FillL2:
     """Fills L2 with what no kernel needs."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Flush:
         read[1056, 256](self.source, self.sink)
 
 
-def times_ms(case: Case, flush: Flush) -> list[float]:
+def times_ms(case: TimedLaunch, flush: FillL2) -> list[float]:
     """Times of a few launches, inputs on the device, outputs not reset."""
     arguments = [cuda.to_device(array) for array in case.arguments(np.random.default_rng(case.size))]
     times = []
@@ -54,7 +54,7 @@ def times_ms(case: Case, flush: Flush) -> list[float]:
 def main(target: Path, names: tuple[str, ...] = ("",)) -> None:
     """Times the cases whose names begin like one of `names` and writes the table."""
     kept = json.loads(target.read_text(encoding="utf-8"))["cases"] if target.is_file() else []
-    flush, rows = Flush(), [row for row in kept if not row["case"].startswith(names)]
+    flush, rows = FillL2(), [row for row in kept if not row["case"].startswith(names)]
     for case in cases():
         if not case.name.startswith(names):
             continue

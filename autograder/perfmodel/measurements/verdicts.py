@@ -27,7 +27,7 @@ SAME = 0.03  # times closer than this are one rank: turns of the same kernel dif
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VariantVerdict:
     """One variant: how many times as fast as the baseline, by clock and by prediction."""
 
     name: str
@@ -62,7 +62,7 @@ def speed_checks(lab: str) -> list[str]:
     return list(_calibration(lab, "counted"))
 
 
-def verdicts(lab: str, check: str) -> list[Verdict]:
+def verdicts(lab: str, check: str) -> list[VariantVerdict]:
     """Every known answer and variant of a lab that was counted and measured, fastest first."""
     counted = _calibration(lab, "counted")[check]
     form = _calibration(lab, "h200")
@@ -76,11 +76,11 @@ def verdicts(lab: str, check: str) -> list[Verdict]:
             earlier = set(form["verdicts"].get(name, {}).get("failed", ())) - {check}
             host = any(each.get("host_requests") for each in launches)
             own = 1e6 * row["milliseconds"]
-            found.append(Verdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier), host, own, binding))
+            found.append(VariantVerdict(name, row["ratio"], ratio, counted["threshold"], bool(earlier), host, own, binding))
     return sorted(found, key=lambda each: (-each.measured, each.name))
 
 
-def judged(lab: str, check: str) -> list[Verdict]:
+def judged(lab: str, check: str) -> list[VariantVerdict]:
     """Those on which speed decides, and of whose time an estimate of launches knows all."""
     return [each for each in verdicts(lab, check) if each.predicted and not each.stopped_before and not each.host_requests]
 
@@ -118,12 +118,12 @@ def predicted(launches: Sequence[dict[str, Any]]) -> tuple[float, str]:
     return in_a_row([each.ns for each in found], h200), limiting(found)
 
 
-def distinct(found: Sequence[Verdict]) -> list[Verdict]:
+def distinct(found: Sequence[VariantVerdict]) -> list[VariantVerdict]:
     """One for all variants of the same counted work (one with a mistake elsewhere, say): the median of their times.
 
     Without those whose host code copies or waits between its launches.
     """
-    groups: list[list[Verdict]] = []
+    groups: list[list[VariantVerdict]] = []
     for each in sorted((one for one in found if not one.host_requests), key=lambda one: one.predicted):
         if groups and each.predicted <= (1 + SAME_WORK) * groups[-1][0].predicted:
             groups[-1].append(each)
@@ -139,7 +139,7 @@ def distinct(found: Sequence[Verdict]) -> list[Verdict]:
     ]
 
 
-def rank_correlation(found: Sequence[Verdict], same: float = SAME) -> float:
+def rank_correlation(found: Sequence[VariantVerdict], same: float = SAME) -> float:
     """Spearman's, variants within `same` of each other sharing a rank (0: only exact ties do)."""
     measured = _ranks([1 / each.measured_ns for each in found], same)
     correlation = np.corrcoef(measured, _ranks([each.predicted for each in found], same))[0, 1]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from autograder.perfmodel.measurements import course_kernels
-from autograder.perfmodel.measurements.course_kernels import Case, cases
+from autograder.perfmodel.measurements.course_kernels import TimedLaunch, cases
 from autograder.sampling.sampler import Sampler
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
@@ -30,7 +30,7 @@ SAMPLE_BLOCKS = {"matmul": 8}
 SAMPLE_ELSE = 2048
 
 
-def count_case(case: Case) -> dict[str, Any]:
+def count_case(case: TimedLaunch) -> dict[str, Any]:
     """Counters, footprint and shared memory of one case, as plain data (zero counters left out).
 
     `counters` are those that the compiler leaves, `source` those of the source that differ from them.

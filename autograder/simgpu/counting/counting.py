@@ -13,7 +13,7 @@ from autograder.simgpu import primitives as prim
 from autograder.simgpu.counting import counting_primitives as count_prim
 from autograder.simgpu.counting.books import Books
 from autograder.simgpu.counting.place import LINE_BYTES, GlobalCount, Pattern, Place
-from autograder.simgpu.counting.regrouping import TOGETHER, Meeting, Part, Regrouping
+from autograder.simgpu.counting.regrouping import TOGETHER, ArrayPart, Meeting, Regrouping
 from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.counting.tracing import ACCESS_KINDS, Trace
 from autograder.simgpu.operations.operation import ByRound, Operation, Rounds
@@ -132,13 +132,13 @@ class Counting:
         """Counts the accesses that the arms of a branch share, once both arms are carried out."""
         self.meeting.count(self._count_met, lambda key: key[0] in joined)
 
-    def _count_met(self, op: Operation, parts: Sequence[Part], kind: int) -> None:
+    def _count_met(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts one access that both arms of a branch share, and its instructions."""
         self._count_instead(op, parts, kind)
         lanes = np.logical_or.reduce([part.lanes for part in parts])
         self.books.issued(op, Mask(lanes, None), self.books.slots(op))
 
-    def _count_instead(self, op: Operation, parts: Sequence[Part], kind: int) -> None:
+    def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
         row = self.books.made_instead(op)
         requests = (_GLOBAL if parts[0].view.buffer.space == "global" else _SHARED)[kind][0]

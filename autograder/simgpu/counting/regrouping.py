@@ -29,7 +29,7 @@ Key: TypeAlias = tuple[Operation, int, Step]
 
 
 @dataclass
-class Part:
+class ArrayPart:
     """The lanes of an access that reach one array, and their elements."""
 
     view: View
@@ -37,14 +37,14 @@ class Part:
     linear: np.ndarray
 
 
-Count: TypeAlias = Callable[[Operation, Sequence[Part], int], None]
+Count: TypeAlias = Callable[[Operation, Sequence[ArrayPart], int], None]
 
 
 class Meeting:
     """Accesses that not all of their lanes have reached yet."""
 
     def __init__(self) -> None:
-        self._waiting: dict[Key, list[Part]] = {}
+        self._waiting: dict[Key, list[ArrayPart]] = {}
 
     def add(self, op: Operation, view: View, linear: np.ndarray, lanes: np.ndarray, kind: int, step: Step) -> None:
         """Adds lanes that have reached an access."""
@@ -55,7 +55,7 @@ class Meeting:
                 part.lanes = part.lanes | lanes
                 part.linear = part.linear + ours
                 return
-        parts.append(Part(view, lanes.copy(), ours))
+        parts.append(ArrayPart(view, lanes.copy(), ours))
 
     def count(self, count: Count, is_over: Callable[[Key], bool]) -> None:
         """Counts the accesses that no further lane can reach."""

@@ -35,7 +35,7 @@ CAUSES = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class Disagreement:
     """A counter of a case on which the simulated GPU and the H200 disagree, and why (a key of `CAUSES`)."""
 
     case: str
@@ -43,11 +43,11 @@ class Difference:
     cause: str
 
 
-def _all(case: str, counters: str, cause: str) -> list[Difference]:
-    return [Difference(case, counter, cause) for counter in counters.split()]
+def _all(case: str, counters: str, cause: str) -> list[Disagreement]:
+    return [Disagreement(case, counter, cause) for counter in counters.split()]
 
 
-DIFFERENCES: tuple[Difference, ...] = (
+DIFFERENCES: tuple[Disagreement, ...] = (
     *_all("histogram_global uniform", "global_atomic_sectors", "scattered atomic"),
     *_all("scan_exclusive_tree", "shared_load_wavefronts shared_load_bank_conflicts", "kept in a register"),
     *_all("scan_exclusive_tree", RATIO, "predicates"),

@@ -41,7 +41,7 @@ from filelock import FileLock
 
 from autograder import perfmodel
 from autograder.simgpu.measurements.measured_lines import add_choice, append_line, chosen, lines_of
-from autograder.simgpu.measurements.sizing import Arguments, Launch, SizedCase
+from autograder.simgpu.measurements.sizing import Arguments, SizedCase, SizedLaunch
 from autograder.simgpu.measurements.unseen_cases import CASES, SIZED
 
 RESULT = Path(perfmodel.__file__).parent / "measurements" / "unseen_measured.json"
@@ -212,14 +212,14 @@ def prepare(arguments: Arguments, kept: Arguments, flush: Any) -> None:
     flush()  # half a millisecond together, in which the host comes to launch what is timed
 
 
-def registers_of(launches: Iterable[Launch]) -> list[int]:
+def registers_of(launches: Iterable[SizedLaunch]) -> list[int]:
     """Registers a thread of each kernel, once it was launched."""
     kernels = {id(each.kernel): each.kernel for each in launches}.values()
     return [max(each.get_regs_per_thread().values()) for each in kernels]
 
 
 def child_times(names: Sequence[str], out: Path) -> int:
-    from autograder.perfmodel.measurements.validation import Flush
+    from autograder.perfmodel.measurements.validation import FillL2
 
     flush, right = None, {}
     for name in names:
@@ -228,7 +228,7 @@ def child_times(names: Sequence[str], out: Path) -> int:
             small = case.of.case(case.of.small)
             compile_for(case, small.make_arguments())
             with the_gpu_alone():
-                flush = flush or Flush()
+                flush = flush or FillL2()
                 if case.of.name not in right:
                     right[case.of.name] = is_right(small)
             append_line(out, {"case": name, "times": {"right": right[case.of.name], **time_case(case, flush)}})

@@ -32,7 +32,7 @@ LANE = np.arange(32)
 
 
 @dataclass(frozen=True)
-class Pattern:
+class WarpPattern:
     """One warp: `index` is each lane's element, -1 for none; `kind` is red, atom or shared."""
 
     kind: str
@@ -46,12 +46,12 @@ class Pattern:
         return [np.array(self.index, np.int32), room, *more]
 
 
-def patterns() -> list[Pattern]:
+def patterns() -> list[WarpPattern]:
     rng = np.random.default_rng(7)
     made = []
 
     def add(kind: str, dtype: str, name: str, index: Any) -> None:
-        made.append(Pattern(kind, dtype, name, tuple(int(each) for each in index)))
+        made.append(WarpPattern(kind, dtype, name, tuple(int(each) for each in index)))
 
     for bins, dtype, how_many in ((256, "i4", 40), (1024, "i4", 40), (256, "f8", 40), (64, "i4", 20)):
         for number_of in range(how_many):

@@ -18,12 +18,12 @@ from autograder.simgpu.measurements import (
 from autograder.simgpu.measurements.sizing import (
     SAMPLE,
     Arguments,
-    Launch,
     Make,
     Over,
     Random,
     Shape,
     Sized,
+    SizedLaunch,
     blocks_of,
     elements,
     grid_for,
@@ -46,12 +46,12 @@ def entry(
     return Sized(kernel.py_func.__name__, make, launches, *sizes, reference, seen, sample)
 
 
-def heat_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def heat_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     """62 steps, from one array to the other and back."""
     u, v, k = a
     for step in range(62):
         arrays = (u, v) if step % 2 == 0 else (v, u)
-        yield Launch(unseen_stencils.heat_1d, grid_for(n, 128), 128, (*arrays, k))
+        yield SizedLaunch(unseen_stencils.heat_1d, grid_for(n, 128), 128, (*arrays, k))
 
 
 def heat_of_chain(u: Any, v: Any, k: Any) -> None:
@@ -60,10 +60,10 @@ def heat_of_chain(u: Any, v: Any, k: Any) -> None:
         unseen_stencils._heat_1d(source, target, k)
 
 
-def sum_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def sum_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     """Sums of 256 each, and of those again, until one is left."""
     for source, target in zip(a[:-1], a[1:], strict=True):
-        yield Launch(unseen_collectives.sum_first_add, target.size, 128, (source, target))
+        yield SizedLaunch(unseen_collectives.sum_first_add, target.size, 128, (source, target))
 
 
 def arrays_of_sums(r: Random, n: int) -> Arguments:
@@ -78,20 +78,20 @@ def sums_of_chain(*a: Any) -> None:
         unseen_collectives._sums(source, target)
 
 
-def sort_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def sort_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     size = 2
     while size <= n:
         step = size // 2
         while step > 0:
-            yield Launch(unseen_collectives.bitonic_global_step, n // 128, 128, (*a, I64(size), I64(step)))
+            yield SizedLaunch(unseen_collectives.bitonic_global_step, n // 128, 128, (*a, I64(size), I64(step)))
             step //= 2
         size *= 2
 
 
-def fft_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def fft_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     half = 1
     while half < n:
-        yield Launch(unseen_numerics.fft_step, n // 256, 128, (*a, I64(half)))
+        yield SizedLaunch(unseen_numerics.fft_step, n // 256, 128, (*a, I64(half)))
         half *= 2
 
 
@@ -102,9 +102,9 @@ def transformed(real: Any, imag: Any) -> None:
         half *= 2
 
 
-def paths_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def paths_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     for k in range(n):
-        yield Launch(unseen_matrices.floyd_warshall_step, grid_for((n, n), (16, 8)), (16, 8), (*a, I64(k)))
+        yield SizedLaunch(unseen_matrices.floyd_warshall_step, grid_for((n, n), (16, 8)), (16, 8), (*a, I64(k)))
 
 
 def shortest_paths(dist: Any) -> None:
@@ -112,12 +112,12 @@ def shortest_paths(dist: Any) -> None:
         unseen_matrices._floyd_warshall_step(dist, k)
 
 
-def knapsack_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def knapsack_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     """An item a launch; their weights and values are a rule, so that the host knows them."""
     old, new = a
     for item in range(ITEMS):
         scalars = I64(17 + 13 * item), I32(5 + 7 * item % 31)
-        yield Launch(further.knapsack_row, grid_for(n, 256), 256, (old, new, *scalars))
+        yield SizedLaunch(further.knapsack_row, grid_for(n, 256), 256, (old, new, *scalars))
         old, new = new, old
 
 
@@ -129,13 +129,13 @@ def packed(old: Any, new: Any) -> None:
         old, new = new, old
 
 
-def scan_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def scan_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     """Scans of blocks, of their sums, and of those; then the sums before each block are added."""
     x, out, sums, scanned, tops, top_scan, last = a
     for source, target, totals in ((x, out, sums), (sums, scanned, tops), (tops, top_scan, last)):
-        yield Launch(further.scan_and_sum, grid_for(source.size, 256), 256, (source, target, totals))
+        yield SizedLaunch(further.scan_and_sum, grid_for(source.size, 256), 256, (source, target, totals))
     for target, before in ((scanned, top_scan), (out, scanned)):
-        yield Launch(further.add_of_blocks_before, grid_for(target.size, 256), 256, (target, before))
+        yield SizedLaunch(further.add_of_blocks_before, grid_for(target.size, 256), 256, (target, before))
 
 
 def arrays_of_scan(r: Random, n: int) -> Arguments:
@@ -143,11 +143,11 @@ def arrays_of_scan(r: Random, n: int) -> Arguments:
     return r.wholes(9, n), *rooms
 
 
-def jump_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def jump_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     following, rank, new_following, new_rank = a
     for _ in range(n.bit_length()):
         arrays = (following, rank, new_following, new_rank)
-        yield Launch(unseen_irregular.jump_two, grid_for(n, 128), 128, arrays)
+        yield SizedLaunch(unseen_irregular.jump_two, grid_for(n, 128), 128, arrays)
         following, rank, new_following, new_rank = new_following, new_rank, following, rank
 
 
@@ -167,12 +167,12 @@ def ranked(following: Any, rank: Any, new_following: Any, new_rank: Any) -> None
         following, rank, new_following, new_rank = new_following, new_rank, following, rank
 
 
-def search_chain(n: int, a: Arguments) -> Iterator[Launch]:
+def search_chain(n: int, a: Arguments) -> Iterator[SizedLaunch]:
     """Eight levels of a search from the far side: each vertex looks whether a neighbour was reached before."""
     starts, edges, level, following = a
     for now in range(8):
         arrays = (starts, edges, level, following, I64(now))
-        yield Launch(unseen_irregular.bfs_pull, grid_for(n, 128), 128, arrays)
+        yield SizedLaunch(unseen_irregular.bfs_pull, grid_for(n, 128), 128, arrays)
         level, following = following, level
 
 

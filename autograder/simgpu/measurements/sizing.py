@@ -26,7 +26,7 @@ STRIDING = 132 * 8  # blocks whose threads stride through an array: eight for ea
 
 
 @dataclass(frozen=True)
-class Launch:
+class SizedLaunch:
     """One launch of a kernel with its arguments."""
 
     kernel: Any
@@ -90,7 +90,7 @@ class Sized:
 
     name: str
     make: Make
-    launches: Callable[[int, Arguments], Iterable[Launch]]
+    launches: Callable[[int, Arguments], Iterable[SizedLaunch]]
     small: int
     middle: int
     large: int
@@ -126,7 +126,7 @@ class SizedCase:
         """The same at each call, on every machine."""
         return self.of.make(Random(np.random.default_rng(SEED)), self.size)
 
-    def launches(self, arguments: Arguments) -> list[Launch]:
+    def launches(self, arguments: Arguments) -> list[SizedLaunch]:
         """What is launched, in order; `arguments` are those of `make_arguments`, on a device or not."""
         return list(self.of.launches(self.size, arguments))
 
@@ -185,10 +185,10 @@ def sized(
 
 def one_launch(
     kernel: Any, over: Over, block: Shape, shared_bytes: int = 0
-) -> Callable[[int, Arguments], Sequence[Launch]]:
+) -> Callable[[int, Arguments], Sequence[SizedLaunch]]:
     """The launch of one kernel with all the arguments."""
 
-    def launches(n: int, arguments: Arguments) -> Sequence[Launch]:
-        return (Launch(kernel, grid_for(over(n, arguments), block), block, arguments, shared_bytes),)
+    def launches(n: int, arguments: Arguments) -> Sequence[SizedLaunch]:
+        return (SizedLaunch(kernel, grid_for(over(n, arguments), block), block, arguments, shared_bytes),)
 
     return launches
