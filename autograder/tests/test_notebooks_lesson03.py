@@ -154,7 +154,7 @@ def test_what_is_no_kernel_gets_a_reply_and_no_error() -> None:
             assert exercise(...).outcome == "your turn"
             assert "plain Python function" in exercise(kernel).words
             assert "is none" in exercise(5).words
-            assert "yours takes 1 parameters" in exercise(too_few).words
+            assert "yours takes 1 parameter." in exercise(too_few).words
 
 
 LOOKED_UP = [
