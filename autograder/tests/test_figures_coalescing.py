@@ -14,7 +14,7 @@ from autograder.course.lesson03.corner import corner_turning
 from autograder.course.lesson03.layouts import layouts
 from autograder.course.lesson03.lines import memory_lines
 from autograder.course.lesson03.sweep import sweep
-from autograder.course.lesson03.toy_memory import toy_memory
+from autograder.course.lesson03.toy_memory import toy_memory, toy_memory_at_once
 from autograder.course.lesson03.walks import walks
 from autograder.figures import Figure
 from autograder.figures.banks import bank_map, wavefronts
@@ -100,6 +100,8 @@ def test_a_build_has_its_frames_all_of_one_size_and_each_says_something(name: st
         (bus_timelines((2,))[0], "2 banks: the bus is busy 50% of the time"),
         (BUILDS["toy_memory"][0][1], "4 bursts: 16 bytes moved, 4 used"),
         (BUILDS["toy_memory"][0][2], "2 bursts: 8 bytes moved, 4 used"),
+        (toy_memory_at_once([[0, 1, 2, 3], [0, 4, 8, 12]]), "bytes 0, 1, 2, 3: 1 burst: 4 bytes moved, 4 used"),
+        (toy_memory_at_once([[0, 1, 2, 3], [0, 4, 8, 12]]), "bytes 0, 4, 8, 12: 4 bursts: 16 bytes moved, 4 used"),
         (BUILDS["walks"][0][1], "step 1: 8 threads, 8 sectors"),
         (BUILDS["walks"][0][1], "step 1: 8 threads, 1 sector"),
         (BUILDS["corner_turning"][0][0], "1. loads a row of x: 4 sectors"),
@@ -152,6 +154,7 @@ def test_a_sweep_says_its_points_in_words() -> None:
         lambda: core_array(8, 0),
         lambda: answers(0, 10),
         lambda: toy_memory([[16]]),
+        lambda: toy_memory_at_once([[-1]]),
         lambda: walks({"one": ALONG}, 4),
         lambda: corner_turning(CORNER[:3]),
         lambda: bank_map(recorded((0,), (32,), "tile")),

@@ -14,16 +14,22 @@ import pytest
 
 from autograder import perfmodel, profile, simulate
 from autograder.course import lesson03
+from autograder.course.lesson03 import rates
+from autograder.course.lesson03.bursts import BURST_TICKS, CORE_TICKS
 from autograder.course.replies import Reply
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "03_coalescing.ipynb"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+PARTS = {
+    part: json.loads((NOTEBOOKS / f"03{part}.ipynb").read_text(encoding="utf-8"))["cells"]
+    for part in ("a_coalescing", "b_turning_the_corner")
+}
+COALESCING, CORNER = PARTS
 
 RIGHT = [
     (lesson03.sectors_by_hand, (5, 12, 8)),
     (lesson03.transposed_a, (4, 1)),
     (lesson03.around_the_corner, (37, 67, 69, 35)),
     (lesson03.queues_at_a_bank, (1, 2, 16)),
-    (lesson03.one_field_of_six, (24, 4)),
 ]
 WRONG = [
     (lesson03.sectors_by_hand, (4, 12, 8), "where does it begin"),
@@ -34,7 +40,6 @@ WRONG = [
     (lesson03.transposed_a, (32, 32), "Lanes 0 and 1 differ in row"),
     (lesson03.around_the_corner, (35, 69, 69, 35), "The first and second of (35, 69, 69, 35) are not right. Write"),
     (lesson03.queues_at_a_bank, (31, 17, 24), "come to the same bank"),
-    (lesson03.one_field_of_six, (192, 32), "does a gap skip a sector"),
     (lesson03.transposed_a, (32, 1), "still a row apart"),
     (lesson03.transposed_a, (4, 4), "same column"),
     (lesson03.around_the_corner, (37, 67, 67, 37), "would be right without the tile"),
@@ -42,8 +47,6 @@ WRONG = [
     (lesson03.around_the_corner, (37, 67, 69, 36), "The fourth of"),
     (lesson03.queues_at_a_bank, (32, 2, 16), "does one come twice"),
     (lesson03.queues_at_a_bank, (1, 16, 2), "How many lanes queue at each"),
-    (lesson03.one_field_of_six, (32, 4), "smaller than a sector"),
-    (lesson03.one_field_of_six, (4, 24), "Swapped"),
 ]
 
 
@@ -141,6 +144,147 @@ def kernel(x, out):
     assert "Race on `tile[" in reply.words
 
 
+def test_what_is_no_kernel_gets_a_reply_and_no_error() -> None:
+    def kernel(x, out):
+        pass
+
+    with simulate() as cuda:
+        too_few = cuda.jit(lambda x: None)
+        for exercise in (lesson03.table_of_bytes, lesson03.few_threads, lesson03.turned_upright):
+            assert exercise(...).outcome == "your turn"
+            assert "plain Python function" in exercise(kernel).words
+            assert "is none" in exercise(5).words
+            assert "yours takes 1 parameter." in exercise(too_few).words
+
+
+LOOKED_UP = [
+    ("    if i < x.size:\n        out[i] = box[x[i]]", "right", "up to 8 sectors of the table at once, with equal ones 1"),
+    ("    if i >= x.size:\n        return\n    byte = x[i]\n    out[i] = box[byte]", "right", "never be"),
+    ("    for k in range(i, x.size, cuda.gridsize(1)):\n        out[k] = box[x[k]]", "right", "up to 8 sectors"),
+    ("    pass", "your turn", "Nothing was written to out"),
+    ("    out[i] = box[x[i]]", "not yet", "Reads `x[200]`, outside its shape (200,)"),
+    ("    if i < x.size:\n        out[i] = box[i]", "not yet", "x has 64 bytes. Thread i took entry i"),
+    ("    if i < x.size:\n        out[i] = x[i]", "not yet", "out is a copy of x"),
+    ("    if i < x.size:\n        out[x[i]] = box[i]", "not yet", "outside its shape"),
+    ("    if i < x.size:\n        out[i] = box[x[i]] + 1", "not yet", "64 of 64 bytes differ; the first: out[0] should be"),
+    ("    if i < 64:\n        out[i] = box[x[i]]", "not yet", "x has 200 bytes. "),
+    ("    if i == 0:\n        for k in range(x.size):\n            out[k] = box[x[k]]", "not yet", "1 of the threads"),
+]
+
+
+@pytest.mark.parametrize("body, outcome, words", LOOKED_UP)
+def test_bytes_looked_up_in_a_table_are_judged_by_what_they_became(body: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson03.table_of_bytes, f"\ndef kernel(x, box, out):\n    i = cuda.grid(1)\n{body}\n")
+    assert reply.outcome == outcome, reply
+    assert words in reply.words
+
+
+SQUARE = "out[k] = x[k] * x[k]"
+IN_PIECES = """    each = {each}
+    for k in range(i * each, min((i + 1) * each, x.size)):
+        {square}"""
+FEW = [
+    (f"    for k in range(i, x.size, n):\n        {SQUARE}", "right", "4.0 sectors a load request"),
+    (f"    k = i\n    while k < x.size:\n        {SQUARE}\n        k += n", "right", "stand side by side"),
+    (
+        "    mine = (x.size + cuda.gridDim.x - 1) // cuda.gridDim.x\n    first = mine * cuda.blockIdx.x\n"
+        "    for k in range(first + cuda.threadIdx.x, min(first + mine, x.size), cuda.blockDim.x):\n"
+        f"        {SQUARE}",
+        "right",
+        "sectors a load request",
+    ),
+    ("    pass", "your turn", "Nothing was written to out"),
+    (
+        IN_PIECES.format(each="(x.size + n - 1) // n", square=SQUARE),
+        "not yet",
+        "3 blocks of 96 threads; x has 4,111 numbers. out is right, but a load request takes",
+    ),
+    (IN_PIECES.format(each="(x.size + n - 1) // n", square=SQUARE), "not yet", "lane 0 takes x[0] and lane 1 x[15]"),
+    (IN_PIECES.format(each="x.size // n", square=SQUARE), "not yet", "4 of the 100 were left out; the first is out[96]"),
+    (
+        f"    for m in range(2 * i, x.size, 2 * n):\n        for k in range(m, min(m + 2, x.size)):\n            {SQUARE}",
+        "not yet",
+        "lane 0 takes x[0] and lane 1 x[2]",
+    ),
+    (f"    k = i\n    if k < x.size:\n        {SQUARE}", "not yet", "68 of the 100 were left out; the first is out[32]"),
+    (f"    for k in range(x.size):\n        {SQUARE}", "not yet", "Race on `out[0]`"),
+    (f"    if i == 0:\n        for k in range(x.size):\n            {SQUARE}", "not yet", "1 of the 288 threads"),
+    ("    for k in range(i, x.size, n):\n        out[k] = x[k] + x[k]", "not yet", "100 of 100 elements differ"),
+    (f"    for part in range(8):\n        k = part * n + i\n        {SQUARE}", "not yet", "outside its shape"),
+]
+
+
+@pytest.mark.parametrize("body, outcome, words", FEW)
+def test_few_threads_are_judged_by_which_numbers_neighbours_take(body: str, outcome: str, words: str) -> None:
+    start = "\ndef kernel(x, out):\n    i, n = cuda.grid(1), cuda.gridsize(1)\n"
+    reply = reply_to(lesson03.few_threads, f"{start}{body}\n")
+    assert reply.outcome == outcome, reply
+    assert words in reply.words
+
+
+THROUGH_A_TILE = """
+def kernel(x, out):
+    tile = cuda.shared.array((32, {width}), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    row, column, rows = 32 * cuda.blockIdx.y, 32 * cuda.blockIdx.x, x.shape[0]
+    {fill} = x[row + ty, column + tx]
+    {barrier}
+    {store} = {read}
+"""
+GOOD = {
+    "width": 33,
+    "fill": "tile[ty, tx]",
+    "barrier": "cuda.syncthreads()",
+    "store": "out[column + ty, rows - row - 32 + tx]",
+    "read": "tile[31 - tx, ty]",
+}
+DIRECT = """
+def kernel(x, out):
+    column, row = cuda.grid(2)
+    out[column, x.shape[0] - 1 - row] = x[row, column]
+"""
+UPRIGHT = [
+    (GOOD, "right", "4 sectors a load request, 4 a store request, no bank conflict"),
+    (GOOD | {"store": "out[column + ty, rows - 1 - row - tx]", "read": "tile[tx, ty]"}, "right", "no bank conflict"),
+    (GOOD | {"fill": "tile[31 - ty, tx]", "read": "tile[tx, ty]", "width": 35}, "right", "no bank conflict"),
+    (GOOD | {"width": 32}, "not yet", "Give the rows of the tile room"),
+    (GOOD | {"barrier": "pass"}, "not yet", "Race on `tile["),
+    (GOOD | {"store": "out[column + ty, row + tx]", "read": "tile[tx, ty]"}, "not yet", "That is the transpose"),
+    (
+        GOOD | {"store": "out[x.shape[1] - 1 - column - ty, row + tx]", "read": "tile[tx, ty]"},
+        "not yet",
+        "turned anticlockwise",
+    ),
+    (
+        GOOD | {"store": "out[x.shape[1] - 1 - column - ty, rows - 1 - row - tx]", "read": "tile[tx, ty]"},
+        "not yet",
+        "from bottom to top",
+    ),
+    (GOOD | {"read": "tile[tx, ty]"}, "not yet", "elements differ; the first: out[0, 0] should be"),
+    (GOOD | {"store": "out[column + ty, row + tx]"}, "not yet", "elements differ"),
+    (GOOD | {"store": "out[rows - row - 32 + tx, column + ty]"}, "not yet", "outside its shape"),
+    (
+        GOOD | {"store": "out[column + tx, rows - 1 - row - ty]", "read": "tile[ty, tx]"},
+        "not yet",
+        "4 a load request, 32 a store request. The stores go down the columns. Which index of that line holds tx?",
+    ),
+]
+
+
+@pytest.mark.parametrize("how, outcome, words", UPRIGHT)
+def test_a_picture_is_turned_and_judged_by_what_was_counted(how: dict[str, Any], outcome: str, words: str) -> None:
+    reply = reply_to(lesson03.turned_upright, THROUGH_A_TILE.format(**how))
+    assert reply.outcome == outcome, reply
+    assert words in reply.words
+
+
+def test_a_picture_that_is_turned_without_a_tile_is_told_which_side_goes_down_the_columns() -> None:
+    reply = reply_to(lesson03.turned_upright, DIRECT)
+    assert "Sectors: 4 a load request, 32 a store request. The stores go down the columns. Let a tile" in reply.words
+    reply = reply_to(lesson03.turned_upright, "\ndef kernel(x, out):\n    pass\n")
+    assert reply.outcome == "your turn"
+
+
 def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
     """What an exercise says to a kernel given as text, which stays readable as it is in a notebook."""
     file = f"answer {hash(source)}"
@@ -152,8 +296,7 @@ def reply_to(exercise: Callable[[Any], Reply], source: str) -> Reply:
 
 
 def test_the_eight_loads_of_the_rule_stay_inside_their_array() -> None:
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    source = next("".join(cell["source"]) for cell in notebook["cells"] if cell["id"] == "rule-run")
+    source = next("".join(cell["source"]) for cell in PARTS[COALESCING] if cell["id"] == "rule-run")
     linecache.cache["the rule"] = (len(source), None, source.splitlines(keepends=True), "the rule")
     with simulate() as cuda:
         scope: dict[str, Any] = {"cuda": cuda, "np": np, "profile": profile}
@@ -161,37 +304,59 @@ def test_the_eight_loads_of_the_rule_stay_inside_their_array() -> None:
     assert not scope["p"].hazards, scope["p"].hazards[0]
 
 
-H200 = json.loads((NOTEBOOK.parent / "data" / "coalescing_h200.json").read_text(encoding="utf-8"))
+H200 = json.loads((NOTEBOOKS / "data" / "coalescing_h200.json").read_text(encoding="utf-8"))
 MOVES, SUMS, LAYOUTS = (H200[part]["milliseconds"] for part in ("transposes", "sums", "layouts"))
-STRIDE, OFFSET = (
-    {int(step): ms for step, ms in H200["sweeps"]["milliseconds"][f"load by {knob}"].items()}
-    for knob in ("stride", "offset")
+STRIDE, STORED, OFFSET = (
+    {int(step): ms for step, ms in H200["sweeps"]["milliseconds"][knob].items()}
+    for knob in ("load by stride", "store by stride", "load by offset")
 )
+RTX_6000 = perfmodel.SPECIFICATIONS["Quadro RTX 6000"].dram_gb_per_s
 COPY, TURNED, TILE, PADDED = (MOVES[name] for name in ("copy", "transpose", "tile of 32 x 32", "tile of 32 x 33"))
 COPY_4, TILE_4, PADDED_4 = (MOVES[f"{name}, four each"] for name in ("copy", "tile of 32 x 32", "tile of 32 x 33"))
 
 
-def prose() -> str:
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    return " ".join(
-        " ".join("".join(cell["source"]).split()) for cell in notebook["cells"] if cell["cell_type"] == "markdown"
-    )
+def prose(part: str) -> str:
+    """A part's text in one line."""
+    return " ".join(" ".join("".join(cell["source"]).split()) for cell in PARTS[part] if cell["cell_type"] == "markdown")
+
+
+def printed(part: str, cell: str) -> str:
+    """What a cell of a part printed when it was executed."""
+    return "".join(next(each for each in PARTS[part] if each["id"] == cell)["outputs"][0]["text"])
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
         f"takes **{TURNED / COPY:.1f} times as long** as the copy",
-        f"the kernel is **{TILE / PADDED:.1f} times as fast**",
         f"65,536 / 8,192 = **{65_536 // 8_192}** times as many sectors",
+        f"32 × 14 / 8 = {32 * 14 // 8} GB/s. An NVIDIA Quadro RTX 6000 is made for {RTX_6000:.0f} GB/s: "
+        f"{RTX_6000 / (32 * 14 / 8):.0f} chips",
+        f"busy for {BURST_TICKS} of {CORE_TICKS + BURST_TICKS} ticks",
         f"3 × 31 × 4 = {3 * 31 * 4}, in sector {3 * 31 * 4 // 32}",
+        f"the whole table has only {256 // 32} sectors",
+        f"256 entries of four bytes, that save them other work. Such a table has {256 * 4 // 32} sectors",
         f"by a factor of **{SUMS['sum_rows'] / SUMS['sum_columns']:.1f}**",
         f"({2**18:,} threads, each sums up 1,024 numbers)",
         f"{4 * 2**26 / 1e6:.0f} MB that are *used*",
-        f"A stride of 2 takes {STRIDE[2] / STRIDE[1]:.1f} times as long, a stride of 8 takes "
+        f"Loads with a stride of 2 take {STRIDE[2] / STRIDE[1]:.1f} times as long, with a stride of 8 they take "
         f"{STRIDE[8] / STRIDE[1]:.1f} times",
         f"to {STRIDE[16] / STRIDE[1]:.1f} at a stride of 16",
+        f"Stores suffer more: {STORED[2] / STORED[1]:.1f} times as long with a stride of 2, "
+        f"{STORED[8] / STORED[1]:.1f} times with 8",
         f"It varies by {100 * (max(OFFSET.values()) / min(OFFSET.values()) - 1):.0f} %",
+        f"moves 4 + 32 sectors, a warp of the copy 4 + 4. That is {(4 + 32) / (4 + 4)} times as many; the clock said "
+        f"{TURNED / COPY:.1f}",
+    ],
+)
+def test_lesson_3a_says(sentence: str) -> None:
+    assert sentence in prose(COALESCING)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"On an NVIDIA H200 it is **{TILE / PADDED:.1f} times as fast**",
         f"storing columns takes {TURNED:.2f} ms, loading columns {MOVES['transpose_by_columns']:.2f}",
         f"The first transpose took {TURNED:.2f} ms, this one takes {TILE:.2f}, and the copy {COPY:.2f}",
         f"took only {MOVES['transpose_by_columns']:.2f}",
@@ -211,12 +376,10 @@ def prose() -> str:
         f"{LAYOUTS['record array, packed, all fields'] / LAYOUTS['record array, align=True, all fields']:.0f} times as "
         "long as the same records",
         f"32 × 4 = {32 * 4} bytes of shared memory",
-        f"32 records of 24 bytes are {32 * 24} bytes",
-        f"Of the {32 * 24} bytes it uses {32 * 4}",
     ],
 )
-def test_lesson_3_says(sentence: str) -> None:
-    assert sentence in prose()
+def test_lesson_3b_says(sentence: str) -> None:
+    assert sentence in prose(CORNER)
 
 
 def test_lesson_3_s_words_for_numbers_hold() -> None:
@@ -233,9 +396,7 @@ def test_lesson_3_s_words_for_numbers_hold() -> None:
 
 def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
     """From the cell's committed output: the passes explain the slow kernel, no resource alone the fast one."""
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["id"] == "sums-limits")
-    head, _, *rows = "".join(cell["outputs"][0]["text"]).splitlines()
+    head, _, *rows = printed(COALESCING, "sums-limits").splitlines()
     dram_ms = float(head.removesuffix(" ms").split()[-1])
     table = {name: [float(each) for each in numbers] for name, *numbers in map(str.split, rows)}
     (row_passes, row_l1, _, row_issue, row_ms), (passes, l1, instructions, issue, ms) = (
@@ -250,15 +411,118 @@ def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
         f"DRAM, {dram_ms:.2f} ms, and a loop of {instructions:.0f} instructions for one addition, at least {issue:.2f} ms",
         f"the clock says {ms:.2f}",
     ):
-        assert sentence in prose()
+        assert sentence in prose(COALESCING)
+
+
+def test_rows_of_1_000_numbers_need_eight_passes_as_lesson_3a_says() -> None:
+    with simulate():
+        from autograder.course.lesson03.kernels import sum_rows
+
+        c = profile(sum_rows)[1, 256](np.ones((256, 1000), np.float32), np.zeros(256, np.float32)).counters
+    assert c.global_load_wavefronts == 8 * c.global_load_requests
+    assert "(Rows of 1,000 would need 8 passes.)" in prose(COALESCING)
+
+
+def test_a_gpu_at_hand_is_measured_by_the_bytes_that_a_launch_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the simulated GPU, whose clock is stopped at 2 ms: five timed launches of 2 x 2 blocks after the first."""
+    launched = []
+
+    class Kernel:
+        def __getitem__(self, where: Any) -> Callable[..., None]:
+            return lambda x, out: launched.append((where, x.shape, out.shape))
+
+    monkeypatch.setattr(rates, "SIDE", 64)
+    with simulate() as cuda:
+        monkeypatch.setattr(cuda, "event_elapsed_time", lambda start, end: 2.0)
+        assert rates.measured_gb_per_s(Kernel()) == pytest.approx(2 * 4 * 64**2 / 2 / 1e6)
+    assert launched == 6 * [(((2, 2), (32, 32)), (64, 64), (64, 64))]
 
 
 def test_the_profiler_on_an_h200_read_the_wavefronts_that_the_cell_prints() -> None:
     """From the cell's committed output: a quarter of the requests and wavefronts that were counted for 256 x 256."""
-    notebook = json.loads(NOTEBOOK.read_text(encoding="utf-8"))
-    cell = next(each for each in notebook["cells"] if each["id"] == "padding-counted")
-    printed = "".join(cell["outputs"][0]["text"])
-    rows = re.findall(r"rows of (\d+): +([\d,]+) load requests, +([\d,]+) wavefronts", printed)
+    text = printed(CORNER, "padding-counted")
+    rows = re.findall(r"rows of (\d+): +([\d,]+) load requests, +([\d,]+) wavefronts", text)
     numbers = [tuple(int(each.replace(",", "")) for each in row) for row in rows]
     counted, read = numbers[:2], numbers[-2:]
     assert counted == [(width, 4 * requests, 4 * wavefronts) for width, requests, wavefronts in read]
+
+
+def test_the_strides_that_were_counted_are_those_that_the_h200_counted() -> None:
+    rows = re.findall(r"stride +(\d+): simulated +([\d.]+), H200 +([\d.]+)", printed(COALESCING, "stride-counted"))
+    assert len(rows) == 6
+    assert all(simulated == read for _, simulated, read in rows)
+
+
+def test_the_rates_of_strides_are_nearly_the_same_in_pieces_of_64_bytes_as_the_cell_prints() -> None:
+    _, *rows = printed(COALESCING, "stride-pieces").splitlines()
+    table = {
+        int(stride): [float(each.replace(",", "")) for each in numbers]
+        for stride, _, _, *numbers in map(str.split, rows)
+    }
+    in_64 = [last for *_, last in table.values()]
+    assert max(in_64) / min(in_64) < 1.25
+    assert table[1][1] == table[1][2] == pytest.approx(4 * 2**26 / STRIDE[1] / 1e6, rel=1e-3)
+
+
+def test_the_two_transposes_of_3b_differ_in_nothing_that_3a_counts() -> None:
+    _, one, _, other = printed(CORNER, "run-surprise").splitlines()
+    assert one.partition("H200")[0] == other.partition("H200")[0]
+    assert (one.split()[-2], other.split()[-2]) == (f"{TILE:.2f}", f"{PADDED:.2f}")
+
+
+def test_the_layouts_that_3b_shows_are_those_that_were_measured() -> None:
+    """Its words: four requests where one would do, and four times the sectors."""
+    _, _, _, *rows = printed(CORNER, "structures-measured").splitlines()
+    table = {row[:26].strip(): [float(each) for each in row[26:].split()] for row in rows}
+    for name, (_, _, one, everything) in table.items():
+        assert (one, everything) == tuple(round(LAYOUTS[f"{name}, {words}"], 3) for words in ("one field", "all fields"))
+    assert {name: row[:2] for name, row in table.items()} == {
+        "record array, align=True": [1, 16],
+        "record array, packed": [4, 64],
+        "(n, 4)": [1, 16],
+        "(4, n)": [1, 4],
+    }
+
+
+def limits(part: str) -> dict[str, dict[str, float]]:
+    """The table of a part's cell `move-limits`: for each kernel milliseconds by resource, and as they were measured."""
+    head, *rows = printed(part, "move-limits").splitlines()
+    names = re.split(r" {4,}", head)[1:]
+    return {row[:26].strip(): dict(zip(names, map(float, row[26:].split()), strict=True)) for row in rows}
+
+
+def longest(row: dict[str, float]) -> str:
+    """The resource that would take longest."""
+    return max(set(row) - {"measured"}, key=lambda name: row[name])
+
+
+def test_the_transpose_is_held_up_by_l2_as_lesson_3a_says() -> None:
+    copied, turned = limits(COALESCING)["copy"], limits(COALESCING)["transpose"]
+    assert longest(turned) == "L2" and 0.9 * turned["measured"] < turned["L2"] <= turned["measured"]
+    assert copied[longest(copied)] < 0.75 * copied["measured"], "the copy has no row that explains its time"
+    assert f"{turned['L2']:.2f} ms of the {turned['measured']:.2f}" in prose(COALESCING)
+
+
+def test_what_padding_mends_is_as_lesson_3b_says() -> None:
+    table = limits(CORNER)
+    one, padded = table["tile of 32 x 32, four each"], table["tile of 32 x 33, four each"]
+    assert longest(one) == "shared memory" and 0.8 * one["measured"] < one["shared memory"] <= one["measured"]
+    assert longest(padded) == "L2" and padded["L2"] == pytest.approx(padded["measured"], rel=0.1)
+    loads_first = MOVES["copy, four each, loads first"]
+    assert padded["L2"] > round(loads_first, 2) >= padded["DRAM"], "the row of L2 is too long, the row of DRAM is not"
+    for width in (32, 33):
+        row = table[f"tile of 32 x {width}"]
+        assert row[longest(row)] < 0.75 * row["measured"], "no row comes near the clock"
+    for sentence in (
+        f"held up by shared memory**: {one['shared memory']:.2f} ms of the {one['measured']:.2f}",
+        f"Padding cuts that row to {padded['shared memory']:.2f}",
+        f"DRAM and L2, {padded['DRAM']:.2f} and {padded['L2']:.2f}, and the clock says {padded['measured']:.2f}",
+        f"with its loads first moves the same sectors in {loads_first:.2f} ms",
+    ):
+        assert sentence in prose(CORNER)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_line_of_code_runs_out_of_the_page(part: str) -> None:
+    lines = [line for cell in PARTS[part] if cell["cell_type"] == "code" for line in "".join(cell["source"]).splitlines()]
+    assert not [line for line in lines if len(line) > 88]

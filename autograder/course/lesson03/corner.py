@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from autograder.figures.banks import wavefronts
 from autograder.figures.palette import BLUE, GREEN, IDLE, INK, PALE_BLUE, PALER_BLUE, PAPER, QUIET, VERMILLION, mix
@@ -13,6 +16,19 @@ from autograder.records.accesses import Access
 
 _CELL, _TOP, _LEFT, _STEP = 10.0, 76.0, 40.0, 384.0
 PALE_GREEN = mix(PAPER, GREEN, 0.35)
+
+
+def through_the_tile(kernel: Any, warp: int = 5, block: tuple[int, int, int] = (2, 1, 0)) -> list[Access]:
+    """What one warp does in a transpose of (x, out) through an array `tile`, 128 x 128 with 32 x 32 threads a block.
+
+    In order: its load from x, its store to and its load from the tile, its store to out.
+    """
+    from autograder import profile
+
+    square = np.ones((128, 128), np.float32)
+    p = profile(kernel, trace=True, trace_limit=1000)[(4, 4), (32, 32)](square, np.zeros_like(square))
+    mine = {(each.array, each.kind): each for each in p.trace("") if (each.warp, each.block) == (warp, block)}
+    return [mine[key] for key in (("x", "load"), ("tile", "store"), ("tile", "load"), ("out", "store"))]
 
 
 def corner_turning(accesses: Sequence[Access]) -> list[Figure]:

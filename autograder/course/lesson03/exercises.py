@@ -1,4 +1,4 @@
-"""Exercises of notebooks/03_coalescing.ipynb; the answers that students see stand there, under "Answer"."""
+"""Exercises of notebooks 03a_coalescing and 03b_turning_the_corner; the answers that students see stand there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES
-from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet
+from autograder.course.answers import RULES, not_of, nothing_right, parameters, written_alone
+from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
+from autograder.figures.sector_map import sectors_of
+from autograder.figures.svg import plural
+from autograder.records.accesses import Access
+
+WHOLE = 5  # sectors that a warp's 32 neighbouring float32 take at most: 128 bytes, wherever they begin
 
 
 def sectors_by_hand(answer: Any) -> Reply:
@@ -28,6 +33,99 @@ def sectors_by_hand(answer: Any) -> Reply:
         },
         hint="Which bytes do lanes 0 and 31 load? Divide their numbers by 32, and see whether a gap skips a sector.",
     )
+
+
+BYTES = ((64, 1), (200, 4))  # bytes and blocks of 64 threads: exactly one block; a warp that is cut off and one too many
+
+
+def table_of_bytes(kernel: Any) -> Reply:
+    """A kernel of (x, box, out) that sets every out[i] to box[x[i]]: bytes, a table of 256 of them, blocks of 64."""
+    if (wrong := not_of(kernel, ("x", "box", "out"))) is not None:
+        return wrong
+    from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
+
+    rng = np.random.default_rng(197)
+    box = rng.permutation(256).astype(np.uint8)
+    for size, blocks in BYTES:
+        x, out = rng.integers(0, 256, size).astype(np.uint8), np.zeros(size, np.uint8)
+        p = profile(kernel, trace=True, trace_limit=4 * size)[blocks, 64](x, box, out)
+        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size} bytes."
+        if (wrong := nothing_right(p, not out.any(), "out", launched)) is not None:
+            return wrong
+        if (differ := np.flatnonzero(out != box[x])).size:
+            return not_yet(f"{launched} {_not_looked_up(x, box, out, differ)}")
+    if (wrong := written_alone(kernel, blocks, 64, (x, box, out), launched)) is not None:
+        return wrong
+    table = parameters(kernel)[1]
+    alike = profile(kernel, trace=True, trace_limit=4 * size)[blocks, 64](np.full_like(x, x[0]), box, out)
+    most, one = (max((len(sectors_of(each)) for each in _loads(run, table)), default=0) for run in (p, alike))
+    counted = f"With these bytes a warp wants up to {plural(most, 'sector')} of the table at once, with equal ones {one}. "
+    return right((counted if most else "") + "More than 8 it can never be: the table has only 256 bytes.")
+
+
+def _not_looked_up(x: np.ndarray, box: np.ndarray, out: np.ndarray, differ: np.ndarray) -> str:
+    """What is wrong with bytes of which some differ from box[x]."""
+    if np.array_equal(out, box[: out.size]):
+        return "Thread i took entry i of the table. Which entry does the byte x[i] ask for?"
+    if np.array_equal(out, x):
+        return "out is a copy of x. Look each byte up in the table."
+    at = differ[0]
+    return f"{differ.size} of {out.size} bytes differ; the first: out[{at}] should be {box[x[at]]} and is {out[at]}."
+
+
+def _loads(run: Any, array: str) -> list[Access]:
+    """The load requests to an array, as they were recorded."""
+    return [each for each in run.trace("") if (each.kind, each.array) == ("load", array)]
+
+
+FEW = ((100, 1, 32), (1000, 2, 64), (4111, 3, 96))  # numbers, blocks, threads of a block: no block divides its numbers
+
+
+def few_threads(kernel: Any) -> Reply:
+    """A kernel of (x, out) that squares every number of x with far fewer threads than numbers, side by side."""
+    if (wrong := not_of(kernel, ("x", "out"))) is not None:
+        return wrong
+    from autograder import profile
+
+    rng = np.random.default_rng(9)
+    for size, blocks, block in FEW:
+        x, out = rng.random(size, dtype=np.float32) + np.float32(1), np.zeros(size, np.float32)
+        p = profile(kernel, trace=True, trace_limit=4 * size)[blocks, block](x, out)
+        launched = f"{plural(blocks, 'block')} of {block} threads; x has {size:,} numbers."
+        if (wrong := nothing_right(p, not out.any(), "out", launched)) is not None:
+            return wrong
+        left = np.flatnonzero(out == 0)
+        if left.size and np.allclose(out[out != 0], (x * x)[out != 0]):
+            first = f"{left.size:,} of the {size:,} were left out; the first is out[{left[0]}]."
+            return not_yet(f"{launched} {first} How does a thread go on until the numbers run out?")
+        reply = judge_array(out, x * x, "", "out")
+        if reply.outcome != "right":
+            return not_yet(f"{launched} {reply.words}")
+    return _side_by_side(p, parameters(kernel), launched, blocks * block)
+
+
+def _side_by_side(p: Any, names: tuple[str, ...], launched: str, threads: int) -> Reply:
+    """Judges a right launch by who took what: all threads at work, and the lanes of a warp at neighbours."""
+    stores = [each for each in p.trace("") if (each.kind, each.array) == ("store", names[-1])]
+    busy = {(each.block, each.warp, lane) for each in stores for lane in np.flatnonzero(each.addresses >= 0)}
+    if len(busy) < threads / 2:
+        return not_yet(f"{launched} out is right, but {len(busy)} of the {threads} threads did it alone.")
+    for accesses in (_loads(p, names[0]), stores):
+        sectors = sum(len(sectors_of(each)) for each in accesses) / max(1, len(accesses))
+        if sectors > WHOLE:
+            verb, array = accesses[0].kind, accesses[0].array
+            said = f"{launched} out is right, but a {verb} request takes {sectors:.0f} sectors."
+            apart = _of_two_lanes(next(each for each in accesses if len(sectors_of(each)) > WHOLE), array)
+            return not_yet(f"{said} {apart} Which numbers should neighbours take?")
+    loads, requests = p.counters.global_load_sectors, p.counters.global_load_requests
+    return right(f"{loads / requests:.1f} sectors a load request: in each round the lanes of a warp stand side by side.")
+
+
+def _of_two_lanes(access: Access, array: str) -> str:
+    """Which elements the first two lanes at work take in an access."""
+    one, other = np.flatnonzero(access.addresses >= 0)[:2]
+    first, second = (int(access.addresses[lane]) // access.itemsize for lane in (one, other))
+    return f"In one of them lane {one} takes {array}[{first}] and lane {other} {array}[{second}]."
 
 
 def transposed_a(answer: Any) -> Reply:
@@ -132,19 +230,44 @@ def _cuts_off_fractions(kernel: Any, x: np.ndarray) -> bool:
     return bool(np.array_equal(out, np.trunc(large).sum(axis=1)))
 
 
-def one_field_of_six(answer: Any) -> Reply:
-    """Sectors to read one float32 field of 32 particles: records of six fields, and one array a field."""
-    return judge_tuple(
-        answer,
-        (24, 4),
-        "32 x 24 bytes are 24 sectors, and a sixth of what they hold is used.",
-        {
-            (32, 4): "The second is right. Records of 24 bytes are smaller than a sector, so some lanes share one.",
-            (6, 4): "The second is right. 32 records of 24 bytes: how many bytes is that from the first to the last?",
-            (16, 4): "The second is right. 16 was for records of four fields.",
-            (24, 24): "The first is right. In an array of its own a field has nothing between its elements.",
-            (24, 1): "The first is right. 32 elements of 4 bytes are 128 bytes.",
-            (4, 24): "Swapped.",
-        },
-        hint="How many bytes is it from the first record to the end of the last, and does a gap skip a sector?",
-    )
+PHOTOS = ((64, 96), (160, 32))  # rows and columns
+
+
+def turned_upright(kernel: Any) -> Reply:
+    """A kernel of (x, out) that turns a picture clockwise through a tile, a block of 32 x 32 threads for each tile."""
+    if (wrong := not_of(kernel, ("x", "out"))) is not None:
+        return wrong
+    from autograder import profile
+
+    rng = np.random.default_rng(90)
+    for rows, columns in PHOTOS:
+        x, out = rng.random((rows, columns), dtype=np.float32) + np.float32(1), np.zeros((columns, rows), np.float32)
+        p = profile(kernel)[(columns // 32, rows // 32), (32, 32)](x, out)
+        launched = f"x is {rows} x {columns}; {columns // 32} x {rows // 32} blocks of 32 x 32 threads."
+        if (wrong := nothing_right(p, not out.any(), "out", launched)) is not None:
+            return wrong
+        for mistake, words in (
+            (x.T, "That is the transpose, a mirror image. Row 0 of x becomes the last column of out."),
+            (np.rot90(x), "The picture was turned anticlockwise. Row 0 of x becomes the last column of out."),
+            (x[::-1, ::-1].T, "Row 0 of x is the last column of out, as it should be, but from bottom to top."),
+        ):
+            if np.array_equal(out, mistake):
+                return not_yet(f"{launched} {words}")
+        reply = judge_array(out, np.rot90(x, -1), "", "out")
+        if reply.outcome != "right":
+            return not_yet(f"{launched} {reply.words}")
+    return _corner_is_turned(p.counters)
+
+
+def _corner_is_turned(c: Any) -> Reply:
+    """Judges a picture that was turned rightly by the sectors of its requests and the queues at its tile."""
+    loads, stores = c.global_load_sectors_per_request, c.global_store_sectors_per_request
+    told = f"out is right. Sectors: {loads:g} a load request, {stores:g} a store request"
+    if max(loads, stores) > WHOLE - 1:  # a row of a tile begins where a sector begins
+        one = "loads" if loads > stores else "stores"
+        through = "Let a tile turn the corner." if not c.shared_load_requests else "Which index of that line holds tx?"
+        return not_yet(f"{told}. The {one} go down the columns. {through}")
+    queued = c.shared_load_bank_conflicts + c.shared_store_bank_conflicts
+    if queued:
+        return not_yet(f"{told}. Bank conflicts: {queued:,}. Give the rows of the tile room.")
+    return right(f"{loads:g} sectors a load request, {stores:g} a store request, no bank conflict.")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from autograder.figures.palette import GREEN, INK, LINE, ORANGE, PAPER, PURPLE, SKY, VERMILLION, mix
 from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
@@ -13,6 +16,41 @@ from autograder.records.accesses import Access
 LINE_BYTES = 128
 _LEFT, _TALL = 60.0, 34.0
 _FIELD_COLOURS = (SKY, GREEN, ORANGE, PURPLE)
+
+
+def first_load(kernel: Any, array: np.ndarray) -> Access:
+    """The first load of the array in a launch of one warp."""
+    from autograder import profile
+
+    accesses: list[Access] = profile(kernel, trace=True)[1, 32](array).trace("")
+    return next(each for each in accesses if each.kind == "load")
+
+
+def layouts_measured(milliseconds: Mapping[str, float]) -> str:
+    """A row for each layout of particles with four float32 fields: what a warp's mass takes, and measured times.
+
+    `milliseconds` are those of measurements.layouts, by "LAYOUT, one field" and "LAYOUT, all fields".
+    """
+    from autograder import profile
+    from autograder.course.lesson03.kernels import weigh_columns, weigh_rows, weigh_structures
+
+    fields = [(name, np.float32) for name in ("x", "y", "z", "mass")]
+    cases = {
+        "record array, align=True": (weigh_structures, np.ones(32, np.dtype(fields, align=True))),
+        "record array, packed": (weigh_structures, np.ones(32, np.dtype(fields))),
+        "(n, 4)": (weigh_rows, np.ones((32, 4), np.float32)),
+        "(4, n)": (weigh_columns, np.ones((4, 32), np.float32)),
+    }
+    rows = [
+        "                           a warp's 32 masses    on an H200, milliseconds",
+        "                           requests   sectors    mass only   all four fields",
+    ]
+    for name, (kernel, particles) in cases.items():
+        c = profile(kernel)[1, 32](particles).counters
+        one, everything = (milliseconds[f"{name}, {words}"] for words in ("one field", "all fields"))
+        counted = f"{c.global_load_requests:>8} {c.global_load_sectors:>9}"
+        rows.append(f"{name:<26} {counted} {one:>12.3f} {everything:>17.3f}")
+    return "\n".join(rows)
 
 
 def layouts(panels: Mapping[str, Access], fields: str) -> Figure:
