@@ -104,7 +104,7 @@ def threads_that_store(kernel: Any, grid: Any, block: Any, arguments: tuple[Any,
         {
             (access.block, access.warp, int(lane))
             for access in p.trace("")
-            if (access.kind, access.array) == ("store", array)
+            if access.kind in ("store", "atomic") and access.array == array
             for lane in np.flatnonzero(access.addresses >= 0)
         }
     )

@@ -37,7 +37,7 @@ def prose(name: str) -> str:
     return " ".join(text.split())
 
 
-LESSON_1A, LESSON_1B = "01a_naive_matmul.ipynb", "01b_what_holds_it_up.ipynb"
+LESSON_0, LESSON_1A, LESSON_1B = "00_start_here.ipynb", "01a_naive_matmul.ipynb", "01b_what_holds_it_up.ipynb"
 
 
 def printed(name: str, cell: str) -> str:
@@ -46,6 +46,8 @@ def printed(name: str, cell: str) -> str:
     return "".join(next(each for each in notebook["cells"] if each["id"] == cell)["outputs"][0]["text"])
 
 
+PRICE_OF_RANGE = {size: BY_RANGE[size] / COLUMNS[size] for size in SIZES}
+SWAPPED_BY_RANGE = {size: ROWS_BY_RANGE[size] / BY_RANGE[size] for size in SIZES}
 ASTRAY = [row * 20 + column for row in range(32) for column in range(20, 32) if row * 20 + column < 400]
 
 
@@ -56,7 +58,8 @@ ASTRAY = [row * 20 + column for row in range(32) for column in range(20, 32) if 
         f"Rows 0 to {ASTRAY[-1] // 20 - 1} have {32 - 20} such threads each, {len(ASTRAY)} together",
         f"{(16 * BLOCKS) ** 2 - 1000**2:,} of them, {1 - 1000**2 / (16 * BLOCKS) ** 2:.1%} of all".replace("%", " %"),
         f"So it is {BLOCKS}, and they bring {16 * BLOCKS:,} threads: {16 * BLOCKS - 1000} too many in each row",
-        f"takes {min(TIMES_AS_LONG.values()):.0f} to {int(max(TIMES_AS_LONG.values()))} times as long",
+        f"it may then take as long as before, or {max(SWAPPED_BY_RANGE.values()):.1f} times as long; with the loop spelled "
+        f"another way, {min(TIMES_AS_LONG.values()):.0f} to {int(max(TIMES_AS_LONG.values()))} times",
     ],
 )
 def test_lesson_1a_says(sentence: str) -> None:
@@ -78,11 +81,13 @@ def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
     [
         f"**{min(TIMES_AS_LONG.values()):.0f} to {int(max(TIMES_AS_LONG.values()))} times as long**",
         f"but {TIMES_AS_LONG['1000']:.1f} times at 1,000, and {TIMES_AS_LONG['1024']:.1f} times at 1,024",
-        f"made this kernel {BY_RANGE['4096'] / NAIVE:.0f} to {BY_RANGE['1000'] / COLUMNS['1000']:.0f} times as slow",
+        f"makes this kernel take {min(PRICE_OF_RANGE.values()):.0f} to {max(PRICE_OF_RANGE.values()):.0f} times as long",
         f"{TIMES_AS_LONG['1100']:.0f} times apart at 1,100 and {int(TIMES_AS_LONG['2048'])} times at 2,048",
-        f"you find {BY_RANGE['1000']:.2f} and {ROWS_BY_RANGE['1000']:.2f} ms",
-        f"On the H200 it took {ROWS_BY_RANGE['1000']:.2f} and {ROWS_BY_RANGE['1024']:.2f} ms. The second takes "
-        f"{ROWS['1024']:.2f} with `while`",
+        f"you find {BY_RANGE['1100']:.2f} and {ROWS_BY_RANGE['1100']:.2f} ms: no difference at all",
+        f"On the H200 it took {ROWS_BY_RANGE['1100']:.2f} and {ROWS_BY_RANGE['1024']:.2f} ms: at 1,024 as long as with "
+        f"`while` ({ROWS['1024']:.2f})",
+        f"{ROWS['1000']:.2f} / {COLUMNS['1000']:.2f} = {TIMES_AS_LONG['1000']:.1f} at 1,000 with 9 passes a round, "
+        f"{ROWS['1024']:.2f} / {COLUMNS['1024']:.2f} = {TIMES_AS_LONG['1024']:.1f} at 1,024 with 33",
         f"would say 25 ms, and the clock says {NAIVE:.0f}",
         f"{33 / 5:.1f} times as many **sectors**",
         f"2 / 8 = {2 / 8} floating-point operations per byte",
@@ -95,7 +100,7 @@ def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
         f"{100 * LIMITS.bandwidth_gb_per_s / 4 / LIMITS.peak_gflop_per_s:.1f} % of the peak",
         f"grown {LIMITS.peak_gflop_per_s / 1000:.0f}-fold, the memory only {LIMITS.bandwidth_gb_per_s / 150:.0f}-fold",
         f"cuBLAS reaches {100 * 2 * 4096**3 / CUBLAS / 1e6 / LIMITS.peak_gflop_per_s:.0f} % of the peak",
-        f"the naive kernel reaches {100 * CUBLAS / NAIVE:.1f} % of its speed",
+        f"the naive kernel {100 * CUBLAS / NAIVE:.1f} % of that",
         f"33 / 5 = **{33 / 5}**",
         f"{COUNTED['global_load_sectors']:,} / {COUNTED['global_load_requests']:,} = "
         f"{COUNTED['global_load_sectors'] / COUNTED['global_load_requests']}",
@@ -109,7 +114,9 @@ def test_lesson_1b_s_words_for_numbers_hold() -> None:
     reached = 2 * 4096**3 / NAIVE / 1e6
     assert reached > 2 * LIMITS.attainable_gflop_per_s(0.25), "more than twice that"
     spared = 1 - LIMITS.bandwidth_gb_per_s * 0.25 / reached
-    assert spared > 0.5, "more than the half that the sum of 2012 hoped for"
+    assert spared > 0.5, "more than the half of the loads that the sum allowed for"
+    at_2048 = 2 * 2048**3 / COLUMNS["2048"] / 1e6
+    assert round(at_2048 / LIMITS.attainable_gflop_per_s(0.25)) == 4, "at 2,048 it even reaches four times the bound"
     by_range, by_while = re.findall(r": [\d,]+ sectors, (\d+) instructions", printed(LESSON_1B, "l1-range"))[::-1]
     counted = round(float(re.findall(r"profiler counts (\d+)", printed(LESSON_1B, "l1-range"))[0]))
     assert f"{counted} instructions by the H200's own count, {by_range} by the simulated GPU's" in prose(LESSON_1B)
@@ -128,6 +135,14 @@ def test_lesson_1b_s_estimate_at_4096_is_what_it_says() -> None:
         exec(compile(source, "two kernels", "exec"), scope)
         assert round(sampled(scope["x_along_columns"], 4096).estimate("H200").ns / 1e6) == 25
         rows = sampled(scope["x_along_rows"], 1024).estimate("H200").ns / 1e6
+        by_range = source.replace("        k = 0\n        while k < a.shape[1]:", "        for k in range(a.shape[1]):")
+        by_range = by_range.replace("            k += 1\n", "")
+        linecache.cache["by range"] = (len(by_range), None, by_range.splitlines(keepends=True), "by range")
+        exec(compile(by_range, "by range", "exec"), scope)
+        needs = {size: sampled(scope["x_along_rows"], size).estimate("H200").breakdown for size in (1100, 1024)}
+    at_1100, at_1024 = ([each[name] / 1e6 for name in ("issue", "L1")] for each in needs.values())
+    exercise = f"At 1,100 issue needs {at_1100[0]:.2f} ms and L1 {at_1100[1]:.2f}; at 1,024 issue {at_1024[0]:.2f} and L1 "
+    assert exercise + f"{at_1024[1]:.2f}" in prose(LESSON_1B)
     assert abs(rows / ROWS["1024"] - 1) < 0.015, "at 1,024 it is right to a hundredth"
 
 
@@ -339,5 +354,6 @@ def test_lesson_0_says(sentence: str) -> None:
 
 def test_lesson_0_s_words_for_numbers_hold() -> None:
     assert 0.02 * JOURNEY > KERNEL, "the kernel is fast; the way to it is long"
-    assert NUMPY / JOURNEY < 2 < NUMPY / KERNEL, "three copies eat up nearly all of the gain"
+    left = f"of {NUMPY / KERNEL:.0f} times as fast, {NUMPY / JOURNEY:.1f} is left"
+    assert f"Three copies take {(JOURNEY - KERNEL) / KERNEL:.0f} times as long as the kernel: {left}" in prose(LESSON_0)
     assert START["kernel given NumPy arrays"] > NUMPY, "a loss"

@@ -149,6 +149,7 @@ def sectors_per_request(answer: Any) -> Reply:
         (2, 8.5),
         "(2 + 2) / 2 along columns, (16 + 1) / 2 along rows.",
         {
+            (5, 33): "Those are both loads of the 32 x 32 block together. Here a warp is two rows of 16: take the mean.",
             (4, 17): "Those are the sectors of both loads together. A request is one load: take the mean of the two.",
             (2.5, 16.5): "That was the 32 x 32 block. Here a warp is two rows of 16 threads.",
             (8.5, 2): "Swapped: x along columns comes first.",
@@ -166,7 +167,7 @@ LIMITS = ("DRAM", "L2", "L1", "issue", "latency")
 
 
 def what_limits(answer: Any) -> Reply:
-    """What limits x_along_rows written with range: (at 1,000, at 1,024), by the names of the breakdown."""
+    """What limits x_along_rows written with range: (at 1,100, at 1,024), by the names of the breakdown."""
     waiting = unanswered(answer)
     if waiting:
         return waiting
@@ -178,11 +179,11 @@ def what_limits(answer: Any) -> Reply:
     if first is None or second is None:
         return not_yet(f"This takes two of the names {', '.join(LIMITS)}, like ('L2', 'DRAM').")
     if (first, second) == ("issue", "L1"):
-        return right("At 1,000 its instructions take 1.5 ms and L1 1.2; at 1,024 they take 1.5 ms and L1 4.4.")
+        return right("At 1,100 its instructions would take 2.1 ms and L1 1.6; at 1,024 they would take 1.5 and L1 4.4.")
     if (first, second) == ("L1", "issue"):
-        return not_yet("Swapped: 1,000 comes first.")
+        return not_yet("Swapped: 1,100 comes first.")
     if first == second == "L1":
-        return not_yet("The second is right. At 1,000 compare L1's time with that of the instructions that range takes.")
+        return not_yet("The second is right. At 1,100 compare L1's time with that of the instructions that range takes.")
     if first == second == "issue":
         return not_yet("The first is right. At 1,024 compare the instructions' time with what L1 needs for 33 passes.")
     return not_yet(
