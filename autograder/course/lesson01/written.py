@@ -30,7 +30,7 @@ def outer_product(kernel: Any) -> Reply:
     rng = np.random.default_rng(8)
     for rows, columns in SHAPES:
         x, y = rng.random(rows, dtype=np.float32) + 1, rng.random(columns, dtype=np.float32) + 1
-        run = Filling(kernel, (x, y), (rows, columns), _grid(rows, columns), BLOCK, "c")
+        run = KernelRun(kernel, (x, y), (rows, columns), _grid(rows, columns), BLOCK, "c")
         mistakes = {"That is x[row] + y[column]: multiply.": np.add.outer(x, y)}
         if (wrong := run.wrong(np.outer(x, y), mistakes, _OUTER_ASKS)) is not None:
             return wrong
@@ -48,7 +48,7 @@ def squared_distances(kernel: Any) -> Reply:
         p, q = rng.random((rows, numbers), dtype=np.float32) + 2, rng.random((columns, numbers), dtype=np.float32)
         apart = p[:, None, :].astype(np.float64) - q[None, :, :]
         expected = (apart**2).sum(axis=2)
-        run = Filling(kernel, (p, q), (rows, columns), _grid(rows, columns), BLOCK, "out", f"a point has {numbers} numbers")
+        run = KernelRun(kernel, (p, q), (rows, columns), _grid(rows, columns), BLOCK, "out", f"a point has {numbers} numbers")
         mistakes = {
             "That is the distance. Its square is asked for, which needs no root.": np.sqrt(expected),
             "Those are the differences alone. Square each of them before you add it.": apart.sum(axis=2),
@@ -71,7 +71,7 @@ def scale_rows(kernel: Any) -> Reply:
     rng = np.random.default_rng(10)
     for rows, columns in SHAPES:
         a, factor = rng.random((rows, columns), dtype=np.float32) + 1, rng.random(rows, dtype=np.float32) + 1
-        run = Filling(kernel, (a, factor), (rows, columns), -(-rows * columns // 128), 128, "c")
+        run = KernelRun(kernel, (a, factor), (rows, columns), -(-rows * columns // 128), 128, "c")
         if (wrong := run.wrong(factor[:, None] * a, {}, _SCALE_ASKS)) is not None:
             return wrong
     if (wrong := run.done_by_few()) is not None:
@@ -96,7 +96,7 @@ def vector_times_matrix(kernel: Any) -> Reply:
     rng = np.random.default_rng(11)
     for rows, columns, blocks in VECTOR_SIZES:
         x, a = rng.random(rows, dtype=np.float32) + 1, rng.random((rows, columns), dtype=np.float32) + 1
-        run = Filling(kernel, (x, a), (columns,), blocks, 64, "y", f"a is {rows} x {columns}")
+        run = KernelRun(kernel, (x, a), (columns,), blocks, 64, "y", f"a is {rows} x {columns}")
         mistakes = {
             "Only the last product is in it: add up in a variable of the thread's own.": x[-1] * a[-1],
             "Only the first product is in it: does the loop count on?": x[0] * a[0],
@@ -130,7 +130,7 @@ _VECTOR_ASKS = "y[column] is the sum of x[k] * a[k, column], for every k from 0 
 
 
 @dataclass
-class Filling:
+class KernelRun:
     """One launch of a kernel that fills its last parameter, an array of `shape` that holds nothing beforehand."""
 
     kernel: Any
