@@ -7,6 +7,7 @@ one grade could be filled · 3: the grader or the machine failed, for one submis
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ from autograder.errors import KitError, UsageError
 from autograder.fault_report import unexpected, write_fault_report
 
 if TYPE_CHECKING:
+    from autograder.grading.class_folder import Told
     from autograder.grading.spec import Lab
     from autograder.records.results import Result
     from autograder.reports.handing_back import Wanted
@@ -110,8 +112,6 @@ def check(given: argparse.Namespace) -> int:
 def grade(given: argparse.Namespace) -> int:
     """Grades a class and prints its table."""
     from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
-    from autograder.reports.by_hand import read_overrides
-    from autograder.reports.handing_back import real_names
 
     lab = load_lab(given.lab)
     lab = with_hidden_checks(lab, given.hidden) if given.hidden else lab
@@ -119,9 +119,7 @@ def grade(given: argparse.Namespace) -> int:
     if given.seed_file:
         options["seed"] = read_seed(given.seed_file)
     wanted = wanted_forms(given, lab.name, lab.title)  # what is wrong with them is found out before the class is graded
-    options["name_of"] = real_names(wanted).of
-    if given.overrides:
-        options["overrides"] = read_overrides(given.overrides)
+    options["told"] = told_of_class(given, wanted)
     options["tell"] = lambda line: print(f"autograder: {line}", file=sys.stderr)
     results = graded_class(given, lab, given.submissions, given.out, **options)
     handed_back = hand_back(results, given.out, wanted)
@@ -132,13 +130,10 @@ def export(given: argparse.Namespace) -> int:
     """Makes what a learning platform takes from a class that has been graded: nothing is graded again."""
     from autograder.grading.class_folder import read_class, renewed_class
     from autograder.records import json_form
-    from autograder.reports.by_hand import read_overrides
-    from autograder.reports.handing_back import real_names
 
     results = read_class(given.out)
     wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
-    overrides = read_overrides(given.overrides) if given.overrides else None
-    results, lines = renewed_class(results, real_names(wanted).of, given.out, overrides)
+    results, lines = renewed_class(results, told_of_class(given, wanted), given.out)
     for line in lines:
         print(f"autograder: {line}", file=sys.stderr)
     handed_back = hand_back(results, given.out, wanted)
@@ -164,6 +159,17 @@ def demo(given: argparse.Namespace) -> int:
     lab = load_lab("lab01")
     results = graded_class(given, lab, folder("labs") / lab.name / "example_class", Path("build/demo"))
     return FAULT if any(check.fault for result in results for check in result.checks) else PASSED
+
+
+def told_of_class(given: argparse.Namespace, wanted: Wanted) -> Told:
+    """What a command line says of a class beside its submissions: names, dates, points by hand. Raises `UsageError`."""
+    from autograder.grading.class_folder import Told
+    from autograder.reports import by_hand, handing_back
+
+    overrides = by_hand.read_overrides(given.overrides) if given.overrides else None
+    options = [by_hand.said(f"--{name}", words) for name in ("due", "late") if (words := getattr(given, name))]
+    dates_of = functools.partial(handing_back.dates, wanted)
+    return Told(overrides, options, handing_back.real_names(wanted).of, dates_of)
 
 
 def wanted_forms(given: argparse.Namespace, *lab_names: str) -> Wanted:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from autograder.errors import KitError, MachineFault
 from autograder.grading.grade import PUBLIC_SEED, check_submission, faulted, in_words, unreadable
-from autograder.grading.identity import result_key
+from autograder.grading.identity import result_key, submission_digest
 from autograder.grading.jobs import Limits
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
@@ -201,8 +201,16 @@ class ClassBatch:
 
 
 def with_entry(entry: Entry, result: Result) -> Result:
-    """The result, completed with what its entry knows of the student: IDs, which of several files counts, and flags."""
-    return replace(result, ids=dict(entry.ids), note=entry.note, flags=tuple(dict.fromkeys((*result.flags, *entry.flags))))
+    """The result, completed with what its entry knows: IDs, which of several files counts, flags, and when it came in."""
+    return replace(
+        result,
+        ids=dict(entry.ids),
+        note=entry.note,
+        flags=tuple(dict.fromkeys((*result.flags, *entry.flags))),
+        digest="" if entry.problem else submission_digest(entry.path),
+        handed_in=entry.handed_in,
+        marked_late=entry.marked_late,
+    )
 
 
 def with_progress(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:

@@ -10,27 +10,30 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
-from autograder.errors import GraderFault, KitError, UsageError
+from autograder.errors import GraderFault, KitError, UsageError, one_line
 from autograder.grading.at_hand import at_hand
 from autograder.grading.spec import Lab
-from autograder.grading.submissions import Entry
+from autograder.grading.submissions import Entry, first_names
 from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
 from autograder.reports.alike import AtHand
-from autograder.reports.by_hand import Override, applied
+from autograder.reports.by_hand import DUE, Override, applied, together
+from autograder.reports.late import Dates
 
 CLASS_LIST = "class.json"
 _FORMER = re.compile(r"[a-z0-9._-]*-(?:[0-9a-f]{8}|[0-9a-f]{16})")  # how older versions called what was not plain
 _OF_GRADESCOPE = re.compile(r"submission_\d+")  # how handing back calls a student's folder
 # Of a result that `--only` left as it was. It is the reports' and class.json's: on disk the result itself stays as it is.
 NameOf = Callable[[str, Mapping[str, str]], str]  # a student's real name, by the export's and the IDs; empty for none
+DatesOf = Callable[[Sequence[Result]], tuple[Mapping[str, Dates], Sequence[str]]]
 OUT_OF_DATE = (
     "left from an earlier run: the submission, the lab, the seed or the grader has changed since. "
     "Grade without --only to renew it"
@@ -128,6 +131,7 @@ def _write_pages(
         "results": [report_name(result.student) for result in results],
         "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
         "names": {report_name(result.student): result.name for result in results if result.name},
+        "dates": {report_name(each.student): _dates_kept(each) for each in results if each.handed_in or each.due},
         "overrides": [vars(each) for each in overrides],
         "at_hand": students_have.to_dict(),
     }
@@ -145,6 +149,32 @@ def with_names(results: list[Result], name_of: NameOf, out: Path) -> list[Result
     ]
 
 
+def with_dates(results: list[Result], dates: Mapping[str, Dates], out: Path) -> tuple[list[Result], list[str]]:
+    """The results with what a platform's file says of when work came in and was due (by student), else with what an
+    earlier run knew of the very same submissions; and a line where that was of others."""
+    known: dict[str, Any] = {}
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        known = dict(json.loads((out / CLASS_LIST).read_text(encoding="utf-8")).get("dates", {}))
+    found, gone = [], []
+    for each in results:
+        before = known.get(report_name(each.student))
+        if each.student in dates:
+            mine = dates[each.student]
+            each = replace(each, handed_in=mine.handed_in or each.handed_in, due=mine.due)
+        elif not each.handed_in and isinstance(before, dict):
+            if before.get("digest") == each.digest:
+                each = replace(each, handed_in=str(before.get("handed_in", "")), due=str(before.get("due", "")))
+            else:
+                gone.append(one_line(each.display_name, 80))
+        found.append(each)
+    what = "handed in anew since Moodle's worksheet said when: give it again with --moodle"
+    return found, [f"{first_names(gone)}: {what}."] if gone else []
+
+
+def _dates_kept(result: Result) -> dict[str, str]:
+    return {"handed_in": result.handed_in, "due": result.due, "digest": result.digest}
+
+
 def overrides_of(out: Path) -> list[Override]:
     """What an earlier run was told to give by hand."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -153,15 +183,37 @@ def overrides_of(out: Path) -> list[Override]:
     return []
 
 
-def renewed_class(
-    results: list[Result], name_of: NameOf, out: Path, overrides: Sequence[Override] | None = None
-) -> tuple[list[Result], list[str]]:
-    """A finished run's results with these names and points by hand (None: as before), and its pages anew where that changes
-    any; with a line for each row that was not followed."""
-    named = with_names(results, name_of, out)
-    rows = overrides_of(out) if overrides is None else overrides
-    decided, lines = applied(rows, named)
-    if decided != results or overrides is not None:
+@dataclass(frozen=True)
+class Told:
+    """What an instructor says of a class beside its submissions.
+
+    `overrides`: rows of a file (None: those of the run before). `options`: rows for which an option of the command line
+    stands. `name_of`: real names. `dates_of`: what a platform's file says of when work came in, by student, and what to
+    tell of it.
+    """
+
+    overrides: Sequence[Override] | None = None
+    options: Sequence[Override] = ()
+    name_of: NameOf = lambda student, ids: ""
+    dates_of: DatesOf = lambda results: ({}, [])
+
+    def of(self, results: list[Result], out: Path) -> tuple[list[Result], list[Override], list[str]]:
+        """The results with all that, the rows that hold now, and a line for each thing not followed, or odd."""
+        named = with_names(results, self.name_of, out)
+        dates, unread = self.dates_of(named)
+        dated, unknown = with_dates(named, dates, out)
+        rows = together(overrides_of(out), self.overrides, self.options)
+        decided, lines = applied(rows, dated)
+        asked = any(each.check.lower() == DUE for each in rows)
+        return decided, rows, [*(unread if asked else ()), *(unknown if asked else ()), *lines]
+
+
+def renewed_class(results: list[Result], told: Told, out: Path) -> tuple[list[Result], list[str]]:
+    """A finished run's results with what is told of them, and its pages anew where that changes any; with a line for each
+    row that was not followed."""
+    before = overrides_of(out)
+    decided, rows, lines = told.of(results, out)
+    if decided != results or rows != before:
         _write_pages(decided, decided[0].lab, decided[0].lab_title, out, _students_had(out), rows)
     return decided, lines
 

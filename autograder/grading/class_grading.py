@@ -13,10 +13,9 @@ from autograder.grading.batch import ClassBatch
 from autograder.grading.class_folder import (
     OUT_OF_DATE,
     NameOf,
-    overrides_of,
+    Told,
     prepared,
     result_on_disk,
-    with_names,
     write_reports,
 )
 from autograder.grading.dask_batch import DaskBatch
@@ -30,7 +29,6 @@ from autograder.grading.submissions import Entry
 from autograder.records.files import report_name, write_atomically
 from autograder.records.json_form import to_text
 from autograder.records.results import Result
-from autograder.reports.by_hand import Override, applied
 
 
 def grade_class(
@@ -46,19 +44,18 @@ def grade_class(
     regrade: bool = False,
     only: Sequence[str] = (),
     dask: str = "",
-    name_of: NameOf = lambda student, ids: "",
-    overrides: Sequence[Override] | None = None,
+    told: Told | None = None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> list[Result]:
     """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
 
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
-    others the results that are there already stay and go into the reports, flagged where they are out of date. `name_of`:
-    what people read of whose a submission is, where the export has it mashed. `overrides`: points by hand, None for those
-    of the run before; `tell` gets a line for each that was not followed.
+    others the results that are there already stay and go into the reports, flagged where they are out of date. `told`:
+    names, dates, and points by hand; `tell` gets a line for each of these that was not followed.
     """
+    told = told or Told()
     with opened_class(handed_in, out) as entries:
-        chosen = chosen_entries(entries, only, name_of)
+        chosen = chosen_entries(entries, only, told.name_of)
         with prepared(out):
             options: dict[str, Any] = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
             if dask:
@@ -70,9 +67,7 @@ def grade_class(
                 details = batch.fault_details
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
             results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
-            results = with_names(results, name_of, out)
-            rows = overrides_of(out) if overrides is None else overrides
-            results, lines = applied(rows, results)
+            results, rows, lines = told.of(results, out)
             for line in lines:
                 tell(line)
             write_reports(results, lab, out, (each.student for each in entries), rows)

@@ -26,7 +26,8 @@ INDENTED = re.findall(r"^    autograder (.+)$", GUIDE, re.MULTILINE)
 WITHIN_TEXT = re.findall(r"`autograder ([^`]+)`", GUIDE)
 METADATA = "---\n" + "".join(
     f"submission_{number}:\n  :submitters:\n  - :name: {name}\n    :sid: '{sid}'\n"
-    for number, name, sid in ((900, "ada", 101), (901, "alan", 102))
+    f"  :created_at: 2026-10-0{day} 10:00:00.500000000 Z\n"
+    for number, name, sid, day in ((900, "ada", 101, 1), (901, "alan", 102, 3))
 )
 # What each command comes to in the course below, where that is not 0: half of its class is wrong, a starter is no
 # solution, nobody has written the new lab's judge, `doctor` says what a test machine lacks, and there is no cluster.
@@ -87,6 +88,8 @@ def test_the_guide_has_commands_for_everything_that_an_instructor_does():
         "--seed-file",
         "--above-maximum",
         "--overrides",
+        "--due",
+        "--late",
         "--comments",
         "--feedback",
         "--zip",
@@ -103,6 +106,8 @@ def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course
         assert code in expected(command), f"autograder {command}: {code}\n{captured.out}\n{captured.err}"
     assert (course / "GRADES" / "canvas.csv").read_text().splitlines()[1].startswith("A,7,101,2")
     table = (course / "GRADES" / "gradebook.csv").read_text(encoding="utf-8-sig")
+    assert "1 day 12 h 1 min late, handed in 2026-10-03 12:00 CEST, due 2026-10-01 23:59 CEST." in table
+    assert table.count("Handed in late") == 1
     assert "3 points by hand" in table and "B,8,102,3," in (course / "GRADES" / "canvas.csv").read_text()
     assert re.search(
         "Participant 5,101,2[0-9.]*,10", (course / "GRADES" / "moodle.csv").read_text()

@@ -11,7 +11,7 @@ import pytest
 
 from autograder.grading import class_folder
 from autograder.grading.at_hand import at_hand
-from autograder.grading.class_folder import prepared, renewed_class, write_reports
+from autograder.grading.class_folder import Told, prepared, renewed_class, write_reports
 from autograder.grading.labs import load_lab
 from autograder.language import parse_program
 from autograder.language.canonical import fingerprints
@@ -155,10 +155,10 @@ def test_names_that_come_later_stand_on_the_page_and_what_was_at_hand_stays_know
     for each in results:
         write_result(each, tmp_path / "results" / f"{each.student}.json")
     assert len((tmp_path / "alike.csv").read_text(encoding="utf-8").splitlines()) == 1
-    renewed_class(results, lambda student, ids: student.upper(), tmp_path)
+    renewed_class(results, Told(name_of=lambda student, ids: student.upper()), tmp_path)
     assert len((tmp_path / "alike.csv").read_text(encoding="utf-8").splitlines()) == 1
     (tmp_path / "class.json").unlink()
-    renewed_class(results, lambda student, ids: student.upper(), tmp_path)
+    renewed_class(results, Told(name_of=lambda student, ids: student.upper()), tmp_path)
     assert "ADA; ALAN" in (tmp_path / "alike.csv").read_text(encoding="utf-8")
     assert from_text(to_text(results[0])) == results[0]
 
