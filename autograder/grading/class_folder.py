@@ -10,20 +10,23 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
+import autograder
 from autograder.errors import GraderFault, KitError, UsageError, one_line
 from autograder.grading.at_hand import at_hand
+from autograder.grading.identity import grader_version
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry, first_names
 from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
+from autograder.records.versions import VERSION, upgraded
 from autograder.reports.alike import AtHand
 from autograder.reports.by_hand import DUE, Override, applied, together
 from autograder.reports.late import Dates
@@ -38,6 +41,28 @@ OUT_OF_DATE = (
     "left from an earlier run: the submission, the lab, the seed or the grader has changed since. "
     "Grade without --only to renew it"
 )
+
+
+@dataclass(frozen=True)
+class GradedFrom:
+    """What a class was graded from and with, so that it can be archived and graded again. The seed is the instructor's own:
+    class.json is not for students."""
+
+    submissions: str  # the folder or zip
+    seed: str
+    device: str  # what was asked for
+    hidden: str = ""  # the spec of hidden checks
+    labs: str = ""  # the lab's folder
+    kit: str = autograder.__version__
+    grader: str = field(default_factory=grader_version)
+
+    @classmethod
+    def of(cls, form: Any) -> GradedFrom | None:
+        """What `vars` of one is; None for anything else."""
+        names = {each.name for each in fields(cls)}
+        if not isinstance(form, dict) or set(form) != names:
+            return None
+        return cls(**{name: str(value) for name, value in form.items()})
 
 
 @contextmanager
@@ -99,7 +124,12 @@ def _rename_former(out: Path) -> None:
 
 
 def write_reports(
-    results: list[Result], lab: Lab, out: Path, students: Iterable[str], overrides: Sequence[Override] = ()
+    results: list[Result],
+    lab: Lab,
+    out: Path,
+    students: Iterable[str],
+    overrides: Sequence[Override] = (),
+    graded: GradedFrom | None = None,
 ) -> None:
     """The class's gradebook and pages, from its results alone, and the list of whose results they are.
 
@@ -107,12 +137,18 @@ def write_reports(
     """
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
-    _write_pages(results, lab.name, lab.title, out, at_hand(lab).within(results), overrides)
+    _write_pages(results, lab.name, lab.title, out, at_hand(lab).within(results), overrides, graded)
     _remove_pages(gone, stay, results, out)
 
 
 def _write_pages(
-    results: list[Result], lab: str, title: str, out: Path, students_have: AtHand, overrides: Sequence[Override]
+    results: list[Result],
+    lab: str,
+    title: str,
+    out: Path,
+    students_have: AtHand,
+    overrides: Sequence[Override],
+    graded: GradedFrom | None,
 ) -> None:
     from autograder.grading.fence import page_of
     from autograder.reports import alike, alike_page, class_page, gradebook, misconceptions
@@ -126,8 +162,9 @@ def _write_pages(
     write_atomically(out / "alike.html", alike_page.render(groups, results, title))
     write_atomically(out / "index.html", class_page.render(results, title))
     listed = {
-        "version": 1,
+        "version": VERSION,
         "lab": lab,
+        "graded": vars(graded) if graded else None,
         "results": [report_name(result.student) for result in results],
         "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
         "names": {report_name(result.student): result.name for result in results if result.name},
@@ -214,8 +251,15 @@ def renewed_class(results: list[Result], told: Told, out: Path) -> tuple[list[Re
     before = overrides_of(out)
     decided, rows, lines = told.of(results, out)
     if decided != results or rows != before:
-        _write_pages(decided, decided[0].lab, decided[0].lab_title, out, _students_had(out), rows)
+        _write_pages(decided, decided[0].lab, decided[0].lab_title, out, _students_had(out), rows, graded_from(out))
     return decided, lines
+
+
+def graded_from(out: Path) -> GradedFrom | None:
+    """What a finished run was graded from and with; None where it does not say: an older version's."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return GradedFrom.of(json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))["graded"])
+    return None
 
 
 def _students_had(out: Path) -> AtHand:
@@ -274,10 +318,8 @@ def read_class(out: Path) -> list[Result]:
         _rename_former(out)
     try:
         listed = json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))
-        results = {
-            name: from_text((out / "results" / f"{name}.json").read_text(encoding="utf-8"))
-            for name in listed["results"]
-        }
+        _look_at_version(listed, out)
+        results = {name: _read(out / "results" / f"{name}.json") for name in listed["results"]}
         for name in listed.get("out_of_date", ()):
             results[name] = replace(results[name], flags=(*results[name].flags, OUT_OF_DATE))
         for name, real in listed.get("names", {}).items():
@@ -288,6 +330,22 @@ def read_class(out: Path) -> list[Result]:
         raise UsageError(what, remedy="Give the folder that `autograder grade` wrote with --out.") from None
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise UsageError(f"{out / CLASS_LIST} is damaged: {problem}.", remedy="Grade the class again.") from None
+
+
+def _look_at_version(listed: Mapping[str, Any], out: Path) -> None:
+    """Raises `UsageError`, with the file's name, for a list that a newer version of the kit wrote."""
+    try:
+        upgraded({"version": listed["version"]})
+    except UsageError as problem:
+        raise UsageError(f"{out / CLASS_LIST}: {problem.message}", remedy=problem.remedy) from None
+
+
+def _read(path: Path) -> Result:
+    """One result; raises `UsageError`, with the file's name, where it cannot be read."""
+    try:
+        return from_text(path.read_text(encoding="utf-8"))
+    except UsageError as problem:
+        raise UsageError(f"{path}: {problem.message}", remedy=problem.remedy) from None
 
 
 def result_on_disk(out: Path, entry: Entry) -> Result | None:

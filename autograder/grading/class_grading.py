@@ -12,6 +12,7 @@ from autograder.errors import UsageError
 from autograder.grading.batch import ClassBatch
 from autograder.grading.class_folder import (
     OUT_OF_DATE,
+    GradedFrom,
     NameOf,
     Told,
     prepared,
@@ -25,7 +26,7 @@ from autograder.grading.grade import PUBLIC_SEED
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import Limits
 from autograder.grading.spec import Lab
-from autograder.grading.submissions import Entry
+from autograder.grading.submissions import Entry, first_names
 from autograder.records.files import report_name, write_atomically
 from autograder.records.json_form import to_text
 from autograder.records.results import Result
@@ -68,9 +69,18 @@ def grade_class(
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
             results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
             results, rows, lines = told.of(results, out)
+            if absent := sorted({each.student for each in entries} - {each.student for each in results}):
+                lines.append(f"{len(absent)} of the class ({first_names(absent)}): not graded yet, so not in the reports.")
             for line in lines:
                 tell(line)
-            write_reports(results, lab, out, (each.student for each in entries), rows)
+            graded = GradedFrom(
+                submissions=str(handed_in.resolve()),
+                seed=seed,
+                device=device,
+                hidden=str(lab.hidden_spec or ""),
+                labs=str(lab.folder),
+            )
+            write_reports(results, lab, out, (each.student for each in entries), rows, graded)
             if details:
                 told = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
                 write_atomically(out / "grader_faults.txt", told)
