@@ -106,6 +106,10 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         HIDDEN,
         _file("--wheels", "folder of wheels that go into the zip: setting it up then needs no network", "FOLDER"),
     ),
+    "archive": (
+        (("graded",), {"nargs": "+", "type": Path, "help": "the folders that `grade` wrote with --out"}),
+        _file("--to", "the archive: TERM.tar.gz", required=True),
+    ),
     "demo": (DEVICE, NO_CONFINEMENT, JOBS, PROGRESS),
     "profile": ((("target",), {"metavar": "FILE.py:KERNEL"}),),
     "run": (

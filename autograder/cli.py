@@ -68,7 +68,7 @@ def without_confinement() -> None:
     os.environ[ENVIRONMENT] = "off"
 
 
-# ---- commands: labs, check, grade, export, gradescope, demo -----------------------------------------
+# ---- commands: labs, check, grade, export, gradescope, archive, demo ------------------------------------
 
 
 def labs(given: argparse.Namespace) -> int:
@@ -148,6 +148,19 @@ def gradescope(given: argparse.Namespace) -> int:
     written = build(given.lab, given.out, seed_file=given.seed_file, hidden=given.hidden, wheels=given.wheels)
     print(f"Written: {written}, {written.stat().st_size / 2**20:.1f} MiB; upload it as it is.")
     write_json(given, {"written": str(written)})
+    return PASSED
+
+
+def archive(given: argparse.Namespace) -> int:
+    """Puts graded classes into one file, with all that it takes to grade them again years later."""
+    from autograder.archive import archive as make_archive
+
+    classes = make_archive(given.graded, given.to, tell=lambda line: print(f"autograder: {line}", file=sys.stderr))
+    for each in classes:
+        print(f"{each.name}: {each.lab.title}, {len(each.results)} students")
+    size = given.to.stat().st_size / 2**20
+    print(f"Written: {given.to}, {size:.1f} MiB. It holds names, grades and seeds: keep it to yourself.")
+    write_json(given, [each.to_dict() for each in classes])
     return PASSED
 
 
@@ -411,8 +424,8 @@ def write_file(path: Path, text: str) -> None:
 
 
 COMMANDS = (
-    doctor, course, release, labs, check, grade, export, gradescope, demo, profile, run, lab, starters, calibrate, new_lab,
-    fuzz, bench,
+    doctor, course, release, labs, check, grade, export, gradescope, archive, demo, profile, run, lab, starters, calibrate,
+    new_lab, fuzz, bench,
 )  # fmt: skip
 
 

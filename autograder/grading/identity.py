@@ -46,8 +46,9 @@ def grader_version() -> str:
     if not _grader_version:
         root = Path(autograder.__file__).parent
         digest = hashlib.sha256()
-        files = (each for each in root.rglob("*") if each.suffix in (".py", ".json") and "tests" not in each.parts)
+        within = (each.relative_to(root) for each in root.rglob("*") if each.suffix in (".py", ".json"))
+        files = (each for each in within if "tests" not in each.parts)  # wherever the package itself lies
         for path in sorted(each for each in files if each.suffix == ".py" or "measurements" not in each.parts):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+            digest.update(path.as_posix().encode() + b"\0" + (root / path).read_bytes())
         _grader_version = digest.hexdigest()[:16]
     return _grader_version

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import tarfile
 import zipfile
 from dataclasses import replace
 
@@ -75,7 +76,8 @@ def expected(command):
 
 def test_the_guide_has_commands_for_everything_that_an_instructor_does():
     used = " ".join([*INDENTED, *WITHIN_TEXT])
-    for word in ("labs", "doctor", "grade", "check", "export", "calibrate", "new-lab", "starters", "release", "gradescope"):
+    commands = "labs doctor grade check export calibrate new-lab starters release gradescope archive"
+    for word in commands.split():
         assert re.search(rf"\b{word}\b", used), word
     for option in (
         "--only",
@@ -115,6 +117,9 @@ def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course
     assert (course / "GRADES" / "junit.xml").is_file() and (course / "GRADES" / "gradescope").is_dir()
     assert (course / "CALIBRATION.json").is_file()
     assert zipfile.is_zipfile(course / "STUDENTS.zip") and (course / "MY_COURSE" / "labs" / LAB / "lab.ipynb").is_file()
+    with tarfile.open(course / "TERM.tar.gz") as term:
+        held = {f"classes/GRADES/{name}" for name in ("seed.txt", "hidden/HIDDEN.py", "grades/gradebook.csv")}
+        assert {f"TERM/{name}" for name in ("again.py", *held)} <= set(term.getnames())
     with zipfile.ZipFile(course / "lab01.zip") as opened:
         assert {"setup.sh", "run_autograder"} <= set(opened.namelist())
 
