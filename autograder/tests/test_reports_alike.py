@@ -6,9 +6,12 @@ import csv
 import io
 import re
 import time
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from autograder.errors import Line
 from autograder.grading import class_folder
 from autograder.grading.at_hand import at_hand
 from autograder.grading.class_folder import Told, prepared, renewed_class, write_reports
@@ -17,7 +20,7 @@ from autograder.language import parse_program
 from autograder.language.canonical import fingerprints
 from autograder.language.source import read_submission, submission_from_cells
 from autograder.records.json_form import from_text, to_text, write_result
-from autograder.records.results import CheckResult, Result
+from autograder.records.results import CanonicalStatement, CheckResult, FunctionFingerprint, Result
 from autograder.reports import alike, alike_page, class_page, gradebook, html
 from autograder.reports.alike import MOST_STUDENTS, NEARLY, SAME_FILE, SAME_PROGRAM, SAME_TEXT, AtHand
 
@@ -193,3 +196,24 @@ def test_a_class_of_three_hundred_takes_seconds():
     groups = alike.alike(results, NOTHING)
     alike_page.render(groups, results, lab.title)
     assert groups and time.process_time() - started < 20
+
+
+def test_what_is_looked_at_grows_with_the_class_and_not_with_its_square(monkeypatch):
+    """200 pairs of students, each with one statement in common: these are held against each other, not all 79,800."""
+    looked_at = []
+
+    class Counted(Counter):
+        def __and__(self, other):
+            looked_at.append(1)
+            return super().__and__(other)
+
+    monkeypatch.setattr(alike, "Counter", Counted)
+
+    def one(number):
+        digests = [f"own {number} {at}" for at in range(alike.NEARLY_OWN)] + [f"shared {number // 2}"]
+        statements = tuple(CanonicalStatement(each, at) for at, each in enumerate(digests))
+        function = FunctionFingerprint("f", True, Line("lab.py", 1), f"def f{number}(): pass", f"{number}", statements)
+        return replace(handed_in(f"student{number}", PROGRAM), fingerprints=(function,), key=f"{number}")
+
+    assert alike.alike([one(number) for number in range(400)], NOTHING) == []
+    assert len(looked_at) == 200
