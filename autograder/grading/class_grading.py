@@ -65,13 +65,13 @@ def grade_class(
                 batch = ClassBatch(lab, out, jobs=jobs, **options)
             with batch:
                 graded = {result.student: result for result in batch.grade(chosen, progress)}
-                details = batch.fault_details
+                details, remarks = batch.fault_details, batch.remarks
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
             results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
             results, rows, lines = told.of(results, out)
             if absent := sorted({each.student for each in entries} - {each.student for each in results}):
                 lines.append(f"{len(absent)} of the class ({first_names(absent)}): not graded yet, so not in the reports.")
-            for line in lines:
+            for line in (*remarks, *lines):
                 tell(line)
             graded = GradedFrom(
                 submissions=str(handed_in.resolve()),

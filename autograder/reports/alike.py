@@ -125,8 +125,8 @@ def _exact(kind: str, group: tuple[Result, ...], own: Mapping[str, _Own]) -> Ali
 def _nearly(programs: Sequence[tuple[Result, ...]], own: Mapping[str, _Own]) -> Iterator[Alike]:
     """Pairs of different programs that share most of what they have of their own.
 
-    Only pairs that have a statement of their own in common are looked at: few have one, so that the work grows with the class
-    and not with its square.
+    Only pairs that have a statement of their own in common are looked at: few have one, so that the work grows with the
+    class and not with its square.
     """
     candidates = [(group, own[group[0].student].statements) for group in programs]
     candidates = [(group, marks) for group, marks in candidates if marks.total() >= NEARLY_OWN]
