@@ -298,4 +298,14 @@ class CardDevice(GpuInAllButSpeed):
         return run
 
 
+class KindDevice(SimulatedDevice):
+    """The simulated GPU, called as this process's environment says, and measuring where that is a GPU's name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = os.environ[TEST_KIND]
+        self.source = "measured" if self.name.startswith("GPU") else "simulated"
+
+
+TEST_KIND = "AUTOGRADER_TEST_KIND"
 TEST_CARDS, CARD_LOG = "AUTOGRADER_TEST_CARDS", "AUTOGRADER_TEST_CARD_LOG"
