@@ -21,7 +21,7 @@ from autograder.grading.class_folder import (
 )
 from autograder.grading.dask_batch import DaskBatch
 from autograder.grading.exports import opened_class
-from autograder.grading.fence import showable
+from autograder.grading.fence import showable_class
 from autograder.grading.grade import PUBLIC_SEED
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import Limits
@@ -67,7 +67,7 @@ def grade_class(
                 graded = {result.student: result for result in batch.grade(chosen, progress)}
                 details, remarks = batch.fault_details, batch.remarks
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
-            results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
+            results = shown_or_faulted([each for each in found if each is not None], lab, out, details)
             results, rows, lines = told.of(results, out)
             if absent := sorted({each.student for each in entries} - {each.student for each in results}):
                 lines.append(f"{len(absent)} of the class ({first_names(absent)}): not graded yet, so not in the reports.")
@@ -87,14 +87,16 @@ def grade_class(
     return results
 
 
-def shown_or_faulted(result: Result, lab: Lab, out: Path, details: dict[str, str]) -> Result:
-    """The result, or the fault that stands in for one that some report could not show: on disk, and in `details`."""
-    shown, why = showable(result, lab)
-    if why:
-        shown = replace(shown, ids=result.ids, note=result.note)
-        details[result.student] = why
-        write_atomically(out / "results" / f"{report_name(result.student)}.json", to_text(shown))
-    return shown
+def shown_or_faulted(results: Sequence[Result], lab: Lab, out: Path, details: dict[str, str]) -> list[Result]:
+    """The results, with the fault that stands in for one that some report could not show: on disk, and in `details`."""
+    found = []
+    for result, (shown, why) in zip(results, showable_class(results, lab), strict=True):
+        if why:
+            shown = replace(shown, ids=result.ids, note=result.note)
+            details[result.student] = why
+            write_atomically(out / "results" / f"{report_name(result.student)}.json", to_text(shown))
+        found.append(shown)
+    return found
 
 
 def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import os
 import re
 import textwrap
 import unicodedata
@@ -467,3 +468,14 @@ def test_a_flag_that_repeats_a_fault_is_told_once():
 )
 def test_values_in_words(words, expected):
     assert words == expected
+
+
+def test_a_file_that_holds_just_that_is_left_alone(tmp_path):
+    path = tmp_path / "page.html"
+    write_atomically(path, "one")
+    with path.open() as kept:  # so that its number is not given to another file
+        number = os.fstat(kept.fileno()).st_ino
+        write_atomically(path, "one")
+        assert path.stat().st_ino == number
+        write_atomically(path, "two")
+        assert path.read_text() == "two" and path.stat().st_ino != number
