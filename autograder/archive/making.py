@@ -34,7 +34,7 @@ from autograder.grading.submissions import first_names
 from autograder.records.files import look_at_target
 from autograder.records.results import Result
 
-ENDINGS = {".tar.gz": "w:gz", ".tgz": "w:gz", ".tar": "w"}
+ENDINGS = (".tar.gz", ".tgz")
 DISTRIBUTION = "mind-the-bandwidth"
 LEFT_OUT = {"tests", "__pycache__", ".ipynb_checkpoints"}
 README = """# Graded classes
@@ -94,9 +94,8 @@ def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lamb
     `tell` gets a line for each class whose gradebook may not come out the same. Raises `UsageError` where one cannot be
     graded again from what is there now.
     """
-    mode = next((mode for ending, mode in ENDINGS.items() if to.name.lower().endswith(ending)), None)
-    if mode is None:
-        raise UsageError(f"{to} is to end in one of {', '.join(ENDINGS)}.", remedy="For example: --to TERM.tar.gz")
+    if not to.name.lower().endswith(ENDINGS):
+        raise UsageError(f"{to} is to end in {' or '.join(ENDINGS)}.", remedy="For example: --to TERM.tar.gz")
     look_at_target(to)
     classes: list[Class] = []
     for out in outs:
@@ -107,7 +106,7 @@ def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lamb
         classes.append(found)
     handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=to.absolute().parent)
     try:
-        with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode=mode, format=tarfile.PAX_FORMAT) as tar:
+        with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
             _write(tar, to.name.split(".")[0], classes)
         os.chmod(unfinished, 0o600)  # it holds grades and seeds
         os.replace(unfinished, to)

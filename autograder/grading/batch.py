@@ -213,8 +213,8 @@ class ClassBatch:
         jobs = self._jobs or (cores if first.source == "simulated" else min(cores, GPU_WORKERS * max(1, len(cards.used))))
         first.card = cards.used[0] if cards.used else ""  # which it uses, and will be all that it sees if it is restarted
         for number in range(1, min(jobs, most)):
-            card = {"card": cards.used[number % len(cards.used)]} if cards.used else {}
-            worker = Worker(self._device, self._limits, **card)
+            worker = Worker(self._device, self._limits)
+            worker.card = cards.used[number % len(cards.used)] if cards.used else ""
             worker.start()
             self._graded[worker] = 0
         for worker in self._graded:

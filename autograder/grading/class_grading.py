@@ -73,17 +73,17 @@ def grade_class(
                 lines.append(f"{len(absent)} of the class ({first_names(absent)}): not graded yet, so not in the reports.")
             for line in (*remarks, *lines):
                 tell(line)
-            graded = GradedFrom(
+            origin = GradedFrom(
                 submissions=str(handed_in.resolve()),
                 seed=seed,
                 device=device,
                 hidden=str(lab.hidden_spec or ""),
                 labs=str(lab.folder),
             )
-            write_reports(results, lab, out, (each.student for each in entries), rows, graded)
+            write_reports(results, lab, out, (each.student for each in entries), rows, origin)
             if details:
-                told = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
-                write_atomically(out / "grader_faults.txt", told)
+                faults = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
+                write_atomically(out / "grader_faults.txt", faults)
     return results
 
 

@@ -126,7 +126,8 @@ class DaskBatch(ClassBatch):
             each: self._client.submit(introduce, self.lab.name, self._device, workers=[each], pure=False)
             for each in addresses
         }
-        found, problems = {}, {}
+        found: dict[str, Introduction] = {}
+        problems: dict[str, Exception] = {}
         for address, future in asked.items():
             try:
                 found[address] = Introduction(*future.result())
@@ -138,10 +139,10 @@ class DaskBatch(ClassBatch):
             if each.lab != lab_digest(load_lab(self.lab.name)):
                 raise GraderFault(f"The Dask cluster has another {self.lab.name} than this machine.")
         if not found:
-            problem = next(iter(problems.values()))
-            if isinstance(problem, KitError):
-                raise problem
-            raise GraderFault(f"The Dask cluster cannot grade: {type(problem).__name__}: {problem}") from None
+            first = next(iter(problems.values()))
+            if isinstance(first, KitError):
+                raise first
+            raise GraderFault(f"The Dask cluster cannot grade: {type(first).__name__}: {first}") from None
         greeting, self._workers = of_one_kind({address: each.greeting for address, each in found.items()})
         if others := len(addresses) - len(self._workers):
             what = f"{others} of the {len(addresses)} Dask workers grade nobody"

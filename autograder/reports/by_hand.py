@@ -7,6 +7,7 @@ START HERE: `applied`. The rows are kept with the class, so that they hold after
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import math
 from collections import defaultdict
@@ -92,7 +93,8 @@ def applied(overrides: Iterable[Override], results: Sequence[Result]) -> tuple[l
 
     A student is named as in the gradebook, by file or by ID. Of two rows about the same points the later one counts.
     """
-    of_class, of_students = [], []
+    of_class: list[Override] = []
+    of_students: list[Override] = []
     for each in overrides:
         (of_class if _is_of_class(each) else of_students).append(each)
     lines: list[str] = []
@@ -119,7 +121,7 @@ def applied(overrides: Iterable[Override], results: Sequence[Result]) -> tuple[l
             if each.check.lower() in (DUE, HANDED_IN):
                 zone = deadlines.of_class.tzinfo if deadlines.of_class else None
                 kept = deadlines.own if each.check.lower() == DUE else deadlines.handed_in
-                kept[at] = _read(each, lambda words, zone=zone: late.moment(words, zone))
+                kept[at] = _read(each, functools.partial(late.moment, zone=zone))
                 if each.check.lower() == DUE:
                     comments[at] = each.comment
                 continue

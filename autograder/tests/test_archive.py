@@ -118,7 +118,7 @@ def test_the_archive_holds_what_a_class_was_graded_with_and_says_nothing_of_whos
 
 @pytest.mark.parametrize(
     ("to", "said"),
-    [("TERM.zip", "TERM.zip is to end in one of .tar.gz, .tgz, .tar."), ("no/such/TERM.tgz", "There is no folder no/such")],
+    [("TERM.zip", "TERM.zip is to end in .tar.gz or .tgz."), ("no/such/TERM.tgz", "There is no folder no/such")],
 )
 def test_an_archive_that_cannot_be_written_is_refused_in_a_line(term, capsys, to, said):
     assert cli.main(["archive", "A", "--to", to]) == 2
@@ -198,7 +198,7 @@ def test_the_kit_s_version_does_not_hang_on_where_it_lies(tmp_path, monkeypatch)
         (package / "__init__.py").write_text("# the same everywhere")
         (package / "table.json").write_text("{}")
         monkeypatch.setattr(identity, "_grader_version", "")
-        monkeypatch.setattr(identity.autograder, "__file__", str(package / "__init__.py"))
+        monkeypatch.setattr("autograder.__file__", str(package / "__init__.py"))
         versions.add(identity.grader_version())
     monkeypatch.setattr(identity, "_grader_version", "")
     (package / "table.json").write_text("{} ")

@@ -54,7 +54,7 @@ def graded(tmp_path, monkeypatch):
     for number in range(9):
         (tmp_path / "class" / f"student{number}.py").write_text(DOUBLE + f"\n# {number}\n")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # locks of this machine's own
-    monkeypatch.setattr(batch_module.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
     monkeypatch.setenv(CARD_LOG, str(tmp_path / "log"))
 
     def grade(kinds, visible=None, **options):
@@ -62,7 +62,7 @@ def graded(tmp_path, monkeypatch):
         monkeypatch.delenv(cards.VISIBLE, raising=False)
         if visible is not None:
             monkeypatch.setenv(cards.VISIBLE, visible)
-        told = []
+        told: list[str] = []
         lab = lab_with(doubles, folder=tmp_path / "lab")
         results = grade_class(lab, tmp_path / "class", tmp_path / "out", device=DEVICE, tell=told.append, **options)
         runs = defaultdict(list)

@@ -94,7 +94,7 @@ KIND = "autograder.tests.grading_fakes:KindDevice"
 
 
 def test_verdicts_of_a_mixed_cluster_are_never_mixed_and_who_grades_nobody_is_said(folder, mixed, tmp_path):
-    told = []
+    told: list[str] = []
     lab = load_lab("lab01")
     address = mixed.scheduler_address
     results = grade_class(lab, folder, tmp_path, device=KIND, dask=address, tell=told.append)

@@ -202,7 +202,7 @@ def test_what_is_looked_at_grows_with_the_class_and_not_with_its_square(monkeypa
     """200 pairs of students, each with one statement in common: these are held against each other, not all 79,800."""
     looked_at = []
 
-    class Counted(Counter):
+    class Counted(Counter[str]):
         def __and__(self, other):
             looked_at.append(1)
             return super().__and__(other)
