@@ -115,9 +115,9 @@ def grade(given: argparse.Namespace) -> int:
 
     lab = load_lab(given.lab)
     lab = with_hidden_checks(lab, given.hidden) if given.hidden else lab
-    options = {"regrade": given.regrade, "only": given.only, "dask": given.dask}
+    options: dict[str, Any] = {"regrade": given.regrade, "only": given.only, "dask": given.dask}
     if given.seed_file:
-        options["seed"] = read_seed(given.seed_file)
+        options |= {"seed": read_seed(given.seed_file), "seed_file": given.seed_file}
     wanted = wanted_forms(given, lab.name, lab.title)  # what is wrong with them is found out before the class is graded
     options["told"] = told_of_class(given, wanted)
     options["tell"] = lambda line: print(f"autograder: {line}", file=sys.stderr)

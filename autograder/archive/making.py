@@ -28,7 +28,7 @@ from autograder.grading.class_folder import GradedFrom, graded_from, read_class
 from autograder.grading.exports import opened_class
 from autograder.grading.grade import PUBLIC_SEED
 from autograder.grading.identity import grader_version, result_key
-from autograder.grading.labs import load_lab, with_hidden_checks
+from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import first_names
 from autograder.records.files import look_at_target
@@ -65,6 +65,7 @@ class Class:
     results: Sequence[Result]
     graded: GradedFrom
     lab: Lab
+    seed: str
 
     @property
     def submissions(self) -> Path:
@@ -80,7 +81,7 @@ class Class:
             "name": self.name,
             "lab": self.lab.name,
             "submissions": self.submissions.name,
-            "has_seed": self.graded.seed != PUBLIC_SEED,
+            "has_seed": self.seed != PUBLIC_SEED,
             "hidden": self.lab.hidden_spec.name if self.lab.hidden_spec else "",
             "device": self.device,
             "students": len(self.results),
@@ -144,13 +145,14 @@ def _class_of(out: Path, name: str) -> Class:
         raise UsageError(what, remedy=f"Archive it with that version. Or, to have today's verdicts: {once_more}")
     lab = load_lab(graded.labs)
     lab = with_hidden_checks(lab, Path(graded.hidden)) if graded.hidden else lab
-    if changed := _changed(results, graded, lab, out):
+    seed = read_seed(Path(graded.seed_file)) if graded.seed_file else PUBLIC_SEED
+    if changed := _changed(results, graded, lab, seed, out):
         who = f"{len(changed)} of {out} ({first_names(changed)})"
         raise UsageError(f"The submission, the lab or the seed has changed since: {who}.", remedy=once_more)
-    return Class(name, out, results, graded, lab)
+    return Class(name, out, results, graded, lab, seed)
 
 
-def _changed(results: Sequence[Result], graded: GradedFrom, lab: Lab, out: Path) -> list[str]:
+def _changed(results: Sequence[Result], graded: GradedFrom, lab: Lab, seed: str, out: Path) -> list[str]:
     """The students whose result is of something else than what is there now; those that we failed to grade aside."""
     keys = {each.student: each for each in results}
     changed = []
@@ -160,7 +162,7 @@ def _changed(results: Sequence[Result], graded: GradedFrom, lab: Lab, out: Path)
             if result is None or bool(entry.problem) != (not result.digest):
                 changed.append(entry.student)
             elif not entry.problem and not any(check.fault for check in result.checks):
-                key = result_key(lab, entry.path, graded.seed, result.device, entry.flags)
+                key = result_key(lab, entry.path, seed, result.device, entry.flags)
                 changed += [entry.student] if key != result.key else []
     return [*changed, *keys]
 
@@ -237,8 +239,8 @@ def _write_class(tar: tarfile.TarFile, folder: str, each: Class) -> None:
     if (hidden := each.lab.hidden_spec) is not None:
         for path in lab_modules(hidden.parent, (hidden.name,)):
             tar.add(path, f"{folder}/hidden/{path.name}", filter=_nobodys)
-    if each.graded.seed != PUBLIC_SEED:
-        _text(tar, f"{folder}/seed.txt", each.graded.seed + "\n")
+    if each.seed != PUBLIC_SEED:
+        _text(tar, f"{folder}/seed.txt", each.seed + "\n")
 
 
 def _nobodys(item: tarfile.TarInfo) -> tarfile.TarInfo:

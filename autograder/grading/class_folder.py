@@ -45,11 +45,11 @@ OUT_OF_DATE = (
 
 @dataclass(frozen=True)
 class GradedFrom:
-    """What a class was graded from and with, so that it can be archived and graded again. The seed is the instructor's own:
-    class.json is not for students."""
+    """What a class was graded from and with, so that it can be archived and graded again: places, and no secret of the
+    instructor's."""
 
     submissions: str  # the folder or zip
-    seed: str
+    seed_file: str  # empty for the seed that everybody has
     device: str  # what was asked for
     hidden: str = ""  # the spec of hidden checks
     labs: str = ""  # the lab's folder

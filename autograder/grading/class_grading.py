@@ -40,6 +40,7 @@ def grade_class(
     device: str = "auto",
     jobs: int | None = None,
     seed: str = PUBLIC_SEED,
+    seed_file: Path | None = None,
     limits: Limits | None = None,
     progress: bool = False,
     regrade: bool = False,
@@ -52,7 +53,8 @@ def grade_class(
 
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
     others the results that are there already stay and go into the reports, flagged where they are out of date. `told`:
-    names, dates, and points by hand; `tell` gets a line for each of these that was not followed.
+    names, dates, and points by hand; `tell` gets a line for each of these that was not followed. `seed_file`: where a secret
+    `seed` stands, for whoever archives the class.
     """
     told = told or Told()
     with opened_class(handed_in, out) as entries:
@@ -75,7 +77,7 @@ def grade_class(
                 tell(line)
             origin = GradedFrom(
                 submissions=str(handed_in.resolve()),
-                seed=seed,
+                seed_file=str(seed_file.resolve()) if seed_file else "",
                 device=device,
                 hidden=str(lab.hidden_spec or ""),
                 labs=str(lab.folder),

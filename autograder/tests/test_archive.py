@@ -143,7 +143,7 @@ def _another_spec(root, listed):
 
 
 def _another_seed(root, listed):
-    listed["graded"]["seed"] = "somebody guessed it"
+    (root / "SEED").write_text("somebody guessed it")
     return "The submission, the lab or the seed has changed since: 3 of A (ada, alan, twin)."
 
 
@@ -157,13 +157,18 @@ def _an_older_run(root, listed):
     return "A does not say what it was graded from: an older version wrote it."
 
 
+def _no_seed(root, listed):
+    (root / "SEED").unlink()
+    return f"The seed file {root / 'SEED'} cannot be read"
+
+
 def _gone(root, listed):
     (root / "Section A").rename(root / "elsewhere")
     return f"{root / 'Section A'}, from which A was graded, is not there any more."
 
 
 @pytest.mark.parametrize(
-    "change", [_another_submission, _one_more, _another_spec, _another_seed, _another_kit, _an_older_run, _gone]
+    "change", [_another_submission, _one_more, _another_spec, _another_seed, _another_kit, _an_older_run, _no_seed, _gone]
 )
 def test_what_would_not_come_out_the_same_is_not_archived(term, tmp_path, monkeypatch, capsys, change):
     root = tmp_path / "copy"
@@ -173,7 +178,8 @@ def test_what_would_not_come_out_the_same_is_not_archived(term, tmp_path, monkey
     monkeypatch.setenv("AUTOGRADER_LABS", str(root / "labs"))
     monkeypatch.chdir(root)
     listed = json.loads((root / "A" / CLASS_LIST).read_text())
-    places = {"submissions": root / "Section A", "labs": root / "labs" / LAB, "hidden": root / "HIDDEN.py"}
+    places = {"submissions": root / "Section A", "labs": root / "labs" / LAB}
+    places |= {"hidden": root / "HIDDEN.py", "seed_file": root / "SEED"}
     listed["graded"] |= {name: str(path) for name, path in places.items()}
     said = change(root, listed)
     (root / "A" / CLASS_LIST).write_text(json.dumps(listed))
