@@ -42,7 +42,9 @@ NO_CONFINEMENT = _switch("--no-confinement", "let workers open files and start p
 SEED_FILE = _file("--seed-file", "a secret seed: other inputs than students have seen")
 HIDDEN = _file("--hidden", "a second spec, whose checks students do not see", "SPEC.py")
 FORMS = (
-    _file("--overrides", "points and comments by hand: a CSV with student, check (or total, or late), points, comment"),
+    _file("--overrides", "points, comments, dates by hand: a CSV with student, check (total, late, due), points, comment"),
+    _value("--due", "DATE", "when work was due, with a time zone: '2026-10-01 23:59 Europe/Berlin'; none: no date any more"),
+    _value("--late", "POLICY", "what lateness costs: '10%% a day, at most 50%%'; none: nothing any more"),
     _file("--canvas", "gradebook as exported from Canvas: a copy with the grades goes to OUT"),
     _value("--canvas-column", "TITLE", "its assignment, where the lab's title does not tell"),
     _file("--moodle", "grading worksheet from Moodle: a copy with the grades goes to OUT"),
@@ -103,6 +105,10 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         SEED_FILE,
         HIDDEN,
         _file("--wheels", "folder of wheels that go into the zip: setting it up then needs no network", "FOLDER"),
+    ),
+    "archive": (
+        (("graded",), {"nargs": "+", "type": Path, "help": "the folders that `grade` wrote with --out"}),
+        _file("--to", "the archive: TERM.tar.gz", required=True),
     ),
     "demo": (DEVICE, NO_CONFINEMENT, JOBS, PROGRESS),
     "profile": ((("target",), {"metavar": "FILE.py:KERNEL"}),),

@@ -7,6 +7,7 @@ one grade could be filled · 3: the grader or the machine failed, for one submis
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -20,6 +21,7 @@ from autograder.errors import KitError, UsageError
 from autograder.fault_report import unexpected, write_fault_report
 
 if TYPE_CHECKING:
+    from autograder.grading.class_folder import Told
     from autograder.grading.spec import Lab
     from autograder.records.results import Result
     from autograder.reports.handing_back import Wanted
@@ -66,7 +68,7 @@ def without_confinement() -> None:
     os.environ[ENVIRONMENT] = "off"
 
 
-# ---- commands: labs, check, grade, export, gradescope, demo -----------------------------------------
+# ---- commands: labs, check, grade, export, gradescope, archive, demo ------------------------------------
 
 
 def labs(given: argparse.Namespace) -> int:
@@ -110,18 +112,14 @@ def check(given: argparse.Namespace) -> int:
 def grade(given: argparse.Namespace) -> int:
     """Grades a class and prints its table."""
     from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
-    from autograder.reports.by_hand import read_overrides
-    from autograder.reports.handing_back import real_names
 
     lab = load_lab(given.lab)
     lab = with_hidden_checks(lab, given.hidden) if given.hidden else lab
-    options = {"regrade": given.regrade, "only": given.only, "dask": given.dask}
+    options: dict[str, Any] = {"regrade": given.regrade, "only": given.only, "dask": given.dask}
     if given.seed_file:
-        options["seed"] = read_seed(given.seed_file)
+        options |= {"seed": read_seed(given.seed_file), "seed_file": given.seed_file}
     wanted = wanted_forms(given, lab.name, lab.title)  # what is wrong with them is found out before the class is graded
-    options["name_of"] = real_names(wanted).of
-    if given.overrides:
-        options["overrides"] = read_overrides(given.overrides)
+    options["told"] = told_of_class(given, wanted)
     options["tell"] = lambda line: print(f"autograder: {line}", file=sys.stderr)
     results = graded_class(given, lab, given.submissions, given.out, **options)
     handed_back = hand_back(results, given.out, wanted)
@@ -132,13 +130,10 @@ def export(given: argparse.Namespace) -> int:
     """Makes what a learning platform takes from a class that has been graded: nothing is graded again."""
     from autograder.grading.class_folder import read_class, renewed_class
     from autograder.records import json_form
-    from autograder.reports.by_hand import read_overrides
-    from autograder.reports.handing_back import real_names
 
     results = read_class(given.out)
     wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
-    overrides = read_overrides(given.overrides) if given.overrides else None
-    results, lines = renewed_class(results, real_names(wanted).of, given.out, overrides)
+    results, lines = renewed_class(results, told_of_class(given, wanted), given.out)
     for line in lines:
         print(f"autograder: {line}", file=sys.stderr)
     handed_back = hand_back(results, given.out, wanted)
@@ -156,6 +151,19 @@ def gradescope(given: argparse.Namespace) -> int:
     return PASSED
 
 
+def archive(given: argparse.Namespace) -> int:
+    """Puts graded classes into one file, with all that it takes to grade them again years later."""
+    from autograder.archive import archive as make_archive
+
+    classes = make_archive(given.graded, given.to, tell=lambda line: print(f"autograder: {line}", file=sys.stderr))
+    for each in classes:
+        print(f"{each.name}: {each.lab.title}, {len(each.results)} students")
+    size = given.to.stat().st_size / 2**20
+    print(f"Written: {given.to}, {size:.1f} MiB. It holds names, grades and seeds: keep it to yourself.")
+    write_json(given, [each.to_dict() for each in classes])
+    return PASSED
+
+
 def demo(given: argparse.Namespace) -> int:
     """Grades the shipped example class into build/demo; only a fault of the grader makes it fail."""
     from autograder.course_folder import folder
@@ -164,6 +172,17 @@ def demo(given: argparse.Namespace) -> int:
     lab = load_lab("lab01")
     results = graded_class(given, lab, folder("labs") / lab.name / "example_class", Path("build/demo"))
     return FAULT if any(check.fault for result in results for check in result.checks) else PASSED
+
+
+def told_of_class(given: argparse.Namespace, wanted: Wanted) -> Told:
+    """What a command line says of a class beside its submissions: names, dates, points by hand. Raises `UsageError`."""
+    from autograder.grading.class_folder import Told
+    from autograder.reports import by_hand, handing_back
+
+    overrides = by_hand.read_overrides(given.overrides) if given.overrides else None
+    options = [by_hand.said(f"--{name}", words) for name in ("due", "late") if (words := getattr(given, name))]
+    dates_of = functools.partial(handing_back.dates, wanted)
+    return Told(overrides, options, handing_back.real_names(wanted).of, dates_of)
 
 
 def wanted_forms(given: argparse.Namespace, *lab_names: str) -> Wanted:
@@ -405,8 +424,8 @@ def write_file(path: Path, text: str) -> None:
 
 
 COMMANDS = (
-    doctor, course, release, labs, check, grade, export, gradescope, demo, profile, run, lab, starters, calibrate, new_lab,
-    fuzz, bench,
+    doctor, course, release, labs, check, grade, export, gradescope, archive, demo, profile, run, lab, starters, calibrate,
+    new_lab, fuzz, bench,
 )  # fmt: skip
 
 

@@ -47,6 +47,20 @@ def is_available() -> bool:
     return find_gpu().usable
 
 
+def names_of_gpus() -> tuple[str, ...]:
+    """The names of all GPUs that CUDA shows to this process, in its order; none where there is no driver."""
+    driver = _load_driver()
+    count, device, text = ctypes.c_int(), ctypes.c_int(), ctypes.create_string_buffer(256)
+    if driver is None or driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+        return ()
+    names = []
+    for number in range(count.value):
+        if driver.cuDeviceGet(ctypes.byref(device), number) or driver.cuDeviceGetName(text, len(text), device):
+            break  # those that come after it have other numbers than we would give them
+        names.append(text.value.decode(errors="replace"))
+    return tuple(names)
+
+
 def _software(name: str) -> GpuFinding:
     try:
         version("numba-cuda")

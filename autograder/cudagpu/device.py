@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.cudagpu.availability import find_gpu
+from autograder.cudagpu.availability import find_gpu, names_of_gpus
 from autograder.cudagpu.comparing import Contest
 from autograder.cudagpu.compilation import Compiler
 from autograder.cudagpu.handles import GpuArray
@@ -29,6 +29,7 @@ class GpuDevice:
         if not found.usable:
             raise GraderFault(f"No GPU can be used here: {found.reason}.", remedy=found.remedy)
         self.name = found.name
+        self.cards = names_of_gpus()
         self._rng = np.random.default_rng()  # guards and shuffles: not to be foreseen
         self._compiler = Compiler()
         self._compiled_for: Program | None = None

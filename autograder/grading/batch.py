@@ -16,9 +16,10 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_co
 from dataclasses import replace
 from pathlib import Path
 
-from autograder.errors import KitError, MachineFault
+from autograder.errors import GraderFault, KitError, MachineFault
+from autograder.grading.cards import Cards
 from autograder.grading.grade import PUBLIC_SEED, check_submission, faulted, in_words, unreadable
-from autograder.grading.identity import result_key
+from autograder.grading.identity import result_key, submission_digest
 from autograder.grading.jobs import Limits
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry
@@ -61,6 +62,7 @@ class ClassBatch:
         self._graded: dict[Worker, int] = {}  # every worker, and how many submissions it has seen
         self._lock = threading.Lock()
         self._stopped = threading.Event()
+        self.remarks: list[str] = []  # what to tell of the machine
         self.fault_details: dict[str, str] = {}  # student -> the traceback of a fault of ours, or what is known of it
 
     def __enter__(self) -> ClassBatch:
@@ -68,7 +70,7 @@ class ClassBatch:
 
     def __exit__(self, *_: object) -> None:
         self._stopped.set()
-        for worker in self._graded:
+        for worker in list(self._graded):
             worker.retire()
 
     def grade(self, entries: Iterable[Entry], progress: bool = False) -> list[Result]:
@@ -92,11 +94,29 @@ class ClassBatch:
         """One entry's result: the one on disk where its key still holds, else graded now and written."""
         if self._stopped.is_set():
             raise CancelledError
-        worker = self._borrowed()
+        worker = self._working()
         try:
             return self._result_with(worker, entry)
         finally:
             self._free.put(worker)
+
+    def _working(self) -> Worker:
+        """A free worker. One whose GPU does not answer is left out from now on where there are others: it would be free at
+        once again, and one submission after the other would come to nothing on it."""
+        while True:
+            worker = self._borrowed()
+            if not worker.card:
+                return worker
+            try:
+                worker.greeting  # noqa: B018  waits until it is up
+            except GraderFault as problem:
+                with self._lock:
+                    if len(self._graded) > 1 and not self._stopped.is_set():
+                        del self._graded[worker]
+                        self.remarks.append(f"GPU {worker.card} grades nobody: {problem}")
+                        worker.retire()
+                        continue
+            return worker
 
     def _result_with(self, worker: Worker, entry: Entry) -> Result:
         """One entry's result, on disk. Whatever goes wrong on the way is this student's row, and ends nothing else."""
@@ -186,13 +206,15 @@ class ClassBatch:
         """Starts one worker and waits for it, since it must come up; then starts the others. Returns how many there are."""
         first = Worker(self._device, self._limits)
         self._graded[first] = 0
-        first.greeting  # noqa: B018  waits until it is up
-        cores = (
-            os.cpu_count() or 1
-        )  # a GPU is one worker's at a time: a few keep it busy while others compile or compare
-        jobs = self._jobs or (cores if first.source == "simulated" else min(cores, GPU_WORKERS))
-        for _ in range(1, min(jobs, most)):
+        cards = Cards.of(first.greeting.cards)  # waits until it is up
+        self.remarks += cards.left_aside
+        cores = os.cpu_count() or 1
+        # A GPU is one worker's at a time: a few keep it busy while others compile or compare.
+        jobs = self._jobs or (cores if first.source == "simulated" else min(cores, GPU_WORKERS * max(1, len(cards.used))))
+        first.card = cards.used[0] if cards.used else ""  # which it uses, and will be all that it sees if it is restarted
+        for number in range(1, min(jobs, most)):
             worker = Worker(self._device, self._limits)
+            worker.card = cards.used[number % len(cards.used)] if cards.used else ""
             worker.start()
             self._graded[worker] = 0
         for worker in self._graded:
@@ -201,8 +223,16 @@ class ClassBatch:
 
 
 def with_entry(entry: Entry, result: Result) -> Result:
-    """The result, completed with what its entry knows of the student: IDs, which of several files counts, and flags."""
-    return replace(result, ids=dict(entry.ids), note=entry.note, flags=tuple(dict.fromkeys((*result.flags, *entry.flags))))
+    """The result, completed with what its entry knows: IDs, which of several files counts, flags, and when it came in."""
+    return replace(
+        result,
+        ids=dict(entry.ids),
+        note=entry.note,
+        flags=tuple(dict.fromkeys((*result.flags, *entry.flags))),
+        digest="" if entry.problem else submission_digest(entry.path),
+        handed_in=entry.handed_in,
+        marked_late=entry.marked_late,
+    )
 
 
 def with_progress(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:

@@ -10,31 +10,59 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
-from autograder.errors import GraderFault, KitError, UsageError
+import autograder
+from autograder.errors import GraderFault, KitError, UsageError, one_line
 from autograder.grading.at_hand import at_hand
+from autograder.grading.identity import grader_version
 from autograder.grading.spec import Lab
-from autograder.grading.submissions import Entry
+from autograder.grading.submissions import Entry, first_names
 from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
+from autograder.records.versions import VERSION, upgraded
 from autograder.reports.alike import AtHand
-from autograder.reports.by_hand import Override, applied
+from autograder.reports.by_hand import DUE, Override, applied, together
+from autograder.reports.late import Dates
 
 CLASS_LIST = "class.json"
 _FORMER = re.compile(r"[a-z0-9._-]*-(?:[0-9a-f]{8}|[0-9a-f]{16})")  # how older versions called what was not plain
 _OF_GRADESCOPE = re.compile(r"submission_\d+")  # how handing back calls a student's folder
 # Of a result that `--only` left as it was. It is the reports' and class.json's: on disk the result itself stays as it is.
 NameOf = Callable[[str, Mapping[str, str]], str]  # a student's real name, by the export's and the IDs; empty for none
+DatesOf = Callable[[Sequence[Result]], tuple[Mapping[str, Dates], Sequence[str]]]
 OUT_OF_DATE = (
     "left from an earlier run: the submission, the lab, the seed or the grader has changed since. "
     "Grade without --only to renew it"
 )
+
+
+@dataclass(frozen=True)
+class GradedFrom:
+    """What a class was graded from and with, so that it can be archived and graded again: places, and no secret of the
+    instructor's."""
+
+    submissions: str  # the folder or zip
+    seed_file: str  # empty for the seed that everybody has
+    device: str  # what was asked for
+    hidden: str = ""  # the spec of hidden checks
+    labs: str = ""  # the lab's folder
+    kit: str = autograder.__version__
+    grader: str = field(default_factory=grader_version)
+
+    @classmethod
+    def of(cls, form: Any) -> GradedFrom | None:
+        """What `vars` of one is; None for anything else."""
+        names = {each.name for each in fields(cls)}
+        if not isinstance(form, dict) or set(form) != names:
+            return None
+        return cls(**{name: str(value) for name, value in form.items()})
 
 
 @contextmanager
@@ -96,7 +124,12 @@ def _rename_former(out: Path) -> None:
 
 
 def write_reports(
-    results: list[Result], lab: Lab, out: Path, students: Iterable[str], overrides: Sequence[Override] = ()
+    results: list[Result],
+    lab: Lab,
+    out: Path,
+    students: Iterable[str],
+    overrides: Sequence[Override] = (),
+    graded: GradedFrom | None = None,
 ) -> None:
     """The class's gradebook and pages, from its results alone, and the list of whose results they are.
 
@@ -104,12 +137,18 @@ def write_reports(
     """
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
-    _write_pages(results, lab.name, lab.title, out, at_hand(lab).within(results), overrides)
+    _write_pages(results, lab.name, lab.title, out, at_hand(lab).within(results), overrides, graded)
     _remove_pages(gone, stay, results, out)
 
 
 def _write_pages(
-    results: list[Result], lab: str, title: str, out: Path, students_have: AtHand, overrides: Sequence[Override]
+    results: list[Result],
+    lab: str,
+    title: str,
+    out: Path,
+    students_have: AtHand,
+    overrides: Sequence[Override],
+    graded: GradedFrom | None,
 ) -> None:
     from autograder.grading.fence import page_of
     from autograder.reports import alike, alike_page, class_page, gradebook, misconceptions
@@ -123,11 +162,13 @@ def _write_pages(
     write_atomically(out / "alike.html", alike_page.render(groups, results, title))
     write_atomically(out / "index.html", class_page.render(results, title))
     listed = {
-        "version": 1,
+        "version": VERSION,
         "lab": lab,
+        "graded": vars(graded) if graded else None,
         "results": [report_name(result.student) for result in results],
         "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
         "names": {report_name(result.student): result.name for result in results if result.name},
+        "dates": {report_name(each.student): _dates_kept(each) for each in results if each.handed_in or each.due},
         "overrides": [vars(each) for each in overrides],
         "at_hand": students_have.to_dict(),
     }
@@ -145,6 +186,32 @@ def with_names(results: list[Result], name_of: NameOf, out: Path) -> list[Result
     ]
 
 
+def with_dates(results: list[Result], dates: Mapping[str, Dates], out: Path) -> tuple[list[Result], list[str]]:
+    """The results with what a platform's file says of when work came in and was due (by student), else with what an
+    earlier run knew of the very same submissions; and a line where that was of others."""
+    known: dict[str, Any] = {}
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        known = dict(json.loads((out / CLASS_LIST).read_text(encoding="utf-8")).get("dates", {}))
+    found, gone = [], []
+    for each in results:
+        before = known.get(report_name(each.student))
+        if each.student in dates:
+            mine = dates[each.student]
+            each = replace(each, handed_in=mine.handed_in or each.handed_in, due=mine.due)
+        elif not each.handed_in and isinstance(before, dict):
+            if before.get("digest") == each.digest:
+                each = replace(each, handed_in=str(before.get("handed_in", "")), due=str(before.get("due", "")))
+            else:
+                gone.append(one_line(each.display_name, 80))
+        found.append(each)
+    what = "handed in anew since Moodle's worksheet said when: give it again with --moodle"
+    return found, [f"{first_names(gone)}: {what}."] if gone else []
+
+
+def _dates_kept(result: Result) -> dict[str, str]:
+    return {"handed_in": result.handed_in, "due": result.due, "digest": result.digest}
+
+
 def overrides_of(out: Path) -> list[Override]:
     """What an earlier run was told to give by hand."""
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -153,17 +220,46 @@ def overrides_of(out: Path) -> list[Override]:
     return []
 
 
-def renewed_class(
-    results: list[Result], name_of: NameOf, out: Path, overrides: Sequence[Override] | None = None
-) -> tuple[list[Result], list[str]]:
-    """A finished run's results with these names and points by hand (None: as before), and its pages anew where that changes
-    any; with a line for each row that was not followed."""
-    named = with_names(results, name_of, out)
-    rows = overrides_of(out) if overrides is None else overrides
-    decided, lines = applied(rows, named)
-    if decided != results or overrides is not None:
-        _write_pages(decided, decided[0].lab, decided[0].lab_title, out, _students_had(out), rows)
+@dataclass(frozen=True)
+class Told:
+    """What an instructor says of a class beside its submissions.
+
+    `overrides`: rows of a file (None: those of the run before). `options`: rows for which an option of the command line
+    stands. `name_of`: real names. `dates_of`: what a platform's file says of when work came in, by student, and what to
+    tell of it.
+    """
+
+    overrides: Sequence[Override] | None = None
+    options: Sequence[Override] = ()
+    name_of: NameOf = lambda student, ids: ""
+    dates_of: DatesOf = lambda results: ({}, [])
+
+    def of(self, results: list[Result], out: Path) -> tuple[list[Result], list[Override], list[str]]:
+        """The results with all that, the rows that hold now, and a line for each thing not followed, or odd."""
+        named = with_names(results, self.name_of, out)
+        dates, unread = self.dates_of(named)
+        dated, unknown = with_dates(named, dates, out)
+        rows = together(overrides_of(out), self.overrides, self.options)
+        decided, lines = applied(rows, dated)
+        asked = any(each.check.lower() == DUE for each in rows)
+        return decided, rows, [*(unread if asked else ()), *(unknown if asked else ()), *lines]
+
+
+def renewed_class(results: list[Result], told: Told, out: Path) -> tuple[list[Result], list[str]]:
+    """A finished run's results with what is told of them, and its pages anew where that changes any; with a line for each
+    row that was not followed."""
+    before = overrides_of(out)
+    decided, rows, lines = told.of(results, out)
+    if decided != results or rows != before:
+        _write_pages(decided, decided[0].lab, decided[0].lab_title, out, _students_had(out), rows, graded_from(out))
     return decided, lines
+
+
+def graded_from(out: Path) -> GradedFrom | None:
+    """What a finished run was graded from and with; None where it does not say: an older version's."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return GradedFrom.of(json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))["graded"])
+    return None
 
 
 def _students_had(out: Path) -> AtHand:
@@ -222,10 +318,8 @@ def read_class(out: Path) -> list[Result]:
         _rename_former(out)
     try:
         listed = json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))
-        results = {
-            name: from_text((out / "results" / f"{name}.json").read_text(encoding="utf-8"))
-            for name in listed["results"]
-        }
+        _look_at_version(listed, out)
+        results = {name: _read(out / "results" / f"{name}.json") for name in listed["results"]}
         for name in listed.get("out_of_date", ()):
             results[name] = replace(results[name], flags=(*results[name].flags, OUT_OF_DATE))
         for name, real in listed.get("names", {}).items():
@@ -236,6 +330,22 @@ def read_class(out: Path) -> list[Result]:
         raise UsageError(what, remedy="Give the folder that `autograder grade` wrote with --out.") from None
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise UsageError(f"{out / CLASS_LIST} is damaged: {problem}.", remedy="Grade the class again.") from None
+
+
+def _look_at_version(listed: Mapping[str, Any], out: Path) -> None:
+    """Raises `UsageError`, with the file's name, for a list that a newer version of the kit wrote."""
+    try:
+        upgraded({"version": listed["version"]})
+    except UsageError as problem:
+        raise UsageError(f"{out / CLASS_LIST}: {problem.message}", remedy=problem.remedy) from None
+
+
+def _read(path: Path) -> Result:
+    """One result; raises `UsageError`, with the file's name, where it cannot be read."""
+    try:
+        return from_text(path.read_text(encoding="utf-8"))
+    except UsageError as problem:
+        raise UsageError(f"{path}: {problem.message}", remedy=problem.remedy) from None
 
 
 def result_on_disk(out: Path, entry: Entry) -> Result | None:

@@ -12,25 +12,24 @@ from autograder.errors import UsageError
 from autograder.grading.batch import ClassBatch
 from autograder.grading.class_folder import (
     OUT_OF_DATE,
+    GradedFrom,
     NameOf,
-    overrides_of,
+    Told,
     prepared,
     result_on_disk,
-    with_names,
     write_reports,
 )
 from autograder.grading.dask_batch import DaskBatch
 from autograder.grading.exports import opened_class
-from autograder.grading.fence import showable
+from autograder.grading.fence import showable_class
 from autograder.grading.grade import PUBLIC_SEED
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import Limits
 from autograder.grading.spec import Lab
-from autograder.grading.submissions import Entry
+from autograder.grading.submissions import Entry, first_names
 from autograder.records.files import report_name, write_atomically
 from autograder.records.json_form import to_text
 from autograder.records.results import Result
-from autograder.reports.by_hand import Override, applied
 
 
 def grade_class(
@@ -41,24 +40,25 @@ def grade_class(
     device: str = "auto",
     jobs: int | None = None,
     seed: str = PUBLIC_SEED,
+    seed_file: Path | None = None,
     limits: Limits | None = None,
     progress: bool = False,
     regrade: bool = False,
     only: Sequence[str] = (),
     dask: str = "",
-    name_of: NameOf = lambda student, ids: "",
-    overrides: Sequence[Override] | None = None,
+    told: Told | None = None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> list[Result]:
     """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
 
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
-    others the results that are there already stay and go into the reports, flagged where they are out of date. `name_of`:
-    what people read of whose a submission is, where the export has it mashed. `overrides`: points by hand, None for those
-    of the run before; `tell` gets a line for each that was not followed.
+    others the results that are there already stay and go into the reports, flagged where they are out of date. `told`:
+    names, dates, and points by hand; `tell` gets a line for each of these that was not followed. `seed_file`: where a secret
+    `seed` stands, for whoever archives the class.
     """
+    told = told or Told()
     with opened_class(handed_in, out) as entries:
-        chosen = chosen_entries(entries, only, name_of)
+        chosen = chosen_entries(entries, only, told.name_of)
         with prepared(out):
             options: dict[str, Any] = {"device": device, "seed": seed, "limits": limits, "regrade": regrade}
             if dask:
@@ -67,29 +67,38 @@ def grade_class(
                 batch = ClassBatch(lab, out, jobs=jobs, **options)
             with batch:
                 graded = {result.student: result for result in batch.grade(chosen, progress)}
-                details = batch.fault_details
+                details, remarks = batch.fault_details, batch.remarks
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
-            results = [shown_or_faulted(result, lab, out, details) for result in found if result is not None]
-            results = with_names(results, name_of, out)
-            rows = overrides_of(out) if overrides is None else overrides
-            results, lines = applied(rows, results)
-            for line in lines:
+            results = shown_or_faulted([each for each in found if each is not None], lab, out, details)
+            results, rows, lines = told.of(results, out)
+            if absent := sorted({each.student for each in entries} - {each.student for each in results}):
+                lines.append(f"{len(absent)} of the class ({first_names(absent)}): not graded yet, so not in the reports.")
+            for line in (*remarks, *lines):
                 tell(line)
-            write_reports(results, lab, out, (each.student for each in entries), rows)
+            origin = GradedFrom(
+                submissions=str(handed_in.resolve()),
+                seed_file=str(seed_file.resolve()) if seed_file else "",
+                device=device,
+                hidden=str(lab.hidden_spec or ""),
+                labs=str(lab.folder),
+            )
+            write_reports(results, lab, out, (each.student for each in entries), rows, origin)
             if details:
-                told = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
-                write_atomically(out / "grader_faults.txt", told)
+                faults = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
+                write_atomically(out / "grader_faults.txt", faults)
     return results
 
 
-def shown_or_faulted(result: Result, lab: Lab, out: Path, details: dict[str, str]) -> Result:
-    """The result, or the fault that stands in for one that some report could not show: on disk, and in `details`."""
-    shown, why = showable(result, lab)
-    if why:
-        shown = replace(shown, ids=result.ids, note=result.note)
-        details[result.student] = why
-        write_atomically(out / "results" / f"{report_name(result.student)}.json", to_text(shown))
-    return shown
+def shown_or_faulted(results: Sequence[Result], lab: Lab, out: Path, details: dict[str, str]) -> list[Result]:
+    """The results, with the fault that stands in for one that some report could not show: on disk, and in `details`."""
+    found = []
+    for result, (shown, why) in zip(results, showable_class(results, lab), strict=True):
+        if why:
+            shown = replace(shown, ids=result.ids, note=result.note)
+            details[result.student] = why
+            write_atomically(out / "results" / f"{report_name(result.student)}.json", to_text(shown))
+        found.append(shown)
+    return found
 
 
 def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:

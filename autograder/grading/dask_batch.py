@@ -7,15 +7,20 @@ https://distributed.dask.org/en/stable/client.html
 from __future__ import annotations
 
 import atexit
+import itertools
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault, KitError, MachineFault, UsageError
 from autograder.grading.batch import ClassBatch, with_entry, with_progress
+from autograder.grading.cards import Cards
 from autograder.grading.grade import PUBLIC_SEED, check_submission, unreadable
 from autograder.grading.identity import grader_version, result_key
 from autograder.grading.jobs import Greeting, Limits
@@ -27,7 +32,27 @@ from autograder.records.json_form import from_text, to_text, write_result
 from autograder.records.results import Result
 
 CONNECT_SECONDS = 15
+SECONDS_BETWEEN_LOOKS = 5.0
 INSTALL = "Install it with: python -m pip install dask distributed"
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What a worker of the cluster says of itself: its device, the grader's version and the lab's digest."""
+
+    greeting: Greeting
+    version: str
+    lab: str
+
+
+def of_one_kind(greetings: Mapping[str, Greeting]) -> tuple[Greeting, list[str]]:
+    """The device that a class is graded on and the workers (addresses) that have it: GPUs before simulated ones, of several
+    kinds of GPU the one that most have. One class's verdicts are of one device."""
+    by_device: dict[tuple[bool, str], list[str]] = defaultdict(list)
+    for address, each in greetings.items():
+        by_device[each.source == "measured", each.device].append(address)
+    (_, _), addresses = max(by_device.items(), key=lambda each: (each[0][0], len(each[1]), each[0][1]))
+    return greetings[addresses[0]], addresses
 
 
 class DaskBatch(ClassBatch):
@@ -45,6 +70,8 @@ class DaskBatch(ClassBatch):
         regrade: bool = False,
     ) -> None:
         super().__init__(lab, out, device=device, seed=seed, limits=limits, regrade=regrade)
+        self._workers: list[str] = []  # the addresses of those that grade; empty: any
+        self._none_left = threading.Event()
         try:
             from distributed import Client
         except ImportError:
@@ -78,29 +105,50 @@ class DaskBatch(ClassBatch):
             except Exception as problem:  # one submission's trouble is one row, and tried again next time
                 results[place] = self.failed(entry, problem)
         try:
-            for future in with_progress(as_completed(waiting), len(waiting), progress):
-                place = waiting[future]
-                results[place] = self._received(entries[place], future)
+            with self._watched(waiting):
+                for future in with_progress(as_completed(waiting), len(waiting), progress):
+                    place = waiting[future]
+                    results[place] = self._received(entries[place], future)
         except BaseException:
             self._client.cancel(list(waiting))
+            if self._none_left.is_set():
+                what = f"No Dask worker that grades on {greeting.device} is left."
+                raise GraderFault(what, remedy="Start one and give the same command again.") from None
             raise
         return [results[place] for place in range(len(entries))]
 
     def _greeting(self) -> Greeting:
         """What the cluster grades with; raises `GraderFault` where it has no worker or another version than ours."""
-        if not self._client.scheduler_info()["workers"]:
+        addresses = list(self._client.scheduler_info()["workers"])
+        if not addresses:
             raise GraderFault("The Dask cluster has no workers.")
-        greeting: Greeting
-        try:
-            greeting, version, digest = self._client.submit(introduce, self.lab.name, self._device, pure=False).result()
-        except KitError:
-            raise
-        except Exception as problem:  # the cluster's worker may lack anything, this package above all
-            raise GraderFault(f"The Dask cluster cannot grade: {type(problem).__name__}: {problem}") from None
-        if version != grader_version():
-            raise GraderFault("The Dask cluster has another version of the grader than this machine.")
-        if digest != lab_digest(load_lab(self.lab.name)):
-            raise GraderFault(f"The Dask cluster has another {self.lab.name} than this machine.")
+        asked = {
+            each: self._client.submit(introduce, self.lab.name, self._device, workers=[each], pure=False)
+            for each in addresses
+        }
+        found: dict[str, Introduction] = {}
+        problems: dict[str, Exception] = {}
+        for address, future in asked.items():
+            try:
+                found[address] = Introduction(*future.result())
+            except Exception as problem:  # the cluster's worker may lack anything, this package above all
+                problems[address] = problem
+        for each in found.values():
+            if each.version != grader_version():
+                raise GraderFault("The Dask cluster has another version of the grader than this machine.")
+            if each.lab != lab_digest(load_lab(self.lab.name)):
+                raise GraderFault(f"The Dask cluster has another {self.lab.name} than this machine.")
+        if not found:
+            first = next(iter(problems.values()))
+            if isinstance(first, KitError):
+                raise first
+            raise GraderFault(f"The Dask cluster cannot grade: {type(first).__name__}: {first}") from None
+        greeting, self._workers = of_one_kind({address: each.greeting for address, each in found.items()})
+        if others := len(addresses) - len(self._workers):
+            what = f"{others} of the {len(addresses)} Dask workers grade nobody"
+            self.remarks.append(f"{what}: the class is graded on {greeting.device}.")
+        else:
+            self._workers = []  # all: those that join or are started again may grade as well
         return greeting
 
     def _at_once(self, entry: Entry, greeting: Greeting) -> Result | str:
@@ -124,8 +172,28 @@ class DaskBatch(ClassBatch):
         about_it = {"student": entry.student, "shown_as": entry.shown_as, "seed": self.seed, "key": key}
         return self._client.submit(
             grade_bytes, self.lab.name, hidden, self._device, entry.path.name, entry.path.read_bytes(), about_it,
-            pure=False, retries=1,
+            pure=False, retries=1, workers=self._workers or None,
         )  # fmt: skip
+
+    @contextmanager
+    def _watched(self, waiting: Mapping[Any, int]) -> Iterator[None]:
+        """Cancels what waits for workers of one kind where none of them is left: no other may take it over."""
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(SECONDS_BETWEEN_LOOKS):
+                with suppress(Exception):  # the cluster itself has gone: waiting for it ends by itself
+                    if not set(self._workers) & set(self._client.scheduler_info()["workers"]):
+                        self._none_left.set()
+                        self._client.cancel(list(waiting))
+                        return
+
+        if self._workers:
+            threading.Thread(target=watch, daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
 
     def _received(self, entry: Entry, future: Any) -> Result:
         try:
@@ -147,6 +215,7 @@ class DaskBatch(ClassBatch):
 
 _workers: dict[tuple[int, str], Worker] = {}  # a process with submissions for each thread of the cluster's worker
 _hidden_specs: dict[str, Path] = {}
+_numbers, _counting = itertools.count(), threading.Lock()
 
 
 def introduce(lab: str, device: str) -> tuple[Greeting, str, str]:
@@ -165,10 +234,17 @@ def grade_bytes(lab: str, hidden: str, device: str, name: str, data: bytes, abou
 
 
 def _worker(device: str) -> Worker:
+    """This thread's process with submissions; each thread has the next card, where the machine shows several of a kind."""
     mine = (threading.get_ident(), device)
     if mine not in _workers:
-        _workers[mine] = Worker(device)
-        atexit.register(_workers[mine].close)
+        worker = Worker(device)
+        if used := Cards.of(worker.greeting.cards).used:
+            with _counting:
+                card = used[next(_numbers) % len(used)]
+            worker.close()
+            worker = Worker(device, card=card)
+        _workers[mine] = worker
+        atexit.register(worker.close)
     return _workers[mine]
 
 

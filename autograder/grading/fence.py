@@ -17,11 +17,30 @@ from autograder.grading.spec import Lab
 from autograder.records.results import Result
 
 
-def showable(result: Result, lab: Lab) -> tuple[Result, str]:
-    """(result, ""), or (a result that says that this one cannot be shown, the traceback of why)."""
+def showable_class(results: Sequence[Result], lab: Lab) -> list[tuple[Result, str]]:
+    """What `showable` says of each. Forms of a class are made of all at once, and one by one only where that goes wrong."""
     try:
-        for make in _forms(lab):
+        for make in _forms_of_class(lab):
+            make(results)
+    except MachineFault:
+        raise
+    except Exception:
+        return [showable(each, lab) for each in results]
+    return [showable(each, lab, _forms_of_one()) for each in results]
+
+
+def showable(
+    result: Result, lab: Lab, forms: Sequence[Callable[[Result], object]] | None = None
+) -> tuple[Result, str]:
+    """(result, ""), or (a result that says that this one cannot be shown, the traceback of why).
+
+    `forms`: those that are made of it; all of them where none are given.
+    """
+    try:
+        for make in _forms_of_one() if forms is None else forms:
             make(result)
+        for of_class in _forms_of_class(lab) if forms is None else ():
+            of_class([result])
     except MachineFault:
         raise
     except Exception as problem:
@@ -43,20 +62,33 @@ def page_of(result: Result) -> str:
         return f'<!doctype html>\n<meta charset="utf-8">\n<title>{name}</title>\n<p>{name}: {FAULT_OF_OURS}</p>\n'
 
 
-def _forms(lab: Lab) -> Sequence[Callable[[Result], object]]:
-    """The functions that make each form of one result."""
+def _forms_of_one() -> Sequence[Callable[[Result], object]]:
+    """The functions that make each form of one result alone."""
     from autograder.records import json_form
-    from autograder.reports import alike, alike_page, class_page, gradebook, html, junit, misconceptions, terminal
+    from autograder.reports import html, terminal
     from autograder.reports.withheld import for_students
 
     return (
         lambda result: json.dumps(json_form.to_dict(result), allow_nan=False),
         lambda result: html.render(for_students(result)),
         lambda result: terminal.render(result),
-        lambda result: terminal.render_class([result]),
-        lambda result: class_page.render([result], lab.title),
-        lambda result: gradebook.text([result]),
-        lambda result: misconceptions.text([result]),
-        lambda result: junit.text([result]),
-        lambda result: alike_page.render([alike.Alike(alike.SAME_FILE, (result,) * 2, frozenset())], [result], lab.title),
+    )
+
+
+def _forms_of_class(lab: Lab) -> Sequence[Callable[[Sequence[Result]], object]]:
+    """The functions that make each form of a class; no result is left out of any."""
+    from autograder.reports import alike, alike_page, class_page, gradebook, junit, misconceptions, terminal
+
+    def side_by_side(results: Sequence[Result]) -> None:
+        for at in range(0, len(results), alike_page.MOST_GROUPS):
+            some = results[at : at + alike_page.MOST_GROUPS]
+            alike_page.render([alike.Alike(alike.SAME_FILE, (each,) * 2, frozenset()) for each in some], some, lab.title)
+
+    return (
+        terminal.render_class,
+        lambda results: class_page.render(results, lab.title),
+        gradebook.text,
+        misconceptions.text,
+        junit.text,
+        side_by_side,
     )

@@ -58,6 +58,7 @@ class Greeting:
     device: str
     source: Source
     isolation: tuple[str, ...]
+    cards: tuple[str, ...] = ()  # the kinds of the GPUs that it sees, the one that it uses first; none without a GPU
 
 
 @dataclass(frozen=True)

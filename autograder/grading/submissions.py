@@ -33,6 +33,8 @@ class Entry:
     ids: Mapping[str, str] = field(default_factory=dict)  # by kind: canvas, moodle, gradescope, sid, email
     note: str = ""  # what a reader of the report should know: which of several files counts, and the like
     flags: tuple[str, ...] = ()  # what an instructor should look at
+    handed_in: str = ""  # when, says the platform: ISO 8601 in UTC
+    marked_late: bool = False  # by a platform that does not say when
 
 
 def find_submissions(folder: Path, skipped: Path | None = None) -> list[Entry]:

@@ -20,6 +20,7 @@ from filelock import FileLock
 
 import autograder
 from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, WorkLimit, one_line
+from autograder.grading import cards
 from autograder.grading.answers import as_expected, comparison_taken
 from autograder.grading.attempt import Place
 from autograder.grading.isolation import wished_confinement
@@ -64,8 +65,13 @@ class Worker:
     `until_narrow`: a GPU compares until the interval is narrow, and does not stop where it is clear of the threshold.
     """
 
-    def __init__(self, device: str = "auto", limits: Limits | None = None, *, until_narrow: bool = False) -> None:
+    card = ""  # the one GPU that the process sees, as in CUDA_VISIBLE_DEVICES; empty: all that this process sees
+
+    def __init__(
+        self, device: str = "auto", limits: Limits | None = None, *, until_narrow: bool = False, card: str = ""
+    ) -> None:
         self.device = device
+        self.card = card
         self.until_narrow = until_narrow
         self.limits = limits or Limits()
         self._is_confined = wished_confinement()
@@ -101,7 +107,7 @@ class Worker:
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", BOOTSTRAP.format(path=_module_path())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-            env=_environment(self._own.name), cwd=self._own.name, **session,
+            env=_environment(self._own.name, self.card), cwd=self._own.name, **session,
         )  # fmt: skip
         with suppress(OSError):  # it died at once; `greeting` says so
             send_job(self._stdin, self._begin)
@@ -220,7 +226,7 @@ class Worker:
             self._read_now()
         seconds = min(self._run_seconds, self._seconds_left)
         if self.source == "measured" and not (isinstance(job, RunJob) and job.on == "simulated"):
-            with gpu_lock():  # waiting for it is not the submission's time
+            with gpu_lock(self.card):  # waiting for it is not the submission's time
                 return self._ask(job, seconds, by_clock=True)
         return self._ask(job, seconds)
 
@@ -348,10 +354,11 @@ def _file(path: Path) -> File:
     return File(path.name, bytes_of(path))
 
 
-def gpu_lock() -> FileLock:
-    """Holds off every other grader on this machine: a time is that of one kernel only while nothing else is on the GPU."""
-    cards = re.sub(r"\W", "_", os.environ.get("CUDA_VISIBLE_DEVICES", "all"))
-    return FileLock(Path(tempfile.gettempdir()) / f"autograder-gpu-{cards}.lock", mode=0o666)
+def gpu_lock(card: str = "") -> FileLock:
+    """Holds off every other grader on this machine from a card (empty: the one that is used where none is named): a time is
+    that of one kernel only while nothing else is on the GPU."""
+    name = re.sub(r"\W", "_", card or cards.first())
+    return FileLock(Path(tempfile.gettempdir()) / f"autograder-gpu-{name}.lock", mode=0o666)
 
 
 def _module_path() -> list[str]:
@@ -361,12 +368,13 @@ def _module_path() -> list[str]:
     return [package] + [each for each in sys.path if each and os.path.abspath(each) not in (here, package)]
 
 
-def _environment(own: str) -> dict[str, str]:
-    """What a device needs and nothing else, with a folder of the process's own for temporary files; one BLAS thread, so that
-    it can still leave the network."""
+def _environment(own: str, card: str = "") -> dict[str, str]:
+    """What a device needs and nothing else, with a folder of the process's own for temporary files, and one card where one
+    is named; one BLAS thread, so that it can still leave the network."""
     passed = {
         key: value for key, value in os.environ.items()
         if key.upper() in PASSED_ON or key.upper().startswith(PASSED_ON_PREFIXES)
     }  # fmt: skip
     threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return {**passed, **threads, "TMPDIR": own, "TEMP": own, "TMP": own}
+    seen = {cards.VISIBLE: card} if card else {}
+    return {**passed, **threads, **seen, "TMPDIR": own, "TEMP": own, "TMP": own}

@@ -127,7 +127,8 @@ class WorkerState:
         if confined:
             prepared(self.on("simulated"))
         in_force = isolate(self.limits, begin.own, with_gpu=with_gpu, confined=confined)
-        self.greeting = Greeting(self.device.name, self.device.source, in_force)
+        cards = tuple(getattr(self.device, "cards", ()))
+        self.greeting = Greeting(self.device.name, self.device.source, in_force, cards)
         self.program: Program | None = None
         self.baseline: Program | None = None
         self._baseline_text: Submission | None = None

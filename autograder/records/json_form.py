@@ -22,8 +22,8 @@ from autograder.errors import UsageError
 from autograder.records.counters import Counters
 from autograder.records.files import write_atomically
 from autograder.records.results import Result
+from autograder.records.versions import VERSION, upgraded
 
-VERSION = 2
 _DERIVED = ("points", "bonus_points", "max_points", "outcome")  # for scripts; computed again on reading
 
 
@@ -35,19 +35,17 @@ def to_dict(result: Result) -> dict[str, Any]:
 
 
 def from_dict(form: Mapping[str, Any]) -> Result:
-    """The `Result` that `to_dict` wrote; raises `UsageError` for another version or anything that is not one."""
+    """The `Result` that `to_dict` wrote, today or in an older version; raises `UsageError` for anything else."""
     if not isinstance(form, Mapping) or "version" not in form:
-        raise UsageError("this is not a result: it has no version", remedy="Grade the submission again.")
-    if form["version"] != VERSION:
-        found = f"this result has version {form['version']!r}, this grader reads {VERSION}"
-        raise UsageError(found, remedy="Grade the submission again.")
+        raise UsageError("this is not a result: it has no version.", remedy="Grade the submission again.")
+    form = upgraded(form)
     try:
         result: Result = _build(
             Result, {key: value for key, value in form.items() if key not in ("version", *_DERIVED)}
         )
         return result
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise UsageError(f"this is not a result: {error}", remedy="Grade the submission again.") from error
+        raise UsageError(f"this is not a result: {error}.", remedy="Grade the submission again.") from error
 
 
 def to_text(result: Result) -> str:
@@ -60,7 +58,7 @@ def from_text(text: str) -> Result:
     try:
         form = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"this is not a result: {error}", remedy="Grade the submission again.") from error
+        raise UsageError(f"this is not a result: {error}.", remedy="Grade the submission again.") from error
     return from_dict(form)
 
 

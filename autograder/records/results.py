@@ -141,6 +141,10 @@ class Result:
     functions: tuple[FunctionText, ...] = ()  # those that failed checks came to, for the class page's examples
     fingerprints: tuple[FunctionFingerprint, ...] = ()  # what programs of a class are compared by
     name: str = ""  # the student's real one, where a platform's gradebook gave it; files are called after `student`
+    digest: str = ""  # hash of the submission alone
+    handed_in: str = ""  # when, says the platform: ISO 8601 in UTC, or without a zone as Moodle shows it
+    due: str = ""  # the platform's own date for this student, where it gives one; in the same form
+    marked_late: bool = False  # by a platform that does not say how late
 
     by_hand: tuple[ByHand, ...] = ()  # the instructor's, kept beside the results: in these files there is none
 

@@ -123,12 +123,20 @@ def _exact(kind: str, group: tuple[Result, ...], own: Mapping[str, _Own]) -> Ali
 
 
 def _nearly(programs: Sequence[tuple[Result, ...]], own: Mapping[str, _Own]) -> Iterator[Alike]:
-    """Pairs of different programs that share most of what they have of their own."""
+    """Pairs of different programs that share most of what they have of their own.
+
+    Only pairs that have a statement of their own in common are looked at: few have one, so that the work grows with the
+    class and not with its square.
+    """
     candidates = [(group, own[group[0].student].statements) for group in programs]
     candidates = [(group, marks) for group, marks in candidates if marks.total() >= NEARLY_OWN]
-    for (one, marks), (other, others) in itertools.combinations(candidates, 2):
-        if marks.keys().isdisjoint(others):
-            continue
+    having: dict[str, list[int]] = defaultdict(list)
+    for place, (_, marks) in enumerate(candidates):
+        for each in marks:
+            having[each].append(place)
+    pairs = {pair for places in having.values() for pair in itertools.combinations(places, 2)}
+    for first, second in sorted(pairs):
+        (one, marks), (other, others) = candidates[first], candidates[second]
         shared = marks & others
         share = 2 * shared.total() / (marks.total() + others.total())
         if shared.total() >= NEARLY_OWN and share >= NEARLY_SHARE:

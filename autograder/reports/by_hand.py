@@ -1,5 +1,5 @@
-"""Points and comments that an instructor gives by hand, and what lateness costs: a CSV in, results that say so out. What
-was graded stays as it is.
+"""Points, comments and dates that an instructor gives by hand, and what lateness costs: a CSV in, results that say so out.
+What was graded stays as it is.
 
 START HERE: `applied`. The rows are kept with the class, so that they hold after `--regrade` and in `export`.
 """
@@ -7,25 +7,29 @@ START HERE: `applied`. The rows are kept with the class, so that they hold after
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from autograder.errors import UsageError
 from autograder.records.results import LATE, ByHand, Result
+from autograder.reports import late
+from autograder.reports.late import Deadlines, Policy, Standing
 from autograder.reports.wording import one_line, points_text
 
 COLUMNS = ("student", "check", "points", "comment")
 WHOLE = ("", "total")  # in the column check: the lab as a whole
-NUMBER = r"(\d+(?:[.,]\d+)?)"
-# 10% a day, at most 50%
-POLICY = re.compile(rf"{NUMBER}\s*%\s*(?:a|per|an)\s+(day|hour)(?:\s*,?\s*at most\s+{NUMBER}\s*%)?", re.I)
-OFF = re.compile(rf"-?{NUMBER}\s*(%|d|days?|h|hours?)?", re.I)  # what one student is late, or loses for it
-HOURS = {"d": 24.0, "h": 1.0}
+DUE, HANDED_IN = "due", "handed in"  # in the column check: the class's date or a student's own, and when it came in
+SAID = {"--due": DUE, "--late": LATE}  # options of the command line, each a row about the whole class
+TAKEN_BACK = "none"  # in place of such an option's words
 REMEDY = f"Its first line is to be: {','.join(COLUMNS)}."
+SHOWN_NAMES = 6
+UNKNOWN = "late, says the platform, and nobody says how late: nothing was taken off"
 
 
 @dataclass(frozen=True)
@@ -63,20 +67,47 @@ def read_overrides(path: Path) -> list[Override]:
     return found
 
 
+def said(option: str, words: str) -> Override:
+    """The row that an option stands for; raises `UsageError` where its words are no date or no policy."""
+    row = Override("", SAID[option], words.strip(), "", option)
+    if row.points != TAKEN_BACK:
+        try:
+            late.moment(row.points) if row.check == DUE else late.policy_of(row.points)
+        except ValueError as problem:
+            raise UsageError(f"{option}: `{one_line(words, 60)}` {problem}.") from None
+    return row
+
+
+def together(
+    before: Sequence[Override], given: Sequence[Override] | None, options: Sequence[Override]
+) -> list[Override]:
+    """The rows that hold now: those of the run before, but for what a file (None: there is none) and options say anew."""
+    of_options = {each.where: each for each in (*before, *options) if each.where in SAID}
+    rows = given if given is not None else [each for each in before if each.where not in SAID]
+    return [*(each for each in of_options.values() if each.points != TAKEN_BACK), *rows]
+
+
 def applied(overrides: Iterable[Override], results: Sequence[Result]) -> tuple[list[Result], list[str]]:
-    """The results with what was decided by hand, and a line for each row that was not followed or looks odd.
+    """The results with what was decided by hand and what lateness costs, and a line for each row that was not followed or
+    looks odd, and for what nothing is known of.
 
     A student is named as in the gradebook, by file or by ID. Of two rows about the same points the later one counts.
     """
-    overrides = list(overrides)
-    decided: dict[int, dict[str, ByHand]] = {}
-    policy, lines = _policy(overrides)
+    of_class: list[Override] = []
+    of_students: list[Override] = []
     for each in overrides:
-        if _is_policy(each):
-            continue
-        fitting = [at for at, result in enumerate(results) if each.student in _names(result)]
-        is_late = each.check.lower() == LATE
-        problem, points, share = _late(each, policy) if is_late else (*_points_of(each), 0.0)
+        (of_class if _is_of_class(each) else of_students).append(each)
+    lines: list[str] = []
+    policy = _last(of_class, LATE, late.policy_of, lines)
+    deadlines = Deadlines(_last(of_class, DUE, late.moment, lines))
+    decided: dict[int, dict[str, ByHand]] = {}
+    comments: dict[int, str] = {}
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, result in enumerate(results):
+        for name in _names(result):
+            places[name].append(at)
+    for each in of_students:
+        fitting = places.get(each.student, [])
         if len(fitting) != 1:
             who = one_line(each.student, 80) or "nobody"
             what = (
@@ -84,96 +115,136 @@ def applied(overrides: Iterable[Override], results: Sequence[Result]) -> tuple[l
             )
             lines.append(f"{each.where}: {who} {what}. This row changes nothing.")
             continue
-        result = results[fitting[0]]
-        check = "" if each.check.lower() in WHOLE else LATE if is_late else each.check
-        most = {one.name: one.max_points for one in result.checks} | {"": _most(result), LATE: math.inf}
+        at, result = fitting[0], results[fitting[0]]
         who = one_line(result.display_name, 80)
-        if check not in most:
-            problem = f"the lab has no check `{one_line(check, 80)}`"
-        if problem:
+        try:
+            if each.check.lower() in (DUE, HANDED_IN):
+                zone = deadlines.of_class.tzinfo if deadlines.of_class else None
+                kept = deadlines.own if each.check.lower() == DUE else deadlines.handed_in
+                kept[at] = _read(each, functools.partial(late.moment, zone=zone))
+                if each.check.lower() == DUE:
+                    comments[at] = each.comment
+                continue
+            row = _decision(each, result, policy)
+        except ValueError as problem:
             lines.append(f"{each.where}: {who}: {problem}. This row changes nothing.")
             continue
-        if check in decided.setdefault(fitting[0], {}):
-            lines.append(f"{each.where}: {who} has a row about `{check or WHOLE[1]}` already: this one counts.")
-        if points is not None and points > most[check]:
-            above = f"{points_text(points)} points of {points_text(most[check])}"
+        if row.check in decided.setdefault(at, {}):
+            lines.append(f"{each.where}: {who} has a row about `{row.check or WHOLE[1]}` already: this one counts.")
+        most = math.inf if row.check == LATE else _maxima(result)[row.check]
+        if row.points is not None and row.points > most:
+            above = f"{points_text(row.points)} points of {points_text(most)}"
             lines.append(f"{each.where}: {who} gets {above}, more than can be earned: given all the same.")
-        decided[fitting[0]][check] = ByHand(check, points, each.comment or (each.points if share else ""), share)
+        decided[at][row.check] = row
+    standings = [deadlines.of(at, result) for at, result in enumerate(results)]
+    free = []
+    for at, standing in enumerate(standings):
+        rows = decided.setdefault(at, {})
+        if standing is not None and (standing.extension or comments.get(at)):
+            rows[DUE] = ByHand(DUE, None, " ".join(filter(None, (standing.extension, comments.get(at, "")))))
+        if standing is not None and standing.late and LATE not in rows:
+            share = policy.of(standing.late.total_seconds() / 3600) if policy else 0.0
+            rows[LATE] = ByHand(LATE, None if share else 0.0, standing.words, share)
+            free += [] if policy else [results[at]]
+    unknown = [(results[at], each) for at, each in enumerate(standings) if LATE not in decided[at]]
+    lines += _unknown(unknown, free, bool(of_class))
+    flags = {at: (UNKNOWN,) for at, each in enumerate(results) if each.marked_late and of_class and LATE not in decided[at]}
     changed = [
-        replace(result, by_hand=tuple(decided[at].values())) if at in decided else replace(result, by_hand=())
-        for at, result in enumerate(results)
+        replace(each, by_hand=tuple(decided[at].values()), flags=tuple(dict.fromkeys((*each.flags, *flags.get(at, ())))))
+        for at, each in enumerate(results)
     ]
     return changed, lines
 
 
-@dataclass(frozen=True)
-class Policy:
-    """What each day, or hour, that has begun costs of all that was earned, and what lateness costs at most."""
-
-    share: float
-    hours: float
-    most: float
-
-    def of(self, hours: float) -> float:
-        """The share that is taken off."""
-        return min(self.most, self.share * math.ceil(hours / self.hours))
+Read = TypeVar("Read")
 
 
-def _is_policy(row: Override) -> bool:
-    return not row.student and row.check.lower() == LATE
+def _is_of_class(row: Override) -> bool:
+    return not row.student and row.check.lower() in (LATE, DUE)
 
 
-def _policy(overrides: Sequence[Override]) -> tuple[Policy | None, list[str]]:
-    """The policy that a row without a student names, the last one of several; and a line for each that names none."""
-    policy, lines = None, []
-    for each in filter(_is_policy, overrides):
-        if found := POLICY.fullmatch(each.points):
-            share, unit, most = found.groups()
-            policy = Policy(_number(share) / 100, HOURS[unit[0].lower()], min(1.0, _number(most or "100") / 100))
-        else:
-            what = f"`{one_line(each.points, 40)}` is no late policy, as `10% a day, at most 50%` is"
-            lines.append(f"{each.where}: {what}. This row changes nothing.")
-    return policy, lines
+def _last(rows: Sequence[Override], check: str, read: Callable[[str], Read], lines: list[str]) -> Read | None:
+    """What the last row about the whole class says of a thing; `lines` gets one for each that is not followed."""
+    found: tuple[Override, Read] | None = None
+    for each in rows:
+        if each.check.lower() == check:
+            try:
+                now = _read(each, read)
+            except ValueError as problem:
+                lines.append(f"{each.where}: {problem}. This row changes nothing.")
+                continue
+            if found is not None:
+                lines.append(f"{found[0].where}: {each.where} says what is {check}, too, and counts.")
+            found = each, now
+    return None if found is None else found[1]
 
 
-def _late(row: Override, policy: Policy | None) -> tuple[str, float | None, float]:
-    """What is wrong with a row about lateness; points that it takes off, and a share of all."""
-    found = OFF.fullmatch(row.points)
-    if found is None:
-        return f"`{one_line(row.points, 40)}` is neither days, hours, a share nor points", None, 0.0
-    amount, unit = _number(found[1]), (found[2] or "")[:1].lower()
-    if unit == "%":
-        return ("", None, amount / 100) if amount <= 100 else (f"{amount:g} % is more than all", None, 0.0)
-    if not unit:
-        return "", amount, 0.0
-    if policy is None:
-        return "no row without a student says what lateness costs, as `,late,10% a day` does", None, 0.0
-    return "", None, policy.of(amount * HOURS[unit])
+def _read(row: Override, read: Callable[[str], Read]) -> Read:
+    """What a row's words say; raises `ValueError`, with the words, where they say nothing that `read` understands."""
+    try:
+        return read(row.points)
+    except ValueError as problem:
+        raise ValueError(f"`{one_line(row.points, 40)}` {problem}") from None
 
 
-def _number(text: str) -> float:
-    return float(text.replace(",", "."))
+def _decision(row: Override, result: Result, policy: Policy | None) -> ByHand:
+    """What a row decides about points; raises `ValueError`, with a sentence's middle, where it decides nothing."""
+    if row.check.lower() == LATE:
+        taken = _read(row, lambda words: late.off(words, policy))
+        return ByHand(LATE, taken.points, row.comment or (row.points if taken.share else ""), taken.share)
+    check = "" if row.check.lower() in WHOLE else row.check
+    if check not in _maxima(result):
+        raise ValueError(f"the lab has no check `{one_line(check, 80)}`")
+    return ByHand(check, _points_of(row), row.comment)
+
+
+def _maxima(result: Result) -> dict[str, float]:
+    return {one.name: one.max_points for one in result.checks} | {"": sum(check.max_points for check in result.checks)}
+
+
+def _unknown(
+    unknown: Iterable[tuple[Result, Standing | None]], free: Sequence[Result], asked: bool
+) -> list[str]:
+    """A line for each thing about lateness that nobody says: how late those are who are marked, when others' work came in,
+    and what it costs those who are late (`free`). `asked`: whether a date or a policy was given at all."""
+    unknown = list(unknown)
+    marked = [result for result, _ in unknown if result.marked_late and asked]
+    dateless = [each for each, stands in unknown if stands and stands.late is None and not each.marked_late]
+    lines = []
+    if marked:
+        lines.append(f"{_people(marked)}: {UNKNOWN}. Rows `late` or `handed in` say it.")
+    if dateless:
+        what = "nothing says when the work came in, so it counts as in time. Moodle's worksheet or rows `handed in` say it"
+        lines.append(f"{_people(dateless)}: {what}.")
+    if free:
+        lines.append(f"{_people(free)}: late, and no policy says what that costs, as --late '10% a day' does.")
+    return lines
+
+
+def _people(results: Sequence[Result]) -> str:
+    """How many students, and the first few of them by name."""
+    names = ", ".join(one_line(each.display_name, 80) for each in results[:SHOWN_NAMES])
+    more = f" and {len(results) - SHOWN_NAMES} more" if len(results) > SHOWN_NAMES else ""
+    return f"{len(results)} of the class ({names}{more})"
 
 
 def _names(result: Result) -> set[str]:
     return {result.student, result.display_name, result.submission, *result.ids.values()}
 
 
-def _most(result: Result) -> float:
-    return sum(check.max_points for check in result.checks)
-
-
-def _points_of(override: Override) -> tuple[str, float | None]:
-    """What is wrong with a row's points, and the points; None for a row that only comments."""
+def _points_of(override: Override) -> float | None:
+    """A row's points; None for a row that only comments. Raises `ValueError` where it says neither."""
     if not override.points:
-        return ("" if override.comment else "the row has neither points nor a comment"), None
+        if not override.comment:
+            raise ValueError("the row has neither points nor a comment")
+        return None
     try:
-        points = float(override.points.replace(",", "."))
+        points = late.number(override.points)
     except ValueError:
         points = math.nan
     if not math.isfinite(points) or points < 0:
-        return f"`{one_line(override.points, 40)}` is no number of points", None
-    return "", points
+        raise ValueError(f"`{one_line(override.points, 40)}` is no number of points")
+    return points
 
 
 def told(result: Result) -> list[str]:

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from autograder.records.files import report_name
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import KINDS, Reason, reasons
+from autograder.reports.by_hand import told
 from autograder.reports.charts import DotPlot, dot_plot, histogram, speed_summary
 from autograder.reports.html import data_uri
 from autograder.reports.misconceptions import CheckStep, HintTally, steps
@@ -34,6 +35,11 @@ class ClassPageRow:
     def checks(self) -> dict[str, CheckResult]:
         """Its checks by name: older results may lack some that others have."""
         return {check.name: check for check in self.result.checks}
+
+    @property
+    def notes(self) -> list[str]:
+        """What was handed in, and what was decided by hand."""
+        return [each for each in (self.result.note, *told(self.result)) if each]
 
     @property
     def kinds(self) -> list[str]:

@@ -35,7 +35,7 @@ def text(results: Iterable[Result]) -> str:
     ordered = sorted(results, key=lambda result: (result.display_name, result.student, result.submission, result.lab))
     names = list(dict.fromkeys(check.name for result in ordered for check in result.checks))
     head = ["student", "lab", "submission", "points", "bonus_points", "max_points", "outcome", "final_points"]
-    tail = ["speedup", "device", "source", "needs_a_look", "by_hand", "error", "ids", "note", "key", "report"]
+    tail = ["speedup", "device", "source", "needs_a_look", "handed_in", "by_hand", "error", "ids", "note", "key", "report"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow([*head, *(neutral(f"check_{name}") for name in names), *tail])
@@ -68,6 +68,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         neutral(result.device),
         result.source,
         neutral(reasons_text(result)),
+        neutral(result.handed_in),
         neutral(" ".join(told(result))),
         neutral(result.error),
         neutral("; ".join(f"{kind} {value}" for kind, value in sorted(result.ids.items()))),

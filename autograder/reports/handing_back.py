@@ -11,6 +11,7 @@ from autograder.records.files import report_name, write_atomically, write_bytes_
 from autograder.records.results import Result
 from autograder.reports import canvas, class_page, feedback, gradescope, junit, moodle
 from autograder.reports.filled_csv import Filling, read_sheet
+from autograder.reports.late import Dates
 from autograder.reports.moodle import AboveMaximum, Comments
 
 
@@ -53,6 +54,11 @@ def look_at(wanted: Wanted, lab_names: Sequence[str]) -> None:
 def real_names(wanted: Wanted) -> canvas.RealNames:
     """Students' names from the one file that has them where an export of submissions has not: Canvas's gradebook."""
     return canvas.RealNames({}) if wanted.canvas is None else canvas.real_names(wanted.canvas)
+
+
+def dates(wanted: Wanted, results: Sequence[Result]) -> tuple[dict[str, Dates], list[str]]:
+    """When students' work came in by the one file that says so, Moodle's worksheet, and what to tell of it."""
+    return ({}, []) if wanted.moodle is None else moodle.dates(wanted.moodle, results)
 
 
 def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> HandedBack:

@@ -18,6 +18,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +26,7 @@ from autograder.errors import UsageError
 from autograder.records.results import Result
 from autograder.reports.by_hand import told
 from autograder.reports.filled_csv import CsvRow, Filling, Sheet, fill, number_text, read_sheet
+from autograder.reports.late import Dates
 from autograder.reports.speed import next_step
 from autograder.reports.templating import prose
 from autograder.reports.withheld import for_students
@@ -125,6 +127,86 @@ def _refusal(row: CsvRow, locked: int | None) -> str:
     if locked is not None and row.cell(locked).strip().lower() == "no":
         return "Moodle says that this grade cannot be changed"
     return ""
+
+
+# ---- when work came in -----------------------------------------------------------------------------
+
+# gradingtable.php has them by userdate() in the language of who downloads: strftimedaydatetime of lang/en/langconfig.php
+# ("Wednesday, 10 June 2026, 2:14 PM"), of lang/en_us ("Wednesday, September 23, 2020, 9:00 PM"), or with hours up to 23, as
+# some sites have it. They are of the time zone of that person's profile, and do not say which one it is.
+SUBMITTED, STATUS, DUE = "Last modified (submission)", "Status", "Due date"
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_WHEN = (
+    r"(?:[A-Za-z]+,?\s+)?(?:(?P<day>\d{1,2})\s+(?P<month>[A-Za-z]+)|(?P<month_first>[A-Za-z]+)\s+(?P<day_second>\d{1,2}),)"
+    r"\s+(?P<year>\d{4}),\s+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?:\s*(?P<half>[AaPp][Mm]))?"
+)
+_EXTENSION = re.compile(rf"Extension granted until:\s*{_WHEN}")  # of lang/en/assign.php (userextensiondate), in the status
+
+
+def dates(path: Path, results: Sequence[Result]) -> tuple[dict[str, Dates], list[str]]:
+    """Each student's dates by a worksheet that `grade_column` has looked at, and a line where they cannot be read.
+
+    The date of a student is the extension that the status names, else the column of dates that Moodle adds where
+    some students have their own; neither where the class's own date holds.
+    """
+    sheet = read_sheet(path)
+    header = sheet.header
+    rows = [row for row in sheet.rows[1:] if row.cell(0).strip()]
+    if SUBMITTED not in header:
+        return {}, [f"{path} has no column `{SUBMITTED}`, so that nothing in it says when work came in. {_IN_ENGLISH}"]
+    names, found, unread = _Names(sheet, results), {}, []
+    by_id = {"moodle": _number_of} | {
+        kind: _cell_of(header.index(name)) for name, kind in ID_COLUMNS.items() if name in header
+    }
+    rows_of = {(kind, value): row for kind, of in by_id.items() for row in rows if (value := of(row))}
+    for result in results:
+        fitting = (rows_of[key] for key in result.ids.items() if key in rows_of)
+        row = next((each for each in fitting if not names.is_another(each, result)), None)
+        if row is None:
+            continue
+        text = row.cell(header.index(SUBMITTED)).strip()
+        handed_in = _time(text)
+        if text not in ("", "-") and not handed_in:
+            unread.append(f"{one_line(row.cell(0), 40)}: `{one_line(text, 60)}`")
+        extension = _EXTENSION.search(row.cell(header.index(STATUS))) if STATUS in header else None
+        due = _iso(extension) if extension else _time(row.cell(header.index(DUE))) if DUE in header else ""
+        if handed_in or due:
+            found[result.student] = Dates(handed_in, due)
+    lines = []
+    if unread:
+        more = f" and {len(unread) - 1} more" if len(unread) > 1 else ""
+        lines.append(f"{path}: {unread[0]}{more} in `{SUBMITTED}` is no time that can be read. {_IN_ENGLISH}")
+    return found, lines
+
+
+_IN_ENGLISH = "Choose English in Moodle's language menu and download the worksheet again."
+
+
+def _cell_of(column: int) -> Callable[[CsvRow], str]:
+    return lambda row: row.cell(column).strip()
+
+
+def _time(text: str) -> str:
+    found = re.fullmatch(_WHEN, text.strip())
+    return _iso(found) if found else ""
+
+
+def _iso(found: re.Match[str]) -> str:
+    """A time that `_WHEN` found, empty where there is no such day or hour."""
+    month = (found["month"] or found["month_first"]).lower()
+    hour, half = int(found["hour"]), (found["half"] or "").lower()
+    if month not in _MONTHS or half and not 1 <= hour <= 12:
+        return ""
+    if half:
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    day = int(found["day"] or found["day_second"])
+    try:
+        return datetime(int(found["year"]), _MONTHS.index(month) + 1, day, hour, int(found["minute"])).isoformat()
+    except ValueError:
+        return ""
 
 
 # ---- whose a number is -----------------------------------------------------------------------------

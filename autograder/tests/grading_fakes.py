@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from autograder.cudagpu.session import driver_fault
-from autograder.errors import KernelFault, Line
+from autograder.errors import GraderFault, KernelFault, Line
 from autograder.grading import worker_process
 from autograder.grading.attempt import Place
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
@@ -274,3 +274,38 @@ class DeafDevice(SimulatedDevice):
 
 def device_without_driver() -> MisbehavingDevice:
     raise RuntimeError("no driver here")
+
+
+class CardDevice(GpuInAllButSpeed):
+    """A GPU of a machine that has the cards which TEST_CARDS names, kind by kind: sees those that CUDA_VISIBLE_DEVICES
+    leaves, writes down when each run was on which, and does not open where its kind ends in "broken"."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        kinds = os.environ[TEST_CARDS].split(",")
+        seen = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(len(kinds))))).split(",")
+        self.card, self.cards = seen[0], tuple(kinds[int(each)].removesuffix(" broken") for each in seen)
+        self.name = self.cards[0]
+        if kinds[int(self.card)].endswith("broken"):
+            raise GraderFault("it does not answer.")
+
+    def run(self, program: Program, request: RunRequest) -> Run:
+        begun = time.monotonic()
+        run = super().run(program, request)
+        time.sleep(0.4)  # so that runs on two cards overlap, if they can
+        with open(os.environ[CARD_LOG], "a") as log:
+            log.write(f"{self.card} {begun} {time.monotonic()}\n")
+        return run
+
+
+class KindDevice(SimulatedDevice):
+    """The simulated GPU, called as this process's environment says, and measuring where that is a GPU's name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = os.environ[TEST_KIND]
+        self.source = "measured" if self.name.startswith("GPU") else "simulated"
+
+
+TEST_KIND = "AUTOGRADER_TEST_KIND"
+TEST_CARDS, CARD_LOG = "AUTOGRADER_TEST_CARDS", "AUTOGRADER_TEST_CARD_LOG"

@@ -460,3 +460,32 @@ def test_a_class_with_one_hostile_answer_is_graded_to_the_last_one(tmp_path: Pat
     assert not (out / "grader_faults.txt").exists()
     ranks = {each.name: each for each in read_class(out)[1].checks}["ranks_the_splitters"]
     assert ranks.outcome == "failed" and "ranks[0] is 0+1j, expected" in ranks.message
+
+
+def test_pages_of_a_class_are_tried_once_for_all_and_one_by_one_only_where_that_goes_wrong(
+    lab: Lab, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[int] = []
+    really = class_page.render
+
+    def counted(results: Sequence[Result], *rest: Any) -> str:
+        tried.append(len(results))
+        return really(results, *rest)
+
+    monkeypatch.setattr(class_page, "render", counted)
+    grade_class(lab, folder, tmp_path / "out")
+    students = len(list(folder.iterdir()))
+    assert tried == [students, students]  # tried, and written
+    tried.clear()
+    text = gradebook.text
+    wrong = next(iter(sorted(each.stem for each in folder.iterdir())))
+
+    def fails_for_one(results: Sequence[Result]) -> str:
+        if any(each.student == wrong and not each.checks[0].fault for each in results):
+            raise ZeroDivisionError
+        return text(results)
+
+    monkeypatch.setattr(gradebook, "text", fails_for_one)
+    found = {each.student: each for each in grade_class(lab, folder, tmp_path / "out")}
+    assert [name for name, each in found.items() if any(check.fault for check in each.checks)] == [wrong]
+    assert tried == [students, *[1] * students, students]

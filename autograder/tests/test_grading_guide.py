@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import tarfile
 import zipfile
 from dataclasses import replace
 
@@ -26,7 +27,8 @@ INDENTED = re.findall(r"^    autograder (.+)$", GUIDE, re.MULTILINE)
 WITHIN_TEXT = re.findall(r"`autograder ([^`]+)`", GUIDE)
 METADATA = "---\n" + "".join(
     f"submission_{number}:\n  :submitters:\n  - :name: {name}\n    :sid: '{sid}'\n"
-    for number, name, sid in ((900, "ada", 101), (901, "alan", 102))
+    f"  :created_at: 2026-10-0{day} 10:00:00.500000000 Z\n"
+    for number, name, sid, day in ((900, "ada", 101, 1), (901, "alan", 102, 3))
 )
 # What each command comes to in the course below, where that is not 0: half of its class is wrong, a starter is no
 # solution, nobody has written the new lab's judge, `doctor` says what a test machine lacks, and there is no cluster.
@@ -74,7 +76,8 @@ def expected(command):
 
 def test_the_guide_has_commands_for_everything_that_an_instructor_does():
     used = " ".join([*INDENTED, *WITHIN_TEXT])
-    for word in ("labs", "doctor", "grade", "check", "export", "calibrate", "new-lab", "starters", "release", "gradescope"):
+    commands = "labs doctor grade check export calibrate new-lab starters release gradescope archive"
+    for word in commands.split():
         assert re.search(rf"\b{word}\b", used), word
     for option in (
         "--only",
@@ -87,6 +90,8 @@ def test_the_guide_has_commands_for_everything_that_an_instructor_does():
         "--seed-file",
         "--above-maximum",
         "--overrides",
+        "--due",
+        "--late",
         "--comments",
         "--feedback",
         "--zip",
@@ -103,6 +108,8 @@ def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course
         assert code in expected(command), f"autograder {command}: {code}\n{captured.out}\n{captured.err}"
     assert (course / "GRADES" / "canvas.csv").read_text().splitlines()[1].startswith("A,7,101,2")
     table = (course / "GRADES" / "gradebook.csv").read_text(encoding="utf-8-sig")
+    assert "1 day 12 h 1 min late, handed in 2026-10-03 12:00 CEST, due 2026-10-01 23:59 CEST." in table
+    assert table.count("Handed in late") == 1
     assert "3 points by hand" in table and "B,8,102,3," in (course / "GRADES" / "canvas.csv").read_text()
     assert re.search(
         "Participant 5,101,2[0-9.]*,10", (course / "GRADES" / "moodle.csv").read_text()
@@ -110,6 +117,9 @@ def test_every_command_of_the_guide_works_in_the_order_in_which_it_stands(course
     assert (course / "GRADES" / "junit.xml").is_file() and (course / "GRADES" / "gradescope").is_dir()
     assert (course / "CALIBRATION.json").is_file()
     assert zipfile.is_zipfile(course / "STUDENTS.zip") and (course / "MY_COURSE" / "labs" / LAB / "lab.ipynb").is_file()
+    with tarfile.open(course / "TERM.tar.gz") as term:
+        held = {f"classes/GRADES/{name}" for name in ("seed.txt", "hidden/HIDDEN.py", "grades/gradebook.csv")}
+        assert {f"TERM/{name}" for name in ("again.py", *held)} <= set(term.getnames())
     with zipfile.ZipFile(course / "lab01.zip") as opened:
         assert {"setup.sh", "run_autograder"} <= set(opened.namelist())
 

@@ -6,18 +6,21 @@ import csv
 import io
 import re
 import time
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from autograder.errors import Line
 from autograder.grading import class_folder
 from autograder.grading.at_hand import at_hand
-from autograder.grading.class_folder import prepared, renewed_class, write_reports
+from autograder.grading.class_folder import Told, prepared, renewed_class, write_reports
 from autograder.grading.labs import load_lab
 from autograder.language import parse_program
 from autograder.language.canonical import fingerprints
 from autograder.language.source import read_submission, submission_from_cells
 from autograder.records.json_form import from_text, to_text, write_result
-from autograder.records.results import CheckResult, Result
+from autograder.records.results import CanonicalStatement, CheckResult, FunctionFingerprint, Result
 from autograder.reports import alike, alike_page, class_page, gradebook, html
 from autograder.reports.alike import MOST_STUDENTS, NEARLY, SAME_FILE, SAME_PROGRAM, SAME_TEXT, AtHand
 
@@ -155,10 +158,10 @@ def test_names_that_come_later_stand_on_the_page_and_what_was_at_hand_stays_know
     for each in results:
         write_result(each, tmp_path / "results" / f"{each.student}.json")
     assert len((tmp_path / "alike.csv").read_text(encoding="utf-8").splitlines()) == 1
-    renewed_class(results, lambda student, ids: student.upper(), tmp_path)
+    renewed_class(results, Told(name_of=lambda student, ids: student.upper()), tmp_path)
     assert len((tmp_path / "alike.csv").read_text(encoding="utf-8").splitlines()) == 1
     (tmp_path / "class.json").unlink()
-    renewed_class(results, lambda student, ids: student.upper(), tmp_path)
+    renewed_class(results, Told(name_of=lambda student, ids: student.upper()), tmp_path)
     assert "ADA; ALAN" in (tmp_path / "alike.csv").read_text(encoding="utf-8")
     assert from_text(to_text(results[0])) == results[0]
 
@@ -193,3 +196,24 @@ def test_a_class_of_three_hundred_takes_seconds():
     groups = alike.alike(results, NOTHING)
     alike_page.render(groups, results, lab.title)
     assert groups and time.process_time() - started < 20
+
+
+def test_what_is_looked_at_grows_with_the_class_and_not_with_its_square(monkeypatch):
+    """200 pairs of students, each with one statement in common: these are held against each other, not all 79,800."""
+    looked_at = []
+
+    class Counted(Counter[str]):
+        def __and__(self, other):
+            looked_at.append(1)
+            return super().__and__(other)
+
+    monkeypatch.setattr(alike, "Counter", Counted)
+
+    def one(number):
+        digests = [f"own {number} {at}" for at in range(alike.NEARLY_OWN)] + [f"shared {number // 2}"]
+        statements = tuple(CanonicalStatement(each, at) for at, each in enumerate(digests))
+        function = FunctionFingerprint("f", True, Line("lab.py", 1), f"def f{number}(): pass", f"{number}", statements)
+        return replace(handed_in(f"student{number}", PROGRAM), fingerprints=(function,), key=f"{number}")
+
+    assert alike.alike([one(number) for number in range(400)], NOTHING) == []
+    assert len(looked_at) == 200

@@ -11,7 +11,7 @@ import pytest
 
 from autograder import cli
 from autograder.errors import UsageError
-from autograder.grading.class_folder import overrides_of, prepared, read_class, renewed_class, write_reports
+from autograder.grading.class_folder import Told, overrides_of, prepared, read_class, renewed_class, write_reports
 from autograder.grading.labs import load_lab
 from autograder.records.json_form import from_text, to_text, write_result
 from autograder.records.results import CheckResult, Result
@@ -128,14 +128,14 @@ def test_points_by_hand_stand_in_where_the_grader_failed(rows):
         ("ada,fast,-1,", "hand.csv, line 2: ada: `-1` is no number of points. This row changes nothing."),
         (
             "ada,late,2 days,",
-            "hand.csv, line 2: ada: no row without a student says what lateness costs, as `,late,10% a day` does. This row "
-            "changes nothing.",
+            "hand.csv, line 2: ada: `2 days` costs nothing yet: no row without a student says what lateness costs, as "
+            "`,late,10% a day` does. This row changes nothing.",
         ),
         (
             "ada,late,soon,",
             "hand.csv, line 2: ada: `soon` is neither days, hours, a share nor points. This row changes nothing.",
         ),
-        ("ada,late,101%,", "hand.csv, line 2: ada: 101 % is more than all. This row changes nothing."),
+        ("ada,late,101%,", "hand.csv, line 2: ada: `101%` is more than all. This row changes nothing."),
         (
             ",late,a lot,",
             "hand.csv, line 2: `a lot` is no late policy, as `10% a day, at most 50%` is. This row changes nothing.",
@@ -186,10 +186,10 @@ def test_it_holds_in_the_next_run_until_another_file_is_given(rows, tmp_path):
         decided, _ = applied(given, graded)
         write_reports(decided, load_lab("lab01"), out, [each.student for each in graded], given)
     assert overrides_of(out) == given and read_class(out) == graded  # what was graded is as it was
-    assert "9 by hand" in (out / "index.html").read_text(encoding="utf-8")
-    again, lines = renewed_class(read_class(out), lambda student, ids: "", out)
+    assert "9 in the end" in (out / "index.html").read_text(encoding="utf-8")
+    again, lines = renewed_class(read_class(out), Told(), out)
     assert again[0].final_points == 9 and len(lines) == 1 and overrides_of(out) == given
-    none, lines = renewed_class(read_class(out), lambda student, ids: "", out, [])
+    none, lines = renewed_class(read_class(out), Told([]), out)
     assert none == graded and lines == [] and overrides_of(out) == []
     assert "by hand" not in (out / "reports" / "ada.html").read_text(encoding="utf-8")
     assert from_text(to_text(decided[0])) == decided[0]

@@ -16,7 +16,7 @@ from autograder import cli
 from autograder.errors import KitError, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
-from autograder.grading.class_folder import OUT_OF_DATE, read_class
+from autograder.grading.class_folder import OUT_OF_DATE, Told, read_class
 from autograder.grading.class_grading import grade_class
 from autograder.grading.labs import read_seed, with_hidden_checks
 from autograder.records.results import CheckResult, Hint, Mismatch, Result
@@ -606,9 +606,9 @@ def test_canvas_s_names_stand_on_pages_and_tables_and_files_are_called_as_before
         assert b"Turing, Adele" in opened.read("turingadele_101_1_report.html")
     assert grade_class(lab, handed_in, out) == read_class(out) and everywhere(out)  # known from the run before
     names = canvas.real_names(tmp_path / "canvas.csv").of
-    again = grade_class(lab, handed_in, tmp_path / "fresh", name_of=names)
+    again = grade_class(lab, handed_in, tmp_path / "fresh", told=Told(name_of=names))
     assert everywhere(tmp_path / "fresh") and again == read_class(tmp_path / "fresh")
-    (only,) = grade_class(lab, handed_in, tmp_path / "one", name_of=names, only=["Turing, Adele"])
+    (only,) = grade_class(lab, handed_in, tmp_path / "one", told=Told(name_of=names), only=["Turing, Adele"])
     assert only.student == "turingadele"
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import os
 import re
 import textwrap
 import unicodedata
@@ -22,6 +23,7 @@ from autograder.records import json_form
 from autograder.records.counters import Counters
 from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.results import CheckResult, Mismatch, Result
+from autograder.records.versions import VERSION
 from autograder.reports import class_page, gradebook, gradescope, html, junit, terminal, wording
 from autograder.reports.attention import reasons
 from autograder.reports.speed import next_step, speed_of
@@ -92,7 +94,7 @@ def test_json_has_the_fields_of_hazards_and_reads_results_that_were_written_with
 
 def test_json_says_the_verdict_without_being_trusted_on_it():
     form = json_form.to_dict(samples.transposed_mapping())
-    assert (form["version"], form["points"], form["max_points"], form["outcome"]) == (2, 6.5, 13, "failed")
+    assert (form["version"], form["points"], form["max_points"], form["outcome"]) == (VERSION, 6.5, 13, "failed")
     assert json_form.from_dict(form | {"points": 100}).points == 6.5
 
 
@@ -466,3 +468,14 @@ def test_a_flag_that_repeats_a_fault_is_told_once():
 )
 def test_values_in_words(words, expected):
     assert words == expected
+
+
+def test_a_file_that_holds_just_that_is_left_alone(tmp_path):
+    path = tmp_path / "page.html"
+    write_atomically(path, "one")
+    with path.open() as kept:  # so that its number is not given to another file
+        number = os.fstat(kept.fileno()).st_ino
+        write_atomically(path, "one")
+        assert path.stat().st_ino == number
+        write_atomically(path, "two")
+        assert path.read_text() == "two" and path.stat().st_ino != number

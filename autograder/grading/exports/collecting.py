@@ -61,6 +61,8 @@ class Candidate:
     notes: tuple[str, ...] = ()
     typed: bool = False  # into the platform, not a file
     called: str = ""  # as its author called it, where a platform put more before that
+    handed_in: str = ""  # when, says the platform: ISO 8601 in UTC
+    marked_late: bool = False
 
     @property
     def file(self) -> str:
@@ -269,7 +271,9 @@ def _from_file(item: ArchivedFile, platform: names.Platform | None) -> Candidate
     notes += ("Late, says the platform.",) if named.late else ()
     problem = f"Handed in as {named.typed}, not as a file." if named.typed else item.problem
     order = (named.order, item.when)
-    return Candidate(named.owner, item.shown, item.path, problem, order, notes, bool(named.typed), named.file)
+    return Candidate(
+        named.owner, item.shown, item.path, problem, order, notes, bool(named.typed), named.file, marked_late=named.late
+    )
 
 
 def _from_folder(
@@ -297,8 +301,9 @@ def _from_folder(
         problem = f"Handed in as {named.typed}, not as a file."
     when = max(each.when for each in answers or held)
     order = (handed.created_at if handed else "", named.order if named else 0, when)
+    handed_in = handed.handed_in if handed else ""
     for owner in owners:
-        yield Candidate(owner, shown, path, problem, order, notes, typed)
+        yield Candidate(owner, shown, path, problem, order, notes, typed, handed_in=handed_in)
 
 
 def _one_of(held: list[ArchivedFile]) -> tuple[ArchivedFile | None, tuple[str, ...]]:
@@ -344,7 +349,16 @@ def _entry(found: list[Candidate]) -> Entry:
         notes = [said, passed_over(each.shown for each in others), *notes]
     name, ids = counts.owner.name, dict(counts.owner.ids)
     problem = one_line(counts.problem, MOST_CHARACTERS)  # a file's name may hold anything
-    return Entry(name, counts.path, counts.shown, problem, ids, " ".join(dict.fromkeys(notes)))
+    return Entry(
+        name,
+        counts.path,
+        counts.shown,
+        problem,
+        ids,
+        " ".join(dict.fromkeys(notes)),
+        handed_in=counts.handed_in,
+        marked_late=counts.marked_late,
+    )
 
 
 def _chosen(found: list[Candidate]) -> Candidate:

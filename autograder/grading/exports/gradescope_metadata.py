@@ -10,20 +10,35 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 from autograder.grading.exports.names import Owner
 
 _SUBMISSION = re.compile(r"['\"]?(submission_\d+)['\"]?:\s*")
 _KEY = re.compile(r"  (?P<dash>- )?(?P<inner>  )?:(?P<key>\w+):(?:[ \t]+(?P<value>\S.*?))?[ \t]*")
+_TIME = re.compile(r"(?P<when>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? (?P<zone>Z|[+-]\d\d:\d\d)")
 _FIELDS = ("name", "sid", "email")
 
 
 @dataclass(frozen=True)
 class Handed:
-    """One submission's students, and when it was made (as written; later sorts last within an export)."""
+    """One submission's students, and when it was made: as written, which sorts the later one of an export last."""
 
     owners: tuple[Owner, ...]
     created_at: str = ""
+
+    @property
+    def handed_in(self) -> str:
+        """When it was made, as ISO 8601 in UTC; empty where it does not say so as Psych writes a time:
+        `2023-12-02 02:52:07.938335000 Z`, or `+01:00` for the Z."""
+        found = _TIME.fullmatch(self.created_at)
+        if found is None:
+            return ""
+        try:
+            when = datetime.fromisoformat(f"{found['when']}{'+00:00' if found['zone'] == 'Z' else found['zone']}")
+        except ValueError:
+            return ""
+        return when.astimezone(timezone.utc).isoformat()
 
 
 def read_metadata(text: str) -> dict[str, Handed]:
