@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -67,9 +68,9 @@ class Owners:
 
     def _has_element(self, block: tuple[int, int, int], thread: tuple[int, int, int]) -> bool:
         if isinstance(self.block, int):
-            return block[0] * self.block + thread[0] < np.prod(self.shape)
+            return block[0] * self.block + thread[0] < prod(self.shape)
         column, row = (block[axis] * self.block[axis] + thread[axis] for axis in (0, 1))
-        return row < self.shape[0] and column < self.shape[-1]
+        return bool(row < self.shape[0] and column < self.shape[-1])
 
 
 _WHICH_INDEX = "This thread has an element, so no guard is missing: which index belongs to which array?"

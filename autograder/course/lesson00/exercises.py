@@ -66,7 +66,7 @@ def _backwards_asks(out: np.ndarray, x: np.ndarray) -> str:
     if np.array_equal(out[1:], x[:0:-1]):
         return "All but out[0] are right: what is the index of the last element of x?"
     if not out.all():
-        never = np.count_nonzero(out == 0)
+        never = int(np.count_nonzero(out == 0))
         told = f"{plural(never, 'element')} {'was' if never == 1 else 'were'} never written"
         return f"{told}: how many does the guard let through?"
     return "Write down for which i the thread reads x[0], and for which the last element."

@@ -48,7 +48,8 @@ def squared_distances(kernel: Any) -> Reply:
         p, q = rng.random((rows, numbers), dtype=np.float32) + 2, rng.random((columns, numbers), dtype=np.float32)
         apart = p[:, None, :].astype(np.float64) - q[None, :, :]
         expected = (apart**2).sum(axis=2)
-        run = KernelRun(kernel, (p, q), (rows, columns), _grid(rows, columns), BLOCK, "out", f"a point has {numbers} numbers")
+        told = f"a point has {numbers} numbers"
+        run = KernelRun(kernel, (p, q), (rows, columns), _grid(rows, columns), BLOCK, "out", told)
         mistakes = {
             "That is the distance. Its square is asked for, which needs no root.": np.sqrt(expected),
             "Those are the differences alone. Square each of them before you add it.": apart.sum(axis=2),
