@@ -76,8 +76,9 @@ def load_ipython_extension(shell: Any) -> None:
         print(error)
         return
     if on_gpu:
-        # lessons begin with grids of a few blocks, and say themselves what fills a GPU
-        warnings.filterwarnings("ignore", message=r".*Grid size \d+ will likely result in GPU under-utilization")
+        # lessons begin with grids of a few blocks and with NumPy arrays, and say themselves what that costs
+        for said in (r"Grid size \d+ will likely result in GPU under-utilization", "Host array used in CUDA kernel"):
+            warnings.filterwarnings("ignore", message=f".*{said}")
         print(f"Kernels run on the GPU of this machine: {devices()[0]}.")
         return
     from autograder.simgpu.host import cuda_module
