@@ -599,6 +599,17 @@ def test_how_many_blocks_with_copies_fit_and_how_fast_turns_are_taken() -> None:
     assert 0.85 < TURNS / GPU.clock_ghz < 1, "about one a clock"
 
 
+def test_an_axis_begins_where_it_should_and_eight_threads_have_colours_of_their_own() -> None:
+    rows = [lesson05.Row("uniform", {"the fullest bin alone": 0.217, "measured": 17.3})]
+    texts = [re.findall(r"<text[^>]*>([\d.]+)</text>", lesson05.marks(rows, title="t", axis="ms", **start).svg)
+             for start in ({}, {"start": 0.1})]  # fmt: skip
+    assert ("0.1" in texts[0], "0.1" in texts[1], "1" in texts[1]) == (False, True, True)
+    loads = lesson05.loads_of_items(histogram_global, threads=8, size=8)
+    drawn = lesson05.partition({"interleaved": loads}, title="t").svg
+    fills = re.findall(r'<rect[^>]*fill="(#\w+)"[^>]*stroke="#1A1A1A"', drawn)
+    assert len(fills) == len(set(fills)) == 8
+
+
 def test_one_character_in_a_thousand_is_a_q() -> None:
     assert 900 < len(TEXT) / TEXT.count("q") < 1100
 
