@@ -544,7 +544,7 @@ def test_the_fullest_line_explains_all_but_the_uniform_items() -> None:
     assert all(0.9 < ms / GLOBAL[name] <= 1 for name, ms in alone.items() if name != "uniform") and len(alone) == 5
     for sentence in (
         f"small letters, takes {alone['letters']:.1f}, and that of zipf {alone['zipf']:.1f} of {GLOBAL['zipf']:.1f} ms",
-        f"For the uniform items it is {alone['uniform']:.1f} of {GLOBAL['uniform']:.1f} ms",
+        f"For the uniform items it takes {alone['uniform']:.1f} of {GLOBAL['uniform']:.1f} ms",
     ):
         assert sentence in prose(ATOMICS)
     at_lines = lesson05.passes_at_lines(histogram_global, lesson05.letters())
@@ -585,7 +585,8 @@ def test_of_a_night_sky_s_runs_so_many_additions_are_left_with_248_items_a_threa
 def test_which_way_is_the_fastest_for_more_bins() -> None:
     fastest = {bins: min((way for way in UNIFORM_BINS if bins in UNIFORM_BINS[way]), key=lambda way: UNIFORM_BINS[way][bins])
                for bins in UNIFORM_BINS["no copies"]}  # fmt: skip
-    assert [bins for bins, way in fastest.items() if way == "ranges of 4,096"] == ["8192", "16384"], "two or four of them"
+    few_ranges = [int(bins) for bins, way in fastest.items() if way == "ranges of 4,096"]
+    assert "ranges for {:,} and {:,} bins, no copies beyond".format(*few_ranges) in prose(COPIES) and len(few_ranges) == 2
     assert {fastest[bins] for bins in ("65536", "262144", "1048576")} == {"no copies"}
     ranges = UNIFORM_BINS["ranges of 4,096"]
     assert 1.8 < ranges["16384"] / ranges["8192"] < 2.2 and 3.6 < ranges["65536"] / ranges["16384"] < 4.4
