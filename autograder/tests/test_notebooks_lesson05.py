@@ -14,7 +14,9 @@ import pytest
 
 from autograder import simulate
 from autograder.course import lesson05
-from autograder.course.lesson05 import exercises
+from autograder.course.lesson05 import exercises, measurements
+from autograder.course.lesson05.items import night_sky
+from autograder.kernels import histogram_global
 from autograder.perfmodel import SPECIFICATIONS
 from autograder.perfmodel.measurements.predicting import by_case
 from autograder.tests.finding import found
@@ -34,6 +36,7 @@ WEIGHT = "privatized, weight as argument"
         (lesson05.cost_of_a_request, (3, 2, 24)),
         (lesson05.robot_in_the_log, 2**26 / 4 / 1.36 / 1e6),
         (lesson05.robot_in_the_log, 12.3),
+        (lesson05.robot_in_the_log, 12),
         (lesson05.bins_that_fit, (12_288, 6)),
     ],
 )
@@ -55,10 +58,13 @@ def test_the_right_answer_is_praised_and_an_empty_cell_invites(exercise, answer)
         (lesson05.robot_in_the_log, 12.34 + 0.75 * 0.67, "do not add them"),
         (lesson05.robot_in_the_log, 0.67 / 4, "if its visits were spread"),
         (lesson05.robot_in_the_log, 12_340_000, "nanoseconds"),
+        (lesson05.robot_in_the_log, 12_336, "microseconds"),
+        (lesson05.robot_in_the_log, 11.9, "too small"),
         (lesson05.robot_in_the_log, 17.3, "too large. A quarter of 2^26"),
         (lesson05.robot_in_the_log, "12", "takes one number"),
         (lesson05.bins_that_fit, (12_288, 5), "where do the others go"),
-        (lesson05.bins_that_fit, (12_288, 65_536 / 12_288), "A third of a pass"),
+        (lesson05.bins_that_fit, (12_288, 65_536 / 12_288), "The last third of a range"),
+        (lesson05.bins_that_fit, (12_288, 16), "as large as fits"),
         (lesson05.bins_that_fit, (49_152, 2), "4 bytes"),
         (lesson05.two_additions_each, (3, 3), "in an order of your own"),
         (lesson05.cost_of_a_request, (1, 1, 1), "Draw it"),
@@ -103,6 +109,8 @@ PAIR = "if i + 1 < items.size: cuda.atomic.add(pairs, (items[i], items[i + 1]), 
         ("if i < items.size: cuda.atomic.add(pairs, (items[i - 1], items[i]), 1)", "not yet", "Reads `items[-1]`"),
         (PAIR.replace("items[i + 1]", "items[i]"), "not yet", "not all in their own place"),
         (PAIR.replace("if i", "if i % 2 == 0 and i"), "not yet", "There are 999 pairs, and 500 were counted"),
+        (PAIR.replace("pairs, (items[i], items[i + 1])", "pairs[items[i], items[i + 1]]"), "not yet", "a pair in parenth"),
+        (PAIR.replace("(items[i], items[i + 1])", "[items[i], items[i + 1]]"), "not yet", "add(pairs, (a, b), 1)"),
         (
             "if i == 0:\n"
             "    for k in range(items.size - 1): cuda.atomic.add(pairs, (items[k], items[k + 1]), 1)",
@@ -150,6 +158,12 @@ if cuda.grid(1) == 0:
         (MINE + "    places[cuda.atomic.add(found, 0, 1)] = i", "right", "each at an index of its own"),
         (IN_ORDER, "right", "no atomic at all, for the price of"),
         (MINE + "    places[found[0]] = i\n    found[0] += 1", "not yet", "Race on `places[0]`"),
+        (MINE + "    places[found[0]] = i\n    found[0] += 1", "not yet", "an index that nobody else gets."),
+        (
+            MINE + "    cuda.atomic.add(found, 0, 1)\n    places[found[0] - 1] = i",
+            "not yet",
+            "Here: `ticket = cuda.atomic.add(found, 0, 1)` is an index that nobody else gets.",
+        ),
         (
             MINE + "    ticket = found[0]\n    cuda.atomic.add(found, 0, 1)\n    places[ticket] = i",
             "not yet",
@@ -244,7 +258,11 @@ if cuda.threadIdx.x == 0:
         (SHARE.replace("cuda.atomic", "if own > 0: cuda.atomic"), "right", "16 atomic requests"),
         (NEIGHBOURS, "right", "But 32 sectors a load, where 4 would do"),
         (TOGETHER, "right", "4 atomic requests"),
-        (SHARE.replace("total, 0, own", "total, 0, 1"), "not yet", "total is 512, and 2,097 items"),
+        (SHARE.replace("total, 0, own", "total, 0, 1"), "not yet", "512, of 2,097: that is the number of threads"),
+        (SHARE.replace("own += 1", "own += items[i]"), "not yet", "2,097 items are equal to 3: that is their sum"),
+        (SHARE.replace("    i += cuda", "    cuda.atomic.add(total, 0, own)\n    i += cuda").rpartition("cuda.atomic")[0],
+         "not yet", "total is 21,647, and 2,097 items are equal to value. What a thread has counted is added again"),
+        (SHARE.replace("cuda.atomic.add(total, 0, own)", "cuda.atomic.add(total, 0, own + 1)"), "not yet", "Is each item"),
         (SHARE.replace("own += 1", "cuda.atomic.add(total, 0, 1)"), "not yet", "add it once, after the loop"),
         (SHARE.replace("cuda.atomic.add(total, 0, own)", "total[0] += own"), "not yet", "Race on `total[0]`"),
         (SHARE.replace("if items[i] == value", "if True"), "not yet", "total is 10,007: that is all items"),
@@ -262,7 +280,7 @@ def test_a_copy_in_a_register_is_judged_by_its_total_and_its_requests(body: str,
 @pytest.mark.parametrize("exercise", [lesson05.follows, lesson05.owners_count, lesson05.runs_kept])
 def test_a_kernel_of_other_parameters_is_told_which_it_takes(exercise) -> None:
     reply = exercise(kernel_doing("items", "pass"))
-    assert (reply.outcome, "yours takes 1 parameters" in reply.words) == ("not yet", True), reply.words
+    assert (reply.outcome, "yours takes 1 parameter." in reply.words) == ("not yet", True), reply.words
 
 
 DIGITS = """
@@ -294,11 +312,29 @@ CLEAR, WAIT = "if t < 10: own[t] = 0", "cuda.syncthreads()"
         ("if t < 9: own[t] = 0", WAIT, WAIT, "not yet", "Reads `own[9]`"),
         ("if t < 10: own[t] = 1", WAIT, WAIT, "not yet", "the kernel counted"),
         (CLEAR, f"{WAIT}; {WAIT}", WAIT, "not yet", "two barriers are enough"),
+        (f"{CLEAR}; bins[t] = 0", WAIT, WAIT, "not yet", "`bins` begins at 0: clear only the private copy."),
     ],
 )
 def test_a_private_copy_is_judged_by_its_report_and_its_counts(clear, first, second, outcome, words) -> None:
     reply = lesson05.private_digits(kernel_of(DIGITS.format(clear=clear, first=first, second=second)))
     assert (reply.outcome, words in reply.words) == (outcome, True), reply.words
+
+
+@pytest.mark.parametrize(
+    ("merge", "words"),
+    [
+        ("if t < 10: bins[t] += own[t]", "use an atomic (cuda.atomic.add)."),
+        ("if t < 10: bins[t] = own[t]", "or use an atomic."),
+        ("cuda.atomic.add(bins, t % 10, own[t % 10])", "counted 126. 4 blocks sent 28 additions to this bin"),
+        ("if t < 10: cuda.atomic.add(bins, t, own[t] + 1)", "Digit 0 comes 18 times, and the kernel counted 22."),
+    ],
+)
+def test_a_wrong_merge_is_told_what_is_wrong_with_it(merge: str, words: str) -> None:
+    given = "if t < 10:\n        cuda.atomic.add(bins, t, own[t])"
+    source = DIGITS.format(clear=CLEAR, first=WAIT, second=WAIT)
+    reply = lesson05.private_digits(kernel_of(source.replace(given, merge)))
+    assert given in source and reply.outcome == "not yet"
+    assert reply.words.endswith(words) or words in reply.words and "28" in words, reply.words
 
 
 def test_counting_without_a_private_copy_is_no_answer() -> None:
@@ -378,6 +414,8 @@ ANSWER_US = GPU.dram_latency_cycles / GPU.clock_ghz / 1e3
 
 ATOMICS, COPIES = "05a_atomics", "05b_privatized_histogram"
 ROUNDS = 2**26 / IN_FLIGHT
+AT_ONE_PLACE = 2**26 / GLOBAL["one value"] / 1e6  # passes a nanosecond
+TURNS = 2**26 / WEIGHTED["one value"] / 1e6 / GPU.multiprocessors  # a nanosecond, in each shared memory
 
 
 def notebook_cells(part: str, kind: str) -> list[dict[str, Any]]:
@@ -408,12 +446,13 @@ def printed(part: str, name: str) -> str:
         f"Counting takes {GLOBAL['uniform'] / READING['uniform']:.0f} times as long",
         f"and {GLOBAL['one value'] / READING['one value']:.0f} times when they are all the same",
         f"on all {GPU.multiprocessors} multiprocessors",
-        f"{GLOBAL['one value'] / GLOBAL['uniform']:.1f} times as long. So the queue in a warp is not all",
-        f"{2**26 / GLOBAL['one value'] / 1e6:.2f} additions a nanosecond",
+        f"{GLOBAL['one value'] / GLOBAL['uniform']:.1f} times as long. So the queues inside warps do not explain the times",
+        f"{AT_ONE_PLACE:.2f} passes a nanosecond",
+        f"only half, {TEXT.count(' ') / len(TEXT) * GLOBAL['one value']:.1f} of {GLOBAL['letters']:.1f} ms. But their",
+        "bin k is (k + 1)^1.5 times less full than bin 0: bin 1 a third, bin 2 a fifth, bin 3 an eighth",
+        f"with 1,056 blocks instead of {2**26 // 256:,} it takes {FEW['uniform']:.2f} ms",
         f"Shorter, {UNIFORM_BINS['no copies']['256'] / UNIFORM_BINS['no copies']['1048576']:.0f} times",
         f"256 counters are 1 KiB, just {4 * 256 // 128} lines",
-        f"take {2**26 / UNIFORM_BINS['no copies']['256'] / 1e6:.1f} additions a nanosecond all together, a million counters "
-        f"{2**26 / UNIFORM_BINS['no copies']['1048576'] / 1e6:.0f}",
         f"as in the last row: {UNIFORM_BINS['no copies']['1048576']:.2f} ms",
     ],
 )
@@ -427,25 +466,35 @@ def test_lesson_5a_says(sentence: str) -> None:
         f"{2**26 // 10**6} million numbers, 256 counters, an atomic for each number: an H200 needs "
         f"**{GLOBAL['uniform']:.1f} ms**, and {GLOBAL['one value']:.1f} if all numbers are the same",
         *{f"At the end of this lesson it needs **{ms:.2f} ms**." for ms in PRIVATE.values()},
-        f"already faster: {MS['privatized, one item a thread']['uniform']:.2f} ms",
-        f"8 × 256 = {GPU.max_threads:,} threads",
+        f"already faster, {MS['privatized, one item a thread']['uniform']:.2f} ms",
+        f"the same 8 lines take {2**26 / MS['privatized, one item a thread']['uniform'] / 1e6:.0f} additions a nanosecond, "
+        f"where scattered ones got {2**26 / GLOBAL['uniform'] / 1e6:.1f}",
+        f"with {GPU.multiprocessors} multiprocessors, each of which holds up to {GPU.max_threads:,} threads "
+        f"({GPU.max_threads // 256} blocks)",
+        f"eight for each multiprocessor: {BLOCKS['1056']:.2f} ms. ({PRIVATE['uniform']:.2f} in the other pictures",
+        *{
+            f"a more general kernel than `coarsened`: {min(ms):.2f} to {max(ms):.2f} ms at 256"
+            for ms in [[each["all bins in copies"]["256"] for each in (UNIFORM_BINS, ZIPF_BINS)]]
+        },
         f"it takes {BLOCKS['132'] / BLOCKS['1056']:.0f} times as long: a thread waits",
         f"it takes {BLOCKS['262144'] / BLOCKS['1056']:.0f} times as long: those are {2**26 // 10**6} million additions",
         f"delivers in {4 * 2**26 / GPU.dram_gb_per_s / 1e6:.3f} ms. The floor of the valley is {BLOCKS['1056']:.2f}",
         f"A full GPU has {IN_FLIGHT:,} threads, so with 2^26 items a thread makes {ROUNDS:.0f} rounds. "
-        f"In {BLOCKS['1056']:.2f} ms that is {BLOCKS['1056'] * 1e3 / ROUNDS:.2f} microseconds a round, "
-        f"and DRAM takes {ANSWER_US:.2f} to answer",
+        f"DRAM takes {ANSWER_US:.2f} microseconds to answer when nobody else asks: that is {ROUNDS * ANSWER_US / 1e3:.3f} "
+        f"of the {BLOCKS['1056']:.2f} ms",
         f"counts nothing takes {READING['uniform']:.2f} ms. (A little more even",
         f"Three things have changed since {GLOBAL['uniform']:.1f} ms",
         f"cost {100 * (MS['privatized, contiguous']['uniform'] / PRIVATE['uniform'] - 1):.0f} % more time",
         *{f"it takes {ms:.2f} ms whatever it counts" for ms in PRIVATE.values()},
         f"up to {GLOBAL['one value'] / PRIVATE['one value']:.0f} times less than before",
-        f"one value takes {WEIGHTED['one value'] / PRIVATE['one value']:.1f} times as long",
-        f"the night sky {WEIGHTED['night sky'] / PRIVATE['night sky']:.1f} times",
+        f"one value takes {WEIGHTED['one value'] / WEIGHTED['uniform']:.1f} times as long as uniform items",
+        f"2^26 turns in {WEIGHTED['one value']:.2f} ms are {TURNS:.1f} a nanosecond in each, about one a clock",
+        f"On the H200 a thread has {ROUNDS:.0f} items, not 16",
+        f"(of its {WITH_RUNS['night sky']:.2f} ms, the queue at bin 0",
         f"{FEW['night sky'] / WITH_RUNS['night sky']:.0f} times for the night sky",
         f"{FEW['one value'] / WITH_RUNS['one value']:.0f} times for one value",
         f"at most 48 KiB of shared memory (of the {GPU.shared_bytes // 1024} that a multiprocessor has)",
-        f"take {UNIFORM_BINS['no copies']['256'] / UNIFORM_BINS['no copies']['1048576']:.0f} times less than 256",
+        f"eight blocks still fit into a multiprocessor's {GPU.shared_bytes // 1024} KiB",
         f"take {min(FIRST_BINS.values()):.2f} to {max(FIRST_BINS.values()):.2f} ms",
         f"{ZIPF_BINS['no copies']['1048576'] / FIRST_BINS['1048576']:.0f} times less than no copies",
     ],
@@ -489,10 +538,81 @@ def test_more_bins_are_more_passes_and_less_time() -> None:
     assert sorted(times, reverse=True) == list(times)
 
 
-def test_the_fullest_bin_alone_takes_uniform_items_next_to_no_time() -> None:
-    [fullest] = re.findall(r"uniform +the fullest bin takes +(\d+) of 65,536", printed(ATOMICS, "data-sets"))
-    alone = int(fullest) / 65_536 * GLOBAL["one value"]
-    assert f"For the uniform items it is {alone:.1f} of {GLOBAL['uniform']:.1f} ms" in prose(ATOMICS)
+def test_the_fullest_line_explains_all_but_the_uniform_items() -> None:
+    _, *rows = printed(ATOMICS, "queue-alone").replace(",", "").splitlines()
+    alone = {row[:10].strip(): int(row[10:].split()[0]) / 65_536 * GLOBAL["one value"] for row in rows}
+    assert all(0.9 < ms / GLOBAL[name] <= 1 for name, ms in alone.items() if name != "uniform") and len(alone) == 5
+    for sentence in (
+        f"small letters, takes {alone['letters']:.1f}, and that of zipf {alone['zipf']:.1f} of {GLOBAL['zipf']:.1f} ms",
+        f"For the uniform items it takes {alone['uniform']:.1f} of {GLOBAL['uniform']:.1f} ms",
+    ):
+        assert sentence in prose(ATOMICS)
+    at_lines = lesson05.passes_at_lines(histogram_global, lesson05.letters())
+    assert at_lines.index(max(at_lines)) == ord("a") * 4 // 128 == ord("z") * 4 // 128, "that of the small letters"
+
+
+def test_the_few_lines_of_256_counters_serve_few_passes() -> None:
+    _, *rows = printed(ATOMICS, "places-in-l2").replace(",", "").splitlines()
+    rates = {int(row.split()[0]): float(row.split()[-1]) for row in rows}
+    assert rates[256] == round(1024 * int(rows[0].split()[2]) / UNIFORM_BINS["no copies"]["256"] / 1e6, 1)
+    assert f"an H200 serves {rates[256]} passes a nanosecond, twice what one address alone gets" in prose(ATOMICS)
+    assert round(rates[256] / AT_ONE_PLACE) == 2
+    assert f"over a million counters it serves {rates[2**20]:.0f}." in prose(ATOMICS)
+    merged = 256 // 8 * 2**26 // 256 / MS["privatized, one item a thread"]["uniform"] / 1e6  # full sectors
+    assert 0.8 < rates[256] / merged < 1.25, "as passes, merging is not faster"
+
+
+def test_a_merge_s_pass_carries_8_additions() -> None:
+    rows = {line.split()[0]: line.replace(",", "").split() for line in printed(COPIES, "no-fewer").splitlines()}
+    _, _, additions, passes, _ = rows["privatized"]
+    assert f"A pass now carries {int(additions) // int(passes)} additions" in prose(COPIES)
+
+
+def test_of_a_night_sky_s_runs_so_many_additions_are_left_with_248_items_a_thread() -> None:
+    """Of the items that were measured: drawn in the same order, and repeated."""
+    rng = np.random.default_rng(5)
+    rng.integers(0, 256, measurements.DRAWN)  # the uniform ones
+    rng.random(measurements.DRAWN)  # zipf
+    sky = np.resize(night_sky(rng, measurements.DRAWN).astype(np.uint8), measurements.ITEMS)
+    ends = sky[:-IN_FLIGHT] != sky[IN_FLIGHT:]  # of runs; each thread's last item ends one as well
+    additions = ends.sum() + IN_FLIGHT
+    to_bin_0 = ((sky[:-IN_FLIGHT] == 0) & ends).sum() + (sky[-IN_FLIGHT:] == 0).sum()
+    assert f"For the night sky {100 * additions / sky.size:.1f} % of the additions are left" in prose(COPIES)
+    alone = to_bin_0 / AT_ONE_PLACE / 1e6
+    assert f"{WITH_RUNS['night sky']:.2f} ms, the queue at bin 0 takes {alone:.1f})" in prose(COPIES)
+
+
+def test_which_way_is_the_fastest_for_more_bins() -> None:
+    fastest = {bins: min((way for way in UNIFORM_BINS if bins in UNIFORM_BINS[way]), key=lambda way: UNIFORM_BINS[way][bins])
+               for bins in UNIFORM_BINS["no copies"]}  # fmt: skip
+    few_ranges = [int(bins) for bins, way in fastest.items() if way == "ranges of 4,096"]
+    assert "ranges for {:,} and {:,} bins, no copies beyond".format(*few_ranges) in prose(COPIES) and len(few_ranges) == 2
+    assert {fastest[bins] for bins in ("65536", "262144", "1048576")} == {"no copies"}
+    ranges = UNIFORM_BINS["ranges of 4,096"]
+    assert 1.8 < ranges["16384"] / ranges["8192"] < 2.2 and 3.6 < ranges["65536"] / ranges["16384"] < 4.4
+    assert "1048576" not in ranges
+    assert all(FIRST_BINS[bins] == min(way[bins] for way in ZIPF_BINS.values() if bins in way) for bins in FIRST_BINS)
+
+
+def test_how_many_blocks_with_copies_fit_and_how_fast_turns_are_taken() -> None:
+    fitting = [min(GPU.max_threads // 256, GPU.shared_bytes // (KIB * 1024 + 1024)) for KIB in (16, 48)]
+    assert fitting == [8, 4], "a block takes 1 KiB for itself"
+    assert 0.85 < TURNS / GPU.clock_ghz < 1, "about one a clock"
+
+
+def test_an_axis_begins_where_it_should_and_eight_threads_have_colours_of_their_own() -> None:
+    rows = [lesson05.Row("uniform", {"the fullest bin alone": 0.217, "measured": 17.3})]
+    texts = [re.findall(r"<text[^>]*>([\d.]+)</text>", lesson05.marks(rows, title="t", axis="ms", **start).svg)
+             for start in ({}, {"start": 0.1})]  # fmt: skip
+    assert ("0.1" in texts[0], "0.1" in texts[1], "1" in texts[1]) == (False, True, True)
+    loads = lesson05.loads_of_items(histogram_global, threads=8, size=8)
+    drawn = lesson05.partition({"interleaved": loads}, title="t").svg
+    fills = re.findall(r'<rect[^>]*fill="(#\w+)"[^>]*stroke="#1A1A1A"', drawn)
+    assert len(fills) == len(set(fills)) == 8
+
+
+def test_one_character_in_a_thousand_is_a_q() -> None:
+    assert 900 < len(TEXT) / TEXT.count("q") < 1100
 
 
 def test_an_h200_makes_a_little_more_passes_than_the_rule_says_and_none_with_one_value() -> None:
@@ -501,11 +621,6 @@ def test_an_h200_makes_a_little_more_passes_than_the_rule_says_and_none_with_one
     assert counted["one value"] == READ["one value"]
     more = 100 * (READ["uniform"] / counted["uniform"] - 1)
     assert f"the H200 makes {more:.1f} % more passes than the rule says" in prose(ATOMICS)
-
-
-def test_letters_go_to_fewer_lines_than_uniform_items() -> None:
-    """And take fewer passes, so that lesson 5a leaves it open why they are a little faster."""
-    assert len({ord(each) * 4 // 128 for each in TEXT}) < 4 * 256 // 128
 
 
 def test_atomics_hold_up_the_histogram_without_copies_as_lesson_5a_says() -> None:

@@ -17,7 +17,14 @@ from autograder.course.lesson05.kernel_exercises import (
     private_digits,
     runs_kept,
 )
-from autograder.course.lesson05.launches import counted_apart, first_request, loads_of_items, with_runs
+from autograder.course.lesson05.launches import (
+    counted_apart,
+    first_request,
+    loads_of_items,
+    passes_at_lines,
+    passes_of_uniform_items,
+    with_runs,
+)
 from autograder.course.lesson05.partition import partition
 from autograder.course.lesson05.privatization import private_copies, runs
 from autograder.course.lesson05.updates import interleaving, interleaving_steps
@@ -44,6 +51,8 @@ __all__ = [
     "matches",
     "owners_count",
     "partition",
+    "passes_at_lines",
+    "passes_of_uniform_items",
     "places_found",
     "private_copies",
     "private_digits",

@@ -5,16 +5,20 @@ Those of notebooks/05a_atomics.ipynb come first, then those of notebooks/05b_pri
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
 
 from autograder.course.answers import RULES, not_of, nothing_right, parameters, threads_that_store
 from autograder.course.lesson05.items import BINS, letters
-from autograder.course.replies import Reply, no_kernel, not_yet, right
+from autograder.course.replies import Reply, no_kernel, not_yet, right, source_of
+from autograder.errors import KernelFault
+from autograder.records.accesses import Access
+from autograder.records.hazards import Hazard
 
 LANES = 32
-DIGITS = 10
+DIGITS, DIGIT_BLOCKS = 10, 4
 LAUNCHES = ((1000, 128), (37, 128), (4096, 128))  # items and threads of a block: one that fits, two that do not
 
 
@@ -45,7 +49,12 @@ def follows(kernel: Any) -> Reply:
         items = (rng.integers(0, KINDS, size) * rng.integers(1, 3, size) // 2).astype(np.int32)
         pairs, expected = np.zeros((KINDS, KINDS), np.int32), np.zeros((KINDS, KINDS), np.int32)
         np.add.at(expected, (items[:-1], items[1:]), 1)
-        p = profile(kernel)[blocks, threads](items, pairs)
+        try:
+            p = profile(kernel)[blocks, threads](items, pairs)
+        except KernelFault as fault:
+            if not _indexes_otherwise(kernel):
+                raise
+            return not_yet(f"{fault} The index is a pair in parentheses: cuda.atomic.add(pairs, (a, b), 1).")
         if (wrong := nothing_right(p, not pairs.any(), "pairs", launched)) is not None:
             return wrong
         if (pairs == expected.T).all() and (pairs != expected).any():
@@ -64,6 +73,13 @@ def follows(kernel: Any) -> Reply:
     return right(words)
 
 
+def _indexes_otherwise(kernel: Any) -> bool:
+    """Whether an atomic is given an element in place of an array and an index, or a list as its index."""
+    calls = [node for node in ast.walk(ast.parse(source_of(kernel))) if isinstance(node, ast.Call) and node.args]
+    atomics = [each.args for each in calls if ast.unparse(each.func).startswith("cuda.atomic.")]
+    return any(isinstance(given[0], ast.Subscript) or any(isinstance(each, ast.List) for each in given) for given in atomics)
+
+
 def _loads_little(p: Any, items: int) -> bool:
     """Whether a launch loads each item a few times at most, so that one with many items does not take long."""
     return bool(p.counters.global_load_requests <= 8 * _least_requests(items))
@@ -79,6 +95,7 @@ def _first_pair(pairs: np.ndarray, expected: np.ndarray) -> str:
 
 
 WANTED = 3
+_DRAW = " Here: `ticket = cuda.atomic.add(found, 0, 1)` is an index that nobody else gets."
 
 
 def places_found(kernel: Any) -> Reply:
@@ -95,7 +112,8 @@ def places_found(kernel: Any) -> Reply:
         places, found = np.full(size, -1, np.int32), np.zeros(1, np.int32)
         p = profile(kernel)[blocks, threads](items, WANTED, places, found)
         untouched = (places == -1).all() and not found[0]
-        if (wrong := nothing_right(p, untouched, "places", launched)) is not None:
+        more = _DRAW if any(each.kind == "race" for each in p.hazards) else ""
+        if (wrong := nothing_right(p, untouched, "places", launched, more)) is not None:
             return wrong
         if (words := _wrong_places(items, places, int(found[0]))) is not None:
             return not_yet(f"{launched} {words}")
@@ -187,23 +205,46 @@ def private_digits(kernel: Any) -> Reply:
         return waiting
     from autograder import profile
 
-    numbers = np.random.default_rng(10).integers(0, 1000, 4 * 64).astype(np.int32)
+    numbers = np.random.default_rng(10).integers(0, 1000, DIGIT_BLOCKS * 64).astype(np.int32)
     bins = np.zeros(DIGITS, np.int32)
-    p = profile(kernel)[4, 64](numbers, bins)
+    p = profile(kernel, trace=True, trace_limit=numbers.size)[DIGIT_BLOCKS, 64](numbers, bins)
     broken = [each for each in p.hazards if each.kind in RULES]
     if not p.counters.barriers and any(each.kind == "uninitialised_read" for each in broken):
-        return Reply("your turn", f"There is neither clearing nor waiting yet. The report begins: {broken[0]}")
+        return Reply("your turn", f"The report begins: {broken[0]}")
     if broken:
-        return not_yet(str(broken[0]))
+        return not_yet(f"{broken[0]}{_clears_totals(p, broken[0])}")
     expected = np.bincount(numbers % 10, minlength=DIGITS)
     if (bins != expected).any():
         digit = int(np.argmax(bins != expected))
-        return not_yet(f"Digit {digit} comes {expected[digit]} times, and the kernel counted {bins[digit]}.")
+        words = f"Digit {digit} comes {expected[digit]} times, and the kernel counted {bins[digit]}."
+        added = _additions_to(p, digit)
+        if bins[digit] > expected[digit] and added > DIGIT_BLOCKS and p.counters.shared_atomic_requests:
+            words += f" {DIGIT_BLOCKS} blocks sent {added} additions to this bin: one thread of each block should add it."
+        return not_yet(words)
     if not p.counters.shared_atomic_requests:
         return not_yet("The counts are right, but no block counts in a copy of its own. Keep the given lines.")
-    if p.counters.barriers > 2 * 2 * 4:
+    if p.counters.barriers > 2 * 2 * DIGIT_BLOCKS:
         return not_yet("The counts are right, but two barriers are enough: after clearing, and before merging.")
     return right("Clear, barrier, count, barrier, merge.")
+
+
+def _totals(p: Any) -> list[Access]:
+    """What a traced launch did to the totals, which are the only array in global memory of so many elements."""
+    return [each for each in p.trace("") if each.space == "global" and each.shape == (DIGITS,)]
+
+
+def _clears_totals(p: Any, hazard: Hazard) -> str:
+    """More words for a race at totals that are stored without being read, although atomics add to them."""
+    kinds = {each.kind for each in _totals(p)}
+    if hazard.kind == "race" and hazard.space == "global" and kinds == {"store", "atomic"}:
+        return f" `{hazard.array}` begins at 0: clear only the private copy."
+    return ""
+
+
+def _additions_to(p: Any, digit: int) -> int:
+    """How many lanes added to the total of this digit."""
+    added = [each for each in _totals(p) if each.kind == "atomic"]
+    return sum(int((each.addresses == digit * each.itemsize).sum()) for each in added)
 
 
 FEW_BLOCKS, THREADS = 4, 128
@@ -224,9 +265,9 @@ def matches(kernel: Any) -> Reply:
         p = profile(kernel)[FEW_BLOCKS, THREADS](items, value, total)
         if (wrong := nothing_right(p, not total[0], "total", launched)) is not None:
             return wrong
-        if (words := _wrong_total(items, value, int(total[0]))) is not None:
-            return not_yet(f"{launched} {words}")
         c = p.counters
+        if (words := _wrong_total(items, value, int(total[0]), c.global_atomic_requests > c.warps)) is not None:
+            return not_yet(f"{launched} {words}")
         if c.global_atomic_requests > c.warps:
             words = f"The total is right, but {c.warps} warps sent {c.global_atomic_requests} atomic requests to it. "
             return not_yet(f"{launched} {words}Count in a variable, and add it once, after the loop.")
@@ -241,8 +282,8 @@ def matches(kernel: Any) -> Reply:
     return right(words)
 
 
-def _wrong_total(items: np.ndarray, value: int, total: int) -> str | None:
-    """What is wrong with a count of `value`; None if nothing is."""
+def _wrong_total(items: np.ndarray, value: int, total: int, adds_often: bool) -> str | None:
+    """What is wrong with a count of `value`; None if nothing is. `adds_often`: warps added to it more than once."""
     expected, threads = int((items == value).sum()), FEW_BLOCKS * THREADS
     if total == expected:
         return None
@@ -253,10 +294,14 @@ def _wrong_total(items: np.ndarray, value: int, total: int) -> str | None:
             f"total is {total:,}, of {expected:,}: those among the first {threads}, an item for each thread. "
             "Let a thread that is done with one go on."
         )
-    return (
-        f"total is {total:,}, and {expected:,} items are equal to value. Is each item looked at by one thread, once? And "
-        "does each thread add what it counted?"
-    )
+    if total == threads:
+        return f"total is {total:,}, of {expected:,}: that is the number of threads. Let each add what it counted, not 1."
+    if total == value * expected:
+        return f"total is {total:,}, and {expected:,} items are equal to {value}: that is their sum. Count them."
+    words = f"total is {total:,}, and {expected:,} items are equal to value."
+    if total > expected and adds_often:
+        return f"{words} What a thread has counted is added again in later rounds: once is enough, after the loop."
+    return f"{words} Is each item looked at by one thread, once? And does each thread add what it counted?"
 
 
 def runs_kept(kernel: Any) -> Reply:

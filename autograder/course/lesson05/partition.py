@@ -36,6 +36,12 @@ def partition(panels: Mapping[str, Sequence[Access]], *, title: str, round_shown
     return canvas.figure(_WIDTH + 2 * MARGIN, y + 24, f"{title}. {' '.join(alts)}")
 
 
+def _colour(lane: int) -> str:
+    """A lane's colour: those of the series, then the same ones darker, so that no two of a dozen are alike."""
+    again = lane // len(SERIES) % 2
+    return mix(SERIES[lane % len(SERIES)], INK, 0.5) if again else SERIES[lane % len(SERIES)]
+
+
 def _items(canvas: Canvas, top: float, loads: Sequence[Access], shown: int) -> float:
     """The items in two rows; returns the bottom."""
     owner = {
@@ -48,7 +54,7 @@ def _items(canvas: Canvas, top: float, loads: Sequence[Access], shown: int) -> f
     cell, sector = _WIDTH / a_row, SECTOR_BYTES // loads[0].itemsize
     for item, (lane, at) in sorted(owner.items()):
         x, y = MARGIN + item % a_row * cell, top + item // a_row * (_HIGH + 16)
-        colour = SERIES[lane % len(SERIES)]
+        colour = _colour(lane)
         fill = colour if at == shown else mix(PAPER, colour, 0.3 if at < shown else 0.12)
         canvas.rectangle(x, y, cell, _HIGH, fill, INK if at == shown else LINE, 1 if at == shown else 0.6)
         if cell >= text_width("0", SMALL) + 2:
