@@ -18,9 +18,9 @@ QUESTIONS: Mapping[str, tuple[str, str, int]] = {
     "x along rows / columns, N = 1,100": (ROWS, WHILE, 1100),
     "range / while": (RANGE, WHILE, 1024),
     "x along columns / tiles of 16": (WHILE, TILES, 1024),
-    "list: random / equal sublists": ("list ranking, random sublists", "list ranking, equal sublists", 2**20),
-    "histogram: one value / uniform": ("histogram, global, one value", "histogram, global, uniform", 2**20),
-    "histogram: global / privatized": ("histogram, global, uniform", "histogram, privatized, uniform", 2**24),
+    "list: random / equal sublists, 2^20": ("list ranking, random sublists", "list ranking, equal sublists", 2**20),
+    "histogram: one value / uniform, 2^20": ("histogram, global, one value", "histogram, global, uniform", 2**20),
+    "histogram: global / privatized, 2^24": ("histogram, global, uniform", "histogram, privatized, uniform", 2**24),
 }
 """How many times slower is the first kernel than the second, and at which size?"""
 
