@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from autograder.figures.marks import Row
-from autograder.perfmodel import hipc2009
+from autograder.perfmodel import SPECIFICATIONS, hipc2009, roofline
 from autograder.perfmodel.measurements import predicting
 
 WHILE, RANGE = "matmul, x along columns, while, 32x32", "matmul, x along columns, 32x32"
@@ -60,6 +60,23 @@ def seven_questions(*who: str) -> list[Row]:
     return [Row(question, {name: each[name] for name in who}) for question, each in found.items()]
 
 
+def ridges_table() -> str:
+    """Both rates of each GPU on the list, and where its roof has its ridge, a line a GPU."""
+    lines = ["                    GFLOP/s    GB/s   operations a byte   operations an operand (4 bytes)"]
+    for name, gpu in SPECIFICATIONS.items():
+        its = roofline(gpu)
+        ridge, speeds = its.ridge_flop_per_byte, f"{its.peak_gflop_per_s:>8,.0f} {its.bandwidth_gb_per_s:>7,.0f}"
+        lines.append(f"{name:<18} {speeds} {ridge:>15.1f} {4 * ridge:>15.0f}")
+    return "\n".join(lines)
+
+
+def questions_table(rows: Sequence[Row]) -> str:
+    """The answers of `seven_questions` as text, a line a question."""
+    head = "times slower" + " " * 28 + "".join(f"{name.removeprefix('model of '):>10}" for name in rows[0].values)
+    lines = [f"{row.name:<40}" + "".join(f"{value:>10.2f}" for value in row.values.values()) for row in rows]
+    return "\n".join([head, *lines])
+
+
 @dataclass(frozen=True)
 class Bounds:
     """A kernel on an H200, in microseconds: to issue its instructions, of its slowest part of memory, by the clock."""
@@ -67,6 +84,7 @@ class Bounds:
     name: str
     compute_us: float
     memory_us: float
+    slowest_memory: str  # of MEMORY
     measured_us: float
 
     @property
@@ -90,6 +108,17 @@ def bounds_on_h200(size: int = 1024) -> list[Bounds]:
     found = list[Bounds]()
     for name, case in BOUNDED.items():
         needs = _cases()[case, size].estimate.breakdown
-        memory = max(needs[part] for part in MEMORY)
-        found.append(Bounds(name, needs["issue"] / 1e3, memory / 1e3, _cases()[case, size].measured_ns / 1e3))
+        slowest = max(MEMORY, key=needs.__getitem__)
+        measured_us = _cases()[case, size].measured_ns / 1e3
+        found.append(Bounds(name, needs["issue"] / 1e3, needs[slowest] / 1e3, slowest, measured_us))
     return found
+
+
+def bounds_table(size: int = 1024) -> str:
+    """The same as text, a line a kernel."""
+    lines = [f"N = {size:,}, H200, us        N_comp  N_memory                   MAX    SUM  measured"]
+    for each in bounds_on_h200(size):
+        memory = f"{each.memory_us:>9.0f} {f'({each.slowest_memory})':<16}"
+        bounds = f"{each.max_us:>6.0f} {each.sum_us:>6.0f} {each.measured_us:>9.0f}"
+        lines.append(f"{each.name:<25} {each.compute_us:>9.0f} {memory}{bounds}")
+    return "\n".join(lines)
