@@ -22,11 +22,14 @@ from autograder.course.lesson07.questions import (
     WHILE,
     bounds_on_h200,
     bounds_table,
+    large_histograms,
     ms_of_2009,
     questions_table,
     ridges_table,
     seven_questions,
+    sureness_table,
     times_slower,
+    walks_table,
 )
 from autograder.course.lesson07.validation import validation, verdicts_of_labs
 from autograder.figures.bars import bars
@@ -48,6 +51,7 @@ __all__ = [
     "bounds_on_h200",
     "bounds_table",
     "clock_against",
+    "large_histograms",
     "least_sure",
     "list_ranking_ms",
     "marks",
@@ -63,10 +67,12 @@ __all__ = [
     "seven_questions",
     "sum_of_eight",
     "sum_of_squares",
+    "sureness_table",
     "times_slower",
     "two_bounds",
     "two_thirds_of_the_time",
     "validation",
     "verdicts_of_labs",
+    "walks_table",
     "warp_walk",
 ]

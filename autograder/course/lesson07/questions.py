@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from autograder.course.data import DATA
 from autograder.figures.marks import Row
-from autograder.perfmodel import SPECIFICATIONS, hipc2009, roofline
+from autograder.perfmodel import SPECIFICATIONS, hipc2009, roofline, sureness
 from autograder.perfmodel.measurements import predicting
 
 WHILE, RANGE = "matmul, x along columns, while, 32x32", "matmul, x along columns, 32x32"
@@ -121,4 +123,37 @@ def bounds_table(size: int = 1024) -> str:
         memory = f"{each.memory_us:>9.0f} {f'({each.slowest_memory})':<16}"
         bounds = f"{each.max_us:>6.0f} {each.sum_us:>6.0f} {each.measured_us:>9.0f}"
         lines.append(f"{each.name:<25} {each.compute_us:>9.0f} {memory}{bounds}")
+    return "\n".join(lines)
+
+
+def walks_table() -> str:
+    """List ranking on an H200 at three sizes, predicted and measured, a line a list."""
+    lines = ["list ranking, H200                 predicted us   measured us    error   limited by"]
+    for how in ("random", "equal"):
+        for size in (2**16, 2**20, 2**22):
+            case = _cases()[f"list ranking, {how} sublists", size]
+            times = f"{case.estimate.ns / 1e3:>12.1f} {case.measured_ns / 1e3:>13.1f} {100 * case.error:>+7.0f} %"
+            lines.append(f"{how + ' sublists,':<17} N = {size:<12,} {times}   {case.estimate.binding}")
+    return "\n".join(lines)
+
+
+def large_histograms() -> str:
+    """Histograms of 2^26 items, as an H200's clock has them, a line a kind of items."""
+    told = json.loads((DATA / "case_studies_h200.json").read_text(encoding="utf-8"))
+    lines = [told["what"]]
+    for items, times in told["histogram"]["milliseconds"].items():
+        factor = times["global atomics"] / times["privatized"]
+        lines.append(f"{items:<10} " + ", ".join(f"{where} {ms} ms" for where, ms in times.items()) + f" (x {factor:.0f})")
+    return "\n".join(lines)
+
+
+def sureness_table() -> str:
+    """How wide the model's intervals are and how many unseen cases they held, a line a resource."""
+    sure = sureness.known()
+    lines = ["limited by       off by a factor of at most   from cases   unseen kernels inside"]
+    for name, each in sorted(sure.times.items(), key=lambda one: one[0] == sureness.ANY):
+        called = "all together" if name == sureness.ANY else name
+        lines.append(f"{called:<20} {each.factor:>14.2f} {each.cases:>20} {sure.held_time(name):>18} %")
+    factor, held = sure.ratios["latency"].factor, sure.held_ratio("latency")
+    lines += ["", f"ratios that latency limits: a factor of {factor:.2f}; {held} % of unseen answers inside"]
     return "\n".join(lines)
