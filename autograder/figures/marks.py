@@ -22,18 +22,20 @@ class Row:
     band: tuple[float, float] | None = field(default=None)
 
 
-def marks(rows: Sequence[Row], *, title: str, axis: str, band: str = "", start: float = math.inf) -> Figure:
+def marks(rows: Sequence[Row], *, title: str, axis: str, band: str = "", begin: float | None = None) -> Figure:
     """Draws one row a question; the same answer has the same shape and colour in every row.
 
-    `axis` says what the numbers are, `band` what the band is; the axis begins at `start` or below.
-    Raises ValueError for no rows or a number not above zero.
+    `axis` says what the numbers are, `band` what the band is; the axis begins at `begin`, or at a 1, 2 or 5 below all.
+    Raises ValueError for no rows, a number not above zero, or one below `begin`.
     """
     numbers = [value for row in rows for value in (*row.values.values(), *(row.band or ()))]
     if not numbers or min(numbers) <= 0:
         raise ValueError("marks on a logarithmic axis need numbers above zero")
+    if begin is not None and not 0 < begin <= min(numbers):
+        raise ValueError(f"an axis that begins at {begin:g} has no place for {min(numbers):g}")
     names = list(dict.fromkeys(name for row in rows for name in row.values))
     low, high = _ends(min(numbers), max(numbers))
-    low = min(low, start)
+    low = begin or low
     left = MARGIN + max(text_width(row.name) for row in rows) + 14
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)

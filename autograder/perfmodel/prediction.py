@@ -35,7 +35,8 @@ COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, 
 ADVICE = {
     "DRAM": "Move fewer bytes through DRAM: reuse what was read, and use every byte of each sector.",
     "L2": "Send fewer sectors to L2: keep reused data in shared memory or registers, and coalesce.",
-    "L1": "Let the lanes of a warp touch fewer lines per access: neighbours should read neighbours.",
+    "L1": "Let the lanes of a warp touch fewer lines per access (neighbours should read neighbours), "
+    "or make fewer requests: keep operands in registers or shared memory.",
     "shared memory": "Take fewer passes through shared memory: avoid bank conflicts, and keep values in registers.",
     "block launch": "Start fewer, larger blocks: give each thread several elements.",
     "issue": "Execute fewer instructions for each result: less index arithmetic, nothing worked out twice, fewer functions.",
@@ -44,9 +45,11 @@ ADVICE = {
     "special": "Divide, take roots and call functions less often: those units are few.",
     "atomics": "Let fewer atomics meet at one address: give each block its own copy and merge at the end.",
     "shared atomics": "Add to shared memory less often: let each thread gather several items first.",
-    "latency": "Keep more warps in flight, or give each thread independent loads: the warps wait for memory.",
     "launch overhead": "The launch costs more than the work: give it more work, or launch less often.",
 }
+MORE_WARPS = "keep more warps in flight"
+INDEPENDENT_LOADS = "give each thread independent loads"
+FEWER_LOADS = "load fewer numbers for each result (share them in a block, or let a thread make several results)"
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,7 @@ def estimate(
         breakdown=breakdown,
         binding=binding,
         occupancy=fit.ratio,
-        advice=ADVICE[binding],
+        advice=_advice(binding, counters, fit),
         assumptions=tuple(assumptions),
         specification=specification.name,
         occupancy_limit=fit.limit,
@@ -188,6 +191,20 @@ def estimate(
         dram_bytes=SECTOR_BYTES * (traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors),
         interval_ns=interval_of_time(ns, binding, specification.name),
     )
+
+
+def _advice(binding: str, counters: Counters, fit: Occupancy) -> str:
+    """What would relieve a resource. Of latency: only what would change this launch's prediction.
+
+    Where every place for a warp is taken there is no room for more; where each warp has as many loads in flight as it can
+    have, that they are independent helps no further, and only fewer loads do.
+    """
+    if binding != "latency":
+        return ADVICE[binding]
+    loads = FEWER_LOADS if _loads_in_flight(counters) >= MOST_LOADS_IN_FLIGHT else INDEPENDENT_LOADS
+    ways = [loads] if fit.ratio >= 1 else [MORE_WARPS, loads]
+    words = ", or ".join(ways)
+    return f"{words[0].upper()}{words[1:]}: the warps wait for memory."
 
 
 def _together(breakdown: Mapping[str, float]) -> float:

@@ -23,7 +23,7 @@ def test_an_answer_that_differs_is_named_and_no_other() -> None:
     assert [each for each in words if each and each.startswith("1  ")] == [
         "1  slower than predicted: predicted 1.30, measured 0.90 times what is asked for"
     ]
-    assert {"same verdict (2)", "another one (1)", "fails an earlier check: no verdict on speed (2)"} <= set(words)
+    assert {"same verdict (2)", "another verdict (1)", "fails an earlier check: no verdict on speed (2)"} <= set(words)
     assert figure.alt == (
         "Verdicts: of 3 verdicts on speed 1 pass and 1 fail by the clock and by prediction; slower than predicted differs."
     )

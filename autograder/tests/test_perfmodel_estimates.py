@@ -177,6 +177,29 @@ def test_what_there_is_most_of_binds(counters: Counters, binding: str) -> None:
     assert found.advice and found.breakdown[binding] == max(found.breakdown.values())
 
 
+@pytest.mark.parametrize(
+    ("threads", "stores", "words"),
+    [
+        (768, 1000, "Keep more warps in flight, or give each thread independent loads: the warps wait for memory."),
+        (1024, 1000, "Give each thread independent loads: the warps wait for memory."),
+        (768, 1, "Keep more warps in flight, or load fewer numbers for each result"),
+        (1024, 1, "Load fewer numbers for each result"),
+    ],
+)
+def test_what_would_relieve_latency_is_only_what_is_not_yet_so(threads: int, stores: int, words: str) -> None:
+    """Blocks of 1,024 fill every place of a multiprocessor, of 768 not all; loads without stores between are in flight."""
+    warps = 132 * threads // 32
+    counters = Counters(
+        launches=1, blocks=132, simulated_blocks=132, warps=warps, threads=132 * threads,
+        global_load_requests=1000 * warps, global_load_sectors=1000 * warps, global_load_lines=1000 * warps,
+        unique_load_sectors=1000 * threads // 32, block_load_sectors=1000 * warps, global_store_requests=stores * warps,
+    )  # fmt: skip
+    found = estimate(counters, H200, threads_per_block=threads)
+    assert (found.binding, found.occupancy == 1) == ("latency", threads == 1024)
+    assert found.advice.startswith(words) and found.advice.endswith("wait for memory.")
+    assert ("more warps" in found.advice) == (threads == 768)
+
+
 def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
     """A resource alone takes its time; two that are wanted alike hide each other but for a sixth; their sum is the most."""
     few = Counters(launches=1, blocks=132, warps=132 * 8, threads=132 * 256)

@@ -102,7 +102,7 @@ def _draw_key(canvas: Canvas, answers: Sequence[JudgedAnswer], differing: Sequen
     canvas.circle(MARGIN + 6, 54, 4.5, BLUE, INK)
     canvas.text(MARGIN + 18, 58, f"same verdict ({deciding - len(differing)})", size=SMALL)
     canvas.polygon([(196, 47), (202.5, 59), (189.5, 59)], VERMILLION, INK)
-    canvas.text(209, 58, f"another one ({len(differing)})", size=SMALL)
+    canvas.text(209, 58, f"another verdict ({len(differing)})", size=SMALL)
     canvas.circle(340, 54, 3, "none", QUIET)
     canvas.text(350, 58, f"fails an earlier check: no verdict on speed ({len(answers) - deciding})", size=SMALL)
 
