@@ -47,6 +47,8 @@ def report(result: Result) -> str:
 
 
 def without_close_calls(flags: Iterable[str], failed: Collection[str]) -> list[str]:
-    """The flags but those of a failed check of speed that is too close to call by prediction: somebody may look at that."""
+    """The flags but those that somebody may well look at: a failed check of speed that is too close to call by prediction,
+    and, of an answer that fails, a time that no work can have."""
     close = tuple(f"{check}: too close to call by prediction" for check in failed)
-    return [flag for flag in flags if not flag.startswith(close)]
+    too_good = ("faster than the roofline floor",) if failed else ()
+    return [flag for flag in flags if not flag.startswith(close) and flag not in too_good]

@@ -25,6 +25,7 @@ from autograder.grading.witness import LAUNCH, RESULT, Witness, hazard
 from autograder.grading.worker import Worker
 from autograder.language.source import Submission, submission_from_cells
 from autograder.records.results import CheckResult
+from autograder.tests.known_answers import hints
 from autograder.tests.remedies import Remedy, promised_hints, remedies
 
 pytestmark = pytest.mark.long
@@ -125,6 +126,16 @@ class Failed:
     def __init__(self, run: Any, request: Any) -> None:
         self.trials = [type("Trial", (), {"run": run, "request": request})]
         self.compared, self.wrong = None, None
+
+
+@pytest.mark.parametrize("name", ["block_and_grid_swapped", "empty_launch"])
+def test_on_a_gpu_a_hint_sees_a_run_that_ended_before_its_first_launch(name: str) -> None:
+    """It carries the call out on the simulated GPU as well, where it ends likewise: with no launches, and no refusal."""
+    lab = load_lab("lab01")
+    with Worker("autograder.tests.grading_fakes:GpuInAllButSpeed") as worker:
+        result = check_submission(lab, ROOT / "solutions" / lab.name / "wrong" / f"{name}.py", worker=worker)
+    assert not [each for each in result.flags if each.startswith("hint ")]
+    assert hints(result) == {name}
 
 
 def test_a_hint_is_not_given_where_its_witness_shows_nothing() -> None:

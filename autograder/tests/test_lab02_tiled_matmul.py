@@ -80,6 +80,8 @@ def matmul_tiled(a, b, c):
 
 
 def test_nobody_finds_out_which_blocks_are_sampled(worker: Worker) -> None:
+    if worker.greeting.source == "measured":
+        pytest.skip("on a GPU nothing is sampled, and looking takes its time there")
     code = (SOLUTIONS / "wrong" / "tiles_of_8.py").read_text(encoding="utf-8")
     looks = code[: code.index("def matmul_tiled(")].rstrip() + "\n" + MARKS
     ratios = []
