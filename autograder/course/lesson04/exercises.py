@@ -206,7 +206,7 @@ def _a_step_missing(sums: np.ndarray, values: np.ndarray) -> str:
     """Whether one step of a tree is missing: then a sum holds every second element of its block, or half of them."""
     halves = {"every second element": values[:, ::2], "the first half": values[:, : THREADS // 2]}
     held = next((words for words, half in halves.items() if np.allclose(sums, half.sum(axis=1), rtol=1e-4)), "")
-    return f" It holds {held} of its block: is the last step missing, or the first?" if held else ""
+    return f" Each sum holds {held} of its block: is the last step missing, or the first?" if held else ""
 
 
 def _by_an_atomic(counters: Any) -> Reply | None:
