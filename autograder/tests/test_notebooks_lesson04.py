@@ -103,7 +103,7 @@ def kernel(warps, lanes):
         ("(x + wide * y + wide * z) // 32", "cuda.laneid", "not yet", "How many threads has a whole layer z?"),
         ("(y + high * (x + wide * z)) // 32", "cuda.laneid", "not yet", "y first"),
         ("(z + deep * (y + high * x)) // 32", "cuda.laneid", "not yet", "z first"),
-        (f"({NUMBER} + 31) // 32", "cuda.laneid", "not yet", "threads name the wrong warp; the first: warps[0, 0, 1] should be 0"),
+        (f"({NUMBER} + 31) // 32", "cuda.laneid", "not yet", "wrong warp; the first: warps[0, 0, 1] should be 0"),
         ("(x + 5 * (y + 7 * z)) // 32", "cuda.laneid", "not yet", "which of its lengths do you count on?"),
         (f"{NUMBER} // 32", "x % 32", "not yet", "The warps are right."),
         (f"{NUMBER} // 32", NUMBER, "not yet", "The warps are right. 283 of 315 threads name the wrong lane"),
@@ -656,7 +656,7 @@ def drawn(name: str) -> str:
         f"`+= 1`), {READ['picture']['threads_per_instruction']:.1f} of 32 lanes active",
         f"leaves only {READ['every_32nd']['warp_instructions'] / 512:,.0f} instructions in all, not 8,008",
         f"{WORK['everyone']:.1f} ms is about one instruction a clock from each of the 528 schedulers",
-        "The times\nwere {everyone:.0f}, {every_32nd:.0f} and {the_first:.1f} ms".replace("\n", " ").format(**WORK),
+        "The times were {everyone:.0f}, {every_32nd:.0f} and {the_first:.1f} ms".format(**WORK),
         "Sorted, it takes {:.1f}, {:.1f} and {:.1f} times as long".format(
             *(each["sorted"] / each["as drawn"] for each in ROWS_H200)
         ),
@@ -728,7 +728,7 @@ def test_three_things_hold_up_halving_and_shared_memory_is_the_least() -> None:
     assert min(halving, key=halving.__getitem__) == "shared memory"
     predicted, measured = (float(each) for each in re.findall(r"(\d+) us", last))
     assert 0.7 < predicted / measured < 1, "they take even a little longer than the model thinks"
-    shuffled = needs(printed("shuffled-block-measured").splitlines()[2:])
+    shuffled = needs(printed("shuffled-block-measured").splitlines()[2:-1])
     assert sorted(shuffled, key=shuffled.__getitem__)[-2:] == ["issue", "block launch"], "the start is the longest now"
     assert shuffled["issue"] < halving["issue"], "fewer instructions"
 
