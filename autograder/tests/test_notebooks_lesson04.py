@@ -675,7 +675,8 @@ def test_4a_says_what_was_measured(sentence: str) -> None:
     "sentence",
     [
         f"`halving` is {SUMS['doubling'] / SUMS['halving']:.1f} times as fast as `doubling`",
-        f"the H200 executed {READ['doubling']['warp_instructions']:,} against {READ['halving']['warp_instructions']:,}",
+        f"the H200 executed {READ['doubling']['warp_instructions']:,} instructions against "
+        f"{READ['halving']['warp_instructions']:,}",
         f"8 blocks x 47 = {READ['doubling']['divergent_branches']:,}, and 8 more for `if t == 0`",
         f"`doubling` needs {READ['doubling']['shared_load_wavefronts']} as well",
         f"an H200 could deliver these {4 * H200['threads']['reductions'] / 1e6:.0f} MB in {READ_MS:.3f} ms",
@@ -762,6 +763,20 @@ def test_issue_holds_up_the_kernels_of_the_surprise() -> None:
     clocks = WORK["everyone"] * 1e6 * gpu.clock_ghz
     assert 0.9 < a_warp * H200["threads"]["work"] / 32 / clocks / 528 < 1.1 and 528 == 4 * gpu.multiprocessors
     assert "issue limits it" in printed("measured-surprise")
+
+
+def test_the_script_times_sums_of_rows_that_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In all orders and by either kernel: it compares them with NumPy itself, so a wrong one is no time."""
+    with simulate():
+        from autograder.course.lesson04 import measurements
+
+        monkeypatch.setattr(measurements, "elapsed_ms", lambda launch: launch() or 1.0)
+        times = measurements.times_of_rows(1024, 7)
+        assert set(times) == set(ROWS_H200[0]) - {"rows", "mean"} and set(times.values()) == {1.0}
+        nothing = kernel_of("def kernel(order, starts, values, sums):\n    pass\n")
+        monkeypatch.setattr(measurements.kernels, "row_sums_by_warp", nothing)
+        with pytest.raises(AssertionError, match="a warp a row"):
+            measurements.times_of_rows(1024, 7)
 
 
 def test_sorting_rows_is_told_as_it_was_measured() -> None:
