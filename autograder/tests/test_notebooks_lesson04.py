@@ -768,13 +768,13 @@ def test_issue_holds_up_the_kernels_of_the_surprise() -> None:
 def test_the_script_times_sums_of_rows_that_are_right(monkeypatch: pytest.MonkeyPatch) -> None:
     """In all orders and by either kernel: it compares them with NumPy itself, so a wrong one is no time."""
     with simulate():
-        from autograder.course.lesson04 import measurements
+        from autograder.course.lesson04 import kernels, measurements
 
         monkeypatch.setattr(measurements, "elapsed_ms", lambda launch: launch() or 1.0)
         times = measurements.times_of_rows(1024, 7)
         assert set(times) == set(ROWS_H200[0]) - {"rows", "mean"} and set(times.values()) == {1.0}
         nothing = kernel_of("def kernel(order, starts, values, sums):\n    pass\n")
-        monkeypatch.setattr(measurements.kernels, "row_sums_by_warp", nothing)
+        monkeypatch.setattr(kernels, "row_sums_by_warp", nothing)
         with pytest.raises(AssertionError, match="a warp a row"):
             measurements.times_of_rows(1024, 7)
 
