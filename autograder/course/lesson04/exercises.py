@@ -35,10 +35,10 @@ def find_warp(kernel: Any) -> Reply:
             return wrong
         number = np.arange(warps.size).reshape(warps.shape)  # x first, as the last axis
         if not np.array_equal(warps, number // LANES):
-            words = _counted_how(warps) or _first_wrong("warps", warps, number // LANES)
+            words = _counted_how(warps) or _first_wrong("warp", warps, number // LANES)
             return not_yet(f"{launched} {words}{_BEFORE if shape != SHAPES[0] else ''}")
         if not np.array_equal(lanes, number % LANES):
-            return not_yet(f"{launched} The warps are right. {_first_wrong('lanes', lanes, number % LANES)}")
+            return not_yet(f"{launched} The warps are right. {_first_wrong('lane', lanes, number % LANES)}")
     if (wrong := written_alone(kernel, 1, shape, (warps, lanes), launched)) is not None:
         return wrong
     return right("x first, then y, then z, and cut after every 32: whatever the shape of the block.")
@@ -48,13 +48,13 @@ _BEFORE = f" In a block of {' x '.join(map(str, SHAPES[0]))} it was right: which
 
 
 def _first_wrong(name: str, given: np.ndarray, expected: np.ndarray) -> str:
-    """How many whole numbers are wrong, and the first of them by its place."""
+    """How many threads name the wrong warp or lane (`name`), and the first of them by its place."""
     wrong = given != expected
     at = tuple(int(each) for each in np.argwhere(wrong)[0])
     place = ", ".join(map(str, at))
     return (
-        f"{int(wrong.sum()):,} of {wrong.size:,} {name} are wrong; the first: {name}[{place}] should be {expected[at]} "
-        f"and is {given[at]}."
+        f"{int(wrong.sum()):,} of {wrong.size:,} threads name the wrong {name}; the first: {name}s[{place}] should be "
+        f"{expected[at]} and is {given[at]}."
     )
 
 
@@ -73,6 +73,7 @@ def _counted_how(warps: np.ndarray) -> str:
         (y + down * z, "A warp is no row of the block: it is cut after every 32 threads."),
         (z, "A warp is no layer of the block: it is cut after every 32 threads."),
         ((x + across * y) // LANES, "Layers share their numbers. A step in z skips a whole layer of threads."),
+        ((x + across * (y + z)) // LANES, "A step in z counts like one in y. How many threads has a whole layer z?"),
         ((y + down * (x + across * z)) // LANES, "This counts y first. Neighbours along x have neighbouring numbers."),
         ((z + deep * (y + down * x)) // LANES, "This counts z first. Neighbours along x have neighbouring numbers."),
     )
@@ -108,7 +109,7 @@ def rows_in_order(kernel: Any) -> Reply:
         return wrong
     from autograder import profile
 
-    rng, lanes = np.random.default_rng(11), []
+    rng, lanes, sectors = np.random.default_rng(11), [], []
     for rows, wanted, blocks, threads in TABLES:
         lengths = rng.geometric(1 / 12, rows) - 1  # some rows have no element
         starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
@@ -126,6 +127,7 @@ def rows_in_order(kernel: Any) -> Reply:
             if not np.allclose(sums, np.where(asked, expected, -1), rtol=1e-4):
                 return not_yet(f"{launched} {_row_sums_wrong(sums, expected, asked, order)}")
             lanes.append(p.counters.threads_per_instruction)
+            sectors.append(p.counters.global_load_sectors / max(1, p.counters.global_load_requests))
     if (wrong := written_alone(kernel, blocks, threads, (order, starts, values, sums), launched)) is not None:
         return wrong
     as_drawn, sorted_by_length = lanes[-2:]
@@ -136,7 +138,8 @@ def rows_in_order(kernel: Any) -> Reply:
         )
     return right(
         f"In the order as drawn {as_drawn:.1f} of 32 lanes are at work on average, sorted by length "
-        f"{sorted_by_length:.1f}."
+        f"{sorted_by_length:.1f}. Lanes are half of the story: look at the sectors, too. A request to load asks for "
+        f"{sectors[-2]:.1f} as drawn and {sectors[-1]:.1f} sorted."
     )
 
 
@@ -174,7 +177,7 @@ def first_threads_add(kernel: Any) -> Reply:
         return not_yet(f"{broken[0]}")
     counted = judge_array(sums, values.reshape(BLOCKS, THREADS).sum(axis=1, dtype=np.float64), "", "sums")
     if counted.outcome != "right":
-        return counted
+        return not_yet(f"{counted.words}{_a_step_missing(sums, values.reshape(BLOCKS, THREADS))}")
     c = p.counters
     diverging, conflicts, lanes = c.divergent_branches, c.shared_load_bank_conflicts, c.threads_per_instruction
     loads = c.shared_load_requests + c.global_load_requests
@@ -197,6 +200,13 @@ def first_threads_add(kernel: Any) -> Reply:
             f"elements far from each other, which makes {conflicts} bank conflicts. They need not: more on this below."
         )
     return right(f"The same sums, {diverging} divergent branches instead of 384, and no bank conflict.")
+
+
+def _a_step_missing(sums: np.ndarray, values: np.ndarray) -> str:
+    """Whether one step of a tree is missing: then a sum holds every second element of its block, or half of them."""
+    halves = {"every second element": values[:, ::2], "the first half": values[:, : THREADS // 2]}
+    held = next((words for words, half in halves.items() if np.allclose(sums, half.sum(axis=1), rtol=1e-4)), "")
+    return f" Each sum holds {held} of its block: is the last step missing, or the first?" if held else ""
 
 
 def _by_an_atomic(counters: Any) -> Reply | None:
@@ -234,7 +244,7 @@ def any_width(kernel: Any) -> Reply:
             return Reply("your turn", words)
         reply = judge_array(sums, values.sum(axis=1), "", "sums")
         if reply.outcome != "right":
-            return not_yet(f"{launched} {reply.words}{_more_or_less(sums, values.sum(axis=1))}")
+            return not_yet(f"{launched} {reply.words}{_more_or_less(sums, values)}")
         if (wrong := _by_an_atomic(p.counters)) is not None:
             return wrong
     c = p.counters  # of the widest block
@@ -269,12 +279,14 @@ def _halved(values: np.ndarray) -> np.ndarray:
     return part[:, 0]
 
 
-def _more_or_less(sums: np.ndarray, expected: np.ndarray) -> str:
-    """Whether elements above zero were left out or taken again."""
+def _more_or_less(sums: np.ndarray, values: np.ndarray) -> str:
+    """Whether elements above zero were left out of the sums of rows, or taken again."""
+    expected, threads = values.sum(axis=1), values.shape[1]
+    where = ", where their number is odd" if threads & (threads - 1) else ""  # a power of two has no odd number of parts
     if bool((sums <= expected).all()):
-        return " Too small: who takes the last part, where their number is odd?"
+        return f" Too small: is a part left out{where}?"
     if bool((sums >= expected).all()):
-        return " Too large: is a part added twice, where their number is odd?"
+        return f" Too large: is a part added twice{where}?"
     return ""
 
 

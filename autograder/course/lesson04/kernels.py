@@ -56,6 +56,54 @@ def four_ways(x, rounds):
 
 
 @cuda.jit
+def four_ways_by(x, rounds, width):
+    """The same four paths, with as many neighbours on each as `width` says."""
+    i = cuda.grid(1)
+    way = i // width % 4
+    if way == 0:
+        x[i] = busy(x[i], rounds)
+    elif way == 1:
+        x[i] = busy(x[i] + np.float32(1), rounds)
+    elif way == 2:
+        x[i] = busy(x[i] + np.float32(2), rounds)
+    else:
+        x[i] = busy(x[i] + np.float32(3), rounds)
+
+
+@cuda.jit
+def row_sums(order, starts, values, sums):
+    """Thread i adds up row order[i], which goes from starts[row] to before starts[row + 1]."""
+    i = cuda.grid(1)
+    if i < order.size:
+        row = order[i]
+        total = np.float32(0)
+        k = starts[row]
+        while k < starts[row + 1]:
+            total += values[k]
+            k += 1
+        sums[row] = total
+
+
+@cuda.jit
+def row_sums_by_warp(order, starts, values, sums):
+    """Each warp adds up one row: its lanes read side by side, and shuffles add up what they have."""
+    i = cuda.grid(1) // 32
+    if i < order.size:
+        row = order[i]
+        total = np.float32(0)
+        k = starts[row] + cuda.laneid
+        while k < starts[row + 1]:
+            total += values[k]
+            k += 32
+        step = 16
+        while step > 0:
+            total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+            step //= 2
+        if cuda.laneid == 0:
+            sums[row] = total
+
+
+@cuda.jit
 def picture(out):
     column, row = cuda.grid(2)
     if row < out.shape[0] and column < out.shape[1]:

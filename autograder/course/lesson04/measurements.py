@@ -1,7 +1,9 @@
 """Times lesson 4's kernels on the GPU at hand, reads their hardware counters, and writes warps_h200.json.
 
 python -m autograder.course.lesson04.measurements [FILE]            # needs a GPU and numba-cuda: times, orders, wrong sums
+python -m autograder.course.lesson04.measurements --rows [FILE]     # only sums of rows, and four ways by width
 python -m autograder.course.lesson04.measurements --counters [FILE] # needs ncu as well: only the counters, the rest stays
+python -m autograder.course.lesson04.measurements --rows --counters [FILE] # needs ncu: only the counters of sums of rows
 """
 
 from __future__ import annotations
@@ -35,7 +37,19 @@ METRICS = {
     "shared_load_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "shared_store_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
 }
+ROWS_METRICS = {
+    "warp_instructions": METRICS["warp_instructions"],
+    "threads_per_instruction": METRICS["threads_per_instruction"],
+    "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    "l2_read_sectors": "lts__t_sectors_op_read.sum",
+    "dram_bytes_read": "dram__bytes_read.sum",
+}
+TABLES = ((1 << 20, 200), (1 << 22, 64), (1 << 16, 200))  # rows, and their mean length
+GROUP = 1024  # rows that lie together and are sorted among themselves
+ROWS_REPEATS = 9
 
+Launches = dict[str, tuple[Any, Any, Any, tuple[Any, ...]]]  # name -> (kernel, grid, block, arguments)
 
 WORK = (kernels.everyone, kernels.every_32nd, kernels.the_first, kernels.four_ways)
 REDUCTIONS = {
@@ -66,16 +80,61 @@ def elapsed_ms(launch: Callable[[], Any]) -> float:
     return float(cuda.event_elapsed_time(start, end))
 
 
-def median_ms(launch: Callable[[], Any]) -> float:
+def median_ms(launch: Callable[[], Any], repeats: int = REPEATS) -> float:
     """The median time of several launches, after one that compiles."""
     launch()
-    return round(float(np.median([elapsed_ms(launch) for _ in range(REPEATS)])), 4)
+    return round(float(np.median([elapsed_ms(launch) for _ in range(repeats)])), 4)
 
 
 def times_of_work(n: int, rounds: int) -> dict[str, float]:
     """How long the same n threads take when all work, every 32nd, the first 32nd part; and along four paths."""
     x = cuda.to_device(np.ones(n, np.float32))
     return {k.py_func.__name__: median_ms(partial(k[n // 256, 256], x, rounds)) for k in WORK}
+
+
+def times_by_width(n: int, rounds: int) -> dict[str, float]:
+    """How long n threads on four paths take, if neighbours part, and if only warps do."""
+    x = cuda.to_device(np.ones(n, np.float32))
+    return {f"width {w}": median_ms(partial(kernels.four_ways_by[n // 256, 256], x, rounds, w)) for w in (1, 32)}
+
+
+def launches_on_rows(rows: int, mean: int) -> Launches:
+    """Sums of the rows of one table, by a thread a row in several orders, and by a warp a row.
+
+    "as drawn": rows as they lie in memory. "in any order": neighbours take rows that lie anywhere. "sorted": by length,
+    all of them. "sorted in groups": by length, among 1,024 rows that lie together. The table lies on the device, so
+    that a launch copies nothing.
+    """
+    lengths = np.random.default_rng(4).geometric(1 / mean, rows)
+    starts = cuda.to_device(np.concatenate(([0], np.cumsum(lengths))).astype(np.int32))
+    values = cuda.to_device(np.random.default_rng(rows).random(int(lengths.sum()), dtype=np.float32))
+    sums = cuda.device_array(rows, np.float32)
+    groups = np.argsort(-lengths.reshape(-1, GROUP), axis=1, kind="stable") + np.arange(0, rows, GROUP)[:, None]
+    orders = {
+        "as drawn": np.arange(rows),
+        "in any order": np.random.default_rng(1).permutation(rows),
+        "sorted": np.argsort(-lengths, kind="stable"),
+        "sorted in groups": groups.ravel(),
+    }
+    launches: Launches = {}
+    for name, order in orders.items():
+        given = (cuda.to_device(order.astype(np.int32)), starts, values, sums)
+        launches[name] = (kernels.row_sums, rows // 256, 256, given)
+    launches["a warp a row"] = (kernels.row_sums_by_warp, rows // 8, 256, launches["as drawn"][-1])
+    return launches
+
+
+def times_of_rows(rows: int, mean: int) -> dict[str, float]:
+    """How long sums of rows take, checked against NumPy."""
+    times: dict[str, float] = {}
+    for name, (kernel, grid, block, arguments) in launches_on_rows(rows, mean).items():
+        _, starts, values, sums = arguments
+        sums.copy_to_device(np.zeros(rows, np.float32))
+        times[name] = median_ms(partial(kernel[grid, block], *arguments), ROWS_REPEATS)
+        begins = starts.copy_to_host()[:-1]  # no row is empty, as reduceat needs it
+        expected = np.add.reduceat(values.copy_to_host(), begins, dtype=np.float64)
+        assert np.allclose(sums.copy_to_host(), expected, rtol=1e-4), name
+    return times
 
 
 def lengths_of(n: int, mean: int = 200) -> dict[str, np.ndarray]:
@@ -160,12 +219,11 @@ def orders_of_warps(blocks: int, threads: int, launches: int = 6) -> list[list[i
     return orders[1:]  # the first launch compiled
 
 
-def launches_to_count() -> dict[str, tuple[Any, Any, Any, tuple[Any, ...]]]:
-    """Name -> (kernel, grid, block, arguments): small launches, each made once under the profiler."""
+def launches_to_count() -> Launches:
+    """Small launches, each made once under the profiler."""
     x, n = np.ones(1 << 16, np.float32), 1 << 16
     values = np.random.default_rng(8).random(2048, dtype=np.float32)
-    found: dict[str, tuple[Any, Any, Any, tuple[Any, ...]]]
-    found = {k.py_func.__name__: (k, n // 1024, 256, (x[: n // 4], 2000)) for k in WORK}
+    found: Launches = {k.py_func.__name__: (k, n // 1024, 256, (x[: n // 4], 2000)) for k in WORK}
     found |= {f"walk, {name}": (kernels.walk, n // 256, 256, (lengths, x)) for name, lengths in lengths_of(n).items()}
     found["picture"] = (kernels.picture, (5, 4), (16, 16), (np.zeros((62, 76), np.int32),))
     found |= {name: (kernel, 8, 256, (values, np.zeros(8, np.float32))) for name, kernel in REDUCTIONS.items()}
@@ -173,19 +231,29 @@ def launches_to_count() -> dict[str, tuple[Any, Any, Any, tuple[Any, ...]]]:
     return found
 
 
-def read_counters() -> dict[str, dict[str, float]]:
-    """Runs this script under ncu, which counts each of `launches_to_count`."""
+def read_counters(rows: bool) -> dict[str, dict[str, float]]:
+    """Runs this script under ncu, which counts each launch of the first of `TABLES`, or of `launches_to_count`."""
     from autograder.simgpu.measurements.read_counters import launches_in, number
 
+    metrics = ROWS_METRICS if rows else METRICS
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
-    command += ["--metrics", ",".join(METRICS.values())]
+    command += ["--metrics", ",".join(metrics.values())]
     command += [sys.executable, "-m", "autograder.course.lesson04.measurements", "--launch"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    cases = launches_to_count()
-    rows = launches_in(done.stdout.splitlines(keepends=True), [kernel for kernel, *_ in cases.values()])
+    done = subprocess.run(command + ["--rows"] * rows, capture_output=True, text=True)
+    cases = launches_on_rows(*TABLES[0]) if rows else launches_to_count()
+    found = launches_in(done.stdout.splitlines(keepends=True), [kernel for kernel, *_ in cases.values()])
     return {
-        name: {each: number(row[metric]) for each, metric in METRICS.items()}
-        for name, row in zip(cases, rows, strict=True)
+        name: {each: number(row[metric]) for each, metric in metrics.items()}
+        for name, row in zip(cases, found, strict=True)
+    }
+
+
+def measure_rows() -> dict[str, Any]:
+    """Sums of rows, and four ways by width: times only."""
+    return {
+        "how_rows": f"ms, median of {ROWS_REPEATS} launches, blocks of 256 threads; lengths of rows are geometric",
+        "rows": [{"rows": rows, "mean": mean} | times_of_rows(rows, mean) for rows, mean in TABLES],
+        "four_ways_by_width": times_by_width(1 << 25, 20_000),
     }
 
 
@@ -215,8 +283,9 @@ def measure() -> dict[str, Any]:
 
 def main(arguments: list[str]) -> None:
     """Measures and writes the table; what was not asked for stays as it is."""
+    rows = "--rows" in arguments
     if "--launch" in arguments:
-        for kernel, grid, block, given in launches_to_count().values():
+        for kernel, grid, block, given in (launches_on_rows(*TABLES[0]) if rows else launches_to_count()).values():
             kernel[grid, block](*(cuda.to_device(each) if isinstance(each, np.ndarray) else each for each in given))
             cuda.synchronize()
         return
@@ -224,9 +293,10 @@ def main(arguments: list[str]) -> None:
     target = Path(targets[0]) if targets else RESULT
     known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     if "--counters" in arguments:
-        known |= {"how_counters": "Nsight Compute, --clock-control none", "counters": read_counters()}
+        name = "counters_of_rows" if rows else "counters"
+        known |= {"how_counters": "Nsight Compute, --clock-control none", name: read_counters(rows)}
     else:
-        known |= measure()
+        known |= measure_rows() if rows else measure() | measure_rows()
     text = re.sub(
         r"\[[\d,\s]+\]", lambda found: "[" + " ".join(found[0][1:-1].split()) + "]", json.dumps(known, indent=2)
     )
