@@ -97,9 +97,14 @@ def move_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds
 
     half = SIDE // 2
     x = np.zeros((half, half), np.float32)
-    rows = ["milliseconds              " + "".join(f"{each:>{len(each) + 3}}" for each in (*RESOURCES, "measured"))]
+    rows = ["milliseconds              " + "".join(f"{each:>{_width(each)}}" for each in (*RESOURCES, "measured"))]
     for name, (kernel, block) in kernels.items():
         estimate = profile(kernel, sample_blocks=4)[(half // 32, half // 32), block](x, np.zeros_like(x)).estimate("H200")
         times = {each: 4 * estimate.breakdown[each] / 1e6 for each in RESOURCES} | {"measured": milliseconds[name]}
-        rows.append(f"{name:<26}" + "".join(f"{ms:>{len(each) + 3}.2f}" for each, ms in times.items()))
+        rows.append(f"{name:<26}" + "".join(f"{ms:>{_width(each)}.2f}" for each, ms in times.items()))
     return "\n".join(rows)
+
+
+def _width(head: str) -> int:
+    """Of a column in which a time stands under its head."""
+    return max(len(head), len("0.00")) + 3
