@@ -27,7 +27,7 @@ from autograder.course.lesson03.strides import (
 )
 from autograder.course.lesson03.sweep import sweep
 from autograder.course.lesson03.toy_memory import toy_memory, toy_memory_at_once
-from autograder.course.lesson03.walks import walks
+from autograder.course.lesson03.walks import recorded_walks, walks
 from autograder.figures.banks import bank_map
 from autograder.figures.bars import bars
 
@@ -53,6 +53,7 @@ __all__ = [
     "offsets_counted",
     "profile_knobs",
     "queues_at_a_bank",
+    "recorded_walks",
     "relative_sectors",
     "relative_times",
     "row_sums",
