@@ -559,6 +559,19 @@ def test_the_next_seven_warps_of_the_transpose_store_into_the_same_sectors_as_le
     assert "the next seven warps of the block store into the very same sectors" in prose(COALESCING)
 
 
+def test_measuring_again_replaces_only_what_was_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with simulate():
+        from autograder.course.lesson03 import measurements
+    monkeypatch.setattr(measurements, "by_reading", lambda: None)
+    for name in ("blocks", "loops"):
+        monkeypatch.setitem(measurements.PARTS, name, (f"new {name}", lambda flush: {"one": 1.23456}))
+    target = tmp_path / "times.json"
+    target.write_text(json.dumps(H200), encoding="utf-8")
+    measurements.additions(target)
+    new = {name: {"what": f"new {name}", "milliseconds": {"one": 1.2346}} for name in ("blocks", "loops")}
+    assert json.loads(target.read_text(encoding="utf-8")) == H200 | new
+
+
 def limits(part: str) -> dict[str, dict[str, float]]:
     """The table of a part's cell `move-limits`: for each kernel milliseconds by resource, and as they were measured."""
     head, *rows = printed(part, "move-limits").splitlines()
