@@ -535,8 +535,8 @@ def test_the_layouts_that_3b_shows_are_those_that_were_measured() -> None:
 def test_packed_records_take_16_stores_in_place_of_4_as_lesson_3b_says() -> None:
     fields = [(name, np.float32) for name in ("x", "y", "z", "mass")]
     aligned, packed = np.dtype(fields, align=True), np.dtype(fields)
-    assert [(aligned.fields or {})[name][1] for name, _ in fields] == [0, 4, 8, 12]
-    assert [(packed.fields or {})[name][1] for name, _ in fields] == [0, 4, 8, 12]
+    for each in (aligned, packed):
+        assert each.fields is not None and [each.fields[name][1] for name, _ in fields] == [0, 4, 8, 12]
     with simulate():
         from autograder.course.lesson03.kernels import halve_structures
 
