@@ -98,6 +98,7 @@ def test_a_build_has_its_frames_all_of_one_size_and_each_says_something(name: st
     ("frame", "words"),
     [
         (bus_timelines((2,))[0], "2 banks: the bus is busy 50% of the time"),
+        (bus_timelines((4,))[0], "4 banks: the bus is busy always, after the first row"),
         (BUILDS["toy_memory"][0][1], "4 bursts: 16 bytes moved, 4 used"),
         (BUILDS["toy_memory"][0][2], "2 bursts: 8 bytes moved, 4 used"),
         (toy_memory_at_once([[0, 1, 2, 3], [0, 4, 8, 12]]), "bytes 0, 1, 2, 3: 1 burst: 4 bytes moved, 4 used"),
@@ -159,6 +160,7 @@ def test_a_sweep_says_its_points_in_words() -> None:
         lambda: corner_turning(CORNER[:3]),
         lambda: bank_map(recorded((0,), (32,), "tile")),
         lambda: memory_lines([], "nothing"),
+        lambda: memory_lines(SHIFTED[:1], "no line", lines=0),
         lambda: layouts({"one": recorded((0,), (32, 5))}, "xyzm"),
         lambda: sweep({}, title="t", along="x", unit="y", ticks=()),
     ],

@@ -15,11 +15,19 @@ from autograder.course.lesson03.exercises import (
 )
 from autograder.course.lesson03.layouts import first_load, layouts, layouts_measured
 from autograder.course.lesson03.lines import memory_lines
-from autograder.course.lesson03.rates import gb_per_s, measured_gb_per_s, move_limits, sum_limits
-from autograder.course.lesson03.strides import first_loads, moved_in_pieces, profile_knobs, relative_times
+from autograder.course.lesson03.rates import gb_per_s, measured_gb_per_s, move_limits, sum_limits, sums_measured
+from autograder.course.lesson03.strides import (
+    first_loads,
+    moved_in_pieces,
+    offsets_counted,
+    profile_knobs,
+    relative_sectors,
+    relative_times,
+    strides_counted,
+)
 from autograder.course.lesson03.sweep import sweep
 from autograder.course.lesson03.toy_memory import toy_memory, toy_memory_at_once
-from autograder.course.lesson03.walks import walks
+from autograder.course.lesson03.walks import recorded_walks, walks
 from autograder.figures.banks import bank_map
 from autograder.figures.bars import bars
 
@@ -42,12 +50,17 @@ __all__ = [
     "memory_lines",
     "move_limits",
     "moved_in_pieces",
+    "offsets_counted",
     "profile_knobs",
     "queues_at_a_bank",
+    "recorded_walks",
+    "relative_sectors",
     "relative_times",
     "row_sums",
     "sectors_by_hand",
+    "strides_counted",
     "sum_limits",
+    "sums_measured",
     "sweep",
     "table_of_bytes",
     "through_the_tile",

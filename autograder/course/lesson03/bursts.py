@@ -127,7 +127,9 @@ def _bus_timeline(banks: int) -> Figure:
         canvas.rectangle(end, 464, 22, 22, fill, INK, 1)
         canvas.text(end + 32, 483, words, size=LEAST)
         end += 330
-    said = f"{plural(banks, 'bank')}: the bus is busy {busy_share(banks):.0%} of the time"
+    share = busy_share(banks)
+    busy = f"{share:.0%} of the time" if share < 1 else "always, after the first row"
+    said = f"{plural(banks, 'bank')}: the bus is busy {busy}"
     canvas.text(left, 524, said, size=LARGE, bold=True)
     return canvas.figure(WIDTH, HEIGHT, f"DRAM with {said}.")
 

@@ -13,6 +13,7 @@ from autograder.figures.svg import plural
 from autograder.records.accesses import Access
 
 WHOLE = 5  # sectors that a warp's 32 neighbouring float32 take at most: 128 bytes, wherever they begin
+WHOLE_BYTES = 2  # and that its 32 neighbouring bytes take
 
 
 def sectors_by_hand(answer: Any) -> Reply:
@@ -35,7 +36,8 @@ def sectors_by_hand(answer: Any) -> Reply:
     )
 
 
-BYTES = ((64, 1), (200, 4))  # bytes and blocks of 64 threads: exactly one block; a warp that is cut off and one too many
+# bytes and blocks of 64 threads: exactly one block; a warp that is cut off and one too many; enough to lie far apart
+BYTES = ((64, 1), (200, 4), (4000, 64))
 
 
 def table_of_bytes(kernel: Any) -> Reply:
@@ -49,16 +51,21 @@ def table_of_bytes(kernel: Any) -> Reply:
     for size, blocks in BYTES:
         x, out = rng.integers(0, 256, size).astype(np.uint8), np.zeros(size, np.uint8)
         p = profile(kernel, trace=True, trace_limit=4 * size)[blocks, 64](x, box, out)
-        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size} bytes."
+        launched = f"{plural(blocks, 'block')} of 64 threads; x has {size:,} bytes."
         if (wrong := nothing_right(p, not out.any(), "out", launched)) is not None:
             return wrong
         if (differ := np.flatnonzero(out != box[x])).size:
             return not_yet(f"{launched} {_not_looked_up(x, box, out, differ)}")
     if (wrong := written_alone(kernel, blocks, 64, (x, box, out), launched)) is not None:
         return wrong
-    table = parameters(kernel)[1]
+    source, table, _ = names = parameters(kernel)
+    if (apart := _lanes_apart(p, (source, names[-1]), WHOLE_BYTES, "bytes")) is not None:
+        return not_yet(f"{launched} {apart}")
     alike = profile(kernel, trace=True, trace_limit=4 * size)[blocks, 64](np.full_like(x, x[0]), box, out)
     most, one = (max((len(sectors_of(each)) for each in _loads(run, table)), default=0) for run in (p, alike))
+    if p.counters.shared_load_requests and 0 < most <= WHOLE_BYTES:
+        counted = "Your warps fetch the table side by side, and look up in shared memory. "
+        return right(counted + "From the table itself a warp could never want more than 8: it has only 256 bytes.")
     counted = f"With these bytes a warp wants up to {plural(most, 'sector')} of the table at once, with equal ones {one}. "
     return right((counted if most else "") + "More than 8 it can never be: the table has only 256 bytes.")
 
@@ -76,6 +83,11 @@ def _not_looked_up(x: np.ndarray, box: np.ndarray, out: np.ndarray, differ: np.n
 def _loads(run: Any, array: str) -> list[Access]:
     """The load requests to an array, as they were recorded."""
     return [each for each in run.trace("") if (each.kind, each.array) == ("load", array)]
+
+
+def _stores(run: Any, array: str) -> list[Access]:
+    """The store requests to an array, as they were recorded."""
+    return [each for each in run.trace("") if (each.kind, each.array) == ("store", array)]
 
 
 FEW = ((100, 1, 32), (1000, 2, 64), (4111, 3, 96))  # numbers, blocks, threads of a block: no block divides its numbers
@@ -106,19 +118,26 @@ def few_threads(kernel: Any) -> Reply:
 
 def _side_by_side(p: Any, names: tuple[str, ...], launched: str, threads: int) -> Reply:
     """Judges a right launch by who took what: all threads at work, and the lanes of a warp at neighbours."""
-    stores = [each for each in p.trace("") if (each.kind, each.array) == ("store", names[-1])]
+    stores = _stores(p, names[-1])
     busy = {(each.block, each.warp, lane) for each in stores for lane in np.flatnonzero(each.addresses >= 0)}
     if len(busy) < threads / 2:
         return not_yet(f"{launched} out is right, but {len(busy)} of the {threads} threads did it alone.")
-    for accesses in (_loads(p, names[0]), stores):
-        sectors = sum(len(sectors_of(each)) for each in accesses) / max(1, len(accesses))
-        if sectors > WHOLE:
-            verb, array = accesses[0].kind, accesses[0].array
-            said = f"{launched} out is right, but a {verb} request takes {sectors:.0f} sectors."
-            apart = _of_two_lanes(next(each for each in accesses if len(sectors_of(each)) > WHOLE), array)
-            return not_yet(f"{said} {apart} Which numbers should neighbours take?")
+    if (apart := _lanes_apart(p, names, WHOLE, "numbers")) is not None:
+        return not_yet(f"{launched} {apart}")
     loads, requests = p.counters.global_load_sectors, p.counters.global_load_requests
     return right(f"{loads / requests:.1f} sectors a load request: in each round the lanes of a warp stand side by side.")
+
+
+def _lanes_apart(p: Any, names: tuple[str, ...], whole: int, things: str) -> str | None:
+    """What is wrong if loads of the first array or stores to the last take more than `whole` sectors on average."""
+    for accesses in (_loads(p, names[0]), _stores(p, names[-1])):
+        sectors = sum(len(sectors_of(each)) for each in accesses) / max(1, len(accesses))
+        if sectors > whole:
+            verb, array = accesses[0].kind, accesses[0].array
+            said = f"out is right, but a {verb} request takes {sectors:.0f} sectors."
+            apart = _of_two_lanes(next(each for each in accesses if len(sectors_of(each)) > whole), array)
+            return f"{said} {apart} Which {things} should neighbours take?"
+    return None
 
 
 def _of_two_lanes(access: Access, array: str) -> str:
@@ -160,7 +179,8 @@ def around_the_corner(answer: Any) -> Reply:
             (37, 67, 35, 69): "The load is right. In the store, first_column belongs to the row.",
             (5, 3, 69, 35): "The store is right. Which element of the whole matrix is it that the thread loads?",
         },
-        hint="Write down tx, ty, first_row and first_column, and put them into the two lines of the kernel.",
+        hint="Write down tx, ty, first_row and first_column, and put them into the two lines of the kernel."
+        " (3, 5) is (x, y): tx is 3.",
     )
 
 
@@ -217,7 +237,10 @@ def row_sums(kernel: Any) -> Reply:
     if loads > 4:
         return not_yet(f"{told} The tile is fine. Which lanes should load neighbours from x?")
     if queued:
-        return not_yet(f"{told} The loads are coalesced. Now the lanes read the tile down a column: give it room.")
+        stores, reads = counted.shared_store_bank_conflicts, counted.shared_load_bank_conflicts
+        verb = " and ".join(word for word, conflicts in (("write", stores), ("read", reads)) if conflicts)
+        down = f"The lanes {verb} the tile down a column. Make its rows begin in different banks."
+        return not_yet(f"{told} The loads are coalesced. {down}")
     return reply
 
 
@@ -269,5 +292,6 @@ def _corner_is_turned(c: Any) -> Reply:
         return not_yet(f"{told}. The {one} go down the columns. {through}")
     queued = c.shared_load_bank_conflicts + c.shared_store_bank_conflicts
     if queued:
-        return not_yet(f"{told}. Bank conflicts: {queued:,}. Give the rows of the tile room.")
+        asked = "In which bank does each row of the tile begin? Make all 32 differ."
+        return not_yet(f"{told}. Bank conflicts: {queued:,}. {asked}")
     return right(f"{loads:g} sectors a load request, {stores:g} a store request, no bank conflict.")

@@ -115,6 +115,16 @@ def sum_columns(x, out):
 
 
 @cuda.jit
+def sum_columns_while(x, out):
+    column, row = cuda.grid(1), 0
+    total = np.float32(0)
+    while row < x.shape[0]:
+        total += x[row, column]
+        row += 1
+    out[column] = total
+
+
+@cuda.jit
 def sum_rows(x, out):
     row = cuda.grid(1)
     total = np.float32(0)

@@ -15,18 +15,20 @@ _LEFT, _TOP, _STEP, _TALL = 92.0, 70.0, 46.0, 34.0
 _WARP_COLOURS = (BLUE, GREEN)
 
 
-def memory_lines(accesses: Sequence[Access], title: str) -> Figure:
-    """Draws the first eight lines of a 1-D array of 4-byte elements, with the lanes of one or two warps on it.
+def memory_lines(accesses: Sequence[Access], title: str, lines: int = LINES) -> Figure:
+    """Draws the first `lines` lines of a 1-D array of 4-byte elements, with the lanes of one or two warps on it.
 
-    Raises ValueError for no access, more than two, or other elements.
+    Raises ValueError for no access, more than two, or other elements, and for less than one line.
     """
+    if lines < 1:
+        raise ValueError("memory_lines draws at least one line")
     if not 1 <= len(accesses) <= 2 or any(access.itemsize != 4 for access in accesses):
         raise ValueError("memory_lines draws one or two accesses to elements of 4 bytes")
     canvas = Canvas()
     canvas.text(_LEFT, 36, title, size=LARGE, bold=True)
     touched = [sectors_of(access) for access in accesses]
     across = (WIDTH - _LEFT - 40) / (LINE_BYTES // 4)
-    for line in range(LINES):
+    for line in range(lines):
         y = _TOP + line * _STEP
         canvas.text(_LEFT - 12, y + 25, f"{line * LINE_BYTES // 4}", size=LEAST, anchor="end", fill=QUIET)
         for place in range(LINE_BYTES // 4):
@@ -36,11 +38,12 @@ def memory_lines(accesses: Sequence[Access], title: str) -> Figure:
             edge, thick = ((INK, 1), (VERMILLION, 3), (ORANGE, 6))[wanted]
             canvas.rectangle(_LEFT + part * 8 * across, y, 8 * across, _TALL, "none", edge, thick)
     said = _words(accesses, touched)
-    canvas.text(_LEFT, 480, said, size=LEAST + 1, bold=True)
+    shorter = (LINES - lines) * _STEP
+    canvas.text(_LEFT, 480 - shorter, said, size=LEAST + 1, bold=True)
     shared = sum(sector in touched[-1] for sector in touched[0]) if len(touched) == 2 else 0
     if shared:
-        canvas.text(_LEFT, 514, f"wanted by both: {plural(shared, 'sector')}", size=LEAST, fill=QUIET)
-    return canvas.figure(WIDTH, HEIGHT, f"{title}. {said}.")
+        canvas.text(_LEFT, 514 - shorter, f"wanted by both: {plural(shared, 'sector')}", size=LEAST, fill=QUIET)
+    return canvas.figure(WIDTH, HEIGHT - shorter, f"{title}. {said}.")
 
 
 def _element(

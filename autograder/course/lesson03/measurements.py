@@ -1,6 +1,7 @@
 """Times lesson 3's kernels on the GPU at hand and writes coalescing_h200.json.
 
 python -m autograder.course.lesson03.measurements [FILE]          # needs a GPU and numba-cuda
+python -m autograder.course.lesson03.measurements additions       # blocks and loops alone; the file's other times stay
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from autograder.course.lesson03.kernels import (
     knobs,
     knobs_of_a_store,
     sum_columns,
+    sum_columns_while,
     sum_rows,
     sum_rows_through_tile,
     through_tile,
@@ -95,6 +97,17 @@ def transposes(flush: Callable[[], None]) -> dict[str, float]:
     return result
 
 
+def blocks(flush: Callable[[], None]) -> dict[str, float]:
+    """Milliseconds of the same copy, SIDE x SIDE and one element a thread, by the shape of its blocks."""
+    host = np.random.default_rng(3).random((SIDE, SIDE), dtype=np.float32)
+    x, out = cuda.to_device(host), cuda.device_array((SIDE, SIDE), np.float32)
+    result = {}
+    for rows in (32, 16, 8):
+        result[f"32 x {rows}"] = timed(partial(copy_2d[(SIDE // 32, SIDE // rows), (32, rows)], x, out), flush)
+        assert np.array_equal(out.copy_to_host(), host), rows
+    return result
+
+
 def sweeps(flush: Callable[[], None]) -> dict[str, dict[str, float]]:
     """Milliseconds of ACCESSES loads or stores of float32, by stride and by offset."""
     x = cuda.device_array(ACCESSES * max(STRIDES) + 32, np.float32)
@@ -126,6 +139,18 @@ def sums(flush: Callable[[], None], threads: int = 2**18, each: int = 1024) -> d
     return result
 
 
+def loops(flush: Callable[[], None], threads: int = 2**18, each: int = 1024) -> dict[str, float]:
+    """Milliseconds of sum_columns as in `sums`, its loop written with range and with while."""
+    flat = cuda.device_array(threads * each, np.float32)
+    fill[4096, 256](flat)
+    wide, out = flat.reshape(each, threads), cuda.device_array(threads, np.float32)
+    result = {}
+    for name, kernel in (("range", sum_columns), ("while", sum_columns_while)):
+        result[name] = timed(partial(kernel[threads // 256, 256], wide, out), flush)
+        assert (out.copy_to_host() == each).all(), name
+    return result
+
+
 def layouts(flush: Callable[[], None]) -> dict[str, float]:
     """Milliseconds of changing one field, or all four, of PARTICLES particles in each layout."""
     fields = [(name, np.float32) for name in ("x", "y", "z", "mass")]
@@ -145,6 +170,19 @@ def layouts(flush: Callable[[], None]) -> dict[str, float]:
     return result
 
 
+PARTS: dict[str, tuple[str, Callable[[Callable[[], None]], dict[str, Any]]]] = {
+    "transposes": (
+        f"{SIDE} x {SIDE} float32, 32 x 32 threads a block, or 32 x 8 that move four elements each",
+        transposes,
+    ),
+    "blocks": (f"a copy of {SIDE} x {SIDE} float32, one element a thread, by the shape of a block", blocks),
+    "sweeps": (f"{ACCESSES} loads or stores of float32, eight a thread, in blocks of 256 threads", sweeps),
+    "sums": ("2^18 threads, each sums up 1024 float32, in blocks of 256 threads (32 with a tile)", sums),
+    "loops": ("sum_columns: 2^18 threads, each sums up 1024 float32, by the kind of its loop", loops),
+    "layouts": (f"{PARTICLES:,} particles of four float32 fields, halved in place, in blocks of 256 threads", layouts),
+}
+
+
 def main(target: Path) -> None:
     """Measures everything; writes the table after each part."""
     result: dict[str, Any] = {
@@ -153,20 +191,18 @@ def main(target: Path) -> None:
         "how_times": f"CUDA events, median milliseconds of {REPEATS} launches; 256 MiB read before each, so that L2 holds "
         "nothing of the kernel's arrays",
     }
+    _measure(tuple(PARTS), result, target)
+
+
+def additions(target: Path = RESULT) -> None:
+    """Measures `blocks` and `loops` alone, and puts them into the file; all else in it stays as it is."""
+    _measure(("blocks", "loops"), json.loads(target.read_text(encoding="utf-8")), target)
+
+
+def _measure(names: tuple[str, ...], result: dict[str, Any], target: Path) -> None:
     flush = by_reading()
-    parts: dict[str, tuple[str, Callable[[Callable[[], None]], dict[str, Any]]]] = {
-        "transposes": (
-            f"{SIDE} x {SIDE} float32, 32 x 32 threads a block, or 32 x 8 that move four elements each",
-            transposes,
-        ),
-        "sweeps": (f"{ACCESSES} loads or stores of float32, eight a thread, in blocks of 256 threads", sweeps),
-        "sums": ("2^18 threads, each sums up 1024 float32, in blocks of 256 threads (32 with a tile)", sums),
-        "layouts": (
-            f"{PARTICLES} particles of four float32 fields, halved in place, in blocks of 256 threads",
-            layouts,
-        ),
-    }
-    for name, (what, part) in parts.items():
+    for name in names:
+        what, part = PARTS[name]
         try:
             result[name] = {"what": what, "milliseconds": part(flush)}
         except Exception as problem:  # the rest is still worth having
@@ -181,4 +217,7 @@ def _rounded(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULT)
+    if sys.argv[1:] == ["additions"]:
+        additions()
+    else:
+        main(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULT)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from autograder.figures.palette import BLUE, IDLE, INK, PALE_BLUE, PALE_ORANGE, PAPER, QUIET, VERMILLION
 from autograder.figures.sector_map import SECTOR_BYTES, sectors_of
@@ -11,6 +14,17 @@ from autograder.figures.svg import Canvas, Figure, plural
 from autograder.records.accesses import Access
 
 _LEFT, _PANEL, _CELL, _TOP = 40, 520, 38, 84
+
+
+def recorded_walks(*kernels: Any, side: int = 8) -> dict[str, list[Access]]:
+    """The loads of kernels of (x, out) that sum up a small square matrix, a thread for each sum, by the kernel's name."""
+    from autograder import profile  # the simulated GPU is only loaded where it is needed
+
+    small, panels = np.ones((side, side), np.float32), {}
+    for kernel in kernels:
+        trace = profile(kernel, trace=True)[1, side](small, np.zeros(side, np.float32)).trace("")
+        panels[kernel.__name__] = [each for each in trace if each.kind == "load"]
+    return panels
 
 
 def walks(panels: Mapping[str, Sequence[Access]], steps: int) -> list[Figure]:
