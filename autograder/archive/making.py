@@ -57,7 +57,7 @@ All of it is the instructor's: names, grades and seeds are in it.
 
 
 @dataclass(frozen=True)
-class Class:
+class ArchivedClass:
     """One class as it is archived."""
 
     name: str
@@ -89,7 +89,7 @@ class Class:
         }
 
 
-def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lambda line: None) -> list[Class]:
+def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lambda line: None) -> list[ArchivedClass]:
     """Writes the archive of these classes, each the folder that `grade` wrote, whole or not at all.
 
     `tell` gets a line for each class whose gradebook may not come out the same. Raises `UsageError` where one cannot be
@@ -98,7 +98,7 @@ def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lamb
     if not to.name.lower().endswith(ENDINGS):
         raise UsageError(f"{to} is to end in {' or '.join(ENDINGS)}.", remedy="For example: --to TERM.tar.gz")
     look_at_target(to)
-    classes: list[Class] = []
+    classes: list[ArchivedClass] = []
     for out in outs:
         names = {each.name for each in classes}
         found = _class_of(out, next(name for name in _names(out) if name not in names))
@@ -131,7 +131,7 @@ def _names(out: Path) -> Iterable[str]:
         number += 1
 
 
-def _class_of(out: Path, name: str) -> Class:
+def _class_of(out: Path, name: str) -> ArchivedClass:
     """A class that can be graded again; raises `UsageError` where it cannot."""
     results, graded = read_class(out), graded_from(out)
     once_more = "Give its `grade` command once more: what is the same is not graded again."
@@ -149,7 +149,7 @@ def _class_of(out: Path, name: str) -> Class:
     if changed := _changed(results, graded, lab, seed, out):
         who = f"{len(changed)} of {out} ({first_names(changed)})"
         raise UsageError(f"The submission, the lab or the seed has changed since: {who}.", remedy=once_more)
-    return Class(name, out, results, graded, lab, seed)
+    return ArchivedClass(name, out, results, graded, lab, seed)
 
 
 def _changed(results: Sequence[Result], graded: GradedFrom, lab: Lab, seed: str, out: Path) -> list[str]:
@@ -167,7 +167,7 @@ def _changed(results: Sequence[Result], graded: GradedFrom, lab: Lab, seed: str,
     return [*changed, *keys]
 
 
-def _not_the_same(found: Class) -> list[str]:
+def _not_the_same(found: ArchivedClass) -> list[str]:
     """What of a class need not come out the same again."""
     faults = [each.student for each in found.results if any(check.fault for check in each.checks)]
     lines = [f"{first_names(faults)}: the grader could not run every check, and may another time."] if faults else []
@@ -200,7 +200,7 @@ def _leading_name(requirement: str) -> str:
     return requirement[:stop]
 
 
-def _write(tar: tarfile.TarFile, top: str, classes: Sequence[Class]) -> None:
+def _write(tar: tarfile.TarFile, top: str, classes: Sequence[ArchivedClass]) -> None:
     versions = {
         "kit": autograder.__version__,
         "grader": grader_version(),
@@ -222,7 +222,7 @@ def _write(tar: tarfile.TarFile, top: str, classes: Sequence[Class]) -> None:
         _write_class(tar, f"{top}/classes/{each.name}", each)
 
 
-def _write_class(tar: tarfile.TarFile, folder: str, each: Class) -> None:
+def _write_class(tar: tarfile.TarFile, folder: str, each: ArchivedClass) -> None:
     out, place = each.out.resolve(), f"{folder}/submissions/{each.submissions.name}"
 
     def handed_in(item: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -602,8 +602,8 @@ def test_how_many_blocks_with_copies_fit_and_how_fast_turns_are_taken() -> None:
 
 def test_an_axis_begins_where_it_should_and_eight_threads_have_colours_of_their_own() -> None:
     rows = [lesson05.Row("uniform", {"the fullest bin alone": 0.217, "measured": 17.3})]
-    texts = [re.findall(r"<text[^>]*>([\d.]+)</text>", lesson05.marks(rows, title="t", axis="ms", **start).svg)
-             for start in ({}, {"start": 0.1})]  # fmt: skip
+    pictures = [lesson05.marks(rows, title="t", axis="ms", begin=begin) for begin in (None, 0.1)]
+    texts = [re.findall(r"<text[^>]*>([\d.]+)</text>", each.svg) for each in pictures]
     assert ("0.1" in texts[0], "0.1" in texts[1], "1" in texts[1]) == (False, True, True)
     loads = lesson05.loads_of_items(histogram_global, threads=8, size=8)
     drawn = lesson05.partition({"interleaved": loads}, title="t").svg
