@@ -296,6 +296,11 @@ STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
         (TWO.replace("c[row + 8, column] = below", "c[row + 1, column] = below"), "not yet", "c["),
         (TWO.replace("below += a_tile[y + 8, k] * from_b", "below = a_tile[y + 8, k] * from_b"), "not yet", "differ"),
         (TWO.replace("        cuda.syncthreads()\n        for", "        for"), "not yet", "Race on"),
+        (
+            TWO.replace("        cuda.syncthreads()\n    c[", "    c["),
+            "not yet",
+            "Put cuda.syncthreads() between the two accesses: the other warps of the block use",
+        ),
         (TWO.replace("16 * cuda.blockIdx.y + y", "8 * cuda.blockIdx.y + y"), "not yet", "a is 32 x 48, b is 48 x 64"),
         (TWO.replace("c[row, column] = total", "c[row, column] += total"), "not yet", "elements differ"),
         (TWO.replace("(a, b, c)", "(a, b, c, n)"), "not yet", "takes a, b and c; yours takes 4"),
