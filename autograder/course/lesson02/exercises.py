@@ -174,7 +174,7 @@ def _loads_of_own_number(kernel: Any, x: np.ndarray) -> float:
             lanes = np.flatnonzero(access.addresses >= 0)
             threads = 64 * access.block[0] + 32 * access.warp + lanes
             own += bool((access.addresses[lanes] == threads * x.itemsize).all())
-    return own / traced.counters.warps
+    return own / int(traced.counters.warps)
 
 
 LEAVES = " A thread that returns early no longer fetches its share."
