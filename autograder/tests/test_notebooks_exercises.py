@@ -357,6 +357,58 @@ def kernel(x, out):
     assert words in reply.words
 
 
+TWO_PIECES = """
+def kernel(x, out):
+    pieces = cuda.shared.array((2, 64), np.float32)
+    t, turn = cuda.threadIdx.x, 0
+    for start in range(0, x.size, 64):
+        pieces[turn, t] = x[start + t]
+        cuda.syncthreads()
+        out[start + t] = pieces[turn, 63 - t]
+        turn = 1 - turn
+"""
+ALL_PIECES = """
+def kernel(x, out):
+    pieces = cuda.shared.array(256, np.float32)
+    t = cuda.threadIdx.x
+    for start in range(0, 256, 64):
+        pieces[start + t] = x[start + t]
+    cuda.syncthreads()
+    for start in range(0, 256, 64):
+        out[start + t] = pieces[start + 63 - t]
+"""
+NO_PIECE = """
+def kernel(x, out):
+    t = cuda.threadIdx.x
+    for start in range(0, x.size, 64):
+        out[start + t] = x[start + 63 - t]
+"""
+OWN_PLACE = """
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    for start in range(0, x.size, 64):
+        piece[t] = x[start + 63 - t]
+        out[start + t] = piece[t]
+"""
+
+
+@pytest.mark.parametrize(
+    "source, outcome, words",
+    [
+        (TWO_PIECES, "right", "With one barrier a round: while one piece is read, the other one is filled."),
+        (ALL_PIECES, "right", "1 barrier in all"),
+        (NO_PIECE, "not yet", "out is right, but `piece` is gone"),
+        (NO_PIECE.replace("63 - t", "t"), "not yet", "elements differ"),
+        (OWN_PLACE, "not yet", "each thread reads what it stored itself"),
+        (TWO_PIECES.replace("1 - turn", "0"), "not yet", "Race on `pieces["),
+    ],
+)
+def test_pieces_reversed_in_other_ways_hear_what_their_barriers_do(source: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson02.two_barriers, source)
+    assert reply.outcome == outcome and words in reply.words, reply
+
+
 @pytest.mark.parametrize(
     "guard, otherwise, outcome, words",
     [
@@ -364,6 +416,7 @@ def kernel(x, out):
         ("True", "pass", "your turn", "Reads `b[0, 22]`"),
         ("start + y < b.shape[0]", "b_tile[y, x] = 0", "not yet", "Reads `b[0, 22]`"),
         ("column < b.shape[1]", "b_tile[y, x] = 0", "not yet", "Reads `b[21, 0]`"),
+        ("column < b.shape[1]", "b_tile[y, x] = 0", "not yet", "Which row of b does this thread load?"),
         ("start + y < b.shape[0] and column < b.shape[1]", "pass", "not yet", "before anything was written there"),
         ("start + x < b.shape[0] and column < b.shape[1]", "b_tile[y, x] = 0", "not yet", "a is 20 x 21"),
         ("start + y < b.shape[0] and column < b.shape[1]", "b_tile[y, x] = 1", "not yet", "elements differ"),
@@ -447,6 +500,36 @@ def kernel(x, out):
         out[i] = smaller
 """
 AFRESH_EACH_ROUND = SMALLER.replace("piece[k] < mine", "i < x.size and piece[k] < x[i]")
+AFRESH_BY_PIECES = """
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    smaller = 0
+    for start in range(0, x.size, 64):
+        if start + t < x.size:
+            piece[t] = x[start + t]
+        cuda.syncthreads()
+        if i < x.size:
+            k = 0
+            while k < 64 and start + k < x.size:
+                if piece[k] < x[i]:
+                    smaller += 1
+                k += 1
+        cuda.syncthreads()
+    if i < x.size:
+        out[i] = smaller
+"""
+ONE_FETCHES = SMALLER.replace(
+    """        if start + t < x.size:
+            piece[t] = x[start + t]
+        else:
+            piece[t] = np.inf
+""",
+    """        if t == 0:
+            for k in range(64):
+                piece[k] = x[start + k] if start + k < x.size else np.float32(np.inf)
+""",
+)
 
 
 @pytest.mark.parametrize(
@@ -471,7 +554,9 @@ AFRESH_EACH_ROUND = SMALLER.replace("piece[k] < mine", "i < x.size and piece[k] 
         ),
         (ONE_PIECE, "not yet", "elements differ"),
         (EACH_FOR_ITSELF, "not yet", "all read it from shared memory"),
-        (AFRESH_EACH_ROUND, "not yet", "load requests to global memory"),
+        (AFRESH_EACH_ROUND, "not yet", "`x[i]` is the same in every round: take it into a variable"),
+        (AFRESH_BY_PIECES, "not yet", "`x[i]` is the same in every round: take it into a variable"),
+        (ONE_FETCHES, "not yet", "Have each thread fetch one number of a piece"),
         (ALL_AT_ONCE, "not yet", "outside its shape (256,)"),
         (ONE_FOR_ALL, "not yet", "1 of the threads wrote it alone"),
     ],

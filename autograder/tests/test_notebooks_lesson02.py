@@ -90,6 +90,38 @@ def test_a_loop_of_64_rounds_by_range_takes_four_times_the_instructions_of_a_whi
     assert "a comparison takes four times the instructions" in " ".join(source("l2-empty-answer").split())
 
 
+def estimated(answer: str, name: str, grid: int, *arguments: np.ndarray) -> Any:
+    """The estimate for a kernel given as text, in blocks of 64."""
+    from autograder import profile
+
+    file = f"estimated {hash(answer)}"
+    linecache.cache[file] = (len(answer), None, answer.splitlines(keepends=True), file)
+    with simulate() as cuda:
+        scope: dict[str, Any] = {"cuda": cuda, "np": np}
+        exec(compile(answer, file, "exec"), scope)
+        return profile(cuda.jit(scope[name]), sample_blocks=4)[grid, 64](*arguments).estimate("H200")
+
+
+def test_what_holds_up_the_kernels_from_an_empty_cell_is_waiting() -> None:
+    x = np.random.default_rng(3).permutation(16384).astype(np.float32)
+    answer = found(r"```python\n@cuda.jit\n(.*?)```", source("l2-empty-answer"), re.S)[1]
+    counted = estimated(answer, "count_smaller", 256, x, np.zeros(16384, np.int32))
+    assert counted.binding == "latency" and dict(counted.largest())["latency"] > 0.95 * counted.ns
+    assert f"nearly all of the estimated {counted.ns / 1e6:.2f} ms is latency" in " ".join(
+        source("l2-empty-answer").split()
+    )
+    large = np.ones((4096, 4096), np.float32)
+    arguments = large[0].copy(), large, np.zeros(4096, np.float32)
+    plain = NOTHING_SHARED.replace("        for k in range(v.size):", "        k = 0\n        while k < v.size:")
+    plain = plain.replace("        out[column]", "            k += 1\n        out[column]")
+    each = [estimated(code, "kernel", 64, *arguments) for code in (plain, SHARED)]
+    assert [one.binding for one in each] == ["latency", "latency"]
+    part_b = json.loads((NOTEBOOK.parent / "02b_what_a_tile_saves.ipynb").read_text(encoding="utf-8"))
+    (words,) = ("".join(cell["source"]) for cell in part_b["cells"] if cell["id"] == "b-share-answer")
+    said = f"the estimate goes from {each[0].ns / 1e6:.2f} to {each[1].ns / 1e6:.2f} ms"
+    assert said in " ".join(words.split())
+
+
 SHARED = """
 def kernel(v, a, out):
     piece = cuda.shared.array(64, np.float32)
@@ -296,6 +328,11 @@ STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
         (TWO.replace("c[row + 8, column] = below", "c[row + 1, column] = below"), "not yet", "c["),
         (TWO.replace("below += a_tile[y + 8, k] * from_b", "below = a_tile[y + 8, k] * from_b"), "not yet", "differ"),
         (TWO.replace("        cuda.syncthreads()\n        for", "        for"), "not yet", "Race on"),
+        (
+            TWO.replace("        cuda.syncthreads()\n    c[", "    c["),
+            "not yet",
+            "Put cuda.syncthreads() between the two accesses: the other warps of the block use",
+        ),
         (TWO.replace("16 * cuda.blockIdx.y + y", "8 * cuda.blockIdx.y + y"), "not yet", "a is 32 x 48, b is 48 x 64"),
         (TWO.replace("c[row, column] = total", "c[row, column] += total"), "not yet", "elements differ"),
         (TWO.replace("(a, b, c)", "(a, b, c, n)"), "not yet", "takes a, b and c; yours takes 4"),

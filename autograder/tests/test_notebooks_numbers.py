@@ -14,6 +14,7 @@ import pytest
 
 from autograder import perfmodel
 from autograder.perfmodel.measurements import predicting
+from autograder.perfmodel.prediction import ISSUE_SHARE
 
 pytestmark = pytest.mark.quick
 
@@ -187,6 +188,9 @@ TURNED, FOUR_EACH = (ANSWERS[name]["shared_wavefronts"] for name in ("tile of b 
 ADDS_256, ADDS_1024 = 256**3 // 32, 1024**3 // 32  # multiply-adds of a warp
 GPU = perfmodel.SPECIFICATIONS["H200"]
 TURNED_MS = TURNED / GPU.multiprocessors / GPU.clock_ghz / 1e6
+FOUR_EACH_INSTRUCTIONS = ANSWERS["a column of four each"]["warp_instructions"]
+SLOTS = ISSUE_SHARE * GPU.warp_instructions_per_cycle  # in a cycle of a multiprocessor, as the model counts them
+FOUR_EACH_ISSUE_MS = FOUR_EACH_INSTRUCTIONS / SLOTS / GPU.multiprocessors / GPU.clock_ghz / 1e6
 LESSON_2 = ("02a_tiling.ipynb", "02b_what_a_tile_saves.ipynb")
 
 
@@ -225,7 +229,16 @@ def test_lesson_2a_says(sentence: str) -> None:
         f"Naive takes {NAIVE_16['4096'] / NAIVE_16['1024']:.0f} times as long: {NAIVE_16['4096']:.0f} ms",
         f"Hence the {GAIN['4096']:.1f}.",
         f"{REQUESTS['naive']:,} requests went to global memory",
-        f"counted {PASSES:,} passes where the source says {2 * ADDS_256:,}, {PASSES / ADDS_256:.1f} for each",
+        f"counted {PASSES:,} passes in place of {2 * ADDS_256:,}, {PASSES / ADDS_256:.1f} for each",
+        "Filling the tiles adds 0.125, and what comes from global memory passes through the same store (L1 and shared "
+        "memory are one): 0.25. Together 1.875 cycles, in which 7.5 multiply-adds would fit: "
+        f"{LIMITS.peak_gflop_per_s / 7.5:,.0f} GFLOP/s, of which tiled reaches "
+        f"{100 * 2 * 4096**3 / TILED_16_RUN['4096'] / 1e6 / (LIMITS.peak_gflop_per_s / 7.5):.0f} %",
+        f"Shared memory would now take {FOUR_EACH / GPU.multiprocessors / GPU.clock_ghz / 1e6:.2f} ms, issue "
+        f"{FOUR_EACH_ISSUE_MS:.2f}, the clock says {ANSWERS_MS['a column of four each']:.2f}",
+        f"For issue it counts {100 * ISSUE_SHARE:.0f} % of the slots",
+        f"fewer than the {GPU.multiprocessors} multiprocessors",
+        f"the clock says {ADDED[-1]:.1f}; the reserved bytes",
         f"counts {TURNED:,} passes",
         f"its {GPU.multiprocessors} multiprocessors does one in a cycle, {1000 * GPU.clock_ghz:,.0f} million in",
         f"is {TURNED_MS:.2f} ms for the passes alone",
@@ -247,9 +260,7 @@ def test_lesson_2_s_words_for_numbers_hold() -> None:
     assert min(WRONG["without the first"]["256"]) > 0.9 * 256**2 and min(WRONG["without either"]["256"]) > 0.9 * 256**2
     assert WRONG["without the second"]["256"] == [0] * 20 == WRONG["both barriers"]["1024"]
     assert 0.97 < TILED_MS["tiles of 32"] / TILED_16 <= 1, "from 16 to 32 nothing is gained"
-    eighth = LIMITS.peak_gflop_per_s / 8
     assert GPU.float32_lanes_per_cycle / 32 * 2 == 8 and GPU.l1_wavefronts_per_cycle == 1
-    assert 0.85 * eighth < 2 * 4096**3 / TILED_16_RUN["4096"] / 1e6 < eighth
     assert [size for size in SIZES if GAIN[size] > 1.75] == ["4096"] and min(GAIN.values()) > 1.55
     naive, tiled = (2 * 4096**3 / run["4096"] / 1e6 for run in (NAIVE_16, TILED_16_RUN))
     assert naive > 2 * LIMITS.attainable_gflop_per_s(0.25), "above its roof: caches serve most of its loads"
@@ -308,6 +319,34 @@ def test_lesson_2_s_resources_are_those_that_the_model_names() -> None:
     assert max(abs(each) for each in off[:3]) < 0.06 and off[4] == pytest.approx(-0.04, abs=0.005)
     assert f"{clock[3]:.0f} ms, where the estimate says {together[3]:.0f}" in prose(LESSON_2[1])
     assert max(large.values()) < 0.6 * clock[3], "no row of this table explains it"
+
+
+def test_lesson_2_s_passes_are_those_that_the_cell_counts_and_the_table_takes_time_for() -> None:
+    printed = printed_by_lesson_2b("eighth")
+    assert "reading the tiles 1.5, filling them 0.125, global loads 0.25\n" in printed
+    assert "together 1.875, in which 7.5 multiply-adds would fit" in printed
+    (row,) = (each for each in printed_by_lesson_2b("breakdown-run").splitlines() if each.startswith("shared memory"))
+    passes_ms = 1.875 * 4096**3 / 32 / GPU.multiprocessors / GPU.clock_ghz / 1e6
+    assert float(row.split()[-1]) == pytest.approx(passes_ms, rel=2e-3)
+    deck = (NOTEBOOKS.parent / "slides" / "02_tiling.md").read_text(encoding="utf-8")
+    assert "cycles = 1.5 + 0.125 + 0.25" in deck
+
+
+def test_lesson_2_s_naive_kernel_at_4096_waits_third() -> None:
+    _, *rows = printed_by_lesson_2b("breakdown-run").splitlines()
+    naive = {cells[0]: float(cells[4]) for cells in (re.split(r"  +", row) for row in rows) if len(cells) == 6}
+    order = sorted(set(naive) - {"together", "measured"}, key=naive.__getitem__)
+    assert order[-3:] == ["latency", "issue", "L1"] and f"L1, {naive['L1']:.1f} ms; issue" in prose(LESSON_2[1])
+
+
+def test_lesson_2_s_fewer_warps_wait_longer_by_the_estimate() -> None:
+    found = re.findall(r"latency +([\d.]+), estimated ([\d.]+) ms", printed_by_lesson_2b("added-shared"))
+    (few, all_of_it), (most, total) = found[0], found[-1]
+    said = f"doubles, from {few} to {most} ms, and passes shared memory's 15.4. (The estimate for this launch is {total} ms"
+    assert said in prose(LESSON_2[1]) and float(most) / float(few) == pytest.approx(2, abs=0.03)
+    assert len(found) == len(ADDED) and float(all_of_it) < float(total)
+    deck = " ".join((NOTEBOOKS.parent / "slides" / "02_tiling.md").read_text(encoding="utf-8").split())
+    assert f"from {few} to {most} ms, and passes shared memory's 15.4" in deck
 
 
 def test_lesson_2_s_instructions_are_near_what_the_profiler_counted() -> None:

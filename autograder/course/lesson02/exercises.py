@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,19 +56,31 @@ def two_barriers(kernel: Any) -> Reply:
     out = np.zeros_like(x)
     p = profile(kernel)[1, 64](x, out)
     barriers = p.counters.barriers
-    if "sync" not in source:
-        return Reply("your turn", "No barrier yet. Put in what is missing and run this cell again.")
     broken = [each for each in p.hazards if each.kind in RULES]
+    if broken and "sync" not in source:
+        return Reply("your turn", "No barrier yet. Put in what is missing and run this cell again.")
     if broken and not barriers:
         return not_yet(f"syncwarp holds the 32 threads of one warp together, and the block has two warps: {broken[0]}")
     if broken:
         return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
-    if not p.counters.shared_store_requests:
-        return not_yet("Leave the other lines as they were: the pieces go through shared memory. That takes barriers.")
-    if barriers > 2 * 2 * 4:
+    each_warp = barriers // 2  # in four rounds
+    if each_warp > 2 * 4:
         return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
-    expected = x.reshape(4, 64)[:, ::-1].ravel()
-    return judge_array(out, expected, "One between writing and reading, one between reading and writing anew.", "out")
+    if each_warp == 2 * 4:
+        praise = "One between writing and reading, one between reading and writing anew."
+    elif each_warp >= 4:
+        praise = "With one barrier a round: while one piece is read, the other one is filled."
+    else:
+        praise = f"{plural(each_warp, 'barrier')} in all: no piece is filled in a place that others still read."
+    reply = judge_array(out, x.reshape(4, 64)[:, ::-1].ravel(), praise, "out")
+    if reply.outcome == "right" and not p.counters.shared_store_requests:
+        return not_yet("out is right, but `piece` is gone: here the pieces are to go through shared memory.")
+    if reply.outcome == "right" and not barriers:
+        return not_yet(
+            "out is right, and needs no barrier: each thread reads what it stored itself. Leave the lines as they were, "
+            "in which a number goes from one thread to another."
+        )
+    return reply
 
 
 def ragged_tiles(kernel: Any) -> Reply:
@@ -88,7 +101,11 @@ def ragged_tiles(kernel: Any) -> Reply:
             missing = sum(at >= k or column >= n for at in range(32) for column in range(32)) * 2  # two rows of blocks
             untouched = (broken[0].array, broken[0].occurrences) == ("b", missing)
             words = f"a is {m} x {k}, b is {k} x {n}. {broken[0]}"
-            return Reply("your turn", words) if untouched else not_yet(words)
+            if untouched:
+                return Reply("your turn", words)
+            array, index = broken[0].array, broken[0].index
+            is_below_b = array == parameters(kernel)[1] and index is not None and index[0] >= k
+            return not_yet(f"{words} Which row of b does this thread load?" if is_below_b else words)
         reply = judge_array(c, a.astype(np.float64) @ b, "Three shapes, two of them ragged, and no thread went astray.")
         if reply.outcome != "right":
             more = " A thread that returns early no longer fetches its share of the tiles." if leaves else ""
@@ -130,6 +147,12 @@ def count_smaller(kernel: Any) -> Reply:
                 return wrong
             fetched = p.counters.global_load_requests / p.counters.warps
             if fetched > 2 * pieces + 1:  # its share of each piece, and its own number once, or once in each phase
+                if p.counters.shared_load_requests and _loads_of_own_number(kernel, x) > pieces + 2:
+                    return not_yet(
+                        f"out is right, and the pieces are shared. But each warp still sends {fetched:.0f} load requests "
+                        f"to global memory, for {pieces} pieces of 64. What else does the loop load? `x[i]` is the same "
+                        "in every round: take it into a variable before the loop."
+                    )
                 return not_yet(
                     f"out is right. But each warp sends {fetched:.0f} load requests to global memory, for {pieces} "
                     "pieces of 64. Have each thread fetch one number of a piece, and all read it from shared memory."
@@ -137,6 +160,21 @@ def count_smaller(kernel: Any) -> Reply:
             praise = f"Each warp sends {fetched:.1f} load requests to global memory, and without pieces {size} or more."
             sizes += _longer_than_shared(p, size)
     return right(praise)
+
+
+def _loads_of_own_number(kernel: Any, x: np.ndarray) -> float:
+    """How often a warp of count_smaller loads x[i] for its own threads i, on the average; 2 are needed at most."""
+    from autograder import profile
+
+    blocks = -(-x.size // 64)
+    traced = profile(kernel, trace=True, trace_limit=16 * x.size)[blocks, 64](x, np.zeros(x.size, np.int32))
+    own = 0
+    for access in traced.trace(""):
+        if access.kind == "load" and access.array == parameters(kernel)[0]:
+            lanes = np.flatnonzero(access.addresses >= 0)
+            threads = 64 * access.block[0] + 32 * access.warp + lanes
+            own += bool((access.addresses[lanes] == threads * x.itemsize).all())
+    return own / int(traced.counters.warps)
 
 
 LEAVES = " A thread that returns early no longer fetches its share."
@@ -217,6 +255,8 @@ def two_a_thread(kernel: Any) -> Reply:
         c = np.full((m, n), UNTOUCHED)
         p = profile(kernel)[(n // 16, m // 16), (16, 8)](a, b, c)
         launched = f"a is {m} x {k}, b is {k} x {n}; blocks of 16 x 8 threads."
+        if (wrong := _raced_by_warps(kernel, (n // 16, m // 16), (16, 8), (a, b, c), p.hazards, launched)) is not None:
+            return wrong
         if (wrong := nothing_right(p, bool((c == UNTOUCHED).all()), "c", launched)) is not None:
             return wrong
         expected = a.astype(np.float64) @ b
@@ -244,6 +284,28 @@ def two_a_thread(kernel: Any) -> Reply:
         f"{passes:.2f} passes through shared memory for each multiply-add of a warp; with one element a thread it is "
         f"{PASSES_OF_ONE}."
     )
+
+
+def _raced_by_warps(
+    kernel: Any, grid: tuple[int, int], block: tuple[int, int], arguments: tuple[Any, ...], hazards: Any, launched: str
+) -> Reply | None:
+    """The reply to a race of two threads of a warp where other warps use the same shared array: None for all else.
+
+    The report names syncwarp too, which orders these two threads; the next report would be of a race between warps.
+    """
+    from autograder import profile
+
+    broken = next((each for each in hazards if each.kind in RULES), None)
+    if broken is None or broken.kind != "race" or broken.space != "shared" or broken.line == broken.other_line:
+        return None
+    warps = {(each[1] * block[0] + each[0]) // 32 for each in (broken.thread, broken.other_thread) if each is not None}
+    if len(warps) > 1:
+        return None  # the report names syncthreads alone
+    traced = profile(kernel, trace=True)[grid, block](*arguments)
+    if len({each.warp for each in traced.trace("") if each.array == broken.array and each.block == broken.block}) < 2:
+        return None
+    remedy = f"Put cuda.syncthreads() between the two accesses: the other warps of the block use {broken.array} as well."
+    return not_yet(f"{launched} {replace(broken, remedy=remedy)}")
 
 
 PASSES_OF_ONE = 1.5

@@ -142,4 +142,5 @@ def _multiprocessor(gpu: Specification, words: str, threads: int, shared_bytes: 
     said = f"{plural(fit.blocks, 'block')}, {fit.warps} of {fit.max_warps} warps: occupancy {fit.ratio:.0%}"
     canvas.text(left, 430, said, size=34, bold=True)
     canvas.text(left, 476, f"{fit.limit}: no room for one more block", size=LARGE, fill=VERMILLION)
-    return canvas.figure(WIDTH, HEIGHT, f"{words}: {said}; {fit.limit} leave no room for one more block.")
+    leave = "leaves" if fit.limit == "shared memory" else "leave"
+    return canvas.figure(WIDTH, HEIGHT, f"{words}: {said}; {fit.limit} {leave} no room for one more block.")
