@@ -7,6 +7,7 @@ from autograder.course.lesson06.charts import (
     longest_walks,
     ns_a_node_curves,
     spacing_curves,
+    spacing_rows,
 )
 from autograder.course.lesson06.clock import milliseconds, walk_milliseconds
 from autograder.course.lesson06.exercises import (
@@ -81,6 +82,7 @@ __all__ = [
     "sectors",
     "sectors_of",
     "spacing_curves",
+    "spacing_rows",
     "sublist_walks",
     "three_phases",
     "turn_around",

@@ -81,6 +81,18 @@ def spacing_curves(h200: Mapping[str, Any]) -> Figure:
     )
 
 
+def spacing_rows(h200: Mapping[str, Any]) -> str:
+    """Both times of `spacing_curves` and their sum, a row each; below, the same choice as answers to lab 6 have it."""
+    rows = [h200["how_spacings"]]
+    for every, each in h200["spacings"].items():
+        both = f"{each['ms']:>6.2f} + {each['jumping_ms']:>5.2f} = {each['ms'] + each['jumping_ms']:>6.2f} ms"
+        rows.append(f"a splitter for every {int(every):>5,} nodes: {both}")
+    rows.append(h200["how_answers"])
+    for every in (8, 16, 32, 100):
+        rows.append(f"a splitter for every {every:>5,} nodes: {h200['answers_ms'][f'every {every} nodes']:>22.2f} ms")
+    return "\n".join(rows)
+
+
 def ns_a_node_curves(milliseconds: Mapping[int, Mapping[str, float]]) -> Figure:
     """Nanoseconds for each node by the list's length, from the milliseconds of each way to rank it."""
     return curves(
