@@ -567,6 +567,14 @@ def test_part_a_says(sentence: str) -> None:
         f"2²² nodes has {2**22 // 22:,} splitters, and 4 log₂N is {4 * 22}",
         f"Three arrays of 2²² numbers have {3 * 4 * 2**22 // 2**20} MiB",
         f"{4800 // 32} billion sectors",
+        f"needs about {H200['lone_walk_ns_a_node'][str(2**24)]:.0f} ns a node",
+        f"{MICRO['latency in cycles']['DRAM load'] / MICRO['clock_ghz']:.0f} ns each",
+        f"the longest of 2¹⁸ walks has about {64 * (math.log(2**18) + lesson06.EULER):.0f} nodes",
+        "an H200 reads {:.0f} billion".format(RATES["gather from 16 MiB, G sectors/s"]),
+        "numbers a second, and writes {:.0f};".format(RATES["scatter to 16 MiB, G sectors/s"]),
+        f"in one of 64 MiB {OF_64['gather']:.0f} and {OF_64['scatter']:.0f}",
+        f"make it the {MS[2**24][SUBLISTS]:.1f} ms of the beginning",
+        f"Its {1e6 * MS[2**10][CPU] / 2**10:.0f} ns at 2¹⁰",
         f"can hold {H200_GPU.multiprocessors * H200_GPU.max_threads:,} threads at once, so all {2**22 // 22:,} walks",
         f"length, {100 * math.exp(-1):.0f} % still walk; after four times that, {100 * math.exp(-4):.0f} %",
         f"{MS[2**20][SUBLISTS]:.2f} ms against {MS[2**20][JUMPING]:.2f}.",
@@ -656,7 +664,7 @@ def test_the_praise_of_the_longest_walk_names_those_that_were_measured() -> None
     assert "the longest had {} and {:,} nodes".format(*measured) in lesson06.longest_walk(835).words
 
 
-def test_a_launch_in_place_runs_in_two_halves_each_in_step() -> None:
+def test_a_launch_in_place_runs_in_two_parts_each_in_step() -> None:
     with simulate() as cuda:
 
         @cuda.jit
@@ -711,6 +719,8 @@ def test_part_b_counts_what_its_prose_says_of_it() -> None:
         int(each.replace(",", "")) for each in re.findall(r"(?:rounds|walks|up) ([\d,]+\d)", shown["walk-counted"])
     )
     assert 9 < jumped / walked < 10, "almost ten times fewer"
+    in_order = 3 * 4 * 2**16 // 32
+    assert (added - in_order) / added > 0.6, "most of what adding up moves is the look-up, as its exercise says"
     assert f"All three phases together move {jumped / (walked + ranked + added):.1f} times fewer" in prose
     assert 0.23 < ranked / (walked + ranked + added) < 0.27, "a quarter of all sectors"
     assert 2_450_000 < jumped < 2_550_000, "about 2.5 million sectors"

@@ -3,9 +3,11 @@
 from autograder.course.costs import warp_walk
 from autograder.course.data import HARDWARE_COUNTERS, MICROBENCHMARKS
 from autograder.course.lesson06.charts import (
+    line_rows,
     longest_walk_curves,
     longest_walks,
     ns_a_node_curves,
+    recursion_rows,
     spacing_curves,
     spacing_rows,
 )
@@ -81,6 +83,8 @@ __all__ = [
     "ruinous_order",
     "sectors",
     "sectors_of",
+    "line_rows",
+    "recursion_rows",
     "spacing_curves",
     "spacing_rows",
     "sublist_walks",
