@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from autograder.figures.palette import GREEN, IDLE, INK, LINE, QUIET, VERMILLION
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
 
-LANE, TALL, TOP = 20, 150, 70  # pixels: a lane's share of the width, the longest bar, where bars begin
+LANE, TALL, TOP = 20, 150, 77  # pixels: a lane's share of the width, the longest bar, where bars begin
 WARP_LANES = 32
 
 
