@@ -171,6 +171,7 @@ def test_footprints_count_each_sector_once() -> None:
 
 def test_lanes_wait_for_the_longest_walk() -> None:
     assert "average 5.3 nodes, longest 12; 1.3 of 3 lanes at work on average" in PICTURES["lane_walks"].alt
+    assert ">12</text>" in PICTURES["lane_walks"].svg, "the longest bar gives the scale"
     for lengths in ([], [0, 0], [1] * 33):
         with pytest.raises(ValueError, match="a warp has 1 to 32 lanes"):
             lane_walks(lengths, title="")

@@ -5,8 +5,10 @@ What the cells print is checked by nbval; what the exercises say, by test_notebo
 
 from __future__ import annotations
 
+import ast
 import base64
 import json
+import linecache
 import re
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from autograder import simulate
 from autograder.course.minutes import MOST, from_an_empty_cell, reading, writes_a_kernel
 from autograder.tests.finding import found
 
@@ -128,23 +131,29 @@ def test_three_to_seven_exercises_wait_for_an_answer_and_each_hidden_answer_is_r
         answer = "".join(everything[at + 1]["source"])
         assert answer.startswith("<details><summary>Answer</summary>\n\n")
         program = found(r"```python\n(.*?)```", answer, re.S)[1]
-        reply = getattr(lesson, call[1])(evaluated(program, call[2], f"answer to {call[1]}"))
+        reply = getattr(lesson, call[1])(evaluated(program, call[2], f"answer to {call[1]}", imports_of(path)))
         assert reply.outcome == "right", f"{call[1]}: {reply}"
 
 
-def evaluated(program: str, name: str, file: str) -> Any:
+def imports_of(path: Path) -> str:
+    """The imports of a notebook's setup cell, a program of their own: all that an answer can count on."""
+    setup = "\n".join(line for line in cells(path, "code")[0]["source"].splitlines() if not line.startswith("%"))
+    return "\n".join(ast.unparse(each) for each in ast.parse(setup).body if isinstance(each, (ast.Import, ast.ImportFrom)))
+
+
+def evaluated(program: str, name: str, file: str, imports: str) -> Any:
     """The value that a hidden answer gives to `name`; a kernel's source stays readable, as it is in a notebook."""
-    import linecache
-    import math
-
-    import numpy as np
-
-    from autograder import simulate
-
     linecache.cache[file] = (len(program), None, program.splitlines(keepends=True), file)
+    exec(imports, {})  # modules load as they are: other tests share them
     with simulate():
-        from numba import cuda
-
-        scope: dict[str, Any] = {"np": np, "math": math, "cuda": cuda}
+        scope: dict[str, Any] = {}
+        exec(imports, scope)
         exec(compile(program, file, "exec"), scope)
         return scope[name]
+
+
+def test_an_answer_that_its_notebook_does_not_import_for_fails(path: Path) -> None:
+    """An answer may use what the setup cell imports, and nothing else."""
+    assert evaluated("mine = np.arange(3)", "mine", "an answer", imports_of(path)).size == 3
+    with pytest.raises(NameError, match="statistics"):
+        evaluated("mine = statistics.mean([1])", "mine", "an answer", imports_of(path))

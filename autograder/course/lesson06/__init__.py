@@ -3,10 +3,13 @@
 from autograder.course.costs import warp_walk
 from autograder.course.data import HARDWARE_COUNTERS, MICROBENCHMARKS
 from autograder.course.lesson06.charts import (
+    line_rows,
     longest_walk_curves,
     longest_walks,
     ns_a_node_curves,
+    recursion_rows,
     spacing_curves,
+    spacing_rows,
 )
 from autograder.course.lesson06.clock import milliseconds, walk_milliseconds
 from autograder.course.lesson06.exercises import (
@@ -80,7 +83,10 @@ __all__ = [
     "ruinous_order",
     "sectors",
     "sectors_of",
+    "line_rows",
+    "recursion_rows",
     "spacing_curves",
+    "spacing_rows",
     "sublist_walks",
     "three_phases",
     "turn_around",

@@ -13,6 +13,7 @@ from autograder.course.lesson06.exercises import EULER
 from autograder.course.lesson06.lists import walk_lengths
 from autograder.figures.curves import Curve, curves
 from autograder.figures.svg import Figure
+from autograder.profiling import Profile
 
 LANES = 32
 LONG = 18  # lists of 2 to the power of this many nodes are drawn less often
@@ -79,6 +80,44 @@ def spacing_curves(h200: Mapping[str, Any]) -> Figure:
         x_ticks={float(every): f"{every:,}" for every in (4, 16, 64, 256, 1024, 4096)},
         y_ticks={float(value): f"{value:g}" for value in (0.03, 0.1, 0.3, 1, 3, 10, 30)},
     )
+
+
+def spacing_rows(h200: Mapping[str, Any]) -> str:
+    """Both times of `spacing_curves` and their sum, a row each; below, the same choice as answers to lab 6 have it."""
+    rows = [h200["how_spacings"]]
+    for every, each in h200["spacings"].items():
+        both = f"{each['ms']:>6.2f} + {each['jumping_ms']:>5.2f} = {each['ms'] + each['jumping_ms']:>6.2f} ms"
+        rows.append(f"a splitter for every {int(every):>5,} nodes: {both}")
+    rows.append(h200["how_answers"])
+    for every in (8, 16, 32, 100):
+        rows.append(f"a splitter for every {every:>5,} nodes: {h200['answers_ms'][f'every {every} nodes']:>22.2f} ms")
+    return "\n".join(rows)
+
+
+def recursion_rows(h200: Mapping[str, Any]) -> str:
+    """Answers to lab 6 with and without walks on the splitters, and what walking again would save on a longer list."""
+    answers = h200["answers_ms"]
+    names = ("pointer jumping on all nodes", "every 8 nodes", "every 8 nodes, three walks")
+    rows = [h200["how_answers"], *(f"{name:<29}{answers[name]:>6.3f} ms" for name in names)]
+    once, again = h200["spacings"]["16"], answers["every 16 nodes"]
+    walked, ranked = once["ms"], once["jumping_ms"]
+    rows.append("2^24 nodes, a splitter for every 16")
+    rows.append(f"walk {walked:.2f} ms + jumping on the 2^20 splitters {ranked:.2f} ms = {walked + ranked:.2f} ms")
+    rows.append(f"walk {walked:.2f} ms + walking again, about {again:.2f} ms = about {walked + again:.2f} ms")
+    return "\n".join(rows)
+
+
+def line_rows(p: Profile) -> str:
+    """Requests and sectors of the lines of a walk that follow links, and how many lanes are at work on average."""
+    rows = ["load requests  sectors  store requests  sectors   line"]
+    for each in p.lines:
+        c = each.counters
+        if "[after]" in each.text or "[node]" in each.text:
+            loads = f"{c.global_load_requests:>13,} {c.global_load_sectors:>8,}"
+            stores = f"{c.global_store_requests:>15,} {c.global_store_sectors:>8,}"
+            rows.append(f"{loads} {stores}   {each.text.strip()}")
+    rows.append(f"lanes at work in an average instruction: {p.counters.threads_per_instruction:.1f} of 32")
+    return "\n".join(rows)
 
 
 def ns_a_node_curves(milliseconds: Mapping[int, Mapping[str, float]]) -> Figure:

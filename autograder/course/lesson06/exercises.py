@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import not_of, nothing_right, written_alone
+from autograder.course.answers import Owners, not_of, nothing_right, parameters, written_alone
 from autograder.course.lesson06.lists import ends_of, list_along, one_link_each
 from autograder.course.replies import Reply, judge_number, judge_tuple, no_kernel, not_yet, right, unanswered
 
@@ -88,7 +88,8 @@ def turn_around(kernel: Any) -> Reply:
                 "search. Nobody has to search: each node knows whom it points to."
             )
     return right(
-        "The whole list, in one step. To whom it points a node knows by itself. How far it is to the tail, it does not."
+        "The whole list, in one step, limited by one scattered store a node. To whom it points a node knows by itself. How "
+        "far it is to the tail, it does not."
     )
 
 
@@ -120,8 +121,8 @@ def largest_ahead(kernel: Any) -> Reply:
     if reply is not None:
         return reply
     return right(
-        "Ten rounds, and every node knows the largest value ahead of it. What can be joined piece by piece (sums, "
-        "largest, first that is negative) can be found by jumping."
+        "Ten rounds, and every node knows the largest value ahead of it. What can be joined piece by piece can be found "
+        "by jumping (the largest, the first that is negative; sums, too, if the tail counts 0)."
     )
 
 
@@ -179,6 +180,7 @@ def _known(found: np.ndarray, successor: np.ndarray, values: np.ndarray, wanted:
     mistakes = {
         f"new_{name} is {name} as it was: each node keeps its own. It has to ask the node that it points to.": values,
         f"new_{name} is the {name} of the node pointed to alone. What becomes of the node's own?": theirs,
+        f"+= reads new_{name}, in which nothing stands yet.": EMPTY + theirs,
         "These are sums. Of the two values the larger one stays.": values + theirs,
         "These are the smaller of two values.": np.minimum(values, theirs),
         "The numbers of nodes are compared here. Compare what stands in largest.": np.maximum(values, successor),
@@ -257,7 +259,8 @@ def ranks_from_splitters(kernel: Any) -> Reply:
         given = sublist.copy(), steps.copy(), splitter_rank.copy()
         launched = f"{_blocks(blocks)}; {n} nodes, {splitters.size} splitters."
         p = profile(kernel)[blocks, BLOCK](sublist, steps, splitter_rank, rank)
-        if (wrong := nothing_right(p, bool((rank == EMPTY).all()), "rank", launched)) is not None:
+        is_untouched, which = bool((rank == EMPTY).all()), _which_splitter(kernel, p)
+        if (wrong := nothing_right(p, is_untouched, "rank", launched, which, Owners(BLOCK, rank.shape))) is not None:
             return wrong
         names = "sublist", "steps", "splitter_rank"
         pairs = zip((sublist, steps, splitter_rank), given, strict=True)
@@ -276,7 +279,17 @@ def ranks_from_splitters(kernel: Any) -> Reply:
         arguments = sublist, steps, splitter_rank, np.full(n, EMPTY, np.int32)
         if (wrong := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
             return wrong
-    return right("Every node works out its own rank, and waits for nobody: two numbers of its own, and one look-up.")
+    return right(
+        "Every node works out its own rank, and waits for nobody: two numbers of its own, and one look-up. In a long list "
+        "sublist, steps and rank are read and written in order, 4 sectors a request; most of what is moved is the look-up "
+        "in splitter_rank."
+    )
+
+
+def _which_splitter(kernel: Any, p: Any) -> str:
+    """What to say beside a place outside splitter_rank that a thread with a node of its own looks up."""
+    is_there = any(each.kind == "out_of_bounds" and each.array == parameters(kernel)[2] for each in p.hazards)
+    return " splitter_rank has one number a splitter. Which splitter is node's? sublist[node]." if is_there else ""
 
 
 def walk_links(kernel: Any) -> Reply:
@@ -315,10 +328,25 @@ def walk_links(kernel: Any) -> Reply:
             return not_yet(
                 f"{launched} steps are one link off: the link to a node is that of the node that points to it."
             )
+        before_node = np.arange(n)
+        before_node[order[1:]] = order[:-1]
         if words := _first_wrong(steps=(steps, wanted_steps)):
-            return not_yet(f"{launched} {words}")
+            late = np.where(ones > 0, wanted_steps - links[before_node], 0)
+            first = np.where(ones > 0, wanted_steps - links[splitters][wanted_sublist], 0)
+            mistakes = {
+                "In the loop every link still counts one.": ones,
+                "steps[after] is stored before the link to it is counted.": late,
+                "The first link of each walk, the one from its splitter, is not counted.": first,
+            }
+            known = next((each for each, found in mistakes.items() if np.array_equal(steps, found)), "")
+            return not_yet(f"{launched} {words} {known}".rstrip())
         if not np.array_equal(lengths, wanted_lengths):
-            return not_yet(f"{launched} {_of_the_last_link(lengths, wanted_lengths, following)}")
+            ends = splitters[wanted_following]
+            of_after = wanted_lengths - links[before_node[ends]] + links[ends]
+            of_after[wanted_following == np.arange(m)] = 0
+            is_of_after = np.array_equal(lengths, of_after)
+            known = " The last link is that of `node`." if is_of_after else ""
+            return not_yet(f"{launched} {_of_the_last_link(lengths, wanted_lengths, following)}{known}")
     return right("A list whose links count what they like. With links of one each it is the walk that you know.")
 
 
@@ -336,8 +364,9 @@ def _of_the_last_link(lengths: np.ndarray, wanted: np.ndarray, following: np.nda
 
 def longest_walk(answer: Any) -> Reply:
     """How long the longest sublist will be, N = 2^24 with N / 64 random splitters, by theory"""
-    expected = 64 * (math.log(2**18) + EULER)
-    return judge_number(
+    most_likely = 64 * math.log(2**18)
+    expected = most_likely + 64 * EULER
+    reply = judge_number(
         answer,
         expected,
         "64 x (ln 262,144 + 0.58): 13 times the average. "
@@ -351,9 +380,15 @@ def longest_walk(answer: Any) -> Reply:
             64 * (math.log(2**24) + EULER): "Not all nodes begin a walk: how many walks are there?",
             24 * (math.log(2**24 / 24) + EULER): "That is for N / log2 N splitters. Here they are N / 64.",
         },
-        hint="1 / p is 64 here. How many walks are there, and what is 1 / p x (ln s + 0.58)?",
+        hint=(hint := "1 / p is 64 here. How many walks are there, and what is 1 / p x (ln s + 0.58)?"),
         tolerance=0.01,
     )
+    if reply.outcome == "not yet" and reply.words.endswith(hint):
+        least, most = (most_likely - 64 * math.log(-math.log(each)) for each in (0.001, 0.999))
+        if least < float(answer) < most:  # all but two lists in a thousand lie there
+            size = "more" if answer > expected else "less"
+            return not_yet(f"{answer:,} is {size} than the *average* of the longest; one list may well have it. {hint}")
+    return reply
 
 
 def ruinous_order(order_for: Callable[[int, int], Any]) -> Reply:
@@ -377,4 +412,5 @@ def ruinous_order(order_for: Callable[[int, int], Any]) -> Reply:
             )
         if longest < 0.9 * (n - n // every):
             return not_yet(f"With {n} nodes, every {every}th a splitter, the longest walk has {longest} nodes. Go on.")
-    return right(f"One walk of {longest} of {n} nodes. Splitters at random places cannot be ruined by any list.")
+    praise = "Splitters at random places cannot be ruined by any list made without knowing them."
+    return right(f"One walk of {longest} of {n} nodes. {praise}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from autograder.figures.palette import GREEN, IDLE, INK, LINE, QUIET, VERMILLION
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
 
-LANE, TALL, TOP = 20, 150, 70  # pixels: a lane's share of the width, the longest bar, where bars begin
+LANE, TALL, TOP = 20, 150, 77  # pixels: a lane's share of the width, the longest bar, where bars begin
 WARP_LANES = 32
 
 
@@ -29,6 +29,8 @@ def lane_walks(lengths: Sequence[int], *, title: str) -> Figure:
         x, height = MARGIN + 4 + lane * LANE, TALL * length / longest
         canvas.rectangle(x, TOP, LANE - 4, TALL - height, IDLE, LINE, 0.5)
         canvas.rectangle(x, bottom - height, LANE - 4, height, VERMILLION if length == longest else GREEN, INK, 0.6)
+        if length == longest:
+            canvas.text(x + LANE / 2 - 2, TOP - 4, f"{length}", size=SMALL, anchor="middle")
         if lane % 4 == 0:
             canvas.text(x + LANE / 2 - 2, bottom + 16, f"{lane}", size=SMALL, anchor="middle", fill=QUIET)
     entries = [(GREEN, "walks"), (VERMILLION, "the longest walk"), (IDLE, "waits for it")]

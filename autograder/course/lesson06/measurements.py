@@ -196,6 +196,18 @@ def answers_ms() -> dict[str, float]:
     return {name: timed[answer]["milliseconds"] for name, answer in ANSWERS.items()}
 
 
+def rates_64_mib() -> dict[str, float]:
+    """Random reads and writes in an array of 64 MiB, G sectors/s, as the microbenchmarks do them in others."""
+    from autograder.perfmodel.measurements import kernels as micro
+    from autograder.perfmodel.measurements.microbenchmarks import milliseconds
+
+    array, out, each = cuda.to_device(np.ones(1 << 24, np.int32)), cuda.device_array(1, np.int32), 132 * 8 * 256 * 64
+    mask = np.uint64(array.size - 1)
+    loads = milliseconds(micro.gather, 132 * 8, 256, array, mask, 16, out)
+    stores = milliseconds(micro.scatter, 132 * 8, 256, array, mask, 64)
+    return {"gather": round(each / loads / 1e6, 2), "scatter": round(each / stores / 1e6, 2)}
+
+
 def main(target: Path) -> None:
     """Measures everything and writes the table."""
     clock = Clock()
@@ -225,6 +237,11 @@ def main(target: Path) -> None:
             "answers to lab 6, timed by its speed check: about 2^20 nodes, launches only, L2 flushed"
         ),
         "answers_ms": answers_ms,
+        "how_rates": lambda: (
+            "random gather and scatter of int32 in an array of 64 MiB, as "
+            "autograder/perfmodel/measurements/microbenchmarks.py measures them, G sectors/s"
+        ),
+        "rates_64_MiB": rates_64_mib,
     }
     for name, measured in sections.items():
         result[name] = measured()
