@@ -32,7 +32,7 @@ def gradebook(out):
 
 
 def heeds_interrupts() -> None:
-    """For a process that is to be interrupted: a job in a shell's background begins with Ctrl-C ignored, as its children do."""
+    """For a process that is to be interrupted: a job in a shell's background begins with Ctrl-C ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
