@@ -6,7 +6,6 @@ kernel takes its matrices as one-dimensional arrays and their sizes as np.uint32
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,7 +143,7 @@ def spread(a, b, c):
 
 @cuda.jit(device=True)
 def multiply(a_tile, b_tile, y, x, sums):
-    """Adds the products of a pair of tiles to a thread's sums: its rows are y to y + 3 and 16 below, its columns 32 apart."""
+    """Adds the products of a pair of tiles to a thread's sums: rows y to y + 3 and 16 below, columns likewise and 32 apart."""
     for k in range(DEPTH):
         for i in range(OWN):
             for j in range(OWN):
@@ -350,3 +349,59 @@ def written_out(
                     c[row * n + column] = sums[i * own_columns + j]
 
     return product
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One kernel of the ladder: what is new in it, and how it is launched on matrices whose sides its tiles divide."""
+
+    name: str
+    idea: str
+    kernel: Any
+    tile: tuple[int, int]  # rows and columns of C that a block computes
+    block: int | tuple[int, int]
+    is_flat: bool = False
+
+    def launch(self, a: Any, b: Any, c: Any) -> None:
+        """c = a b; device arrays of two dimensions, float32, row by row in memory. Returns before the GPU is done."""
+        m, n = c.shape
+        grid = (-(-n // self.tile[1]), -(-m // self.tile[0]))
+        if self.is_flat:
+            self.kernel[grid, self.block](*(each.reshape(-1) for each in (a, b, c)), u(m), u(a.shape[1]), u(n))
+        else:
+            self.kernel[grid, self.block](a, b, c)
+
+
+def _flat(name: str, idea: str, *, rows: int = SIDE, columns: int = SIDE, own_columns: int = OWN, **more: Any) -> Rung:
+    kernel = written_out(rows, columns, own_columns=own_columns, **more)
+    return Rung(name, idea, kernel, (rows, columns), rows * columns // (OWN * own_columns), is_flat=True)
+
+
+WHOLE = (SIDE, SIDE)
+LADDER = (
+    Rung("one element, `for`", "lesson 1 as most people write it", matmul_columns, (32, 32), (32, 32)),
+    Rung("one element, `while`", "a loop that costs less", naive, (32, 32), (32, 32)),
+    Rung("tiles", "lesson 2: tiles of 32 x 32 in shared memory", tiled_with(32), (32, 32), (32, 32)),
+    Rung("strips", "16 sums a thread, in registers (the paper's Fig. 2)", strips, (16, 128), 128),
+    Rung("squares", "8 x 8 sums a thread: both operands used eight times", squares, WHOLE, THREADS),
+    Rung("unsigned", "indices that cannot be negative", unsigned, WHOLE, THREADS),
+    Rung("spread", "no two lanes in one bank", spread, WHOLE, THREADS),
+    Rung("ahead", "the next tiles on their way while these are multiplied", ahead, WHOLE, THREADS),
+    Rung("flat", "one-dimensional arrays, places counted on", flat, WHOLE, THREADS, is_flat=True),
+    _flat("written out", "a line for each step of the inner loop"),
+    _flat("deep", "tiles of 16 columns of A", depth=16),
+)
+"""From the first lesson to the limit, for square matrices of multiples of 128."""
+SMALL = _flat("small tiles", "64 x 64, for matrices of few tiles", rows=64, columns=64, own_columns=4, depth=16)
+ANY_SIZE = _flat("any size", "edges", depth=16, any_size=True)
+SMALL_ANY_SIZE = _flat(
+    "small tiles, any size", "edges", rows=64, columns=64, own_columns=4, depth=16, any_size=True
+)
+
+
+def best_for(m: int, n: int, depth: int) -> Rung:
+    """The rung that takes these sizes in the least time on an H200 (measured: notebooks/data/ladder_h200.json)."""
+    is_small = m * n < 132 * 2 * SIDE * SIDE / 2  # the large tiles would leave half of its multiprocessors idle
+    if is_small:
+        return SMALL if m % 64 == n % 64 == depth % 16 == 0 else SMALL_ANY_SIZE
+    return LADDER[-1] if m % SIDE == n % SIDE == depth % 16 == 0 else ANY_SIZE
