@@ -3,7 +3,7 @@
     python -m autograder.course.lesson08.measurements [FILE] [--counters]      # needs a GPU and numba-cuda
 
 `autograder bench gpu` prints the ratios of the same measurement. PyTorch and CuPy are used where they are installed, and
-only here: their matrix multiply is cuBLAS, without TF32. With --counters, Nsight Compute (`ncu` on the PATH) reads each rung.
+only here: their matrix multiply is cuBLAS, without TF32. With --counters, Nsight Compute (`ncu`) reads each rung.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -114,7 +115,7 @@ class Libraries:
                 x = library.as_tensor(array, device="cuda") if name == "PyTorch" else library.asarray(array)
                 for each in expressions:
                     code = compile(each, f"<{name}>", "eval")
-                    found[f"{name} {each}"] = lambda code=code, x=x, library=library: eval(code, {"x": x, "lib": library})
+                    found[f"{name} {each}"] = partial(eval, code, {"x": x, "lib": library})
         return found
 
 
@@ -150,7 +151,7 @@ def products(clock: Clock, libraries: Libraries, sides: Sequence[int] = SIDES) -
             rung.launch(a, b, c)
             error = differs(c, a, b)
             assert error < 1e-5, f"{rung.name} at {m} x {depth} x {n} is off by {error}"
-            times[rung.name] = clock.milliseconds(lambda rung=rung: rung.launch(a, b, c), 3 if n > 4096 else REPEATS)
+            times[rung.name] = clock.milliseconds(partial(rung.launch, a, b, c), 3 if n > 4096 else REPEATS)
             (registers,) = rung.kernel.get_regs_per_thread().values()
             found["registers_per_thread"][rung.name] = registers
         for name, action in libraries.products(a, b, c).items():
@@ -212,8 +213,8 @@ def histograms(clock: Clock, libraries: Libraries, n: int = 1 << 26) -> Figures:
             kernel[shape](words, counts)
             assert (counts.copy_to_host() == expected).all()
             times = {
-                "ours": clock.milliseconds(lambda: kernel[shape](words, counts)),
-                "reading": clock.milliseconds(lambda: at_the_limit.read_words[shape](words, sink)),
+                "ours": clock.milliseconds(partial(kernel[shape], words, counts)),
+                "reading": clock.milliseconds(partial(at_the_limit.read_words[shape], words, sink)),
             }
             on_torch = ["lib.bincount(x, minlength=256)", *(["lib.histc(x, 256, 0, 255)"] if of == "int32" else [])]
             on_cupy = ["lib.bincount(x, minlength=256)", "lib.histogram(x, bins=256, range=(0, 256))"]
