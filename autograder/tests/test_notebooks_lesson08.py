@@ -135,8 +135,9 @@ def test_the_measured_kernels_are_those_of_the_ladder() -> None:
 
 
 def test_distances_go_round_the_loop() -> None:
-    """Worked out by hand: the first load is used in the next round, the second at once, the third by its second number."""
-    loop = ["FFMA R1, R9, R2, R1", "LDS R9, [R30]", "LDS.128 R4, [R31]", "FFMA R1, R6, R13, R1", "LDS.64 R12, [R32]", "BRA 0x0"]
+    """By hand: the first load is used in the next round, the second at once, the third by its second number."""
+    loop = ["FFMA R1, R9, R2, R1", "LDS R9, [R30]", "LDS.128 R4, [R31]", "FFMA R1, R6, R13, R1"]
+    loop += ["LDS.64 R12, [R32]", "BRA 0x0"]
     assert until_use(loop) == [4, 0, 4]
     assert list(map(name_of, ("@!P0 LDS.128 R4, [R31]", "FFMA.FTZ R1, R2, R3, R1"))) == ["LDS.128", "FFMA"]
 
