@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ import numpy as np
 from autograder.cudagpu.compilation import Compiler, compile_fault
 from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import GuardedArray, guarded, lent, poisoned
-from autograder.errors import GraderFault, KernelFault
+from autograder.errors import GraderFault, KernelFault, KitError
 from autograder.language.program import Function
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch
@@ -110,6 +111,15 @@ class GpuSession:
     def read_guards(self, array: GuardedArray) -> tuple[int, int]:
         """How many bytes of an array's two guard zones changed."""
         return self.checked(array.read_guards)
+
+    def overwrite(self) -> None:
+        """Fills all its arrays with poison, on the device: whoever gets their memory next finds nothing of use there.
+
+        A device that a kernel has broken keeps them: nobody gets anything from it any more.
+        """
+        with suppress(KitError):
+            for array in self.arrays:
+                self.checked(array.overwrite)
 
     def launch(
         self, function: Function, grid: Any, block: Any, arguments: Sequence[Any], dynamic_shared_bytes: int = 0
