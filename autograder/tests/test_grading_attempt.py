@@ -12,7 +12,7 @@ import pytest
 
 from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCounted
 from autograder.grading import attempt as attempt_module
-from autograder.grading import closeness
+from autograder.grading import closeness, products
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, Unverified
@@ -553,3 +553,21 @@ def test_what_the_host_does_where_it_is_timed_is_looked_at_there(asks: str, opti
 def test_sizes_are_drawn_within_their_bounds_and_the_ends_belong_to_them() -> None:
     attempt = attempt_with()
     assert {attempt.drawn(96, 160, 32) for _ in range(60)} == {96, 128, 160}
+
+
+@pytest.mark.parametrize("place", [(3, 4), (3, 9), (20, 4), (0, 0)])
+def test_a_sampled_product_is_held_to_its_known_elements_and_no_others(place: tuple[int, int]) -> None:
+    """A mask with gaps: rows 2 to 5 in columns 3 to 5, and row 20 in column 9; what is worked out is no more."""
+    attempt = attempt_with()
+    attempt.results = {"matmul": products.verify}
+    request = products.product(attempt, "matmul", 24, 17, 12, real=True)
+    c = request.arguments["a"] @ request.arguments["b"]
+    known: np.ndarray = np.zeros(c.shape, bool)
+    known[2:6, 3:6] = known[20, 9] = True
+    attempt._verify_known(request, Run(outputs={"c": c}, written={"c": known}))
+    c[place] += 1
+    if known[place]:
+        with pytest.raises(CheckFailed, match=rf"c\[{place[0]}, {place[1]}\]"):
+            attempt._verify_known(request, Run(outputs={"c": c}, written={"c": known}))
+    else:
+        attempt._verify_known(request, Run(outputs={"c": c}, written={"c": known}))

@@ -31,6 +31,7 @@ from .lists import (
     random_lists,
     random_reduced_lists,
     ranks_along,
+    ranks_follow,
     ranks_of_sublists,
     walked,
 )
@@ -98,7 +99,9 @@ def profiled_ranking(rng: np.random.Generator) -> RunRequest:
 
 def right_ranks(attempt: Attempt, request: RunRequest, outputs: Mapping[str, Array]) -> None:
     """What ranks are held to where they are counted or timed."""
-    attempt.expect_close(outputs["rank"], ranks_along(request.arguments["successor"]), "rank")
+    successor = request.arguments["successor"]
+    if not ranks_follow(successor, outputs["rank"]):  # slower, and says which is wrong
+        attempt.expect_close(outputs["rank"], ranks_along(successor), "rank")
 
 
 def right_ranks_of_splitters(attempt: Attempt, request: RunRequest, outputs: Mapping[str, Array]) -> None:
