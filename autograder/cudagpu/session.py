@@ -68,6 +68,10 @@ class GpuSession:
     asked: list[Asked] = field(default_factory=list)  # new arrays that were asked for, since `prepare`
     prepared: dict[Asked, list[GpuArray]] = field(default_factory=dict)
 
+    @property
+    def launched(self) -> int:
+        return len(self.launches)
+
     def to_device(self, host: np.ndarray, name: str = "") -> GpuArray:
         """Copies a host array to guarded device memory."""
         array = self.checked(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
