@@ -2,10 +2,11 @@
 
 The protocol: compile and warm up outside the clock, on inputs of their own. Each timed call of the submission has a
 request that no call had before: its arrays come to the GPU, at a shifted address, right before that call, what the call
-left is handed to the grader, and then all of it is overwritten there, shared memory too. So no call can read what would
-spare it work: nothing of its inputs, nor of what belongs to them, was there before. The grader verifies both outputs of
-a round and draws the inputs of the next one, so that host memory holds no more than a round's, and the GPU those of one
-call. The baseline's calls are on requests that the submission has had.
+left is handed to the grader, and then its arrays are overwritten there. So no call can read what would spare it work:
+nothing of its inputs, nor of what belongs to them, was on the GPU before. Shared memory is overwritten before each call
+as well, all but half a percent. The grader verifies both outputs of a round and draws the inputs of the next one, so
+that each process of the host holds those of a round and two more, and the GPU those of one call. The baseline's calls
+are on requests that the submission has had.
 
 L2 is filled by others' data before each call, and what host code asked for in its last call is ready before the clock
 starts, as in a pool of memory. CUDA events around the call, cross-checked with the wall clock and with a device-wide
