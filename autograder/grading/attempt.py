@@ -63,7 +63,7 @@ class Attempt:
     """One check at work on one submission.
 
     For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `remember`, `run`, `simulate`, `once`, `counted`,
-    `need`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
+    `need`, `known_of`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 

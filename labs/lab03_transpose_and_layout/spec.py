@@ -118,7 +118,8 @@ def expect_transposed(attempt: Attempt, request: RunRequest, b: np.ndarray) -> N
 
 def right_transpose(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
     """What a transpose is held to where it is counted or timed."""
-    expect_transposed(attempt, request, outputs["b"])
+    if attempt.known_of(outputs["b"]) is not None or not np.array_equal(outputs["b"], request.arguments["a"].T):
+        expect_transposed(attempt, request, outputs["b"])  # slower, and says which is wrong
 
 
 def right_in_place(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
