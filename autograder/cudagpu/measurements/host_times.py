@@ -231,20 +231,20 @@ def by_the_clock(action: Callable[[], object], times: int = 50) -> float:
     return round(float(np.median(taken)), 3)
 
 
-@cuda.jit
-def of_two(a: Any, b: Any) -> None:
-    pass
-
-
 def plain() -> Mapping[str, float]:
     """The same by numba.cuda alone."""
     small, large = (cuda.to_device(np.ones(n, np.float32)) for n in (1, 1 << 18))
     on_host = {1: np.ones(1, np.float32), 1 << 18: np.ones(1 << 18, np.float32)}
-    launch = of_two[1, 32]
+
+    def of_two(a: Any, b: Any) -> None:
+        pass
+
+    kernel = cuda.jit(of_two)
+    launch = kernel[1, 32]
     launch(small, small)
     actions: dict[str, Callable[[], object]] = {
         "a launch of two arrays": lambda: launch(small, small),
-        "a launch of two arrays, configured": lambda: of_two[1, 32](small, small),
+        "a launch of two arrays, configured": lambda: kernel[1, 32](small, small),
         "a wait": cuda.synchronize,
         "copy_to_host, 4 bytes": small.copy_to_host,
         "copy_to_host, 1 MiB": large.copy_to_host,
