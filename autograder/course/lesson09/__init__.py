@@ -1,0 +1,1 @@
+"""Lesson 9, the map: what its two notebooks and its deck import."""
