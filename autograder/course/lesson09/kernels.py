@@ -163,7 +163,7 @@ def with_gaps(x, steps):
     if value > np.float32(0):
         k = 0
         while k < steps:
-            value = np.float32(0.99) * value + np.float32(0.01)
+            value *= np.float32(0.99)
             k += 1
         x[i] = value
 
@@ -175,7 +175,7 @@ def without_gaps(alive, steps):
         value = alive[i]
         k = 0
         while k < steps:
-            value = np.float32(0.99) * value + np.float32(0.01)
+            value *= np.float32(0.99)
             k += 1
         alive[i] = value
 
