@@ -177,7 +177,7 @@ PAIRS = (
     Pair("tiling", (MEMORY, EFFICIENCY), 5, products, 2**7, 2**12, "rows"),
     Pair("coarsening", (MEMORY, CONTENTION, EFFICIENCY), 5, coarsened_bins, 2**18, 2**26, "items"),
     Pair("data layout", (MEMORY, CONTENTION, EFFICIENCY), 4, fields, 2**15, 2**25, "particles"),
-    Pair("input binning", (MEMORY, EFFICIENCY), 1, neighbours, 2**12, 2**18, "places"),
+    Pair("input binning", (MEMORY, EFFICIENCY), 1, neighbours, 2**12, 2**17, "places"),
     Pair("regularization", (BALANCE, REGULARITY, EFFICIENCY), 3, skewed_rows, 2**12, 2**18, "rows"),
     Pair("compaction", (MEMORY, BALANCE, REGULARITY, EFFICIENCY), 3, population, 2**16, 2**24, "places"),
 )
