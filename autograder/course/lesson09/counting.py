@@ -78,9 +78,10 @@ class Compared:
         }
 
     def __str__(self) -> str:
-        rows = zip(self.names, (self.without, self.with_it), strict=True)
+        figures = zip(self.names, (self.without, self.with_it), strict=True)
+        rows = [f"{name:<{NAME_WIDTH}}{each.told()}" for name, each in figures]
         told = "".join(f"{gain_in_words(each):>15}" for each in self.gains().values())
-        return "\n".join([HEAD, *(f"{name:<{NAME_WIDTH}}{each.told()}" for name, each in rows), f"{'gain':<{NAME_WIDTH}}{told}"])
+        return "\n".join([HEAD, *rows, f"{'gain':<{NAME_WIDTH}}{told}"])
 
     __repr__ = __str__
 

@@ -30,8 +30,9 @@ class Patient:
     bottleneck: str  # what it is
     technique: str
     case: Callable[[int], Case]
-    small: int  # what is counted
+    shown: int  # what a sheet is of
     large: int  # what is timed
+    sample: int | None = None  # blocks that stand for all, where they are alike
 
 
 AS_IT_CAME, SUSPECT_CURED, MENDED = "as it came", "suspect cured", "mended"
@@ -97,7 +98,7 @@ def classes_of(size: int) -> Case:
 
 
 PATIENTS = (
-    Patient("A", "memory bandwidth", "update contention", "coarsening", image_levels, 2**9, 2**13),
-    Patient("B", "memory bandwidth", "load balance", "regularization", sums_of_links, 2**12, 2**18),
-    Patient("C", "regularity", "efficiency", "input binning", classes_of, 2**14, 2**22),
+    Patient("A", "memory bandwidth", "update contention", "coarsening", image_levels, 2**11, 2**13, 16),
+    Patient("B", "memory bandwidth", "load balance", "regularization", sums_of_links, 2**14, 2**18),
+    Patient("C", "regularity", "efficiency", "input binning", classes_of, 2**18, 2**22, 16),
 )
