@@ -5,10 +5,10 @@ from autograder.course.lesson09 import kernels
 from autograder.course.lesson09.charts import gains, links_of_a_warp, patients_drawn
 from autograder.course.lesson09.counting import compare
 from autograder.course.lesson09.exercises import (
-    column_totals,
     diagnosis_a,
     diagnosis_b,
     diagnosis_c,
+    distances,
     mended_a,
     mended_b,
     mended_c,
@@ -27,12 +27,12 @@ __all__ = [
     "Row",
     "bars",
     "beforehand_ms",
-    "column_totals",
     "compare",
     "counted",
     "diagnosis_a",
     "diagnosis_b",
     "diagnosis_c",
+    "distances",
     "examined",
     "gains",
     "kernels",

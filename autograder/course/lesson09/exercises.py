@@ -19,7 +19,7 @@ from autograder.course.lesson09.pairs import (
     PAIRS,
     REGULARITY,
 )
-from autograder.course.replies import Reply, judge_array, not_yet, right, unanswered
+from autograder.course.replies import Reply, not_yet, right, unanswered
 from autograder.errors import SubmissionError
 
 LANES = 32
@@ -40,49 +40,57 @@ def _with_faults_as_replies(exercise: Callable[[Any], Reply]) -> Callable[[Any],
 
 # ---- 9a: the map -----------------------------------------------------------------------------------------------------
 
-TABLES = ((5, 128, 1), (64, 300, 3))  # rows, columns, blocks of 128: the last of them is not full
+STREETS = ((200, 128, 1), (64, 300, 3))  # houses, places, blocks of 128: the last of them is not full
 
 
 @_with_faults_as_replies
-def column_totals(kernel: Any) -> Reply:
-    """A kernel of (x, sums): a thread for each column adds up its rows; no atomics, launched in one dimension."""
-    if (wrong := not_of(kernel, ("x", "sums"))) is not None:
+def distances(kernel: Any) -> Reply:
+    """A kernel of (houses, places, far): a thread for each place adds up the distances to all houses; no atomics."""
+    if (wrong := not_of(kernel, ("houses", "places", "far"))) is not None:
         return wrong
     from autograder.profiling import profile  # the simulated GPU is only loaded for the exercises that need it
 
-    for rows, columns, blocks in TABLES:
-        x = np.random.default_rng(rows).integers(1, 9, (rows, columns)).astype(np.float32)
-        sums = np.zeros(columns, np.float32)
-        launched = f"{rows} rows, {columns} columns, {blocks} x 128 threads."
-        p = profile(kernel)[blocks, 128](x, sums)
-        if (wrong := nothing_right(p, not sums.any(), "sums", launched)) is not None:
+    for count, others, blocks in STREETS:
+        rng = np.random.default_rng(count)
+        houses, places = (rng.integers(0, 100, each).astype(np.float32) for each in (count, others))
+        far = np.zeros(others, np.float32)
+        launched = f"{count} houses, {others} places, {blocks} x 128 threads."
+        p = profile(kernel)[blocks, 128](houses, places, far)
+        if (wrong := nothing_right(p, not far.any(), "far", launched)) is not None:
             return wrong
-        if not np.array_equal(sums, x.sum(axis=0)):
-            return not_yet(f"{launched} {_other_sums(x, sums)}")
+        if words := _other_distances(houses, places, far):
+            return not_yet(f"{launched} {words}")
         if p.counters.global_atomic_requests:
-            return not_yet(f"{launched} The sums are right, but atomics made them. Who else writes to this sum?")
-    if (wrong := written_alone(kernel, blocks, 128, (x, np.zeros(columns, np.float32)), launched)) is not None:
+            return not_yet(f"{launched} All is right, but atomics made it. Who else writes to the place of this thread?")
+    given = (houses, places, np.zeros(others, np.float32))
+    if (wrong := written_alone(kernel, blocks, 128, given, launched)) is not None:
         return wrong
     c = p.counters
     if c.global_store_requests > 2 * c.warps:
-        return not_yet(
-            f"{launched} The sums are right, with {c.global_store_requests:,} requests to store. Add up in a variable, and "
-            "store it once."
-        )
-    sectors = c.global_load_sectors_per_request
-    return right(f"No atomic is left, and neighbours read neighbours: {sectors:.3g} sectors a request.")
+        words = f"All is right, with {c.global_store_requests:,} requests to store. Add up in a variable, and store it once."
+        return not_yet(f"{launched} {words}")
+    return right("The loops have changed places, nobody else writes to a thread's place, and no atomic is left.")
 
 
-def _other_sums(x: np.ndarray, sums: np.ndarray) -> str:
-    """What was added up in place of columns, where it is known."""
-    rows = x.sum(axis=1)
-    if np.array_equal(sums[: rows.size], rows) and not sums[rows.size :].any():
-        return "These are sums of rows. Thread i has column i, and goes down."
-    if np.array_equal(sums, x[0]):
-        return "Only the first row was added. Go on down to x.shape[0]."
-    if np.array_equal(sums, x[-1]):
-        return "Only the last row is left: each round begins anew. Add to what you have."
-    return judge_array(sums, x.sum(axis=0), "", "sums").words
+def _other_distances(houses: np.ndarray, places: np.ndarray, far: np.ndarray) -> str:
+    """What is wrong with sums of distances, by the mistake where it is known; nothing where all is right."""
+    signed = houses[:, None] - places[None, :]
+    apart = np.abs(signed)
+    known = (
+        (apart.sum(axis=0), ""),
+        (signed.sum(axis=0), "Some distances count negative here. A distance has no sign: abs()."),
+        (-signed.sum(axis=0), "Some distances count negative here. A distance has no sign: abs()."),
+        (apart[0], "Only the first house was added. Go on to houses.size."),
+        (apart[-1], "Only the last house is left: each round begins anew. Add to what you have."),
+    )
+    for numbers, words in known:
+        if np.array_equal(far, numbers):
+            return words
+    at = int(np.flatnonzero(far != apart.sum(axis=0))[0])
+    return (
+        f"far[{at}] should be {apart[:, at].sum():g} and is {far[at]:g}: the distances from places[{at}] to all "
+        f"{houses.size} houses."
+    )
 
 
 PLACES = ((900, 40), (2048, 128))  # places, and the length of the line
@@ -109,8 +117,8 @@ def near_in_bins(kernel: Any) -> Reply:
             return not_yet(f"{launched} {_other_neighbours(places, near, expected)}")
     asked = LANES * p.counters.global_load_requests / size
     if asked > size / 2:
-        words = f"near is right, and each thread still loads {asked:,.0f} numbers. Its own bin and the two beside it will "
-        f"do."
+        words = f"near is right, and each thread still loads {asked:,.0f} numbers. "
+        words += "Its own bin and the two beside it will do."
         return Reply("your turn", f"{launched} {words}")
     if asked > 4 * 16 * size / (16 * 128):
         words = f"near is right, and each thread loads {asked:,.0f} numbers. Three bins hold about {3 * size // 128}."

@@ -8,23 +8,26 @@ from __future__ import annotations
 import numpy as np
 from numba import cuda
 
-# ---- scatter to gather: sums of columns ----------------------------------------------------------------------------
+# ---- scatter to gather: how far is it from each place to all houses together? -----------------------------------------
 
 
 @cuda.jit
-def scattered(x, sums):
-    column, row = cuda.grid(2)
-    cuda.atomic.add(sums, column, x[row, column])
+def scattered(houses, places, far):
+    i, k = cuda.grid(1), 0
+    house = houses[i]
+    while k < places.size:
+        cuda.atomic.add(far, k, abs(house - places[k]))
+        k += 1
 
 
 @cuda.jit
-def gathered(x, sums):
-    column, row = cuda.grid(1), 0
-    total = np.float32(0)
-    while row < x.shape[0]:
-        total += x[row, column]
-        row += 1
-    sums[column] = total
+def gathered(houses, places, far):
+    own, i = cuda.grid(1), 0
+    place, total = places[own], np.float32(0)
+    while i < houses.size:
+        total += abs(houses[i] - place)
+        i += 1
+    far[own] = total
 
 
 # ---- privatization and coarsening: histograms of 256 bins, in blocks of 256 threads ----------------------------------

@@ -59,12 +59,17 @@ class Pair:
     unit: str
 
 
-def column_sums(columns: int) -> Job:
-    """256 rows of float32."""
-    x = np.random.default_rng(1).integers(0, 5, (256, columns)).astype(np.float32)  # whole numbers: sums are exact
-    without = Launch(kernels.scattered, (columns // 32, 256 // 8), (32, 8), (x, np.zeros(columns, np.float32)))
-    with_it = Launch(kernels.gathered, columns // THREADS, THREADS, (x, np.zeros(columns, np.float32)))
-    return Job(without, with_it, (x.sum(axis=0), x.sum(axis=0)))
+def distances(size: int) -> Job:
+    """As many places as houses, all at whole numbers of a street of 16, so that small sums of distances are exact."""
+    rng = np.random.default_rng(1)
+    houses, places = (rng.integers(0, 16, size).astype(np.float32) for _ in range(2))
+    apart = np.abs(np.arange(16)[:, None] - houses[None, :].astype(np.int64)).sum(axis=1)
+    far = apart[places.astype(np.int64)].astype(np.float32)
+    without, with_it = (
+        Launch(each, size // 128, 128, (houses, places, np.zeros(size, np.float32)))
+        for each in (kernels.scattered, kernels.gathered)
+    )
+    return Job(without, with_it, (far, far))
 
 
 def _histogram(kernel: Any, blocks: int, items: np.ndarray) -> Launch:
@@ -172,7 +177,7 @@ def population(places: int) -> Job:
 
 MEMORY, CONTENTION, BALANCE, REGULARITY, EFFICIENCY = BOTTLENECKS
 PAIRS = (
-    Pair("scatter to gather", (CONTENTION,), 5, column_sums, 2**10, 2**18, "columns"),
+    Pair("scatter to gather", (CONTENTION,), 5, distances, 2**9, 2**13, "houses"),
     Pair("privatization", (CONTENTION,), 5, private_bins, 2**18, 2**26, "items"),
     Pair("tiling", (MEMORY, EFFICIENCY), 5, products, 2**7, 2**12, "rows"),
     Pair("coarsening", (MEMORY, CONTENTION, EFFICIENCY), 5, coarsened_bins, 2**18, 2**26, "items"),

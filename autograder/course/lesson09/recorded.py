@@ -1,12 +1,14 @@
 """What was counted and measured of the launches that the map shows, as committed; and the script that counts them.
 
-python -m autograder.course.lesson09.recorded          # no GPU needed; some minutes: writes notebooks/data/map_counted.json
+python -m autograder.course.lesson09.recorded               # no GPU needed; some minutes: writes map_counted.json
+python -m autograder.course.lesson09.recorded tiling B      # these alone; what was counted of the others stays
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -19,7 +21,7 @@ from autograder.course.lesson09.patients import PATIENTS
 
 COUNTED = DATA / "map_counted.json"
 SAMPLE_BLOCKS = 16
-WHOLE = ("scatter to gather", "regularization", "B")  # a sample would not do: blocks are not alike, or share a line of sums
+WHOLE = ("regularization", "B")  # a sample would not do: blocks are not alike
 
 
 @cache
@@ -84,15 +86,18 @@ def count(launches: Mapping[str, Launch], is_whole: bool) -> dict[str, dict[str,
     return found
 
 
-def record() -> dict[str, Any]:
-    """All pairs and patients at the sizes at which they are timed."""
-    pairs = {}
+def record(known: Mapping[str, Any], only: Sequence[str] = ()) -> dict[str, Any]:
+    """All pairs and patients at the sizes at which they are timed; what was not asked for stays as it is."""
+    pairs, patients = dict(known.get("pairs", {})), dict(known.get("patients", {}))
     for pair in PAIRS:
+        if only and pair.technique not in only:
+            continue
         job = pair.job(pair.large)
         pairs[pair.technique] = count({"without": job.without, "with": job.with_it}, pair.technique in WHOLE)
         print(pair.technique, pairs[pair.technique], flush=True)
-    patients = {}
     for patient in PATIENTS:
+        if only and patient.name not in only:
+            continue
         patients[patient.name] = count(patient.case(patient.large).launches, patient.name in WHOLE)
         print(patient.name, patients[patient.name], flush=True)
     return {
@@ -107,5 +112,6 @@ if __name__ == "__main__":
     from autograder import simulate
 
     with simulate():
-        COUNTED.write_text(json.dumps(record(), indent=2) + "\n", encoding="utf-8")
+        before = json.loads(COUNTED.read_text(encoding="utf-8")) if COUNTED.exists() else {}
+        COUNTED.write_text(json.dumps(record(before, sys.argv[1:]), indent=2) + "\n", encoding="utf-8")
     print(f"written: {COUNTED}")

@@ -128,4 +128,4 @@ def examined(name: str, kernel: Any) -> Examined:
 
 def elements_examined(launch: Launch) -> int:
     """Pixels, links or numbers: the larger of a launch's first two arrays."""
-    return max(each.size for each in launch.arguments[:2])
+    return int(max(each.size for each in launch.arguments[:2]))
