@@ -1,27 +1,16 @@
-"""What was counted and measured of the launches that the map shows, as committed; and the script that counts them.
-
-python -m autograder.course.lesson09.recorded               # no GPU needed; some minutes: writes map_counted.json
-python -m autograder.course.lesson09.recorded tiling B      # these alone; what was counted of the others stays
-"""
+"""What was counted and measured of the launches that the map shows, as committed beside the notebooks."""
 
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
 from autograder.course.data import DATA
-from autograder.course.lesson09.counting import Compared, Figures, profiled_launch
-from autograder.course.lesson09.measurements import RESULT
-from autograder.course.lesson09.pairs import PAIRS, Launch
-from autograder.course.lesson09.patients import PATIENTS
+from autograder.course.lesson09.counting import Compared, Figures
 
-COUNTED = DATA / "map_counted.json"
-SAMPLE_BLOCKS = 16
-WHOLE = ("regularization", "B")  # a sample would not do: blocks are not alike
+COUNTED, MEASURED = DATA / "map_counted.json", DATA / "map_h200.json"
 
 
 @cache
@@ -50,68 +39,22 @@ def predicted() -> dict[str, float]:
 
 def measured() -> dict[str, float]:
     """How many times as fast the H200 was with each technique."""
-    pairs = _read(RESULT.name)["pairs"]
+    pairs = _read(MEASURED.name)["pairs"]
     return {name: each["without_milliseconds"] / each["with_milliseconds"] for name, each in pairs.items()}
 
 
 def patients_ms() -> dict[str, dict[str, float]]:
     """Milliseconds on the H200, by patient and by what was done to it."""
-    return {name: each["milliseconds"] for name, each in _read(RESULT.name)["patients"].items()}
+    return {name: each["milliseconds"] for name, each in _read(MEASURED.name)["patients"].items()}
 
 
 def beforehand_ms() -> dict[str, float]:
     """Milliseconds on the H200 of what a technique needs first."""
-    found: dict[str, float] = _read(RESULT.name)["beforehand_milliseconds"]
+    found: dict[str, float] = _read(MEASURED.name)["beforehand_milliseconds"]
     return found
 
 
 def pair_ms(technique: str) -> tuple[float, float]:
     """Milliseconds on the H200 without the technique and with it."""
-    each = _read(RESULT.name)["pairs"][technique]
+    each = _read(MEASURED.name)["pairs"][technique]
     return each["without_milliseconds"], each["with_milliseconds"]
-
-
-def count(launches: Mapping[str, Launch], is_whole: bool) -> dict[str, dict[str, Any]]:
-    """The figures of each launch, what the model says of its time, and what limits it."""
-    found = {}
-    for name, launch in launches.items():
-        profiled = profiled_launch(launch.kernel, launch, None if is_whole else SAMPLE_BLOCKS)
-        estimate = profiled.to_dict()["estimate"]
-        found[name] = {
-            "kernel": profiled.record.kernel,
-            "figures": {key: round(value, 3) for key, value in asdict(Figures.of(profiled)).items()},
-            "estimated_ns": round(estimate["ns"]),
-            "binding": estimate["binding"],
-        }
-    return found
-
-
-def record(known: Mapping[str, Any], only: Sequence[str] = ()) -> dict[str, Any]:
-    """All pairs and patients at the sizes at which they are timed; what was not asked for stays as it is."""
-    pairs, patients = dict(known.get("pairs", {})), dict(known.get("patients", {}))
-    for pair in PAIRS:
-        if only and pair.technique not in only:
-            continue
-        job = pair.job(pair.large)
-        pairs[pair.technique] = count({"without": job.without, "with": job.with_it}, pair.technique in WHOLE)
-        print(pair.technique, pairs[pair.technique], flush=True)
-    for patient in PATIENTS:
-        if only and patient.name not in only:
-            continue
-        patients[patient.name] = count(patient.case(patient.large).launches, patient.name in WHOLE)
-        print(patient.name, patients[patient.name], flush=True)
-    return {
-        "what": "The launches of map_h200.json, counted on the simulated GPU and predicted for an H200",
-        "how": f"a sample of {SAMPLE_BLOCKS} blocks; all blocks for {', '.join(WHOLE)}",
-        "pairs": pairs,
-        "patients": patients,
-    }
-
-
-if __name__ == "__main__":
-    from autograder import simulate
-
-    with simulate():
-        before = json.loads(COUNTED.read_text(encoding="utf-8")) if COUNTED.exists() else {}
-        COUNTED.write_text(json.dumps(record(before, sys.argv[1:]), indent=2) + "\n", encoding="utf-8")
-    print(f"written: {COUNTED}")
