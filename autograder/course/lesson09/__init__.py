@@ -2,7 +2,7 @@
 
 from autograder.course.costs import warp_walk
 from autograder.course.lesson09 import kernels
-from autograder.course.lesson09.charts import gains, links_of_a_warp, patients_drawn
+from autograder.course.lesson09.charts import gains, links_of_a_warp, needs_drawn, patients_drawn
 from autograder.course.lesson09.counting import compare
 from autograder.course.lesson09.exercises import (
     diagnosis_a,
@@ -15,7 +15,7 @@ from autograder.course.lesson09.exercises import (
     near_in_bins,
     which_bottleneck,
 )
-from autograder.course.lesson09.on_this_gpu import measured_here
+from autograder.course.lesson09.on_this_gpu import measured_here, patients_here
 from autograder.course.lesson09.recorded import beforehand_ms, counted, measured, pair_ms, patients_ms, predicted
 from autograder.course.lesson09.sheets import examined, unnamed
 from autograder.course.lesson09.the_map import the_map
@@ -44,8 +44,10 @@ __all__ = [
     "mended_b",
     "mended_c",
     "near_in_bins",
+    "needs_drawn",
     "pair_ms",
     "patients_drawn",
+    "patients_here",
     "patients_ms",
     "predicted",
     "resource_bars",

@@ -8,7 +8,9 @@ from autograder.course.costs import warp_walk
 from autograder.course.lesson09 import recorded
 from autograder.course.lesson09.pairs import table_of_rows
 from autograder.course.lesson09.patients import AS_IT_CAME, MENDED, SUSPECT_CURED
+from autograder.figures.bars import bars
 from autograder.figures.marks import Row, marks
+from autograder.figures.palette import BLUE, VERMILLION
 from autograder.figures.svg import Figure
 
 PAGE = 760  # pixels: as wide as a notebook's page
@@ -36,3 +38,12 @@ def links_of_a_warp(nodes: int, slide: bool = False) -> list[Figure]:
     warp = int(lengths.argmax()) // 32
     frames = warp_walk([int(each) for each in lengths[32 * warp : 32 * warp + 32]], "links")
     return frames if slide else [each.at_width(PAGE) for each in frames]
+
+
+def needs_drawn(patient: str, stage: str) -> Figure:
+    """The time that each resource needs of an H200 for a patient at this stage, at the size that was timed."""
+    needs = recorded.needs_us(patient, stage)
+    largest = max(needs, key=needs.__getitem__)
+    colours = {name: VERMILLION if name == largest else BLUE for name in needs}
+    title = f"Patient {patient}, {stage}: what each resource needs of an H200"
+    return bars(needs, title=title, unit="us", places=0, colours=colours)

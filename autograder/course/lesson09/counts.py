@@ -32,6 +32,7 @@ def count(launches: Mapping[str, Launch], is_whole: bool) -> dict[str, dict[str,
             "figures": {key: round(value, 3) for key, value in asdict(Figures.of(profiled)).items()},
             "estimated_ns": round(estimate["ns"]),
             "binding": estimate["binding"],
+            "needs_us": {key: round(ns / 1e3, 1) for key, ns in list(estimate["breakdown_ns"].items())[:6]},
         }
     return found
 

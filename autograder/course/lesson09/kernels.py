@@ -297,7 +297,7 @@ def received(starts, links, weights, sums):
 
 
 @cuda.jit
-def received_mended(starts, links, weights, sums):
+def received_by_atomics(starts, links, weights, sums):
     node = cuda.grid(1) // 32
     if node < sums.size:
         total = np.float32(0)
@@ -306,6 +306,23 @@ def received_mended(starts, links, weights, sums):
             total += weights[links[k]]
             k += 32
         cuda.atomic.add(sums, node, total)
+
+
+@cuda.jit
+def received_mended(starts, links, weights, sums):
+    node = cuda.grid(1) // 32
+    if node < sums.size:
+        total = np.float32(0)
+        k, end = starts[node] + cuda.laneid, starts[node + 1]
+        while k < end:
+            total += weights[links[k]]
+            k += 32
+        step = 16
+        while step > 0:
+            total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+            step //= 2
+        if cuda.laneid == 0:
+            sums[node] = total
 
 
 @cuda.jit

@@ -36,6 +36,7 @@ class Patient:
 
 
 AS_IT_CAME, SUSPECT_CURED, MENDED = "as it came", "suspect cured", "mended"
+BY_ATOMICS = "shared, atomics"  # of patient B: 32 lanes add to a sum
 
 
 def image_levels(side: int) -> Case:
@@ -72,6 +73,7 @@ def sums_of_links(nodes: int) -> Case:
     launches = {
         AS_IT_CAME: Launch(kernels.received, blocks, THREADS, (starts, named, weights, results())),
         SUSPECT_CURED: Launch(kernels.whole_rows, blocks, THREADS, (starts, gathered, results())),
+        BY_ATOMICS: Launch(kernels.received_by_atomics, 32 * blocks, THREADS, (starts, named, weights, results())),
         MENDED: Launch(kernels.received_mended, 32 * blocks, THREADS, (starts, named, weights, results())),
     }
     return Case(launches, dict.fromkeys(launches, sums))

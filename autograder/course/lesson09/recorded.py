@@ -58,3 +58,9 @@ def pair_ms(technique: str) -> tuple[float, float]:
     """Milliseconds on the H200 without the technique and with it."""
     each = _read(MEASURED.name)["pairs"][technique]
     return each["without_milliseconds"], each["with_milliseconds"]
+
+
+def needs_us(patient: str, stage: str) -> dict[str, float]:
+    """Microseconds that each resource needs of an H200 by the model, the longest first."""
+    found: dict[str, float] = _read(COUNTED.name)["patients"][patient][stage]["needs_us"]
+    return found
