@@ -1,8 +1,14 @@
 """Lesson 9, the map: what its two notebooks and its deck import."""
 
-from autograder.course.costs import warp_walk
 from autograder.course.lesson09 import kernels
-from autograder.course.lesson09.charts import gains, links_of_a_warp, needs_drawn, patients_drawn
+from autograder.course.lesson09.charts import (
+    compared_drawn,
+    gains,
+    links_of_a_warp,
+    map_growing,
+    needs_drawn,
+    patients_drawn,
+)
 from autograder.course.lesson09.counting import compare
 from autograder.course.lesson09.exercises import (
     diagnosis_a,
@@ -16,18 +22,18 @@ from autograder.course.lesson09.exercises import (
     which_bottleneck,
 )
 from autograder.course.lesson09.on_this_gpu import measured_here, patients_here
+from autograder.course.lesson09.pairs import PAIRS
 from autograder.course.lesson09.recorded import beforehand_ms, counted, measured, pair_ms, patients_ms, predicted
 from autograder.course.lesson09.sheets import examined, unnamed
 from autograder.course.lesson09.the_map import the_map
 from autograder.figures.bars import bars
-from autograder.figures.estimates import resource_bars
-from autograder.figures.marks import Row, marks
 
 __all__ = [
-    "Row",
+    "PAIRS",
     "bars",
     "beforehand_ms",
     "compare",
+    "compared_drawn",
     "counted",
     "diagnosis_a",
     "diagnosis_b",
@@ -37,7 +43,7 @@ __all__ = [
     "gains",
     "kernels",
     "links_of_a_warp",
-    "marks",
+    "map_growing",
     "measured",
     "measured_here",
     "mended_a",
@@ -50,9 +56,7 @@ __all__ = [
     "patients_here",
     "patients_ms",
     "predicted",
-    "resource_bars",
     "the_map",
     "unnamed",
-    "warp_walk",
     "which_bottleneck",
 ]

@@ -105,7 +105,7 @@ def gain_in_words(gain: float) -> str:
 
 def _short(number: float) -> str:
     """Three digits at most where it is no large number: 1.26, 15.7, 513."""
-    return f"{number:,.0f}" if number >= 99.5 else f"{number:.1f}" if number >= 9.95 else f"{number:.2g}"
+    return f"{number:,.0f}" if number >= 99.5 else f"{number:.3g}" if number >= 9.95 else f"{number:.2g}"
 
 
 def pair_of(technique: str) -> Pair:

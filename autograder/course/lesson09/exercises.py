@@ -382,10 +382,6 @@ def mended_b(kernel: Any) -> Reply:
         return Reply("your turn", f"The sums are right. {told}. {words}")
     if loads > 2 * shared_out + 8:
         return not_yet(f"The sums are right. {told}; shared out evenly among 32 lanes it would be about {shared_out + 2}.")
-    sectors = c.global_load_sectors_per_request
-    if sectors > 20:
-        return right(f"{told}, not {2 * most:,}. (A request asks for {sectors:.3g} sectors: let neighbours take "
-        f"neighbouring links.)")
     return right(f"{told}, not {2 * most:,}.")
 
 

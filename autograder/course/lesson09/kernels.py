@@ -1,6 +1,7 @@
 """Lesson 9's pairs of kernels, one that has a trouble and one that has not, as they are counted, drawn and measured.
 
-Sizes are multiples of a block, so that nothing but the trouble is left; loops count by hand (lesson 1b).
+Those of privatization, coarsening and data layout stand in autograder/kernels.py, for other lessons have them, too. Sizes are
+multiples of a block, so that nothing but the trouble is left; loops count by hand (lesson 1b).
 """
 
 from __future__ import annotations
@@ -28,31 +29,6 @@ def gathered(houses, places, far):
         total += abs(houses[i] - place)
         i += 1
     far[own] = total
-
-
-# ---- privatization and coarsening: histograms of 256 bins, in blocks of 256 threads ----------------------------------
-
-
-@cuda.jit
-def common_bins(items, bins):
-    i = cuda.grid(1)
-    while i < items.size:
-        cuda.atomic.add(bins, items[i], 1)
-        i += cuda.gridsize(1)
-
-
-@cuda.jit
-def own_bins(items, bins):
-    own = cuda.shared.array(256, np.int32)
-    t = cuda.threadIdx.x
-    own[t] = 0
-    cuda.syncthreads()
-    i = cuda.grid(1)
-    while i < items.size:
-        cuda.atomic.add(own, items[i], 1)
-        i += cuda.gridsize(1)
-    cuda.syncthreads()
-    cuda.atomic.add(bins, t, own[t])
 
 
 # ---- tiling: a product of matrices, in blocks of 16 x 16 -------------------------------------------------------------
@@ -84,21 +60,6 @@ def tiled(a, b, c):
             total += a_tile[ty, k] * b_tile[k, tx]
         cuda.syncthreads()
     c[row, column] = total
-
-
-# ---- data layout: one field of four ----------------------------------------------------------------------------------
-
-
-@cuda.jit
-def rows_of_fields(particles):
-    i = cuda.grid(1)
-    particles[i, 3] *= np.float32(0.5)
-
-
-@cuda.jit
-def columns_of_fields(particles):
-    i = cuda.grid(1)
-    particles[3, i] *= np.float32(0.5)
 
 
 # ---- input binning: how many places lie at most 1 away? ---------------------------------------------------------------

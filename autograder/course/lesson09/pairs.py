@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.course.lesson09 import kernels
+from autograder.kernels import histogram_few_threads, histogram_privatized, weigh_columns, weigh_rows
 
 BOTTLENECKS = ("memory bandwidth", "update contention", "load balance", "regularity", "efficiency")
 FEW_BLOCKS, THREADS, BINS = 1056, 256, 256  # every place for a thread on an H200, once
@@ -85,14 +86,14 @@ def _items(size: int) -> tuple[np.ndarray, np.ndarray, int]:
 def private_bins(size: int) -> Job:
     """A few blocks in both: bins that all share, or each block's own."""
     items, bins, few = _items(size)
-    return Job(_histogram(kernels.common_bins, few, items), _histogram(kernels.own_bins, few, items), (bins, bins))
+    return Job(_histogram(histogram_few_threads, few, items), _histogram(histogram_privatized, few, items), (bins, bins))
 
 
 def coarsened_bins(size: int) -> Job:
     """Private bins in both: an item a thread, or a few blocks."""
     items, bins, few = _items(size)
-    every = _histogram(kernels.own_bins, size // THREADS, items)
-    return Job(every, _histogram(kernels.own_bins, few, items), (bins, bins))
+    every = _histogram(histogram_privatized, size // THREADS, items)
+    return Job(every, _histogram(histogram_privatized, few, items), (bins, bins))
 
 
 def products(n: int) -> Job:
@@ -110,8 +111,8 @@ def fields(particles: int) -> Job:
     """Particles of four float32 fields, the last of which is halved."""
     rows = np.random.default_rng(3).random((particles, 4), dtype=np.float32)
     expected = rows * np.array([1, 1, 1, 0.5], np.float32)
-    without = Launch(kernels.rows_of_fields, particles // THREADS, THREADS, (rows,))
-    with_it = Launch(kernels.columns_of_fields, particles // THREADS, THREADS, (np.ascontiguousarray(rows.T),))
+    without = Launch(weigh_rows, particles // THREADS, THREADS, (rows,))
+    with_it = Launch(weigh_columns, particles // THREADS, THREADS, (np.ascontiguousarray(rows.T),))
     return Job(without, with_it, (expected, np.ascontiguousarray(expected.T)))
 
 

@@ -20,15 +20,14 @@ def _read(name: str) -> Any:
 
 def counted() -> Mapping[str, Compared]:
     """The launches that were timed, as the simulated GPU counts them, by technique."""
-    return {
-        technique: Compared(
-            technique,
-            (each["without"]["kernel"], each["with"]["kernel"]),
-            Figures(**each["without"]["figures"]),
-            Figures(**each["with"]["figures"]),
-        )
-        for technique, each in _read(COUNTED.name)["pairs"].items()
-    }
+    found = {}
+    for technique, each in _read(COUNTED.name)["pairs"].items():
+        without, with_it = each["without"], each["with"]
+        names = (without["kernel"], with_it["kernel"])
+        if names[0] == names[1]:
+            names = ("many blocks", "few blocks")
+        found[technique] = Compared(technique, names, Figures(**without["figures"]), Figures(**with_it["figures"]))
+    return found
 
 
 def predicted() -> dict[str, float]:

@@ -24,10 +24,11 @@ def the_map(
     """A row a technique, a column a bottleneck; the article's crosses are framed.
 
     `counted`, by technique: in these rows each cell shows how many times less of the bottleneck's cost is left.
-    `measured`: how many times as fast the H200 is with the technique; a column of its own. `large` is for a slide.
+    `measured`: how many times as fast the H200 is with the technique; a column of its own, empty where nothing is said of a
+    row. `large` is for a slide.
     """
-    small = _Sizes(13, 12, 52, 196, 116, 118) if not large else _Sizes(22, 21, 48, 330, 139, 110)
-    return _Drawing(small, counted or {}, measured or {}, title).figure()
+    sizes = _Sizes(22, 21, 48, 318, 136, 110) if large else _Sizes(13, 12, 46, 190, 104, 92)
+    return _Drawing(sizes, counted or {}, measured, title).figure()
 
 
 class _Sizes:
@@ -39,9 +40,10 @@ class _Sizes:
 
 class _Drawing:
     def __init__(
-        self, sizes: _Sizes, counted: Mapping[str, Compared], measured: Mapping[str, float], title: str
+        self, sizes: _Sizes, counted: Mapping[str, Compared], measured: Mapping[str, float] | None, title: str
     ) -> None:
-        self.sizes, self.counted, self.measured, self.title = sizes, counted, measured, title
+        self.sizes, self.counted, self.title = sizes, counted, title
+        self.has_clock, self.measured = measured is not None, measured or {}
         self.canvas = Canvas()
         self.left, self.top = MARGIN + sizes.names, sizes.head
 
@@ -50,13 +52,13 @@ class _Drawing:
         self.canvas.text(MARGIN, 30, self.title, size=size.text + 2, bold=True)
         for at, name in enumerate(BOTTLENECKS):
             self._head(at, name.split(" "))
-        if self.measured:
+        if self.has_clock:
             self._head(len(BOTTLENECKS), CLOCK.split(" "), bold=True)
         for at, pair in enumerate(PAIRS):
             self._row(self.top + at * size.row, pair)
         bottom = self.top + len(PAIRS) * size.row
-        columns = len(BOTTLENECKS) + bool(self.measured)
-        width = self.left + columns * size.column + (MARGIN if not self.measured else MARGIN + 12)
+        columns = len(BOTTLENECKS) + self.has_clock
+        width = self.left + columns * size.column + (MARGIN + 12 if self.has_clock else MARGIN)
         self._key(bottom + size.little + 14)
         return self.canvas.figure(width, bottom + size.little + 30, self._alt())
 
