@@ -16,6 +16,7 @@ from autograder.figures.palette import BLUE, LINE, QUIET, VERMILLION
 from autograder.figures.steps import LARGE, LEAST
 from autograder.figures.svg import Canvas, Figure
 
+MOST_BARS = 4
 PAGE = 760  # pixels: as wide as a notebook's page
 
 
@@ -45,7 +46,7 @@ def links_of_a_warp(nodes: int, slide: bool = False) -> list[Figure]:
 
 def needs_drawn(patient: str, stage: str) -> Figure:
     """The time that each resource needs of an H200 for a patient at this stage, at the size that was timed."""
-    needs = recorded.needs_us(patient, stage)
+    needs = dict(list(recorded.needs_us(patient, stage).items())[:MOST_BARS])
     largest = max(needs, key=needs.__getitem__)
     colours = {name: VERMILLION if name == largest else BLUE for name in needs}
     title = f"Patient {patient}, {stage}: what each resource needs of an H200"

@@ -1,7 +1,7 @@
 """Lesson 9's pairs of kernels, one that has a trouble and one that has not, as they are counted, drawn and measured.
 
-Those of privatization, coarsening and data layout stand in autograder/kernels.py, for other lessons have them, too. Sizes are
-multiples of a block, so that nothing but the trouble is left; loops count by hand (lesson 1b).
+Those of privatization, coarsening and data layout stand in autograder/kernels.py, for other lessons have them, too. Sizes
+are multiples of a block, so that nothing but the trouble is left; loops count by hand (lesson 1b).
 """
 
 from __future__ import annotations
