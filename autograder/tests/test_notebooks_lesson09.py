@@ -21,6 +21,7 @@ from autograder.course.lesson09.the_map import the_map
 from autograder.course.replies import Reply
 from autograder.errors import UsageError
 from autograder.kernels import weigh_columns
+from autograder.perfmodel import SPECIFICATIONS
 from autograder.tests.finding import found
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -514,3 +515,100 @@ def prose(path: Path) -> str:
 
 def ms(patient: str) -> dict[str, float]:
     return recorded.patients_ms()[patient]
+
+
+GAINED, PREDICTED, COUNTED = recorded.measured(), recorded.predicted(), recorded.counted()
+LEAST = min(GAINED, key=GAINED.__getitem__)
+BEFOREHAND = recorded.beforehand_ms()
+SAVED = {name: recorded.pair_ms(name)[0] - recorded.pair_ms(name)[1] for name in BEFOREHAND}
+GPU = SPECIFICATIONS["H200"]
+PIXELS_BYTES = 4 * 2**26
+
+
+def times(gain: float) -> str:
+    """As a map tells it, without its sign."""
+    return counting.gain_in_words(gain).removeprefix("x ")
+
+
+def cured(patient: str, stage: str) -> float:
+    """How many times as fast as it came."""
+    return ms(patient)["as it came"] / ms(patient)[stage]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"**Input binning gains most, {times(GAINED['input binning'])} times, and {LEAST} least, {times(GAINED[LEAST])} "
+        "times.**",
+        "Privatization leaves a "
+        f"{COUNTED['privatization'].gains()['update contention']:,.0f}th of the passes, and the clock gains "
+        f"{times(GAINED['privatization'])} times; tiling leaves an eighth of the sectors, and gains "
+        f"{times(GAINED['tiling'])} "
+        "times",
+        "**Seventeen of nineteen crosses are there.**",
+        f"Binning pays at once: {BEFOREHAND['input binning']:.2f} ms against {SAVED['input binning']:.1f} that it saves",
+        f"It saves {SAVED['compaction']:.3f} ms at each use and costs {BEFOREHAND['compaction']:.2f}",
+        "4,096 places, 16 of them in each bin",
+        f"launched with {pairs.FEW_BLOCKS:,} blocks in place of {2**26 // 256:,}",
+        f"in pieces of {pairs.PIECE} elements at most",
+        f"the living take {pairs.STEPS} steps",
+    ],
+)
+def test_9a_says(sentence: str) -> None:
+    assert sentence in prose(A)
+
+
+def test_9a_s_words_for_numbers_hold() -> None:
+    assert max(GAINED, key=GAINED.__getitem__) == "input binning"
+    assert GAINED["coarsening"] > 3 * GAINED["tiling"], "the surprise"
+    assert round(COUNTED["tiling"].gains()["memory bandwidth"]) == 8
+    uses = -(-BEFOREHAND["compaction"] // SAVED["compaction"])
+    assert f"it pays from the {['', 'first', 'second', 'third', 'fourth'][int(uses)]} use on" in prose(A)
+    assert 1.9e6 < recorded_alive() < 2.2e6, "two million living"
+    shown = len([each for each in pairs.PAIRS for b in each.crosses if COUNTED[each.technique].gains()[b] > 1.05])
+    assert shown == 17
+
+
+def recorded_alive() -> float:
+    """How many are alive in the population that was timed: an eighth, and as many sectors of eight are read and written."""
+    return COUNTED["compaction"].with_it.sectors / 2 * 8
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"{ms('A')['as it came']:.2f} ms before, {ms('A')['suspect cured']:.2f} after, {cured('A', 'suspect cured'):.2f} "
+        f"times as "
+        "fast",
+        f"{times(cured('B', 'suspect cured'))} times. That is worth having",
+        f"{ms('B')['suspect cured']:.2f} ms are {ms('B')['suspect cured'] * 1e6 / 2**14:.0f} ns a round",
+        f"With atomics {times(cured('B', 'shared, atomics'))} times as fast as it came, with shuffles "
+        f"{times(cured('B', 'mended'))} times",
+        f"{times(cured('C', 'suspect cured'))} times with all lanes at work, near the bound of 1.9. And "
+        f"{times(cured('C', 'mended'))} times with 11 questions",
+        f"The suspect's cure gained {cured('A', 'suspect cured'):.2f}, {times(cured('B', 'suspect cured'))} and "
+        f"{times(cured('C', 'suspect cured'))} times; what ailed it, {times(cured('A', 'mended'))}, "
+        f"{times(cured('B', 'mended'))} and {times(cured('C', 'mended'))} times",
+        f"In {ms('A')['mended']:.3f} ms it reads 2²⁶ pixels of 4 bytes: {PIXELS_BYTES / ms('A')['mended'] / 1e6:,.0f} GB/s, "
+        f"{100 * PIXELS_BYTES / ms('A')['mended'] / 1e6 / GPU.dram_gb_per_s:.0f} % of what this memory delivers",
+        f"Of the first {ms('A')['as it came']:.2f} ms, reading would have taken "
+        f"{PIXELS_BYTES / GPU.dram_gb_per_s / 1e6:.3f}",
+    ],
+)
+def test_9b_says(sentence: str) -> None:
+    assert sentence in prose(B)
+
+
+def test_9b_s_words_for_numbers_hold() -> None:
+    starts = pairs.table_of_rows(2**18)[0]
+    lengths = np.diff(starts)
+    assert lengths.max() == 2**14 and round(lengths.mean()) == 17
+    reading_ms = 8 * starts[-1] / GPU.dram_gb_per_s / 1e6  # links and weights
+    assert 80 < ms("B")["suspect cured"] / reading_ms < 120, "a hundredth of that"
+    assert cured("A", "suspect cured") < 1.1, "nothing to speak of"
+    needs = recorded.needs_us("A", "mended")
+    assert list(needs)[:2] == ["latency", "DRAM"]
+    a = sheets.examined("A", kernels.grey_levels)
+    words = f"what binds needs {a.needs_us['atomics']:.0f} of {a.together_us:.0f} us, and L2 and L1, through which "
+    "sectors go, "
+    assert words + f"{a.needs_us['L2']:.0f} and {a.needs_us['L1']:.0f}" in prose(B)
