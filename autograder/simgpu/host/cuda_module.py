@@ -15,7 +15,7 @@ from typing import Any
 from autograder.errors import KernelFault
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
-from autograder.simgpu.host import host_side
+from autograder.simgpu.host import cupy_memory, host_side
 from autograder.simgpu.host.dispatch import Kernel, device, jit
 from autograder.simgpu.values import numba_names
 from autograder.simgpu.values.arrays import DeviceArray
@@ -137,6 +137,7 @@ def install() -> ModuleType:
     numba.__dict__["cuda"] = module
     vectorized.install()
     extending.install()
+    cupy_memory.install()
     return module
 
 
@@ -150,6 +151,7 @@ def uninstall() -> None:
         del sys.modules[name]
     vectorized.uninstall()
     extending.uninstall()
+    cupy_memory.uninstall()
     attribute = _replaced.pop("attribute", None)
     sys.modules.update(_replaced)
     _replaced.clear()
