@@ -17,8 +17,11 @@ COLUMNS = ("repository", "commit", "file", "arguments", "judged")
 
 @dataclass(frozen=True)
 class PublicProgram:
-    """One file. `arguments`: its command line, with spaces between. `judged`: why a refusal of ours is right, in a few words:
-    Numba refuses that too."""
+    """One file.
+
+    `arguments`: its command line, with spaces between. `judged`: some words of a refusal of ours that somebody has looked
+    at and found right, because Numba refuses that too.
+    """
 
     repository: str  # owner/name
     commit: str

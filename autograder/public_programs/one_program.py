@@ -2,8 +2,8 @@
 
     python -m autograder.public_programs.one_program FILE REPORT.json OWN_FOLDER [ARGUMENTS ...]
 
-FILE runs in its folder, a notebook cell by cell. It may write beneath the folders that it is told of, and reaches no network. The report is
-written while it runs, so that a program that is stopped has one too.
+FILE runs in its folder, a notebook cell by cell. It may write beneath that folder and OWN_FOLDER, and reaches no network.
+The report is written while it runs, so that a program that is stopped has one too.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _own_line(step: TracebackType | None) -> str:
 
 
 def confine(kept: list[Path]) -> list[str]:
-    """From here on no network, and files only beneath `kept`, but for reading what Python needs. Returns what is in force."""
+    """From here on no network, and files only beneath `kept`, but for what Python reads. Returns what is in force."""
     walls = []
     if sys.platform.startswith("linux"):
         libc = ctypes.CDLL(None, use_errno=True)

@@ -2,11 +2,11 @@
 
     python -m autograder.public_programs.run_programs                       # all of them, from GitHub
     python -m autograder.public_programs.run_programs --mirrors FOLDER      # from clones in a folder: FOLDER/owner/name
-    python -m autograder.public_programs.run_programs --only numba-examples # a few of them: nothing else in the results changes
+    python -m autograder.public_programs.run_programs --only numba-examples # a few of them; other results stay
     python -m autograder.public_programs.run_programs --table               # only write results.md again
 
-Each program runs in a process of its own, in a fresh copy of its repository in build/public_programs, without a network, and on Linux with
-no files but those and Python's. Run it before a release, on a machine that has nothing else to do.
+Each program runs in a process of its own, in its repository as it was published (in build/public_programs), on Linux without
+a network and with no files but those and Python's. Run it before a release, on a machine that has nothing else to do.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def run_one(program: PublicProgram, folder: Path, seconds: float | None = None) 
     limit = seconds or (NOTEBOOK_SECONDS if program.is_notebook else SCRIPT_SECONDS)
     with tempfile.TemporaryDirectory(prefix="public_program_") as own:
         report, output = Path(own) / "report.json", Path(own) / "output.txt"
-        command = [sys.executable, "-m", "autograder.public_programs.one_program", str(folder / program.file), str(report), own]
-        command += ["--", *program.arguments.split()]
+        command = [sys.executable, "-m", "autograder.public_programs.one_program", str(folder / program.file)]
+        command += [str(report), own, "--", *program.arguments.split()]
         with output.open("wb") as file:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=own, env=_environment(own),
@@ -101,8 +101,9 @@ def _read(report: Path) -> dict[str, Any]:
 
 
 def run_all(
-    programs: Sequence[PublicProgram], mirrors: Path | None, jobs: int, build: Path | None = None, seconds: float | None = None
-) -> Iterable[ProgramResult]:
+    programs: Sequence[PublicProgram], mirrors: Path | None, jobs: int, build: Path | None = None,
+    seconds: float | None = None,
+) -> Iterable[ProgramResult]:  # fmt: skip
     """Runs programs, those of one repository after another; each result as it is there."""
     ordered = sorted(programs, key=lambda each: (each.repository, each.commit))
     groups = [list(group) for _, group in itertools.groupby(ordered, key=lambda each: (each.repository, each.commit))]

@@ -105,7 +105,7 @@ def markdown(results: Sequence[ProgramResult]) -> str:
     lines = [
         "# Public programs on the simulated GPU",
         "",
-        "Written by `python -m autograder.public_programs.run_programs`; [README.md](README.md) says how, and what was found.",
+        "Written by `python -m autograder.public_programs.run_programs`; [README.md](README.md) says how.",
         "",
         f"{len(results)} programs of {len({each.repository for each in results})} repositories, "
         f"{sum(each.launches for each in results):,} launches.",
@@ -114,8 +114,7 @@ def markdown(results: Sequence[ProgramResult]) -> str:
         "|---|---|---|",
         *(f"| {each} | {counts[each]} | {MEANING[each]} |" for each in MEANING),
         "",
-        "Seconds are of one run, beside other work on the same machine. A hazard is counted once by line and array; errors first, then "
-        "(in brackets) warnings.",
+        "Seconds are of one run. A hazard is counted once by line and array; errors first, then (in brackets) warnings.",
         "",
         "| program | commit | outcome | s | launches | hazards | what was told |",
         "|---|---|---|---|---|---|---|",

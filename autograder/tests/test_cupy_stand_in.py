@@ -276,6 +276,31 @@ def test_kernels_take_its_arrays_where_they_lie(cuda: Any) -> None:
     add[1, 32](empty, empty, empty)
 
 
+def test_ufuncs_of_numba_take_its_arrays(cuda: Any) -> None:
+    import cupy as cp
+    from numba import guvectorize, vectorize
+
+    @vectorize(["float32(float32, float32)"], target="cuda")
+    def add(x, y):
+        return x + y
+
+    @guvectorize(["void(float32[:], float32[:])"], "(n)->(n)", target="cuda")
+    def twice(row, out):
+        for i in range(row.shape[0]):
+            out[i] = 2 * row[i]
+
+    x, out = cp.arange(12, dtype=np.float32), cp.empty(12, np.float32)
+    add(x, x, out=out)
+    same(out, 2 * np.arange(12, dtype=np.float32))
+    assert add(x, x).copy_to_host().tolist() == out.tolist()
+    rows = cp.empty((3, 4), np.float32)
+    twice(x.reshape(3, 4), rows)
+    same(rows, 2 * np.arange(12, dtype=np.float32).reshape(3, 4))
+    assert cuda.to_device(x).copy_to_host().tolist() == list(range(12))
+    cuda.to_device(x)[0] = 7  # the same memory
+    assert int(x[0]) == 7
+
+
 def test_reading_what_nobody_wrote_is_told(cuda: Any, capsys: pytest.CaptureFixture[str]) -> None:
     import cupy as cp
 

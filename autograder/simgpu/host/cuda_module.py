@@ -15,7 +15,7 @@ from typing import Any
 from autograder.errors import KernelFault
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
-from autograder.simgpu.host import cupy_memory, host_side
+from autograder.simgpu.host import host_side
 from autograder.simgpu.host.dispatch import Kernel, device, jit
 from autograder.simgpu.values import numba_names
 from autograder.simgpu.values.arrays import DeviceArray
@@ -123,6 +123,8 @@ def install() -> ModuleType:
     """Puts the simulated module in place of `numba.cuda`; `uninstall` brings the other one back."""
     import numba
 
+    from autograder.simgpu.host import cupy_memory
+
     if getattr(sys.modules.get("numba.cuda"), "simulated", False):
         return sys.modules["numba.cuda"]
     module = build_module()
@@ -135,9 +137,9 @@ def install() -> ModuleType:
     sys.modules["numba.cuda.types"] = module.types
     sys.modules["numba.cuda.extending"] = module.extending
     numba.__dict__["cuda"] = module
+    cupy_memory.install()
     vectorized.install()
     extending.install()
-    cupy_memory.install()
     return module
 
 
@@ -145,13 +147,15 @@ def uninstall() -> None:
     """Brings back whatever `numba.cuda` was before `install`."""
     import numba
 
+    from autograder.simgpu.host import cupy_memory
+
     if not getattr(sys.modules.get("numba.cuda"), "simulated", False):
         return
     for name in [name for name in sys.modules if name == "numba.cuda" or name.startswith("numba.cuda.")]:
         del sys.modules[name]
+    cupy_memory.uninstall()
     vectorized.uninstall()
     extending.uninstall()
-    cupy_memory.uninstall()
     attribute = _replaced.pop("attribute", None)
     sys.modules.update(_replaced)
     _replaced.clear()
