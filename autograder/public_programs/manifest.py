@@ -19,8 +19,8 @@ COLUMNS = ("repository", "commit", "file", "arguments", "judged")
 class PublicProgram:
     """One file.
 
-    `arguments`: its command line, with spaces between. `judged`: some words of a refusal of ours that somebody has looked
-    at and found right, because Numba refuses that too.
+    `arguments`: its command line, with spaces between. `judged`: some words of each refusal of ours that somebody has looked
+    at and found right, because Numba refuses that too; with " / " between them.
     """
 
     repository: str  # owner/name
@@ -33,6 +33,10 @@ class PublicProgram:
     def key(self) -> str:
         """What it is called in results."""
         return f"{self.repository}:{self.file}"
+
+    def is_judged(self, message: str) -> bool:
+        """Whether somebody has found right what we refuse with this message."""
+        return any(words in message for words in self.judged.split(" / ") if words)
 
     @property
     def is_notebook(self) -> bool:

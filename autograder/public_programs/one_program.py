@@ -14,6 +14,7 @@ import ctypes
 import json
 import os
 import runpy
+import signal
 import sys
 import time
 import traceback
@@ -24,6 +25,7 @@ from typing import Any
 from autograder.grading.confinement import landlock, reach
 
 MEMORY_BYTES = 6 * 1024**3
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000  # <linux/sched.h>
 RUN = landlock.READ | landlock.EXECUTE
 PROGRAMS = ("/bin", "/usr/bin", "/usr/local/bin", "/etc")  # what a program may start or look up
@@ -160,6 +162,18 @@ def run_notebook(path: Path, shell: Any, report: ProgramReport) -> None:
             report.failed(error)
 
 
+def end_with_parent() -> None:
+    """Linux ends this process when the one that watches it ends, however that comes about."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def used_seconds() -> float:
+    """The seconds of a processor that this process and those that it started have used."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def started_shell() -> Any:
     """IPython, with the simulated GPU as a notebook gets it."""
     from IPython.core.interactiveshell import InteractiveShell
@@ -186,6 +200,7 @@ def main() -> None:
     parser.add_argument("own", type=Path)
     parser.add_argument("arguments", nargs="*")
     given = parser.parse_args()
+    end_with_parent()
     path = given.file.resolve()
     report = ProgramReport(given.report.resolve())
     shell = started_shell() if path.suffix == ".ipynb" else None
@@ -199,14 +214,14 @@ def main() -> None:
     device.tell = report.told
     os.chdir(path.parent)
     report.facts["walls"] = confine([path.parent, given.own.resolve(), report._path.parent])
-    report.facts["started"] = time.time()
     report.save()
+    before = used_seconds()
     if shell is None:
         run_script(path, given.arguments, report)
     else:
         run_notebook(path, shell, report)
     report.facts["ended"] = True
-    report.facts["stopped"] = time.time()
+    report.facts["used"] = used_seconds() - before
     report.save()
     sys.stdout.flush()
     os._exit(0)  # threads and windows that the program left behind do not hold it up

@@ -3,6 +3,7 @@
     python -m autograder.public_programs.run_programs                       # all of them, from GitHub
     python -m autograder.public_programs.run_programs --mirrors FOLDER      # from clones in a folder: FOLDER/owner/name
     python -m autograder.public_programs.run_programs --only numba-examples # a few of them; other results stay
+    python -m autograder.public_programs.run_programs --missing             # what a run that was stopped has left
     python -m autograder.public_programs.run_programs --table               # only write results.md again
 
 Each program runs in a process of its own, in its repository as it was published (in build/public_programs), on Linux without
@@ -25,6 +26,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from autograder.errors import KitError, UsageError
 from autograder.public_programs import checkout, manifest, table
 from autograder.public_programs.manifest import PublicProgram
@@ -36,7 +39,11 @@ SCRIPT_SECONDS, NOTEBOOK_SECONDS = 60, 180
 
 
 def run_one(program: PublicProgram, folder: Path, seconds: float | None = None) -> ProgramResult:
-    """Runs one program in a checkout of its repository; it is stopped after `seconds`, with all that it started."""
+    """Runs one program in a checkout of its repository.
+
+    It is stopped, with all that it started, once it has used so many seconds of a processor, or ten times as many have
+    passed.
+    """
     if not (folder / program.file).is_file():
         return ProgramResult.of(program, {"missing": True}, 0.0, "")
     limit = seconds or (NOTEBOOK_SECONDS if program.is_notebook else SCRIPT_SECONDS)
@@ -49,27 +56,29 @@ def run_one(program: PublicProgram, folder: Path, seconds: float | None = None) 
                 command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=own, env=_environment(own),
                 start_new_session=True,
             )  # fmt: skip
-            has_ended = _wait(process, report, limit)
+            used, has_ended = _wait(process, report, limit)
         facts = _read(report)
-        took = facts.get("stopped", time.time()) - facts["started"] if "started" in facts else 0.0
+        took = facts.get("used", used)
         last = output.read_bytes()[-4000:].decode(errors="replace")
     if not has_ended:
         facts["stopped_after"] = limit
     return ProgramResult.of(program, facts, min(took, limit), last)
 
 
-def _wait(process: subprocess.Popen[bytes], report: Path, limit: float) -> bool:
-    """Whether the program ended within its time, which begins once it is up; ends all its processes otherwise."""
+def _wait(process: subprocess.Popen[bytes], report: Path, limit: float) -> tuple[float, bool]:
+    """(seconds of a processor that the program used once it was up, whether it ended in time); ends all its processes."""
     begun = time.monotonic()
+    before = used = 0.0
     is_up = False
     try:
         while process.poll() is None:
             if not is_up and report.is_file():
-                is_up, begun = True, time.monotonic()
-            if time.monotonic() - begun > (limit if is_up else 10 * SCRIPT_SECONDS):
-                return False
-            time.sleep(0.05)
-        return True
+                is_up, begun, before = True, time.monotonic(), _used(process.pid)
+            used = max(used, _used(process.pid) - before) if is_up else 0.0
+            if used > limit or time.monotonic() - begun > 10 * (limit if is_up else SCRIPT_SECONDS):
+                return used, False
+            time.sleep(0.1)
+        return used, True
     finally:
         if os.name == "posix":
             try:
@@ -79,6 +88,17 @@ def _wait(process: subprocess.Popen[bytes], report: Path, limit: float) -> bool:
         else:
             process.kill()
         process.wait()
+
+
+def _used(number: int) -> float:
+    """The seconds of a processor that a process and those that it started have used."""
+    try:
+        first = psutil.Process(number)
+        times = [each.cpu_times() for each in [first, *first.children(recursive=True)]]
+    except psutil.Error:
+        return 0.0
+    ended = sum(getattr(times[0], name, 0.0) for name in ("children_user", "children_system"))
+    return float(sum(each.user + each.system for each in times) + ended)
 
 
 def _environment(own: str) -> dict[str, str]:
@@ -140,8 +160,9 @@ def main() -> int:
     parser.add_argument("--manifest", type=Path, default=manifest.MANIFEST)
     parser.add_argument("--mirrors", type=Path, help="a folder of clones, in place of GitHub")
     parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="programs whose name holds this")
+    parser.add_argument("--missing", action="store_true", help="only programs without a result: goes on after a stop")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seconds", type=float, help="for each program, in place of 60 for a script and 180 for a notebook")
+    parser.add_argument("--seconds", type=float, help="of a processor, in place of 60 for a script and 180 for a notebook")
     parser.add_argument("--table", action="store_true", help="only write results.md again")
     given = parser.parse_args()
     try:
@@ -149,6 +170,8 @@ def main() -> int:
         known = {each.key: each for each in table.read(RESULTS)} if RESULTS.is_file() else {}
         if not given.table:
             wanted = manifest.selected(programs, given.only)
+            if given.missing:
+                wanted = [each for each in wanted if each.key not in known or known[each.key].commit != each.commit]
             for result in run_all(wanted, given.mirrors, max(1, given.jobs), seconds=given.seconds):
                 known[result.key] = result
                 _save(programs, known)  # what is stopped has its results so far

@@ -15,7 +15,7 @@ Outcome = Literal["runs", "cells", "size", "refused", "gap", "other"]
 MEANING: dict[Outcome, str] = {
     "runs": "runs to its end as published",
     "cells": "a notebook that runs, but for cells that stop for reasons of their own",
-    "size": "stopped by its time (60 s for a script, 180 s for a notebook) or by memory",
+    "size": "stopped by its time (60 s of a processor for a script, 180 s for a notebook) or by memory",
     "refused": "refused, rightly: Numba does not compile it either",
     "gap": "meets a gap of the simulated GPU",
     "other": "stops for reasons of its own: a missing file or package, Python 2, a removed name, CuPy's own kernels",
@@ -77,7 +77,7 @@ def _of_error(error: dict[str, Any], program: PublicProgram) -> Outcome:
     if error["is_size"]:
         return "size"
     if (error["is_refusal"] or error["is_ours"]) and not error["is_of_cupy"]:
-        return "refused" if program.judged and program.judged in error["message"] else "gap"
+        return "refused" if program.is_judged(error["message"]) else "gap"
     return "cells" if error["cell"] is not None else "other"
 
 
@@ -114,7 +114,8 @@ def markdown(results: Sequence[ProgramResult]) -> str:
         "|---|---|---|",
         *(f"| {each} | {counts[each]} | {MEANING[each]} |" for each in MEANING),
         "",
-        "Seconds are of one run. A hazard is counted once by line and array; errors first, then (in brackets) warnings.",
+        "Seconds are a processor's, of one run. A hazard is counted once by line and array; errors first, "
+        "then (in brackets) warnings.",
         "",
         "| program | commit | outcome | s | launches | hazards | what was told |",
         "|---|---|---|---|---|---|---|",
