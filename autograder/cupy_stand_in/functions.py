@@ -32,13 +32,13 @@ OF_ONE_ARRAY = (
     "trapezoid tril triu unique unravel_index vander var vdot vsplit hsplit where"
 ).split()
 OF_SEVERAL_ARRAYS = (
-    "atleast_1d atleast_2d atleast_3d block broadcast_arrays column_stack concatenate dstack einsum hstack meshgrid "
+    "atleast_1d atleast_2d atleast_3d broadcast_arrays column_stack concatenate dstack einsum hstack meshgrid "
     "stack vstack"
 ).split()
 # These make an array of numbers, shapes or files; those that end with _like have an array for a pattern.
 CREATION = (
     "arange array asanyarray asarray ascontiguousarray asfortranarray copy empty empty_like eye frombuffer fromfile "
-    "full full_like fromfunction fromiter fromstring genfromtxt geomspace identity indices linspace load loadtxt "
+    "full full_like fromfunction fromiter fromstring genfromtxt identity indices linspace load loadtxt "
     "logspace ones ones_like tri zeros zeros_like"
 ).split()
 TO_FILES = "save savez savetxt savez_compressed".split()
