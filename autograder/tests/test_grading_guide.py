@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from autograder import cli
-from autograder.grading import bench
 from autograder.gradescope.building import pinned
+from autograder.grading import bench
 from autograder.grading.labs import labs_root
 from autograder.records.json_form import from_text, write_result
 from autograder.tests.finding import found
