@@ -559,7 +559,7 @@ def cured(patient: str, stage: str) -> float:
         f"{recorded.pair_ms('privatization')[0]:.1f} and {recorded.pair_ms('coarsening')[0]:.1f}",
         "4,096 places, 16 of them in each bin",
         f"launched with {pairs.FEW_BLOCKS:,} blocks in place of {2**26 // 256:,}",
-        f"in pieces of {pairs.PIECE} elements at most",
+        f"into pieces of {pairs.PIECE} elements at most",
         f"the living take {pairs.STEPS} steps",
     ],
 )
@@ -623,6 +623,6 @@ def test_9b_s_words_for_numbers_hold() -> None:
     needs = recorded.needs_us("A", "mended")
     assert list(needs)[:2] == ["latency", "DRAM"]
     a = sheets.examined("A", kernels.grey_levels)
-    words = f"what binds needs {a.needs_us['atomics']:.0f} of {a.together_us:.0f} us, and L2 and L1, through which "
-    "sectors go, "
-    assert words + f"{a.needs_us['L2']:.0f} and {a.needs_us['L1']:.0f}" in prose(B)
+    binds = f"what binds needs {a.needs_us['atomics']:.0f} of {a.together_us:.0f} us"
+    others = f"through which sectors go, {a.needs_us['L2']:.0f} and {a.needs_us['L1']:.0f}"
+    assert f"{binds}, and L2 and L1, {others}" in prose(B)
