@@ -521,6 +521,11 @@ GAINED, PREDICTED, COUNTED = recorded.measured(), recorded.predicted(), recorded
 LEAST = min(GAINED, key=GAINED.__getitem__)
 BEFOREHAND = recorded.beforehand_ms()
 SAVED = {name: recorded.pair_ms(name)[0] - recorded.pair_ms(name)[1] for name in BEFOREHAND}
+APART = {name: max(PREDICTED[name] / GAINED[name], GAINED[name] / PREDICTED[name]) for name in GAINED}
+NEAR = [name for name, apart in APART.items() if apart < 1.5]
+OFF = sorted(apart for name, apart in APART.items() if name not in NEAR)
+HISTOGRAM = json.loads((DATA / "histogram_h200.json").read_text(encoding="utf-8"))["milliseconds"]
+PLACES_OF_BINS = H200["patients"]["A"]["eleven_places_least_and_most"]
 GPU = SPECIFICATIONS["H200"]
 PIXELS_BYTES = 4 * 2**26
 
@@ -548,9 +553,13 @@ def cured(patient: str, stage: str) -> float:
         "**Seventeen of nineteen crosses are there.**",
         f"Binning pays at once: {BEFOREHAND['input binning']:.2f} ms against {SAVED['input binning']:.1f} that it saves",
         f"It saves {SAVED['compaction']:.3f} ms at each use and costs {BEFOREHAND['compaction']:.2f}",
+        f"off by {OFF[0]:.1f} to {OFF[-1]:.1f} for the others",
+        f"has {HISTOGRAM['global atomics, few threads']['uniform']:.1f} and "
+        f"{HISTOGRAM['privatized, one item a thread']['uniform']:.1f} ms where these pairs have "
+        f"{recorded.pair_ms('privatization')[0]:.1f} and {recorded.pair_ms('coarsening')[0]:.1f}",
         "4,096 places, 16 of them in each bin",
         f"launched with {pairs.FEW_BLOCKS:,} blocks in place of {2**26 // 256:,}",
-        f"in pieces of {pairs.PIECE} elements at most",
+        f"into pieces of {pairs.PIECE} elements at most",
         f"the living take {pairs.STEPS} steps",
     ],
 )
@@ -565,6 +574,8 @@ def test_9a_s_words_for_numbers_hold() -> None:
     uses = -(-BEFOREHAND["compaction"] // SAVED["compaction"])
     assert f"it pays from the {['', 'first', 'second', 'third', 'fourth'][int(uses)]} use on" in prose(A)
     assert 1.9e6 < recorded_alive() < 2.2e6, "two million living"
+    assert NEAR == ["data layout", "input binning", "compaction"]
+    assert set(APART) - set(NEAR) - {"tiling"} == {"scatter to gather", "privatization", "coarsening", "regularization"}
     shown = len([each for each in pairs.PAIRS for b in each.crosses if COUNTED[each.technique].gains()[b] > 1.05])
     assert shown == 17
 
@@ -580,6 +591,9 @@ def recorded_alive() -> float:
         f"{ms('A')['as it came']:.2f} ms before, {ms('A')['suspect cured']:.2f} after, {cured('A', 'suspect cured'):.2f} "
         f"times as "
         "fast",
+        "took {:.2f} to {:.2f} ms as it came, and {:.2f} to {:.2f} with its loads mended".format(
+            *PLACES_OF_BINS["as it came"], *PLACES_OF_BINS["suspect cured"]
+        ),
         f"{times(cured('B', 'suspect cured'))} times. That is worth having",
         f"{ms('B')['suspect cured']:.2f} ms are {ms('B')['suspect cured'] * 1e6 / 2**14:.0f} ns a round",
         f"With atomics {times(cured('B', 'shared, atomics'))} times as fast as it came, with shuffles "
@@ -609,6 +623,6 @@ def test_9b_s_words_for_numbers_hold() -> None:
     needs = recorded.needs_us("A", "mended")
     assert list(needs)[:2] == ["latency", "DRAM"]
     a = sheets.examined("A", kernels.grey_levels)
-    words = f"what binds needs {a.needs_us['atomics']:.0f} of {a.together_us:.0f} us, and L2 and L1, through which "
-    "sectors go, "
-    assert words + f"{a.needs_us['L2']:.0f} and {a.needs_us['L1']:.0f}" in prose(B)
+    binds = f"what binds needs {a.needs_us['atomics']:.0f} of {a.together_us:.0f} us"
+    others = f"through which sectors go, {a.needs_us['L2']:.0f} and {a.needs_us['L1']:.0f}"
+    assert f"{binds}, and L2 and L1, {others}" in prose(B)
