@@ -152,7 +152,7 @@ def _save(programs: Sequence[PublicProgram], known: Mapping[str, ProgramResult])
     """Writes what is known of the manifest's programs, and the table of it."""
     results = [known[each.key] for each in programs if each.key in known]
     table.save(RESULTS, results)
-    RESULTS.with_suffix(".md").write_text(table.markdown(results), encoding="utf-8")
+    RESULTS.with_suffix(".md").write_text(table.markdown(results, len(programs)), encoding="utf-8")
 
 
 def main() -> int:

@@ -99,8 +99,10 @@ def read(path: Path) -> list[ProgramResult]:
     return [ProgramResult(**{**row, "hazards": tuple(row["hazards"]), "walls": tuple(row["walls"])}) for row in rows]
 
 
-def markdown(results: Sequence[ProgramResult]) -> str:
-    """The table that people read."""
+def markdown(results: Sequence[ProgramResult], programs: int) -> str:
+    """The table that people read; `programs`: how many the manifest names."""
+    left = programs - len(results)
+    still_to_run = f" {left} more are in the manifest and have not been run." if left else ""
     counts = Counter(each.outcome for each in results)
     lines = [
         "# Public programs on the simulated GPU",
@@ -108,7 +110,7 @@ def markdown(results: Sequence[ProgramResult]) -> str:
         "Written by `python -m autograder.public_programs.run_programs`; [README.md](README.md) says how.",
         "",
         f"{len(results)} programs of {len({each.repository for each in results})} repositories, "
-        f"{sum(each.launches for each in results):,} launches.",
+        f"{sum(each.launches for each in results):,} launches.{still_to_run}",
         "",
         "| outcome | programs | |",
         "|---|---|---|",
