@@ -69,7 +69,9 @@ def four_in_a_column(kernel: Any) -> Reply:
             f"c is right. But it takes {passes:.2f} passes through shared memory for each multiply-add, as with one sum a "
             "thread. Use a number of b's tile for all four sums in the same round of k."
         )
-    return right("In each step of k a thread needs 4 numbers of A and one of B for 4 multiply-adds: 1.25 each, in place of 2.")
+    return right(
+        "In each step of k a thread needs 4 numbers of A and one of B for 4 multiply-adds: 1.25 each, in place of 2."
+    )
 
 
 def _rows_missing(c: np.ndarray, expected: np.ndarray, launched: str) -> Reply | None:
@@ -79,8 +81,9 @@ def _rows_missing(c: np.ndarray, expected: np.ndarray, launched: str) -> Reply |
         return None
     rows = plural(int(missing.sum()), "row")
     beside = np.allclose(c[~missing], expected[~missing], rtol=1e-4)
-    more = " The others are right. A thread has four rows of the tile, 8 apart: y, y + 8, y + 16 and y + 24." if beside else ""
-    return not_yet(f"{launched} {rows} of c, row {int(np.flatnonzero(missing)[0])} the first, were never written.{more}")
+    words = f"{launched} {rows} of c, row {int(np.flatnonzero(missing)[0])} the first, were never written."
+    apart = " The others are right. A thread has four rows of the tile, 8 apart: y, y + 8, y + 16 and y + 24."
+    return not_yet(words + (apart if beside else ""))
 
 
 def what_serves(answer: Any) -> Reply:

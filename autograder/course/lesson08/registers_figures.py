@@ -157,5 +157,5 @@ def code_table(names: Sequence[str]) -> str:
         by_name = code[name]["by_name"]
         times = by_name["FFMA"] / 64
         found = [by_name.get("LDS", 0), by_name.get("LDS.128", 0), code[name]["instructions_in_the_loop"]]
-        lines.append(f"{name:<22}" + "".join(f"{each / times:>{wide}.0f}" for each, wide in zip(found, (16, 17, 18), strict=True)))
+        lines.append(f"{name:<22}{found[0] / times:>16.0f}{found[1] / times:>17.0f}{found[2] / times:>18.0f}")
     return "\n".join(lines)
