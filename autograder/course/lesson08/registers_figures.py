@@ -96,7 +96,7 @@ def who_holds_what(kernel: Any, *, thread: int, tile: tuple[int, int] = (128, 12
     canvas.text(middle, c_top + 36, "c: one block", size=LEAST, anchor="middle", fill=QUIET)
     _registers(canvas, 640.0, thread, rows, columns, k)
     fetched, adds = len(rows) + len(columns), len(rows) * len(columns)
-    canvas.text(640, 500, f"{fetched} numbers, {adds} multiply-adds", size=LARGE, bold=True)
+    canvas.text(640, 516, f"{fetched} numbers, {adds} multiply-adds", size=LARGE, bold=True)
     alt = f"Thread {thread} in step {k} of {depth}: it takes {plural(len(rows), 'number')} out of a_tile and "
     alt += f"{len(columns)} out of b_tile, shared by the block, and adds to {adds} sums in its registers, rows "
     return canvas.figure(WIDTH, HEIGHT, f"{alt}{rows[0]} to {rows[-1]} and columns {columns[0]} to {columns[-1]} of c.")
