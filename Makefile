@@ -13,6 +13,8 @@ READY := $(VENV)/.ready
 HAS_GPU := import sys; from autograder.cudagpu.availability import find_gpu; sys.exit(not find_gpu().usable)
 # Files and notebooks whole, in the order of autograder/tests/conftest.py and of their names.
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
+# A process for each core already: threads of OpenBLAS beside them only wait for each other, and take processor time for it.
+ONE_THREAD := OPENBLAS_NUM_THREADS=1
 COMPILE := from autograder.simulated_device import SimulatedDevice; SimulatedDevice().prepare()
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
 
@@ -25,7 +27,7 @@ test: lint types unit starters notebooks
 	@echo "All tests passed."
 
 quick: lint types
-	$(RUN) -m pytest $(PARALLEL) -m "quick and not gpu"
+	$(ONE_THREAD) $(RUN) -m pytest $(PARALLEL) -m "quick and not gpu"
 	@echo "The quick tests passed. make test runs all."
 
 lint: $(READY)
@@ -39,9 +41,9 @@ types: $(READY)
 # Tests that need a GPU run one at a time, since they share it and its clock; where there is none, they are skipped with the rest.
 unit: $(READY)
 	@if $(RUN) -c "$(HAS_GPU)"; then set -x; \
-		$(RUN) -m pytest $(PARALLEL) -m "not gpu" && \
+		$(ONE_THREAD) $(RUN) -m pytest $(PARALLEL) -m "not gpu" && \
 		$(RUN) -m pytest -m gpu; \
-	else set -x; $(RUN) -m pytest $(PARALLEL); fi
+	else set -x; $(ONE_THREAD) $(RUN) -m pytest $(PARALLEL); fi
 
 starters: $(READY)
 	$(RUN) -m autograder starters --check

@@ -22,8 +22,10 @@ class Device(Protocol):
     def compare(
         self, baseline: Program, submission: Program, requests: Sequence[RunRequest], threshold: float | None = None
     ) -> Comparison:
-        """Times both on the same requests (distinct inputs of one shape): estimated here, measured on a GPU.
+        """Times both on these requests (inputs of one shape): estimated on the first of them, or measured on a GPU.
 
-        A GPU measures until the interval lies on one side of `threshold`, where one is given.
+        A GPU wants WARM_UP_REQUESTS + ROUND_REQUESTS of them, all different. It times a round, each call of the submission
+        on a request of its own, and says by `Comparison.goes_on` whether it needs ROUND_REQUESTS more: it is then asked
+        again with `goes_on=True`, until the interval lies on one side of `threshold`, where one is given.
         """
         ...

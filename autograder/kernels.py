@@ -41,6 +41,21 @@ def transpose_naive(source, target):
         target[x, y] = source[y, x]
 
 
+# ---- one field of four a thread, by layout ----------------------------------------------------------------------------
+
+
+@cuda.jit
+def weigh_rows(p):
+    i = cuda.grid(1)
+    p[i, 3] *= np.float32(0.5)
+
+
+@cuda.jit
+def weigh_columns(p):
+    i = cuda.grid(1)
+    p[3, i] *= np.float32(0.5)
+
+
 # ---- the naive matrix multiply -------------------------------------------------------------------------------------
 
 
@@ -139,6 +154,14 @@ def histogram_global(items, bins):
     i = cuda.grid(1)
     if i < items.size:
         cuda.atomic.add(bins, items[i], 1)
+
+
+@cuda.jit
+def histogram_few_threads(items, bins):
+    i = cuda.grid(1)
+    while i < items.size:
+        cuda.atomic.add(bins, items[i], 1)
+        i += cuda.gridsize(1)
 
 
 @cuda.jit

@@ -13,7 +13,7 @@ import numpy as np
 from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError, WorkLimit
 from autograder.language.program import Program, reachable
 from autograder.language.validate import validate_kernel
-from autograder.perfmodel.host_time import floor_ns, host_ns
+from autograder.perfmodel.host_time import call_ns, floor_ns
 from autograder.records.counters import Counters
 from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.sampling.follower import Follower
@@ -124,7 +124,7 @@ class SimulatedDevice:
             submission, requests[0], checks_order=sampled
         )  # of a sample, what was written is known by its checks
         fault, outputs = run.fault, run.outputs
-        submission_ns = (run.estimated_ns or float("nan")) + host_ns(run.transfers)
+        submission_ns = self._call_ns(run)
         ratio = baseline_ns / submission_ns if fault is None else 0.0
         inputs = [each.nbytes for each in requests[0].arguments.values() if isinstance(each, np.ndarray)]
         estimates = [each.estimate for each in run.launches if each.estimate is not None]
@@ -162,8 +162,15 @@ class SimulatedDevice:
             run = self.run(baseline, request, checks_order=False)
             if run.fault is not None:
                 raise GraderFault(f"The lab's baseline fails: {run.fault}")
-            self._baseline_times[key] = (run.estimated_ns or float("nan")) + host_ns(run.transfers)
+            self._baseline_times[key] = self._call_ns(run)
         return self._baseline_times[key]
+
+    def _call_ns(self, run: Run) -> float:
+        """What a call takes with all that its host code asks for; NaN where it launches nothing."""
+        from autograder.perfmodel import SPECIFICATIONS
+
+        launches = [launch.estimated_ns for launch in run.launches if launch.estimated_ns is not None]
+        return call_ns(launches, run.transfers, SPECIFICATIONS[self.model]) if launches else float("nan")
 
     def _to_device(self, session: Session, value: Any) -> Any:
         if isinstance(value, Uninitialised):

@@ -1,8 +1,15 @@
-"""Times a submission against the baseline: ABBA rounds, fresh arrays, a cold L2, and every output kept for checking.
+"""Times a submission against the baseline: ABBA rounds, each call on inputs of its own, a cold L2, every output checked.
 
-The protocol: compile and warm up outside the clock; in every timed call new arrays at shifted addresses and a request
-drawn at random, and what host code asked for in its last call ready before the clock starts, as in a pool of memory; L2
-filled by others' data before it; CUDA events around the call, cross-checked with the wall clock and with a device-wide
+The protocol: compile and warm up outside the clock, on inputs of their own. Each timed call of the submission has a
+request that no call had before: its arrays come to the GPU, at a shifted address, right before that call, what the call
+left is handed to the grader, and then its arrays are overwritten there. So no call can read what would spare it work:
+nothing of its inputs, nor of what belongs to them, was on the GPU before. Shared memory is overwritten before each call
+as well, all but half a percent. The grader verifies both outputs of a round and draws the inputs of the next one, so
+that each process of the host holds those of a round and two more, and the GPU those of one call. The baseline's calls
+are on requests that the submission has had.
+
+L2 is filled by others' data before each call, and what host code asked for in its last call is ready before the clock
+starts, as in a pool of memory. CUDA events around the call, cross-checked with the wall clock and with a device-wide
 synchronisation; the ratio of each round, with a bootstrap interval over rounds.
 """
 
@@ -29,6 +36,7 @@ WARM_UP_CALLS = 2
 MOST_SECONDS = 20.0
 STRAGGLER_NS = 200_000  # work that a device-wide synchronisation still finds after the end event
 SHIFTS = 16
+LEAD_IN = 1.5  # times what the host takes to ask for a call's launches: so long the GPU finds something else to do before
 
 
 @dataclass
@@ -39,81 +47,96 @@ class TimedCall:
     events_ns: float
     wall_ns: float
     outputs: dict[str, np.ndarray]
-    request: int
     guards_intact: bool
 
 
 @dataclass(eq=False)
 class Contest:
-    """One comparison under way."""
+    """One comparison under way: `begin` once, then a round at a time until it `goes_on` no more."""
 
     gpu: str  # its name
     compilers: tuple[Compiler, Compiler]  # of the baseline and of the submission
     baseline: Program
     submission: Program
-    requests: Sequence[RunRequest]
+    threshold: float | None
     rng: np.random.Generator
     rounds: list[timing.Round] = field(default_factory=list)
-    calls: list[TimedCall] = field(default_factory=list)
+    fastest_ns: float = float("inf")  # of the submission's timed calls
+    guards_intact: bool = True
     disagreements: int = 0
-    transfers: tuple[Transfer, ...] = ()  # of the submission's last call
+    transfers: tuple[Transfer, ...] = ()  # of the submission's timed call that asked for most
     asked: dict[int, list[Asked]] = field(default_factory=dict)  # by program: the new arrays of its last call
+    goes_on: bool = True
 
-    def decide(self, threshold: float | None) -> Comparison:
-        """Measures until it is settled; the submission's fault ends it, the baseline's is ours."""
+    def begin(self, request: RunRequest) -> Comparison | None:
+        """Warms both up on a request that is used for nothing else; their comparison where one of them fails.
+
+        The submission's fault ends it, the baseline's is ours.
+        """
         self.compiler_of = dict(zip((id(self.baseline), id(self.submission)), self.compilers, strict=True))
-        self.flush, self.clocks = Flush(), Clocks()
-        self.lead_in_ns = {id(self.baseline): 0.0, id(self.submission): 0.0}
-        try:
-            for program in (self.baseline, self.submission):
-                for _ in range(WARM_UP_CALLS):
-                    self._call(program)
-        except SubmissionError as problem:
-            return self._failed(program, problem)
-        interval, began = None, time.monotonic()
-        while interval is None or not timing.is_settled(interval, len(self.rounds), threshold):
-            if interval is not None and time.monotonic() - began > MOST_SECONDS:
-                break
+        self.flush, self.clocks, self.began = Flush(), Clocks(), time.monotonic()
+        self.issued_ns: dict[int, float] = {}  # by program: how long the host takes to ask for all that a call launches
+        self.last_request = request
+        arrays = [each for each in request.arguments.values() if isinstance(each, np.ndarray)]
+        self.floor_ns = timing.floor_ns(sum(array.nbytes for array in arrays), dram_gb_per_s())
+        for program in (self.baseline, self.submission):
             try:
-                self._round()
+                for _ in range(WARM_UP_CALLS):
+                    self.issued_ns.pop(id(program), None)  # the first call compiles
+                    self._call(program, request)
             except SubmissionError as problem:
-                return self._failed(self.submission, problem)
-            interval = timing.bootstrap_interval([each.ratio for each in self.rounds], np.random.default_rng(1))
-        return self._comparison(interval, threshold)
+                return self._failed(program, problem)
+        self.transfers, self.disagreements = (), 0
+        return None
 
-    def _round(self) -> None:
-        """Baseline, submission, submission, baseline."""
-        first = self._call(self.baseline)
-        second, third = self._call(self.submission), self._call(self.submission)
-        last = self._call(self.baseline)
+    def round(self, requests: Sequence[RunRequest]) -> Comparison:
+        """Baseline, submission, submission, baseline; the submission on requests that nobody has had yet."""
+        mine, also_mine = requests
+        try:
+            first = self._call(self.baseline, self.last_request)
+            second, third = self._call(self.submission, mine), self._call(self.submission, also_mine)
+        except SubmissionError as problem:
+            return self._failed(self.submission, problem)
+        last = self._call(self.baseline, also_mine)
+        self.last_request = also_mine
         self.clocks.read()
         for call in (second, third):
-            call.outputs = self._share_equal_outputs(call.outputs, call.request)
-            self.calls.append(call)
+            self.fastest_ns = min(self.fastest_ns, call.ns)
+            self.guards_intact &= call.guards_intact
         self.rounds.append(timing.Round((first.ns, last.ns), (second.ns, third.ns)))
+        interval = timing.bootstrap_interval([each.ratio for each in self.rounds], np.random.default_rng(1))
+        is_late = time.monotonic() - self.began > MOST_SECONDS
+        self.goes_on = not is_late and not timing.is_settled(interval, len(self.rounds), self.threshold)
+        return self._comparison(interval, (second.outputs, third.outputs))
 
-    def _call(self, program: Program) -> TimedCall:
-        """One call on fresh arrays with a cold L2, timed from the moment that the flush is through."""
-        from numba import cuda
-
-        which = int(self.rng.integers(len(self.requests)))
-        request = self.requests[which]
+    def _call(self, program: Program, request: RunRequest) -> TimedCall:
+        """One call on fresh arrays with a cold L2, timed from when the flush is through; nothing is left of them."""
         shift = ALIGNMENT_BYTES * int(self.rng.integers(SHIFTS))
         session = GpuSession(self.compiler_of[id(program)], self.rng, shift_bytes=shift, timed=False)
+        try:
+            return self._timed(session, program, request)
+        finally:
+            session.overwrite()
+
+    def _timed(self, session: GpuSession, program: Program, request: RunRequest) -> TimedCall:
+        from numba import cuda
+
         handles = place_arguments(session, request)
         session.prepare(self.asked.get(id(program), ()))
         begin, start, end, settled = (cuda.event() for _ in range(4))
         cuda.synchronize()
         wall = time.perf_counter_ns()
         begin.record()
-        self.flush.delay(self.lead_in_ns[id(program)])  # launches queue up meanwhile, so that Python is not timed
+        shortest_ns = self.issued_ns.get(id(program), 0.0)
+        self.flush.delay(LEAD_IN * shortest_ns)  # launches queue up meanwhile, so that Python is not timed
         self.flush()
         start.record()
         issued = time.perf_counter_ns()
         carry_out(session, program, request, handles)
         session.checked(end.record)
         self.asked[id(program)] = session.asked
-        self.lead_in_ns[id(program)] = 1.5 * (time.perf_counter_ns() - issued)
+        issued_ns = time.perf_counter_ns() - issued  # with the delay in it, where host code waits for the GPU
+        self.issued_ns[id(program)] = min(issued_ns, shortest_ns or issued_ns)
         session.synchronise()
         session.checked(settled.record)
         session.checked(settled.synchronize)
@@ -124,26 +147,23 @@ class Contest:
             ns += straggling_ns  # something ran on after the end event: it counts
         self.disagreements += timing.clocks_disagree(events_ns, wall_ns)
         if program is self.baseline:  # ours: nobody needs to look at what it wrote
-            return TimedCall(ns, events_ns, wall_ns, {}, which, True)
+            return TimedCall(ns, events_ns, wall_ns, {}, True)
         outputs, _, hazards = gather(session, request, handles)
-        self.transfers = tuple(session.transfers)
-        return TimedCall(ns, events_ns, wall_ns, outputs, which, not hazards)
+        self.transfers = max(self.transfers, tuple(session.transfers), key=len)
+        return TimedCall(ns, events_ns, wall_ns, outputs, not hazards)
 
-    def _share_equal_outputs(self, outputs: dict[str, np.ndarray], request: int) -> dict[str, np.ndarray]:
-        """These outputs, or those of an earlier call that left the same bytes: they need not be sent and checked again."""
-        same = (each.outputs for each in self.calls if each.request == request and _same_bytes(each.outputs, outputs))
-        return next(same, outputs)
-
-    def _comparison(self, interval: timing.Interval, threshold: float | None) -> Comparison:
+    def _comparison(
+        self, interval: timing.Interval, outputs: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]
+    ) -> Comparison:
+        """What is known after this round, whose outputs these are."""
         baseline_ns = float(np.median([each for one in self.rounds for each in one.baseline_ns]))
         submission_ns = float(np.median([each for one in self.rounds for each in one.submission_ns]))
-        fastest = min(each.ns for each in self.calls)
-        arrays = [each for each in self.requests[0].arguments.values() if isinstance(each, np.ndarray)]
-        floor_ns = timing.floor_ns(sum(array.nbytes for array in arrays), dram_gb_per_s())
-        found = timing.flags(interval, threshold, fastest, floor_ns, self.disagreements, self.clocks.throttled)
-        if not all(call.guards_intact for call in self.calls):
+        asked = None if self.goes_on else self.threshold  # the interval may still come to lie on one side of it
+        found = timing.flags(
+            interval, asked, self.fastest_ns, self.floor_ns, self.disagreements, self.clocks.throttled
+        )
+        if not self.guards_intact:
             found += ("wrote outside its arrays",)
-        distinct = {id(call.outputs): call for call in self.calls}.values()
         return Comparison(
             ratio=interval.ratio,
             low=interval.low,
@@ -151,25 +171,18 @@ class Contest:
             source="measured",
             baseline_ns=baseline_ns,
             submission_ns=submission_ns,
-            outputs=tuple(call.outputs for call in distinct),
-            request_of_output=tuple(call.request for call in distinct),
+            outputs=outputs,
+            request_of_output=(0, 1),
             flags=found,
             transfers=self.transfers,
             rounds=tuple(each.ratio for each in self.rounds),
-            notes={"rounds": len(self.rounds), "floor_ns": floor_ns, "gpu": self.gpu} | self.clocks.notes(),
+            notes={"rounds": len(self.rounds), "floor_ns": self.floor_ns, "gpu": self.gpu} | self.clocks.notes(),
+            goes_on=self.goes_on,
         )
 
     def _failed(self, program: Program, problem: SubmissionError) -> Comparison:
         if program is self.baseline:
             raise GraderFault(f"The lab's baseline failed on the GPU: {problem}")
+        self.goes_on = False
         nan = float("nan")
         return Comparison(0.0, 0.0, 0.0, "measured", nan, nan, fault=problem)
-
-
-def _same_bytes(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
-    """Whether two calls left the same in every array, to the last bit: NaNs and signs of zeros included."""
-    return all(np.array_equal(_bytes(one[name]), _bytes(other[name])) for name in one)
-
-
-def _bytes(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -10,6 +10,9 @@ import numpy as np
 FLUSH_BYTES = 256 * 2**20  # several times the L2 of every GPU so far (RTX 4090: 72 MB)
 THREADS = 256
 NAP_NS = 10_000
+SHARED_BLOCKS, SHARED_THREADS = 32, 64  # a multiprocessor: no GPU so far holds more blocks, and all fit by their threads
+SHARED_WORDS = 7 * 256  # of a block: with the driver's own KiB 8 KiB, so that blocks leave as little over as can be
+SHARED_FILL = 0x5C5C5C5C
 
 
 class Flush:
@@ -22,12 +25,19 @@ class Flush:
         self._written, self._read = _buffers()
         self._kernels = _kernels()
         self._sink = cuda.device_array(1, np.float32)
+        self._multiprocessors = cuda.get_current_device().MULTIPROCESSOR_COUNT
 
     def __call__(self) -> None:
-        write, read, _ = self._kernels
+        write, read, *_ = self._kernels
         blocks = 2048
+        self.clear_shared_memory()
         write[blocks, THREADS](self._written)
         read[blocks, THREADS](self._read, self._sink)
+
+    def clear_shared_memory(self) -> None:
+        """Overwrites what blocks left in shared memory: as many blocks as can be resident at a time, each with a part."""
+        clear = self._kernels[3]
+        clear[self._multiprocessors * SHARED_BLOCKS, SHARED_THREADS](self._sink)
 
     def delay(self, ns: float) -> None:
         """Keeps the GPU waiting for about this long; returns at once."""
@@ -45,7 +55,7 @@ def _buffers() -> tuple[Any, Any]:
 
 
 @cache
-def _kernels() -> tuple[Any, Any, Any]:
+def _kernels() -> tuple[Any, Any, Any, Any]:
     from numba import cuda
 
     from autograder.kernels import read
@@ -58,7 +68,17 @@ def _kernels() -> tuple[Any, Any, Any]:
         for _ in range(naps):
             cuda.nanosleep(NAP_NS)
 
-    return cuda.jit(write), cuda.jit(read), cuda.jit(wait)
+    def clear(sink: Any) -> None:
+        words = cuda.shared.array(SHARED_WORDS, np.uint32)
+        for i in range(cuda.threadIdx.x, SHARED_WORDS, SHARED_THREADS):
+            words[i] = SHARED_FILL
+        cuda.syncthreads()
+        cuda.nanosleep(NAP_NS)  # until the others are there: no block gets the part of one that has ended
+        for i in range(cuda.threadIdx.x, SHARED_WORDS, SHARED_THREADS):
+            if words[SHARED_WORDS - 1 - i] != SHARED_FILL:  # never: the stores are not left out
+                sink[0] = 1
+
+    return cuda.jit(write), cuda.jit(read), cuda.jit(wait), cuda.jit(clear)
 
 
 class Clocks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from autograder.cudagpu.requests import carry_out, gather, place_arguments
 from autograder.cudagpu.session import GpuSession, driver_error
 from autograder.errors import GraderFault, SubmissionError
 from autograder.language.program import Program
-from autograder.records.runs import Comparison, Run, RunRequest, Source
+from autograder.records.runs import WARM_UP_REQUESTS, Comparison, Run, RunRequest, Source
 
 
 class GpuDevice:
@@ -34,6 +35,7 @@ class GpuDevice:
         self._compiler = Compiler()
         self._compiled_for: Program | None = None
         self._baseline: tuple[Program, Compiler] | None = None
+        self._contest: Contest | None = None  # the comparison under way
 
     def run(self, program: Program, request: RunRequest) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`."""
@@ -53,10 +55,27 @@ class GpuDevice:
         requests: Sequence[RunRequest],
         *,
         threshold: float | None = None,
+        goes_on: bool = False,
     ) -> Comparison:
-        """Times both in turn on these requests until the ratio's interval is narrow, or clear of `threshold`."""
-        compilers = self.baseline_compiler(baseline), self.compiler(submission)
-        return Contest(self.name, compilers, baseline, submission, requests, self._rng).decide(threshold)
+        """Times a round of both in turn: see `autograder.device.Device`, and comparing.py for what a round is.
+
+        It is settled once the ratio's interval is narrow, or clear of `threshold`. Raises GraderFault where a comparison
+        is to go on that is not under way.
+        """
+        skipped = 0 if goes_on else WARM_UP_REQUESTS
+        if not goes_on:
+            self._contest = None
+            compilers = self.baseline_compiler(baseline), self.compiler(submission)
+            contest = Contest(self.name, compilers, baseline, submission, threshold, self._rng)
+            if (failed := contest.begin(*requests[:skipped])) is not None:
+                return failed
+            self._contest = contest
+        if self._contest is None or self._contest.submission is not submission:
+            raise GraderFault("A comparison is to go on, and none of this submission is under way.")
+        found = self._contest.round(requests[skipped:])
+        if not found.goes_on:
+            self._contest = None
+        return replace(found, request_of_output=[skipped + which for which in found.request_of_output])
 
     def is_usable(self) -> bool:
         """Whether the GPU still answers this process: after some faults of a kernel nothing more can be done in it."""
@@ -85,6 +104,12 @@ class GpuDevice:
 
     def _run_once(self, program: Program, request: RunRequest, poison_variant: int) -> Run:
         session = GpuSession(self.compiler(program), self._rng, poison_variant)
+        try:
+            return self._run_in(session, program, request)
+        finally:
+            session.overwrite()
+
+    def _run_in(self, session: GpuSession, program: Program, request: RunRequest) -> Run:
         handles: dict[str, Any] = {}
         returned, fault = None, None
         try:

@@ -82,6 +82,11 @@ class GuardedArray:
         before, after = self.raw[:GUARD_BYTES], self.raw[end : end + GUARD_BYTES]
         return _changed(before.copy_to_host(), self.before), _changed(after.copy_to_host(), self.after)
 
+    def overwrite(self) -> None:
+        """Fills the whole allocation with poison, guard zones as well; returns before that is done."""
+        if self.raw.size:
+            _fill()[FILL_BLOCKS, FILL_THREADS](self.raw, np.uint8(OTHER_BYTE[0]))
+
 
 def _changed(found: np.ndarray, expected: bytes) -> int:
     return int(np.count_nonzero(found != np.frombuffer(expected, np.uint8)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ import numpy as np
 from autograder.cudagpu.compilation import Compiler, compile_fault
 from autograder.cudagpu.handles import GpuArray
 from autograder.cudagpu.memory import GuardedArray, guarded, lent, poisoned
-from autograder.errors import GraderFault, KernelFault
+from autograder.errors import GraderFault, KernelFault, KitError
 from autograder.language.program import Function
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch
@@ -67,6 +68,10 @@ class GpuSession:
     asked: list[Asked] = field(default_factory=list)  # new arrays that were asked for, since `prepare`
     prepared: dict[Asked, list[GpuArray]] = field(default_factory=dict)
 
+    @property
+    def launched(self) -> int:
+        return len(self.launches)
+
     def to_device(self, host: np.ndarray, name: str = "") -> GpuArray:
         """Copies a host array to guarded device memory."""
         array = self.checked(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
@@ -110,6 +115,15 @@ class GpuSession:
     def read_guards(self, array: GuardedArray) -> tuple[int, int]:
         """How many bytes of an array's two guard zones changed."""
         return self.checked(array.read_guards)
+
+    def overwrite(self) -> None:
+        """Fills all its arrays with poison, on the device: whoever gets their memory next finds nothing of use there.
+
+        A device that a kernel has broken keeps them: nobody gets anything from it any more.
+        """
+        with suppress(KitError):
+            for array in self.arrays:
+                self.checked(array.overwrite)
 
     def launch(
         self, function: Function, grid: Any, block: Any, arguments: Sequence[Any], dynamic_shared_bytes: int = 0

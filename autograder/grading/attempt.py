@@ -29,7 +29,16 @@ from autograder.grading.trials import (
 )
 from autograder.records.hazards import Hazard
 from autograder.records.results import Picture
-from autograder.records.runs import Comparison, Run, RunRequest, Sample, Source, Uninitialised
+from autograder.records.runs import (
+    ROUND_REQUESTS,
+    WARM_UP_REQUESTS,
+    Comparison,
+    Run,
+    RunRequest,
+    Sample,
+    Source,
+    Uninitialised,
+)
 from autograder.records.transfers import HOST_WORK
 
 Outputs = Mapping[str, np.ndarray]
@@ -54,7 +63,7 @@ class Attempt:
     """One check at work on one submission.
 
     For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `remember`, `run`, `simulate`, `once`, `counted`,
-    `need`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
+    `need`, `known_of`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -325,6 +334,13 @@ class Attempt:
             hazards = errors_in(trial.run) if trial else ()
             raise CheckFailed(describe(difference), mismatches=difference.mismatches, hazards=hazards)
 
+    def known_of(self, output: np.ndarray) -> np.ndarray | None:
+        """Which elements of an output are looked at, where blocks were sampled; None: all of them.
+
+        What nobody looks at need not be worked out: `expect_close` passes over it, whatever is expected there.
+        """
+        return self._partly_written.get(id(output))
+
     def expect_every_element_written(self, run: Run, name: str) -> None:
         """Fails the check where the submission left elements of the `Uninitialised` argument `name` as they were."""
         written = run.written[name]
@@ -371,7 +387,7 @@ class Attempt:
 
     def speedup(
         self,
-        requests: Sequence[RunRequest],
+        draw: Callable[[], RunRequest],
         *,
         threshold: float,
         full_points_at: float | None = None,
@@ -382,34 +398,21 @@ class Attempt:
         element_by_element: bool = False,
         shorter: Callable[[], RunRequest] | None = None,
     ) -> str:
-        """Fails the check unless the submission is `threshold` times as fast as the lab's baseline on these requests.
+        """Fails the check unless the submission is `threshold` times as fast as the lab's baseline.
 
         Points are a ramp: none at `no_points_at`, all at `full_points_at` (default: the threshold), in proportion
-        between. `requests` have distinct inputs of one shape. The output of every timed call is held to the lab's
-        `results`. `element_by_element`: each element of the result is written once, by one block, so that what sampled
-        blocks of a simulated GPU wrote can be looked at as well, the rest taken as right; launches that build on one
-        another then find what they read. Where that is too much to be carried out, `shorter` makes a request whose
-        results are verified instead, or somebody is to look. `launches_only`: host code may ask for nothing else where it
-        is timed, or for nothing that is `forbidden` (names as of `Transfer.what`, and `HOST_WORK`).
+        between. `draw` makes a request with inputs of its own, of one shape: it is called for each timed call, whose
+        output is held to the lab's `results`. `element_by_element`: each element of the result is written once, by one
+        block, so that what sampled blocks of a simulated GPU wrote can be looked at as well, the rest taken as right;
+        launches that build on one another then find what they read. Where that is too much to be carried out, `shorter`
+        makes a request whose results are verified instead, or somebody is to look. `launches_only`: host code may ask for
+        nothing else where it is timed, or for nothing that is `forbidden` (names as of `Transfer.what`, and `HOST_WORK`).
         `best_known`: the ratio of the lab's best answer; far above it somebody is to look. Returns the line to show when
         it passed.
         """
-        for request in requests[:1]:
-            self.need(request.function)
-        if element_by_element:
-            requests = [replace(each, follows_reads=True) for each in requests]
-        comparison = self._runner.compare(list(requests), threshold)
-        self.compared = Compared(requests, threshold, comparison)
-        self.flags += comparison.flags
-        self._expect_usable(comparison.fault)
-        if isinstance(comparison.fault, NotCarriedOut):  # its author's failure, or ours: somebody has to look
-            self.flags.append(f"{self.check}: {comparison.fault}")
-        if comparison.fault is not None:
-            raise CheckFailed(str(comparison.fault))
-        for which, outputs in zip(comparison.request_of_output, comparison.outputs, strict=True):
-            self.verify(requests[which], outputs)
+        request, comparison = self._compare(draw, threshold, element_by_element)
         if comparison.sampled is not None and element_by_element:
-            self._verify_sampled(requests[0], comparison.sampled, shorter)
+            self._verify_sampled(request, comparison.sampled, shorter)
         for each in comparison.transfers:
             if launches_only or each.what in forbidden or HOST_WORK in forbidden and each.is_host_work:
                 self.measured.clear()
@@ -418,7 +421,7 @@ class Attempt:
                     f"{each.line}: where it is timed the host asks for {each.what}{size} beside launching.", earned=0
                 )
         if comparison.launches == 0:
-            function, sizes = requests[0].function, sizes_of(requests[0])
+            function, sizes = request.function, sizes_of(request)
             raise NothingCounted(f"`{function}` launches no kernel{sizes}: nothing was timed.")
         if not np.isfinite(comparison.ratio):
             raise GraderFault("The device gave no time for this comparison.")
@@ -456,6 +459,67 @@ class Attempt:
             raise CheckFailed(f"{line}; {threshold:g} times asked for.{too_close}")
         more = f" Full points at {full:g}." if ratio < full else ""
         return f"{line}, {threshold:g} asked for.{more}{too_close}"
+
+    def _compare(
+        self, draw: Callable[[], RunRequest], threshold: float, follows_reads: bool
+    ) -> tuple[RunRequest, Comparison]:
+        """The first request and the comparison: a GPU times it round by round, each call on inputs that no other had.
+
+        Both outputs of a round are verified before the inputs of the next are drawn, so that only those of a round are
+        held. Raises `CheckFailed` over the submission's fault, and over an output that is wrong.
+        """
+        requests = self._drawn(draw, 1, (), follows_reads)
+        first, recipes = requests[0], dict(self._recipes)
+        self.need(first.function)
+        if self.source == "measured":
+            requests += self._drawn(draw, WARM_UP_REQUESTS - 1 + ROUND_REQUESTS, requests, follows_reads)
+        goes_on: dict[str, bool] = {}
+        while True:
+            comparison = self._runner.compare(requests, threshold, **goes_on)
+            self._take(Compared([first], threshold, comparison), requests)
+            if not comparison.goes_on:
+                self.flags += comparison.flags
+                return first, comparison
+            # What was right is let go, with the inputs of this round; of those the last is held against the next.
+            comparison = replace(comparison, outputs=(), request_of_output=())
+            self.compared, requests, goes_on = Compared([first], threshold, comparison), requests[-1:], {"goes_on": True}
+            self._recipes = dict(recipes)
+            self.differences.clear()
+            requests = self._drawn(draw, ROUND_REQUESTS, requests, follows_reads)
+
+    def _drawn(
+        self, draw: Callable[[], RunRequest], count: int, before: Sequence[RunRequest], follows_reads: bool
+    ) -> list[RunRequest]:
+        """So many requests, none like the one before it; raises `GraderFault` where a lab gives the same inputs again."""
+        requests = list(before)
+        for _ in range(count):
+            request = draw()
+            if requests and _has_the_same_inputs(request, requests[-1]):
+                raise GraderFault(
+                    f"{self.check} times `{request.function}` on the same inputs again.",
+                    remedy="Draw them in the function that `speedup` is given: it is called for each timed call.",
+                )
+            requests.append(replace(request, follows_reads=request.follows_reads or follows_reads))
+        return requests[len(before) :]
+
+    def _take(self, compared: Compared, requests: Sequence[RunRequest]) -> None:
+        """Keeps what a round on these requests gave, and verifies the output of each timed call."""
+        comparison, self.compared = compared.comparison, compared
+        self._expect_usable(comparison.fault)
+        if isinstance(comparison.fault, NotCarriedOut):  # its author's failure, or ours: somebody has to look
+            self.flags.append(f"{self.check}: {comparison.fault}")
+        if comparison.fault is not None:
+            self.flags += comparison.flags
+            raise CheckFailed(str(comparison.fault))
+        timed = range(len(requests))[-ROUND_REQUESTS:]  # before them is what it warmed up on
+        if comparison.rounds and sorted(comparison.request_of_output) != list(timed):
+            raise GraderFault("The device did not give the output of each call that it timed.")
+        try:
+            for which, outputs in zip(comparison.request_of_output, comparison.outputs, strict=True):
+                self.verify(requests[which], outputs)
+        except CheckFailed:
+            self.flags += comparison.flags
+            raise
 
     def _show_estimate(self, run: Run) -> None:
         """Draws what the longest launch needs of each resource, and where it lies under the GPU's roof."""
@@ -559,6 +623,16 @@ class Attempt:
     def _request(self, run: Run) -> RunRequest:
         run = as_it_was(run)
         return next(trial.request for trial in reversed(self._trials) if trial.run is run)
+
+
+def _has_the_same_inputs(one: RunRequest, other: RunRequest) -> bool:
+    """Whether each array that two requests give is the same one, or holds the same; not where they give none."""
+    arrays = {name: value for name, value in one.arguments.items() if isinstance(value, np.ndarray) and value.ndim}
+    others = {name: other.arguments.get(name) for name in arrays}
+    return bool(arrays) and all(
+        isinstance(again, np.ndarray) and (again is arrays[name] or np.array_equal(again, arrays[name]))
+        for name, again in others.items()
+    )
 
 
 def _share(done: int, least: float) -> str:

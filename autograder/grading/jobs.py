@@ -114,6 +114,7 @@ class CompareJob:
 
     requests: Sequence[RunRequest]
     threshold: float | None  # None: until the interval is narrow
+    goes_on: bool = False  # with another round of the comparison that the last such job left unsettled
 
 
 @dataclass(frozen=True)

@@ -29,14 +29,14 @@ class Runner(Protocol):
 
     def run(self, request: RunRequest, on: Place) -> Run: ...
 
-    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison: ...
+    def compare(self, requests: Sequence[RunRequest], threshold: float, goes_on: bool = False) -> Comparison: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
     """One comparison of speed, with what it was asked for."""
 
-    requests: Sequence[RunRequest]
+    requests: Sequence[RunRequest]  # the first ones: those of later rounds are let go once their outputs are verified
     threshold: float
     comparison: Comparison
 

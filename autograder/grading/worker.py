@@ -194,13 +194,13 @@ class Worker:
         except SubmissionError as fault:
             return Run(fault=fault)
 
-    def compare(self, requests: Sequence[RunRequest], threshold: float | None) -> Comparison:
-        """One comparison with the baseline; what the submission got wrong is `Comparison.fault`."""
+    def compare(self, requests: Sequence[RunRequest], threshold: float | None, goes_on: bool = False) -> Comparison:
+        """A comparison with the baseline, or its next round on a GPU; what the submission got wrong is its `fault`."""
         try:
             needed = list(requests)
             if self.source == "simulated":
                 needed = needed[:1]  # an estimate is that of the first
-            job = CompareJob(needed, None if self.until_narrow else threshold)
+            job = CompareJob(needed, None if self.until_narrow else threshold, goes_on)
             comparison = self._about_submission(job)
             with self._relied_on():
                 return comparison_taken(comparison, needed)

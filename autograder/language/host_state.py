@@ -34,6 +34,9 @@ class Backend(Protocol):
 
     transfers: list[Transfer]  # what host code asked for beside launches, in order
 
+    @property
+    def launched(self) -> int: ...  # launches so far
+
     def to_device(self, host: np.ndarray) -> Any: ...
 
     def device_array(self, shape: Any, dtype: Any) -> Any: ...
@@ -114,7 +117,8 @@ class HostState(ABC):
     def note(self, node: ast.AST, what: str, size_bytes: int, is_host_work: bool = False) -> None:
         """Keeps account of what the device was asked for beside launches."""
         if self.backend is not None:
-            self.backend.transfers.append(Transfer(what, int(size_bytes), self.line(node), is_host_work))
+            asked = Transfer(what, int(size_bytes), self.line(node), is_host_work, self.backend.launched)
+            self.backend.transfers.append(asked)
 
     def step(self, node: ast.AST) -> None:
         self.steps += 1

@@ -1,32 +1,62 @@
-"""What host code adds to the predicted time of a call, and the least time that any call can take.
+"""The predicted time of a call of a host function: its launches, what host code asks for beside them, and how one waits for
+the other; and the least time that any call can take.
 
-A copy cannot be faster than the link between host and GPU, and arithmetic on a host's array not faster than its memory.
-Real ones are slower; new device arrays cost nothing, as from a pool of memory (the GPU's clock has them ready as well).
+Launches alone stand in line: the host is ahead of the GPU. Whatever brings data across makes the host wait for all that was
+launched before. Then nothing is queued, and the GPU waits for the host at each launch, until there is more to do again than
+the host takes. New device arrays cost nothing, as from a pool of memory, and a wait alone costs nothing: both as where a
+GPU is timed, which has arrays ready and does not carry waits out. What Python does between launches is not counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from autograder.perfmodel.prediction import COLD_START_NS
 from autograder.perfmodel.specification import Specification
 from autograder.records.transfers import Transfer
 
-LINK_GB_PER_S = 55.0  # PCI Express 5.0 x16 from pinned memory; from NumPy's it is a fifth of that
+# Nanoseconds, and GB/s of what is moved, as a timed call on the H200 has them: measurements/host_times.json. What is made
+# on the device or stored from the host has guard zones there, and NumPy's memory is not pinned.
+PRICES: Mapping[str, tuple[float, float]] = {
+    "copy_to_host": (32_000, 14.1),
+    "to_device": (440_000, 5.1),
+    "copy_to_device": (97_000, 14.5),
+    "an element": (53_000, 14.1),
+    "an assignment": (280_000, 14.1),
+    "an assignment on the device": (180_000, float("inf")),
+    "a NumPy array as an argument": (140_000, 7.1),
+}
+ANY_OTHER = PRICES["copy_to_host"]
+LAUNCH_NS = 58_000.0  # that the GPU waits for the host at a launch, where nothing is queued
 HOST_GB_PER_S = 20.0  # one core that streams through its memory
-LATENCY_NS = 5_000.0  # of a copy: the call, and waiting for the GPU
-MAKING = ("device_array", "device_array_like")
-WAITING = ("synchronize",)
+FREE = ("device_array", "device_array_like", "synchronize")
 
 
-def host_ns(transfers: Sequence[Transfer]) -> float:
-    """Nanoseconds that host code takes beside launching, at the least."""
-    total = 0.0
+def call_ns(launches_ns: Sequence[float], transfers: Sequence[Transfer], specification: Specification) -> float:
+    """Nanoseconds of a call: of launches, from what each would take alone, and of transfers between them.
+
+    Without transfers it is `in_a_row` of the launches.
+    """
+    saved = specification.launch_overhead_ns + COLD_START_NS - specification.further_launch_ns
+    asked: dict[int, list[Transfer]] = {}
     for each in transfers:
-        if each.is_host_work:
-            total += each.size_bytes / HOST_GB_PER_S
-        elif each.what not in MAKING:
-            total += LATENCY_NS + each.size_bytes / LINK_GB_PER_S * (each.what not in WAITING)
-    return total
+        asked.setdefault(min(each.launches_before, len(launches_ns)), []).append(each)
+    gpu, host, is_ahead = 0.0, 0.0, True  # when each of them has done what it was asked for so far
+    for number in range(len(launches_ns) + 1):
+        for each in asked.get(number, ()):
+            if each.is_host_work:
+                taken = each.size_bytes / HOST_GB_PER_S
+                gpu, host = (gpu + taken, host) if is_ahead else (gpu, host + taken)
+            elif each.what not in FREE:
+                price_ns, rate = PRICES.get(each.what, ANY_OTHER)
+                gpu = host = max(gpu, host) + price_ns + each.size_bytes / rate
+                is_ahead = False
+        if number == len(launches_ns):
+            break
+        host += 0.0 if is_ahead else LAUNCH_NS
+        stands_in_line = number > 0 and host <= gpu
+        gpu = max(gpu, host) + launches_ns[number] - (saved if stands_in_line else 0.0)
+    return max(gpu, host)
 
 
 def floor_ns(input_bytes: float, specification: Specification) -> float:

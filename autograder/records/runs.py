@@ -15,6 +15,8 @@ from autograder.records.hazards import Hazard
 from autograder.records.transfers import Transfer
 
 Source = Literal["measured", "simulated"]
+WARM_UP_REQUESTS = 1  # of a measured comparison: the first one, whose calls are not timed
+ROUND_REQUESTS = 2  # of each of its rounds: as many as that has timed calls of the submission
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,8 @@ class Comparison:
     source: Source
     baseline_ns: float
     submission_ns: float
-    outputs: Sequence[Mapping[str, np.ndarray]] = ()  # every different one of the timed calls, for the grader to check
-    request_of_output: Sequence[int] = ()  # which of the requests each of `outputs` belongs to
+    outputs: Sequence[Mapping[str, np.ndarray]] = ()  # of each timed call on the requests last given, for the grader
+    request_of_output: Sequence[int] = ()  # which of those requests each of `outputs` belongs to
     sampled: Run | None = None  # the submission's run where only some of its blocks were carried out: partial outputs
     fault: KitError | None = None
     flags: tuple[str, ...] = ()  # "faster than the roofline floor", "ambiguous", "throttled", ...
@@ -136,3 +138,4 @@ class Comparison:
     launches: int | None = None  # of the submission's run; None where nobody counted them
     transfers: tuple[Transfer, ...] = ()  # what host code of the submission asked for beside launching, in one timed call
     rounds: tuple[float, ...] = ()  # the ratio of each timed round; empty for an estimate
+    goes_on: bool = False  # not settled yet: the device is to be asked again, with inputs for another round

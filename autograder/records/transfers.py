@@ -22,3 +22,4 @@ class Transfer:
     size_bytes: int
     line: Line | None
     is_host_work: bool = False
+    launches_before: int = 0  # of the same call

@@ -139,6 +139,7 @@ class Partial:
     wanted: np.ndarray | None = None  # a flag for each element: read, although it may be missing
     before: int = 0  # how many of the producers came before such a read
     is_for_the_host_alone: bool = True  # nothing was launched after those reads
+    without_a_rule: list[Producer] = field(default_factory=list)  # see `look_for_rules`
     _read_by_host: list[np.ndarray | slice] = field(default_factory=list)  # since the last launch
     _since: dict[int, tuple[np.ndarray | None, int]] = field(default_factory=dict)  # by reach: the last launch with it
 
@@ -171,15 +172,27 @@ class Partial:
     def written_over(self) -> np.ndarray:
         """A flag for each element that one launch wrote and that, by the rule of a later one, a block left out of that
         writes once more."""
-        over, shadow = np.zeros(len(self.buffer.data), bool), self.buffer.shadow
-        if shadow is None:
-            return over
+        over = np.zeros(len(self.buffer.data), bool)
         for each in self.producers:
-            reached = True if each.reach is None else each.reach
-            before = np.flatnonzero((shadow.written_at > 0) & (shadow.written_at < each.since) & reached & ~over)
+            before = np.flatnonzero(self._written_before(each) & ~over)
             if len(before):
                 over[before] = each.footprint.left_out_write(before, len(over))
         return over
+
+    def look_for_rules(self) -> None:
+        """Notes the launches whose blocks left out may write once more what an earlier launch wrote, and of which too few
+        were carried out to tell: of a result, that decides what is looked at."""
+        self.without_a_rule = [
+            each for each in self.producers if each.footprint.rule is None and self._written_before(each).any()
+        ]
+
+    def _written_before(self, producer: Producer) -> np.ndarray:
+        """A flag for each element that was written before a launch which can write it too, and not since."""
+        shadow = self.buffer.shadow
+        if shadow is None:
+            return np.zeros(len(self.buffer.data), bool)
+        reached = True if producer.reach is None else producer.reach
+        return np.asarray((shadow.written_at > 0) & (shadow.written_at < producer.since) & reached)
 
     def missing(self, elements: np.ndarray | slice) -> np.ndarray:
         """Which of these elements a block that was left out may have written last."""
@@ -227,6 +240,11 @@ class Plan:
                 if missing is ALL or len(missing):
                     producers[each.launch] = each
                     missed[each.launch] = _together(missed.get(each.launch, np.zeros(0, np.int64)), missing)
+        for partial in partials:
+            for each in partial.without_a_rule:
+                if each.launch not in self._probed | missed.keys():  # a few more blocks may show the rule
+                    self._probed.add(each.launch)
+                    producers[each.launch], missed[each.launch] = each, _probes(each.footprint)
         work, beside = 0, 0.0
         for number, blocks in sorted(missed.items(), key=lambda item: producers[item[0]].work):
             work += producers[number].work

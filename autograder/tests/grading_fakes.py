@@ -26,7 +26,7 @@ from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
 from autograder.language.program import Program
-from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.records.runs import ROUND_REQUESTS, Comparison, Launch, Run, RunRequest, Source, Uninitialised
 from autograder.simulated_device import SimulatedDevice
 
 Function = Callable[..., object]
@@ -46,6 +46,11 @@ def run_in_numpy(function: Function, request: RunRequest) -> Run:
     function(**arguments)
     written = {k: ~np.isnan(outputs[k]) for k, v in request.arguments.items() if isinstance(v, Uninitialised)}
     return Run(outputs=outputs, written=written, estimated_ns=1000.0)
+
+
+def a_call() -> RunRequest:
+    """What a fake is asked to compare, each time it is timed."""
+    return RunRequest("double", {})
 
 
 class FakeWorker(Worker):
@@ -69,9 +74,33 @@ class FakeWorker(Worker):
     def run(self, request: RunRequest, on: Place) -> Run:
         return run_in_numpy(self.function, request)
 
-    def compare(self, requests: Sequence[RunRequest], threshold: float | None) -> Comparison:
+    def compare(self, requests: Sequence[RunRequest], threshold: float | None, goes_on: bool = False) -> Comparison:
         speed = self.speed
         return Comparison(speed, 0.9 * speed, 1.1 * speed, self.timed, 1000.0, 1000.0 / speed)
+
+
+class TimingWorker(FakeWorker):
+    """A worker that times in so many rounds, as on a GPU: the function on each request that is not for warming up."""
+
+    source: Source = "measured"
+
+    def __init__(self, function: Function, rounds: int) -> None:
+        super().__init__(function)
+        self.rounds, self.so_far = rounds, 0
+        self.warmed_up_on: list[bytes] = []
+        self.timed_on: list[bytes] = []  # the first argument of each call
+
+    def compare(self, requests: Sequence[RunRequest], threshold: float | None, goes_on: bool = False) -> Comparison:
+        first = range(len(requests))[-ROUND_REQUESTS]
+        self.warmed_up_on += [each.arguments["a"].tobytes() for each in requests[:first]]
+        self.timed_on += [each.arguments["a"].tobytes() for each in requests[first:]]
+        self.so_far += 1
+        return Comparison(
+            3.0, 2.9, 3.1, "measured", 3000.0, 1000.0,
+            outputs=[run_in_numpy(self.function, each).outputs for each in requests[first:]],
+            request_of_output=list(range(first, len(requests))), rounds=(3.0,) * self.so_far,
+            goes_on=self.so_far < self.rounds,
+        )  # fmt: skip
 
 
 def lab_with(*judges: Callable[..., Any], hints: Sequence[Callable[..., Any]] = (), **fields: Any) -> Lab:
@@ -152,7 +181,7 @@ class GpuInAllButSpeed:
         facts = {name: getattr(run, name) for name in ("outputs", "returned", "written", "transfers", "fault")}
         return Run(launches=launches, source="measured", measured_ns=1000.0 * len(launches), **facts)
 
-    def compare(self, *arguments: Any, **settings: Any) -> Comparison:
+    def compare(self, *arguments: Any, goes_on: bool = False, **settings: Any) -> Comparison:
         return self._simulated.compare(*arguments, **settings)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,15 @@ import pytest
 
 from autograder.errors import BrokenDefinition, GraderFault, KernelFault, Line, NotCounted
 from autograder.grading import attempt as attempt_module
-from autograder.grading import closeness
+from autograder.grading import closeness, products
 from autograder.grading.attempt import Attempt, SharedRuns
 from autograder.grading.closeness import compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, Unverified
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard
-from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
+from autograder.records.runs import ROUND_REQUESTS, WARM_UP_REQUESTS, Launch, Run, RunRequest, Uninitialised
 from autograder.records.transfers import HOST_WORK, Transfer
-from autograder.tests.grading_fakes import FakeWorker, run_in_numpy
+from autograder.tests.grading_fakes import FakeWorker, TimingWorker, a_call, run_in_numpy
 
 HAZARD = Hazard("out_of_bounds", "a[9] is outside a, of shape (9,).", "Guard the access.", Line("lab.py", 4))
 
@@ -204,10 +206,10 @@ RAMP = [(0.5, False, 0), (1.0, False, 0), (1.5, False, 1 / 6), (2.5, True, 0.5),
 def test_points_for_speed_are_a_ramp(ratio, passes, fraction):
     attempt = attempt_with(speed=ratio)
     if passes:
-        assert f"{ratio:.2f} times" in attempt.speedup([], threshold=2, full_points_at=4)
+        assert f"{ratio:.2f} times" in attempt.speedup(a_call, threshold=2, full_points_at=4)
     else:
         with pytest.raises(CheckFailed, match="2 times asked for"):
-            attempt.speedup([], threshold=2, full_points_at=4)
+            attempt.speedup(a_call, threshold=2, full_points_at=4)
     assert attempt.fraction == pytest.approx(fraction)
     assert attempt.measured["ratio"] == ratio and attempt.measured["threshold"] == 2 and not attempt.flags
 
@@ -215,31 +217,89 @@ def test_points_for_speed_are_a_ramp(ratio, passes, fraction):
 @pytest.mark.parametrize("ratio", [1.95, 2.05])
 def test_a_measured_interval_that_holds_the_threshold_passes_and_is_flagged(ratio):
     attempt = attempt_with(speed=ratio, timed="measured")
-    attempt.speedup([], threshold=2)
+    attempt.speedup(a_call, threshold=2)
     assert attempt.fraction == 1 and attempt.measured["ambiguous"] and "lies within" in attempt.flags[0]
 
 
 def test_a_prediction_too_close_to_call_leaves_the_verdict_and_says_so():
     slow, fast = attempt_with(speed=1.95), attempt_with(speed=2.05)
     with pytest.raises(CheckFailed, match="Too close to call by prediction: 1.7. to 2.1. is what"):
-        slow.speedup([], threshold=2, full_points_at=4)
-    assert "Too close to call by prediction" in fast.speedup([], threshold=2, full_points_at=4)
+        slow.speedup(a_call, threshold=2, full_points_at=4)
+    assert "Too close to call by prediction" in fast.speedup(a_call, threshold=2, full_points_at=4)
     assert slow.fraction == pytest.approx(0.95 / 3) and fast.fraction == pytest.approx(1.05 / 3)  # as the ratio says
     assert slow.measured["ambiguous"] and fast.measured["ambiguous"]
     assert "which may see it otherwise" in slow.flags[0] and not fast.flags  # nobody has to look at what passes
 
 
-def test_the_output_of_every_timed_call_is_verified():
-    attempt = attempt_with()
-    requests = [RunRequest("double", {}), RunRequest("double", {})]
-    comparison = attempt._runner.compare(requests, 2)
-    timed = {"outputs": ({"out": 1}, {"out": 2}, {"out": 3}), "request_of_output": (0, 1, 0)}
-    attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), **timed})
-    seen: list[Any] = []
-    attempt.results = {"double": lambda _, request, outputs: seen.append((request, outputs["out"]))}
-    attempt.speedup(requests, threshold=2)
-    assert [(requests.index(request), out) for request, out in seen if request is requests[0]] == [(0, 1), (0, 3)]
-    assert len(seen) == 3
+def timing_attempt(function: Any = lambda a, out: np.multiply(a, 2, out=out), rounds: int = 5) -> Attempt:
+    return Attempt("a_check", TimingWorker(function, rounds), np.random.default_rng(7), results={"double": right_doubles})
+
+
+def test_each_timed_call_has_inputs_of_its_own_and_its_output_is_verified() -> None:
+    attempt, verified = timing_attempt(), []
+
+    def judged(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
+        right_doubles(attempt, request, outputs)
+        verified.append(request.arguments["a"].tobytes())
+
+    attempt.results = {"double": judged}
+    attempt.speedup(lambda: doubling(attempt), threshold=2)
+    assert len(verified) == len(set(verified)) == ROUND_REQUESTS * 5
+    runner = attempt._runner
+    assert isinstance(runner, TimingWorker)
+    assert runner.timed_on == verified and runner.warmed_up_on[0] not in verified and len(runner.warmed_up_on) == 1
+
+
+def test_only_the_inputs_of_one_round_are_held_while_a_gpu_is_timed() -> None:
+    attempt, made, alive = timing_attempt(rounds=6), [], []
+
+    def drawn() -> RunRequest:
+        request = doubling(attempt)
+        made.append(weakref.ref(request.arguments["a"]))
+        alive.append(sum(each() is not None for each in made))
+        return request
+
+    attempt.speedup(drawn, threshold=2)
+    assert len(made) == WARM_UP_REQUESTS + ROUND_REQUESTS * 6
+    assert max(alive) == ROUND_REQUESTS + 2  # with the first one, and the last, which no other may be like
+
+
+@pytest.mark.parametrize("wrong_from", [2, 9])
+def test_one_wrong_output_of_a_timed_call_fails_the_check(wrong_from: int) -> None:
+    """The second call, or the ninth: what is right at first and skips work once it has seen enough."""
+    calls = 0
+
+    def forgets(a: np.ndarray, out: np.ndarray) -> None:
+        nonlocal calls
+        calls += 1
+        np.multiply(a, 2 if calls < wrong_from else 3, out=out)
+
+    attempt = timing_attempt(forgets)
+    with pytest.raises(CheckFailed, match="out"):
+        attempt.speedup(lambda: doubling(attempt), threshold=2)
+    assert calls == wrong_from + wrong_from % 2 and attempt.fraction is None
+
+
+@pytest.mark.parametrize("copies", [lambda array: array, np.copy])
+def test_a_lab_that_times_the_same_inputs_again_is_wrong(copies: Any) -> None:
+    attempt = timing_attempt()
+    arguments = doubling(attempt).arguments
+
+    def drawn() -> RunRequest:
+        return RunRequest("double", {"a": copies(arguments["a"]), "out": arguments["out"]})
+
+    with pytest.raises(GraderFault, match="times `double` on the same inputs again"):
+        attempt.speedup(drawn, threshold=2)
+
+
+def test_a_device_that_leaves_out_an_output_of_what_it_timed_is_not_believed() -> None:
+    attempt = timing_attempt()
+    honest = attempt._runner.compare
+    attempt._runner.compare = lambda *given, **more: replace(
+        honest(*given, **more), outputs=({"out": np.ones(50)},), request_of_output=(2,)
+    )
+    with pytest.raises(GraderFault, match="the output of each call"):
+        attempt.speedup(lambda: doubling(attempt), threshold=2)
 
 
 def test_a_fault_during_timing_fails_the_check():
@@ -247,7 +307,7 @@ def test_a_fault_during_timing_fails_the_check():
     comparison = attempt._runner.compare([], 2)
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), "fault": KernelFault("It hung.")})
     with pytest.raises(CheckFailed, match="It hung."):
-        attempt.speedup([], threshold=2)
+        attempt.speedup(a_call, threshold=2)
 
 
 def test_what_nobody_counted_or_timed_is_asked_for_with_one_clear_line():
@@ -265,7 +325,7 @@ def test_what_nobody_counted_or_timed_is_asked_for_with_one_clear_line():
 
 def test_points_can_be_held_back_until_more_is_known():
     attempt = attempt_with(speed=2.0)
-    attempt.speedup([], threshold=2)
+    attempt.speedup(a_call, threshold=2)
     for earned in (attempt.fraction, None):
         attempt.award(0)
         attempt.award(earned)
@@ -411,7 +471,7 @@ def test_what_nobody_says_is_right_is_neither_counted_nor_timed() -> None:
     timed = {"outputs": ({"out": 1},), "request_of_output": (0,)}
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), **timed})
     with pytest.raises(GraderFault, match="does not say"):
-        attempt.speedup([RunRequest("double", {})], threshold=2)
+        attempt.speedup(a_call, threshold=2)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -462,10 +522,10 @@ def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
 
 def test_what_is_far_better_than_the_best_known_answer_is_looked_at() -> None:
     attempt = attempt_with(speed=4.0)
-    attempt.speedup([], threshold=2, best_known=3.0)
+    attempt.speedup(a_call, threshold=2, best_known=3.0)
     assert not attempt.flags
     attempt = attempt_with(speed=5.0)
-    attempt.speedup([], threshold=2, best_known=3.0)
+    attempt.speedup(a_call, threshold=2, best_known=3.0)
     assert attempt.fraction == 1 and "where the best known answer has 3" in attempt.flags[0]
 
 
@@ -484,12 +544,30 @@ def test_what_the_host_does_where_it_is_timed_is_looked_at_there(asks: str, opti
     attempt._runner.compare = lambda *_: type(comparison)(**{**vars(comparison), "transfers": asked})
     if fails:
         with pytest.raises(CheckFailed, match=r"lab.py, line 7: where it is timed .* \(4,096 bytes\)") as failure:
-            attempt.speedup([], threshold=2, **options)
+            attempt.speedup(a_call, threshold=2, **options)
         assert failure.value.earned == 0 and not attempt.measured
     else:
-        attempt.speedup([], threshold=2, **options)
+        attempt.speedup(a_call, threshold=2, **options)
 
 
 def test_sizes_are_drawn_within_their_bounds_and_the_ends_belong_to_them() -> None:
     attempt = attempt_with()
     assert {attempt.drawn(96, 160, 32) for _ in range(60)} == {96, 128, 160}
+
+
+@pytest.mark.parametrize("place", [(3, 4), (3, 9), (20, 4), (0, 0)])
+def test_a_sampled_product_is_held_to_its_known_elements_and_no_others(place: tuple[int, int]) -> None:
+    """A mask with gaps: rows 2 to 5 in columns 3 to 5, and row 20 in column 9; what is worked out is no more."""
+    attempt = attempt_with()
+    attempt.results = {"matmul": products.verify}
+    request = products.product(attempt, "matmul", 24, 17, 12, real=True)
+    c = request.arguments["a"] @ request.arguments["b"]
+    known: np.ndarray = np.zeros(c.shape, bool)
+    known[2:6, 3:6] = known[20, 9] = True
+    attempt._verify_known(request, Run(outputs={"c": c}, written={"c": known}))
+    c[place] += 1
+    if known[place]:
+        with pytest.raises(CheckFailed, match=rf"c\[{place[0]}, {place[1]}\]"):
+            attempt._verify_known(request, Run(outputs={"c": c}, written={"c": known}))
+    else:
+        attempt._verify_known(request, Run(outputs={"c": c}, written={"c": known}))

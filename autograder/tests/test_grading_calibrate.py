@@ -20,7 +20,7 @@ from autograder.grading.known_answers.thresholds import (
     to_dict,
 )
 from autograder.records.runs import Comparison
-from autograder.tests.grading_fakes import FakeWorker, lab_with
+from autograder.tests.grading_fakes import FakeWorker, a_call, lab_with
 
 RNG = np.random.default_rng(3)
 
@@ -103,7 +103,7 @@ def small(attempt):
 @check(points=1, after=("small",))
 def fast(attempt):
     """It is fast."""
-    return attempt.speedup([], threshold=2.0)
+    return attempt.speedup(a_call, threshold=2.0)
 
 
 class Timed(FakeWorker):
@@ -131,7 +131,7 @@ class Timed(FakeWorker):
         self.function = (lambda a, out: np.multiply(a, 2, out=out)) if right else (lambda a, out: None)
         return self.summary
 
-    def compare(self, requests, threshold):
+    def compare(self, requests, threshold, goes_on=False):
         Timed.asked.append(threshold)
         return Comparison(self.speed, self.speed, self.speed, "simulated", 1.0, 1.0)
 

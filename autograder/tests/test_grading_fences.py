@@ -414,7 +414,7 @@ class LaunchesNothing:
     def run(self, request: RunRequest, on: Place) -> Run:
         return self.stripped(self.device.run(self.answer, request))
 
-    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
+    def compare(self, requests: Sequence[RunRequest], threshold: float, goes_on: bool = False) -> Comparison:
         nan = float("nan")
         run = self.stripped(self.device.run(self.answer, requests[0]))
         whole = requests[0].sample_blocks is None

@@ -2,13 +2,16 @@
 
 A campaign of any size is `autograder fuzz LAB`; here are some for each lab, by a fixed seed, judged first. Graded is only
 who is wrong, and not already in the judge's first and plainest case, and only up to the first check that says so.
+`make test` takes half of them, among which is every kind of change, and all with EVERY_MUTANT=1.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import os
 import shutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +28,7 @@ from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.worker import Worker
 
 SEED = 20_260
-MUTANTS_A_LAB = 30
+MUTANTS_A_LAB = 30 if os.environ.get("EVERY_MUTANT") else 15
 LABS = [name for name in lab_names() if (solution_of(load_lab(name)) / "judge.py").is_file()]
 
 # Once with full marks; what is replaced in which right answer, and what the judge says.
@@ -42,6 +45,11 @@ SURVIVORS = [
 ]  # fmt: skip
 
 
+@cache
+def graded_mutants(name: str) -> list[Mutant]:
+    return list(mutants(right_answers(load_lab(name)), SEED, MUTANTS_A_LAB))
+
+
 def test_every_kind_of_change_is_made_and_stays_the_same_for_a_seed() -> None:
     lab = load_lab("lab04")
     answers = right_answers(lab)
@@ -49,6 +57,13 @@ def test_every_kind_of_change_is_made_and_stays_the_same_for_a_seed() -> None:
     assert one == same and {each.text for each in one} != {each.text for each in other}
     kinds = {each.kind for tree in answers.values() for each in edits(tree)}
     assert kinds == {*KINDS, "statement", "barrier"}
+
+
+def test_the_mutants_that_are_graded_are_of_every_kind() -> None:
+    found: set[str] = set()
+    for name in LABS:
+        found.update(*(each.kinds for each in graded_mutants(name)))
+    assert found == {*KINDS, "statement", "barrier"}
 
 
 def test_no_two_mutants_are_one_program_and_none_is_a_right_answer() -> None:
@@ -78,7 +93,7 @@ def test_no_mutant_that_is_wrong_passes_every_check(name: str) -> None:
     lab = load_lab(name)
     cases = judge_of(lab)
     wrong: list[tuple[Mutant, list[str]]] = []
-    for mutant in mutants(right_answers(lab), SEED, MUTANTS_A_LAB):
+    for mutant in graded_mutants(name):
         if found := judged(lab, cases, mutant.text, SEED):
             wrong.append((mutant, found))
     plainest = next(cases(np.random.default_rng(SEED))).name

@@ -26,7 +26,7 @@ from autograder.language import parse_program, submission_from_cells
 from autograder.language.requirements import hold_to
 from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.reports.withheld import for_students
-from autograder.tests.grading_fakes import FakeWorker, lab_with
+from autograder.tests.grading_fakes import FakeWorker, a_call, lab_with
 
 
 @check(points=2)
@@ -47,7 +47,7 @@ def leaves_its_input_alone(attempt):
 @check(points=3, after=("doubles",))
 def is_fast(attempt):
     """It is fast."""
-    return attempt.speedup([], threshold=2)
+    return attempt.speedup(a_call, threshold=2)
 
 
 @hint("forgot_to_double", checks=("doubles",), shows="a wrong element")
@@ -453,7 +453,7 @@ def test_a_bonus_comes_on_top_of_full_marks_and_fails_nobody(threshold, points):
     @check(points=3, bonus=True)
     def is_very_fast(attempt):
         """It is very fast."""
-        return attempt.speedup([], threshold=threshold, no_points_at=threshold - 0.5)
+        return attempt.speedup(a_call, threshold=threshold, no_points_at=threshold - 0.5)
 
     result = graded(double, doubles, is_very_fast)
     assert (result.outcome, result.points, result.max_points) == ("passed", points, 2)

@@ -8,15 +8,17 @@ import shutil
 import tarfile
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from autograder import cli
 from autograder.gradescope.building import pinned
+from autograder.grading import bench
 from autograder.grading.labs import labs_root
 from autograder.records.json_form import from_text, write_result
 from autograder.tests.finding import found
-from autograder.tests.lending import laid_with_compiled
+from autograder.tests.lending import laid_with_compiled, lend_cache
 from autograder.tests.test_grading_bad_input import GOOD
 
 pytestmark = pytest.mark.long
@@ -63,8 +65,15 @@ def course(tmp_path_factory):
         patch.setenv("AUTOGRADER_LABS", str(root / "labs"))
         patch.setattr("autograder.grading.dask_batch.CONNECT_SECONDS", 0.5, raising=False)
         patch.setattr("autograder.release.lay_course", laid_with_compiled)
+        patch.setattr("autograder.grading.bench._check_command", checked_with_compiled)
         patch.chdir(root)
         yield root
+
+
+def checked_with_compiled(lab, submission, numba_cache, run=bench._check_command):
+    """The benchmark's first check, in a cache in which all is compiled."""
+    lend_cache(Path(numba_cache))
+    run(lab, submission, numba_cache)
 
 
 def expected(command):

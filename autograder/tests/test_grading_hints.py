@@ -38,7 +38,7 @@ def near_misses(lab: str) -> list[dict[str, Any]]:
     """A lab's near misses: `hints` that each must not get, the `text`, where it comes `from`, and what is `said` of it.
 
     `passes`: it passes all checks that the hint looks at. For a hint that says what its one check looks for, and no more:
-    who fails that has earned it.
+    who fails that has earned it. `fails`: what it fails, where the hint looks at every check and judging all takes long.
     """
     path = ROOT / "solutions" / lab / "near_misses.jsonl"
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
@@ -173,7 +173,7 @@ def test_a_near_miss_gets_none_of_the_hints_that_are_not_its_own(
     lab = load_lab(lab_name)
     rules = {rule.name: rule for rule in lab.hints}
     submission = submission_from_cells("mutant.py", [("mutant.py", near_miss["text"])], is_notebook=False)
-    by_hint = [set(rules[name].checks) for name in near_miss["hints"]]
+    by_hint = [set(rules[name].checks or near_miss.get("fails", ())) for name in near_miss["hints"]]
     found = judged(lab, submission, set().union(*by_hint) if all(by_hint) else (), simulated)
     failed, passed = ({name for name, each in found.items() if each.outcome == how} for how in ("failed", "passed"))
     for name, looked_at in zip(near_miss["hints"], by_hint, strict=True):

@@ -136,11 +136,11 @@ def test_in_the_course_s_folder_it_gets_a_test_that_passes_and_a_line_in_the_syl
 
 
 def test_a_second_further_lab_stands_below_the_first_one():
-    once = with_lab("# Syllabus\n\n## Six lectures\n\nText\n", "lab07_one", "01b_what_holds_it_up")
+    once = with_lab("# Syllabus\n\n## Seven lectures\n\nText\n", "lab07_one", "01b_what_holds_it_up")
     twice = with_lab(once, "lab08_two", "02b_what_a_tile_saves")
     first, second = "| lab07_one | 01b_what_holds_it_up | 2 |\n", "| lab08_two | 02b_what_a_tile_saves | 2 |\n"
     assert twice == once.replace(first, first + second)
-    assert once.endswith("\n\n## Six lectures\n\nText\n")
+    assert once.endswith("\n\n## Seven lectures\n\nText\n")
 
 
 def test_its_threshold_can_be_calibrated(course):

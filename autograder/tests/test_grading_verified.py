@@ -39,7 +39,7 @@ class HereRunner:
     def run(self, request: RunRequest, on: Place) -> Run:
         return SimulatedDevice().run(self.program, request)
 
-    def compare(self, requests: Sequence[RunRequest], threshold: float) -> Comparison:
+    def compare(self, requests: Sequence[RunRequest], threshold: float, goes_on: bool = False) -> Comparison:
         raise NotImplementedError
 
 

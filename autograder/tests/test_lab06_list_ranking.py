@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from autograder.grading.attempt import Attempt
+from autograder.grading.failures import CheckFailed
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import load_lab, spec_of
 from autograder.grading.worker import Worker
 from autograder.language import parse_program, read_submission
 from autograder.simulated_device import SimulatedDevice
+from autograder.tests.grading_fakes import FakeWorker
 from autograder.tests.known_answers import failed_checks, hints, report
 from autograder.tests.lab_tests import SOURCES, Grade, LabTests, verdicts_of
 
@@ -147,3 +149,24 @@ def test_the_threshold_lies_clear_of_every_answer(source: str) -> None:
     too_slow = [ratios[name] for name in ("baseline", "wrong/every_100", "wrong/jumps_on_all_nodes") if name in ratios]
     assert len(right) == len(TestKnownAnswers.right) + 1 and min(right) > 1.2 * SPEC.SPEEDUP
     assert len(too_slow) >= 2 and 1.2 * max(too_slow) < SPEC.SPEEDUP
+
+
+def test_one_look_at_each_node_tells_right_ranks_from_all_others() -> None:
+    rng = np.random.default_rng(11)
+    for lengths in ((1,), (2,), (50,), (1, 1, 7, 30)):
+        successor, rank = SPEC.laid_out(rng.permutation(sum(lengths)), lengths)
+        assert np.array_equal(SPEC.ranks_along(successor), rank) and SPEC.ranks_follow(successor, rank)
+        for node in range(successor.size):
+            for off in (-1, 1, 2**20, -(2**31)):
+                wrong = rank.copy()
+                wrong[node] += np.int32(off)
+                assert not SPEC.ranks_follow(successor, wrong)
+        assert not SPEC.ranks_follow(successor, rank + np.int32(1))
+
+
+def test_wrong_ranks_are_named_where_they_are_counted() -> None:
+    successor, rank = SPEC.laid_out(np.arange(40))
+    rank[7] += 1
+    attempt = Attempt("any", FakeWorker(lambda: None), np.random.default_rng(0))
+    with pytest.raises(CheckFailed, match=r"rank\[7\]"):
+        SPEC.right_ranks(attempt, SPEC.ranking_request(successor), {"rank": rank})

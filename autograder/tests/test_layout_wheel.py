@@ -16,6 +16,7 @@ import pytest
 
 from autograder.course_folder import TO_INSTALL, lay_course
 from autograder.gradescope.building import build
+from autograder.tests.lending import lend_compiled
 from autograder.tests.test_layout_repository import ROOT
 from autograder.tests.test_layout_student_copy import answers_in
 
@@ -81,6 +82,7 @@ def autograder(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     offline = ("--no-deps", "--no-index", "--disable-pip-version-check", "--ignore-installed")
     done = completed(scripts / "python", "-m", "pip", "install", *offline, wheel, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
+    lend_compiled(site / "autograder")
     return scripts / "autograder"
 
 

@@ -128,6 +128,19 @@ def test_the_surprise_of_the_second_notebook_is_there() -> None:
     assert not any(soon[1])
 
 
+def test_what_the_second_notebook_says_of_its_rungs() -> None:
+    read, at = H200["counters"]["rungs"], TIMES["4096"]
+    assert read["unsigned"]["issue_slots_used_percent"] < 100 * 2 / 3  # "in more than a third of the cycles"
+    assert 65 < read["spread"]["issue_slots_used_percent"] < 75  # "in three cycles of ten"
+    assert read["spread"]["registers_per_thread"] == 96
+    assert 0.85 < at["spread"] / at["unsigned"] < 0.9  # "the time by an eighth"
+    assert 1.15 < at["spread"] / at["ahead"] < 1.25  # "a fifth faster"
+    assert read["written out"]["issue_slots_used_percent"] < read["flat"]["issue_slots_used_percent"]
+    assert H200["sum"]["milliseconds"]["ours"] / H200["sum"]["milliseconds"]["reading"] < 1.03
+    assert all(1.06 <= TIMES[side]["deep"] / TIMES[side]["cuBLAS"] < 1.09 for side in ("4096", "8192"))
+    assert CODE["deep"]["registers"] - CODE["written out"]["registers"] == 18
+
+
 def test_the_measured_kernels_are_those_of_the_ladder() -> None:
     """Registers were read on the H200, and by ptxas without one."""
     for rung in ALL:
@@ -135,8 +148,9 @@ def test_the_measured_kernels_are_those_of_the_ladder() -> None:
 
 
 def test_distances_go_round_the_loop() -> None:
-    """Worked out by hand: the first load is used in the next round, the second at once, the third by its second number."""
-    loop = ["FFMA R1, R9, R2, R1", "LDS R9, [R30]", "LDS.128 R4, [R31]", "FFMA R1, R6, R13, R1", "LDS.64 R12, [R32]", "BRA 0x0"]
+    """By hand: the first load is used in the next round, the second at once, the third by its second number."""
+    loop = ["FFMA R1, R9, R2, R1", "LDS R9, [R30]", "LDS.128 R4, [R31]", "FFMA R1, R6, R13, R1"]
+    loop += ["LDS.64 R12, [R32]", "BRA 0x0"]
     assert until_use(loop) == [4, 0, 4]
     assert list(map(name_of, ("@!P0 LDS.128 R4, [R31]", "FFMA.FTZ R1, R2, R3, R1"))) == ["LDS.128", "FFMA"]
 

@@ -48,6 +48,19 @@ def touches_one_element_first(a, b, c):
     touch[1, 1](c)
     half_of_it[(8, 8), (16, 16)](a, b, c, 0)
 
+@cuda.jit
+def all_but_the_first_row(a, b, c):
+    column, row = cuda.grid(2)
+    if row > 0 and column < c.shape[1]:
+        total = 0.0
+        for k in range(a.shape[1]):
+            total += a[row, k] * b[k, column]
+        c[row, column] = total
+
+def touches_what_is_left_out(a, b, c):
+    touch[1, 1](c)
+    all_but_the_first_row[(8, 8), (16, 16)](a, b, c)
+
 def clears_first(a, b, c):
     clear[64, 256](c)
     multiply[(8, 8), (16, 16)](a, b, c, 0, 128)
@@ -67,15 +80,14 @@ def upper_and_lower_half(a, b, c):
 """
 
 
-def sampled(function: str) -> tuple[Run, np.ndarray]:
-    """A run of eight sampled blocks, and which of the elements that count are right."""
+def sampled(function: str, blocks: int = 8, seed: int = 11) -> tuple[Run, np.ndarray]:
+    """A run of so many sampled blocks, and which of the elements that count are right."""
     program = parse_program(submission_from_cells("host.py", [("host.py", KERNELS)], is_notebook=False))
     rng = np.random.default_rng(3)
     a, b = (rng.integers(1, 5, (N, N)).astype(np.float32) for _ in range(2))
     arguments = {"a": a, "b": b, "c": Uninitialised((N, N), np.float32)}
-    run = SimulatedDevice().run(
-        program, RunRequest(function, arguments, sample_blocks=8, sample_seed=11, follows_reads=True), checks_order=True
-    )
+    request = RunRequest(function, arguments, sample_blocks=blocks, sample_seed=seed, follows_reads=True)
+    run = SimulatedDevice().run(program, request, checks_order=True)
     assert run.fault is None
     return run, (run.outputs["c"] == a @ b)[run.written["c"]]
 
@@ -87,6 +99,18 @@ def test_elements_of_which_only_an_earlier_launch_was_sampled_do_not_count(funct
     run, right = sampled(function)
     assert len(right) >= 8 * 256 and right.all()
     assert run.covered["c"] > 0.95
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_sampled_blocks_show_no_rule_and_a_few_more_are_carried_out_for_it(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the second launch leaves the element out that the first one wrote, it is looked at, and wrong."""
+    monkeypatch.setattr(left_out, "LITTLE_WORK", 0)
+    run, right = sampled("touches_one_element_first", blocks=2, seed=seed)
+    assert len(right) >= 2 * 256 and right.all() and run.launches[1].counters.simulated_blocks == 2
+    run, right = sampled("touches_what_is_left_out", blocks=2, seed=seed)
+    assert run.written["c"][0, 0] and np.count_nonzero(~right) == 1
 
 
 def test_what_the_last_launch_leaves_wrong_is_seen() -> None:

@@ -77,7 +77,7 @@ def test_a_plan_fills_its_time_and_each_deck_fits_without_what_is_left_out(secti
 
 
 def test_what_may_be_left_out_of_a_lecture_is_on_its_deck() -> None:
-    for _, lessons, _, short in rows("Six lectures"):
+    for _, lessons, _, short in rows("Seven lectures"):
         headings = {slide.heading for each in named(lessons) & set(DECKS) for slide in DECKS[each].slides}
         assert set(re.findall("“([^”]+)”", short)) <= headings
 
@@ -85,8 +85,8 @@ def test_what_may_be_left_out_of_a_lecture_is_on_its_deck() -> None:
 def test_a_lecture_fits_into_its_time_without_what_is_left_out_and_its_labs_follow() -> None:
     minutes = int(found(r"(\d+) minutes each", TEXT)[1])
     hours = {row[0]: sum(map(int, re.findall(r": (\d+)", row[2]))) / 60 for row in rows("What there is")}
-    listed = rows("Six lectures")
-    assert len(listed) == 6 and named(" ".join(row[1] for row in listed)) == set(DECKS)
+    listed = rows("Seven lectures")
+    assert len(listed) == 7 and named(" ".join(row[1] for row in listed)) == set(DECKS)
     for _, lessons, home, left_out in listed:
         slides = [slide for lesson in named(lessons) for slide in DECKS[lesson].slides]
         assert sum(slide.minutes for slide in slides if f"“{slide.heading}”" not in left_out) <= minutes, lessons

@@ -303,12 +303,11 @@ COUNTED_LOADS = (
 def faster_than_one_thread_an_element(attempt: Attempt) -> str:
     """Speed: it is clearly faster than lab 1's kernel, more so than a tighter loop alone would make that."""
     m, k, n = (attempt.drawn(*SPEED_SIDES) for _ in range(3))
-    requests = [product(attempt, m, k, n, real=True) for _ in range(2)]
     sample = attempt.sample(SPEED_BLOCKS_SIMULATED)
-    requests = [replace(r, work_limit=SPEED_WORK_LIMIT, **sample) for r in requests]
     return attempt.speedup(
-        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, element_by_element=True
-    )
+        lambda: replace(product(attempt, m, k, n, real=True), work_limit=SPEED_WORK_LIMIT, **sample),
+        threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, element_by_element=True,
+    )  # fmt: skip
 
 
 # ---- bonus: several outputs a thread ---------------------------------------------------------------------------------

@@ -419,13 +419,14 @@ BEFORE_SPEED = (
 )  # fmt: skip
 
 
-def expect_right_when_timed(attempt: Attempt, timed: RunRequest) -> None:
+def expect_right_when_timed(attempt: Attempt) -> None:
     """Carries out whole what was timed by two sampled blocks: speed counts where the sum is right and all blocks work alike.
 
     For answers that run on a real GPU, too, this is where something shows that depends on the order of blocks.
     """
+    assert attempt.compared is not None  # by `speedup`, just before
     with counting_for_nothing(attempt):
-        run, request = carried_out_whole(attempt, timed, unchanged=("values",))
+        run, request = carried_out_whole(attempt, attempt.compared.requests[0], unchanged=("values",))
         products.expect_none(hazards(run, UNSOUND))
         if run.fault is not None:
             raise CheckFailed(str(run.fault))
@@ -439,16 +440,16 @@ def faster_than_the_first_idea(attempt: Attempt) -> str:
     """Speed: it is clearly faster than a tree of one element a thread."""
     sample = attempt.sample(SPEED_BLOCKS_SIMULATED)
     n = attempt.drawn(*SPEED_SIZE)
-    requests = [replace(whole_sum(attempt, n, real=True), work_limit=SPEED_WORK_LIMIT, **sample) for _ in range(2)]
     try:
         line = attempt.speedup(
-            requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, launches_only=True
-        )
+            lambda: replace(whole_sum(attempt, n, real=True), work_limit=SPEED_WORK_LIMIT, **sample),
+            threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, launches_only=True,
+        )  # fmt: skip
     except CheckFailed:
         if attempt.fraction:
-            expect_right_when_timed(attempt, requests[0])
+            expect_right_when_timed(attempt)
         raise
-    expect_right_when_timed(attempt, requests[0])
+    expect_right_when_timed(attempt)
     return line
 
 

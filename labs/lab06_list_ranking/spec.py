@@ -31,6 +31,7 @@ from .lists import (
     random_lists,
     random_reduced_lists,
     ranks_along,
+    ranks_follow,
     ranks_of_sublists,
     walked,
 )
@@ -98,7 +99,9 @@ def profiled_ranking(rng: np.random.Generator) -> RunRequest:
 
 def right_ranks(attempt: Attempt, request: RunRequest, outputs: Mapping[str, Array]) -> None:
     """What ranks are held to where they are counted or timed."""
-    attempt.expect_close(outputs["rank"], ranks_along(request.arguments["successor"]), "rank")
+    successor = request.arguments["successor"]
+    if not ranks_follow(successor, outputs["rank"]):  # slower, and says which is wrong
+        attempt.expect_close(outputs["rank"], ranks_along(successor), "rank")
 
 
 def right_ranks_of_splitters(attempt: Attempt, request: RunRequest, outputs: Mapping[str, Array]) -> None:
@@ -457,11 +460,14 @@ def baseline_ns(nodes: int) -> float:
 def faster_than_pointer_jumping(attempt: Attempt) -> str:
     """Speed: a list of about a million nodes is ranked clearly faster than by pointer jumping on all of them."""
     nodes = attempt.drawn(SPEED_NODES - FEWER_NODES, SPEED_NODES)
-    requests = [ranking_request(list_from_zero(attempt, nodes)[0]) for _ in range(2)]
     expected = baseline_ns(nodes)
-    requests = [replace(each, work_limit=SPEED_WORK_LIMIT, baseline_estimated_ns=expected) for each in requests]
+
+    def drawn() -> RunRequest:
+        request = ranking_request(list_from_zero(attempt, nodes)[0])
+        return replace(request, work_limit=SPEED_WORK_LIMIT, baseline_estimated_ns=expected)
+
     return attempt.speedup(
-        requests, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, launches_only=True
+        drawn, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN, launches_only=True
     )
 
 

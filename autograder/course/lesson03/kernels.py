@@ -161,18 +161,6 @@ def weigh_structures(p):
 
 
 @cuda.jit
-def weigh_rows(p):
-    i = cuda.grid(1)
-    p[i, 3] *= np.float32(0.5)
-
-
-@cuda.jit
-def weigh_columns(p):
-    i = cuda.grid(1)
-    p[3, i] *= np.float32(0.5)
-
-
-@cuda.jit
 def halve_structures(p):
     i = cuda.grid(1)
     p[i].x *= np.float32(0.5)

@@ -38,11 +38,9 @@ from autograder.course.lesson03.kernels import (
     transpose,
     transpose_by_columns,
     transpose_four,
-    weigh_columns,
-    weigh_rows,
     weigh_structures,
 )
-from autograder.kernels import copy_2d
+from autograder.kernels import copy_2d, weigh_columns, weigh_rows
 
 RESULT = DATA / "coalescing_h200.json"
 REPEATS, SIDE, ACCESSES, PARTICLES = 11, 8192, 2**26, 2**25

@@ -31,14 +31,6 @@ def owner_counts(items, bins):
 
 
 @cuda.jit
-def few_threads(items, bins):
-    i = cuda.grid(1)
-    while i < items.size:
-        cuda.atomic.add(bins, items[i], 1)
-        i += cuda.gridsize(1)
-
-
-@cuda.jit
 def copies_in_global_memory(items, bins, copies):
     t, block = cuda.threadIdx.x, cuda.blockIdx.x
     i = cuda.grid(1)

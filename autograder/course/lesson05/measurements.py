@@ -24,7 +24,7 @@ from numba import cuda
 from autograder.course.data import DATA
 from autograder.course.lesson05 import kernels as kernels_of
 from autograder.course.lesson05.items import BINS, letters, night_sky
-from autograder.kernels import histogram_global, histogram_privatized
+from autograder.kernels import histogram_few_threads, histogram_global, histogram_privatized
 
 RESULT = DATA / "histogram_h200.json"
 ITEMS, DRAWN, REPEATS, TRIES = 1 << 26, 1 << 22, 11, 20
@@ -122,7 +122,7 @@ def by_data(sets: dict[str, np.ndarray], multiprocessors: int) -> dict[str, dict
     every, few = ITEMS // 256, 8 * multiprocessors
     kernels = {
         "global atomics": (histogram_global, every),
-        "global atomics, few threads": (kernels_of.few_threads, few),
+        "global atomics, few threads": (histogram_few_threads, few),
         "privatized, one item a thread": (histogram_privatized, every),
         "privatized": (histogram_privatized, few),
         "privatized, weight as argument": (kernels_of.weighted, few),

@@ -114,7 +114,8 @@ def until_use(rungs: Mapping[str, Sequence[int]], *, enough: int, title: str) ->
     canvas.line(x, top - 4, x, y - 10, INK, 1.2, "4 3")
     for mark in range(0, longest + 1, 10):
         canvas.text(left + NARROW * mark, y + 6, f"{mark}", size=SMALL, anchor="middle", fill=QUIET)
-    words = f"instructions between a load and its first use (dashed: {enough}); the first 32 loads of the loop"
+    most = min(32, max(map(len, rungs.values())))
+    words = f"instructions between a load and its first use (dashed: {enough}); {most} loads"
     canvas.text(MARGIN, y + 26, words, size=SMALL, fill=QUIET)
     width = max(left + NARROW * longest + 40, MARGIN * 2 + text_width(words, SMALL), text_width(title, TITLE) + 2 * MARGIN)
     return canvas.figure(width, y + 42, f"{title}. " + "; ".join(alt) + ".")

@@ -53,7 +53,7 @@ METRICS = {
 Figures = dict[str, Any]
 
 
-class Clock:
+class QueueClock:
     """Times what is launched, on the GPU's own clock, behind work that keeps it busy: the host's launches cost nothing.
 
     That work writes a GiB three times, so nothing that is timed finds its arrays in L2.
@@ -124,7 +124,7 @@ def differs(c: Any, a: Any, b: Any) -> float:
     return float(np.abs(c.copy_to_host()[rows] - exact).max() / np.sqrt(a.shape[1]))
 
 
-def products(clock: Clock, libraries: Libraries, sides: Sequence[int] = SIDES) -> Figures:
+def products(clock: QueueClock, libraries: Libraries, sides: Sequence[int] = SIDES) -> Figures:
     """Milliseconds of each rung and of cuBLAS, by size; raises AssertionError where a product is wrong."""
     found: Figures = {"milliseconds": {}, "ragged_milliseconds": {}, "registers_per_thread": {}}
     sizes = [(n, n, n) for n in sides] + list(RAGGED if sides == SIDES else ())
@@ -151,7 +151,7 @@ def products(clock: Clock, libraries: Libraries, sides: Sequence[int] = SIDES) -
     return found
 
 
-def sums(clock: Clock, libraries: Libraries, n: int = 1 << 28) -> Figures:
+def sums(clock: QueueClock, libraries: Libraries, n: int = 1 << 28) -> Figures:
     """A sum of n float32, and how long reading them takes."""
     values = np.random.default_rng(3).random(n, dtype=np.float32)
     on_device, total = cuda.to_device(values), cuda.to_device(np.zeros(1, np.float32))
@@ -170,7 +170,7 @@ def sums(clock: Clock, libraries: Libraries, n: int = 1 << 28) -> Figures:
     return {"elements": n, "bytes": 4 * n, "milliseconds": times}
 
 
-def transposes(clock: Clock, libraries: Libraries, n: int = 8192) -> Figures:
+def transposes(clock: QueueClock, libraries: Libraries, n: int = 8192) -> Figures:
     """b = a transposed, n x n, and copies of as many bytes."""
     a, b = random_matrix(n, n, 4), cuda.device_array((n, n), np.float32)
     launch = at_the_limit.transpose[(n // at_the_limit.TILE,) * 2, (32, at_the_limit.TILE_ROWS)]
@@ -195,7 +195,7 @@ def values_of(kind: str, n: int) -> np.ndarray:
     return rng.choice(256, n, p=weights / weights.sum()).astype(np.uint8)
 
 
-def histograms(clock: Clock, libraries: Libraries, n: int = 1 << 26) -> Figures:
+def histograms(clock: QueueClock, libraries: Libraries, n: int = 1 << 26) -> Figures:
     """Counts of n bytes and of n int32, and a kernel that only reads them."""
     found: Figures = {"elements": n, "milliseconds": {}}
     for kind in ("uniform", "Zipf", "one value"):
@@ -221,7 +221,7 @@ def histograms(clock: Clock, libraries: Libraries, n: int = 1 << 26) -> Figures:
     return found
 
 
-def lists(clock: Clock, n: int = 1 << 26) -> Figures:
+def lists(clock: QueueClock, n: int = 1 << 26) -> Figures:
     """Ranks of one list of n nodes in random order, all phases."""
     order = np.random.default_rng(6).permutation(n).astype(np.int32)
     successor, ranks = np.empty(n, np.int32), np.empty(n, np.int32)
@@ -277,7 +277,7 @@ def software() -> str:
 
 def ratios() -> dict[str, str]:
     """The ladder on this GPU as `bench` prints it: shares of cuBLAS, of the copy and the read bandwidth. Takes a minute."""
-    clock, libraries = Clock(), Libraries()
+    clock, libraries = QueueClock(), Libraries()
     found: dict[str, str] = {}
     for side, times in products(clock, libraries, (1024, 2048, 4096))["milliseconds"].items():
         ours = best_for(int(side), int(side), int(side)).name
@@ -296,7 +296,7 @@ def ratios() -> dict[str, str]:
 
 
 def main(given: argparse.Namespace) -> None:
-    clock, libraries = Clock(), Libraries()
+    clock, libraries = QueueClock(), Libraries()
     found: Figures = {
         "what": "Lesson 8's ladder, float32 without TF32, on one NVIDIA H200, 2026-11",
         "software": software(),

@@ -139,6 +139,10 @@ class _Noting:
         self.signatures = signatures
         self.transfers = session.transfers
 
+    @property
+    def launched(self) -> int:
+        return int(self.session.launched)
+
     def to_device(self, host: np.ndarray) -> Any:
         return self.session.to_device(host)
 

@@ -123,7 +123,8 @@ def calibrate(
             tell(f"{known.kind} {path.stem}")
             answers = {name: TimedAnswer(path.stem, known.kind, known.must_fail(name)) for name in names}
             for _ in range(sessions):
-                worker.close()  # a fresh process for each session
+                if measured:
+                    worker.close()  # a fresh process for each session
                 _time(recorder, path, known.kind, answers, thresholds)
                 if known.kind == "wrong" and not any(each.must_fail for each in answers.values()):
                     break

@@ -123,6 +123,8 @@ def install() -> ModuleType:
     """Puts the simulated module in place of `numba.cuda`; `uninstall` brings the other one back."""
     import numba
 
+    from autograder.simgpu.host import cupy_memory
+
     if getattr(sys.modules.get("numba.cuda"), "simulated", False):
         return sys.modules["numba.cuda"]
     module = build_module()
@@ -135,6 +137,7 @@ def install() -> ModuleType:
     sys.modules["numba.cuda.types"] = module.types
     sys.modules["numba.cuda.extending"] = module.extending
     numba.__dict__["cuda"] = module
+    cupy_memory.install()
     vectorized.install()
     extending.install()
     return module
@@ -144,10 +147,13 @@ def uninstall() -> None:
     """Brings back whatever `numba.cuda` was before `install`."""
     import numba
 
+    from autograder.simgpu.host import cupy_memory
+
     if not getattr(sys.modules.get("numba.cuda"), "simulated", False):
         return
     for name in [name for name in sys.modules if name == "numba.cuda" or name.startswith("numba.cuda.")]:
         del sys.modules[name]
+    cupy_memory.uninstall()
     vectorized.uninstall()
     extending.uninstall()
     attribute = _replaced.pop("attribute", None)

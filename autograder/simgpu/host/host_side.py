@@ -22,6 +22,8 @@ def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: DeviceArray | No
     """A copy of a host array in device memory."""
     if isinstance(obj, DeviceArray):
         return obj
+    if is_cuda_array(obj):  # another library's memory on the device: Numba copies nothing there
+        return as_cuda_array(obj)
     if to is not None:
         to.copy_to_device(obj)
         return to

@@ -5,9 +5,10 @@ Each becomes a kernel with one thread for each element (or, for guvectorize, eac
 
 from __future__ import annotations
 
+import functools
 import re
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from autograder.language.live import as_dtype
 from autograder.language.program import Function, Reference
 from autograder.simgpu.host.dispatch import Kernel, device
-from autograder.simgpu.values.arrays import DeviceArray
+from autograder.simgpu.values.arrays import DeviceArray, described_array
 from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256
@@ -29,6 +30,21 @@ CASTINGS: tuple[Casting, ...] = (
 
 def _kernel(text: str, names: dict[str, Any]) -> Function:
     return Function.from_text(text, "vectorize", {"cuda": Reference("numba.cuda"), **names})
+
+
+def _with_arrays_of_others(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A call that also takes another library's arrays in device memory, and `out` among them, as Numba does."""
+
+    def own(value: Any) -> Any:
+        if hasattr(value, "__cuda_array_interface__") and not isinstance(value, DeviceArray):
+            return described_array(device.session.addresses, value.__cuda_array_interface__)
+        return value
+
+    @functools.wraps(call)
+    def with_own(self: Any, *arguments: Any, out: Any = None, stream: Any = 0) -> Any:
+        return call(self, *map(own, arguments), out=own(out), stream=stream)
+
+    return with_own
 
 
 class VectorizedFunction:
@@ -57,6 +73,7 @@ class VectorizedFunction:
     def nin(self) -> int:
         return len(self.__autograder_function__.parameters)
 
+    @_with_arrays_of_others
     def __call__(self, *arguments: Any, out: Any = None, stream: Any = 0) -> Any:
         if len(arguments) == self.nin + 1 and out is None:
             arguments, out = arguments[:-1], arguments[-1]
@@ -165,6 +182,7 @@ class GeneralizedFunction:
     def build_ufunc(self) -> GeneralizedFunction:
         return self
 
+    @_with_arrays_of_others
     def __call__(self, *arguments: Any, out: Any = None, stream: Any = 0) -> Any:
         inputs, outputs = self.inputs, self.outputs
         given_out = list(arguments[len(inputs) :]) or ([out] if out is not None else [])

@@ -1,0 +1,177 @@
+"""Times lesson 9's pairs and patients on the GPU at hand, and writes map_h200.json.
+
+python -m autograder.course.lesson09.measurements                # needs a GPU and numba-cuda; about two minutes
+python -m autograder.course.lesson09.measurements tiling B       # these alone; the file's other times stay
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from autograder.course.lesson09 import kernels
+from autograder.course.lesson09.pairs import PAIRS, THREADS, Job, Launch, Pair
+from autograder.course.lesson09.patients import PATIENTS, Patient
+from autograder.course.lesson09.recorded import MEASURED
+from autograder.kernels import read
+
+REPEATS = 11
+SMALL_BYTES = 2**21  # a result up to this size is put into another place of memory for each launch
+FLUSH_BYTES = 2**28
+
+
+class Clock:
+    """Times launches on the GPU's own clock, each after a read of 256 MiB that leaves nothing of its arrays in L2."""
+
+    def __init__(self) -> None:
+        self._other = cuda.to_device(np.zeros(FLUSH_BYTES // 4, np.int32))
+        self._sink = cuda.device_array(1, np.int32)
+
+    def milliseconds(self, calls: Sequence[Callable[[], Any]], prepare: Callable[[], Any]) -> list[float]:
+        """The times of all calls together, after a round that compiles; `prepare` goes ahead and is not timed."""
+        times = []
+        for _ in range(REPEATS + 1):
+            prepare()
+            read[1056, 256](self._other, self._sink)
+            start, end = cuda.event(), cuda.event()
+            start.record()
+            for call in calls:
+                call()
+            end.record()
+            end.synchronize()
+            times.append(float(cuda.event_elapsed_time(start, end)))
+        return times[1:]
+
+    def of_launch(self, launch: Launch, expected: np.ndarray, what: str) -> list[float]:
+        """The times of one launch, whose result is cleared before each and compared with what it must be.
+
+        A small result lies in another place for each launch: how fast atomics are depends on which parts of L2 hold it.
+        """
+        on_device = [cuda.to_device(each) if isinstance(each, np.ndarray) else each for each in launch.arguments]
+        at = next(number for number, each in enumerate(launch.arguments) if each is launch.result)
+        before = cuda.to_device(launch.result)
+        copies = REPEATS if launch.result.nbytes <= SMALL_BYTES else 1
+        places, between = [on_device[at]], []
+        for number in range(1, copies):
+            between.append(cuda.device_array(977 * number, np.int32))  # so that no two begin alike
+            places.append(cuda.to_device(launch.result))
+        turn = 0
+
+        def prepare() -> None:
+            nonlocal turn
+            turn += 1
+            on_device[at] = places[turn % len(places)]
+            on_device[at].copy_to_device(before)
+
+        found = self.milliseconds([lambda: launch.kernel[launch.grid, launch.block](*on_device)], prepare)
+        for each in places:
+            assert np.allclose(each.copy_to_host(), expected, rtol=1e-4, atol=0), what
+        return found
+
+
+def median(times: Sequence[float]) -> float:
+    """Of milliseconds, with four digits."""
+    return float(f"{np.median(times):.4g}")
+
+
+def spread(times: Sequence[float]) -> list[float]:
+    """The least and the most."""
+    return [float(f"{each:.4g}") for each in (min(times), max(times))]
+
+
+def times_of_pair(clock: Clock, pair: Pair, size: int) -> dict[str, Any]:
+    """Milliseconds of a pair's two launches: their medians, and the least and most."""
+    job = pair.job(size)
+    found: dict[str, Any] = {"size": size, "unit": pair.unit}
+    for name, launch, expected in zip(("without", "with"), (job.without, job.with_it), job.expected, strict=True):
+        times = clock.of_launch(launch, expected, f"{pair.technique}, {name}")
+        found |= {f"{name}_milliseconds": median(times), f"{name}_least_and_most": spread(times)}
+    return found
+
+
+def times_of_patient(clock: Clock, patient: Patient, size: int) -> dict[str, Any]:
+    """Milliseconds of a patient at each stage: their medians, and the least and most."""
+    case = patient.case(size)
+    times = {
+        name: clock.of_launch(launch, case.expected[name], f"patient {patient.name}, {name}")
+        for name, launch in case.launches.items()
+    }
+    return {
+        "size": size,
+        "milliseconds": {name: median(each) for name, each in times.items()},
+        "least_and_most": {name: spread(each) for name, each in times.items()},
+    }
+
+
+def times_beforehand(clock: Clock, sizes: dict[str, int]) -> dict[str, float]:
+    """Milliseconds of what two techniques need first: bins of places, and a list of the living."""
+    jobs = {pair.technique: pair.job(sizes[pair.technique]) for pair in PAIRS if pair.technique in sizes}
+    return {
+        "input binning": _binning(clock, jobs["input binning"]),
+        "compaction": _compacting(clock, jobs["compaction"]),
+    }
+
+
+def _binning(clock: Clock, job: Job) -> float:
+    host, (in_bins, starts, _) = job.without.arguments[0], job.with_it.arguments
+    places, bins, blocks = cuda.to_device(host), starts.size - 1, host.size // THREADS
+    zeros = cuda.to_device(np.zeros(bins, np.int32))
+    counts, begins, cursors = (cuda.device_array(bins + extra, np.int32) for extra in (0, 1, 0))
+    found = cuda.device_array_like(host)
+    calls = [
+        lambda: kernels.count_in_bins[blocks, THREADS](places, counts),
+        lambda: kernels.begins_of_bins[1, 1024](counts, begins, cursors),
+        lambda: kernels.put_in_bins[blocks, THREADS](places, cursors, found),
+    ]
+    taken = clock.milliseconds(calls, lambda: counts.copy_to_device(zeros))
+    assert np.array_equal(begins.copy_to_host(), starts)
+    in_order = found.copy_to_host()
+    assert np.array_equal(np.sort(in_order), np.sort(in_bins))
+    assert np.array_equal(in_order.astype(np.int32), in_bins.astype(np.int32)), "each in its bin"
+    return median(taken)
+
+
+def _compacting(clock: Clock, job: Job) -> float:
+    host, alive = job.without.result, job.with_it.result
+    x, kept = cuda.to_device(host), cuda.device_array_like(alive)
+    zero, found = cuda.to_device(np.zeros(1, np.int32)), cuda.device_array(1, np.int32)
+    calls = [lambda: kernels.keep_the_living[host.size // THREADS, THREADS](x, found, kept)]
+    taken = clock.milliseconds(calls, lambda: found.copy_to_device(zero))
+    assert found.copy_to_host()[0] == alive.size
+    assert np.array_equal(np.sort(kept.copy_to_host()), np.sort(alive))
+    return median(taken)
+
+
+def measure(known: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
+    """All times, with what they are times of; what was not asked for stays as it is."""
+    name = cuda.get_current_device().name
+    gpu = name.decode() if isinstance(name, bytes) else str(name)
+    clock = Clock()
+    pairs, patients = dict(known.get("pairs", {})), dict(known.get("patients", {}))
+    pairs |= {each.technique: times_of_pair(clock, each, each.large) for each in PAIRS if not only or each.technique in only}
+    patients |= {each.name: times_of_patient(clock, each, each.large) for each in PATIENTS if not only or each.name in only}
+    beforehand = known.get("beforehand_milliseconds") if only else None
+    return {
+        "what": f"Pairs and patients of lesson 9, numba.cuda on one {gpu}, {time.strftime('%Y-%m')}",
+        "software": ", ".join(f"{name} {version(name)}" for name in ("numba", "numba-cuda", "numpy")),
+        "how_times": f"CUDA events, median of {REPEATS} launches; 256 MiB read before each, so that L2 holds nothing of "
+        "the kernel's arrays; a small result lies in another place each time; each result compared with NumPy's",
+        "pairs": pairs,
+        "what_beforehand": "milliseconds of what a technique needs first: three launches that put the places into "
+        "bins, one that lists the living",
+        "beforehand_milliseconds": beforehand or times_beforehand(clock, {each.technique: each.large for each in PAIRS}),
+        "patients": patients,
+    }
+
+
+if __name__ == "__main__":
+    before = json.loads(MEASURED.read_text(encoding="utf-8")) if MEASURED.exists() else {}
+    MEASURED.write_text(json.dumps(measure(before, sys.argv[1:]), indent=2) + "\n", encoding="utf-8")
+    print(f"written: {MEASURED}")
