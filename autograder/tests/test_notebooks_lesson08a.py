@@ -79,7 +79,7 @@ def test_what_a_thread_fetches_is_what_its_indices_say() -> None:
 
 def test_a_thread_without_a_share_is_told() -> None:
     with simulate():
-        from autograder.course.lesson08.kernels import naive
+        from autograder.course.lesson02.kernels import naive
 
         with pytest.raises(ValueError, match="thread 3 reads nothing from shared memory"):
             lesson08.share_of(naive, (32, 32), (32, 32), 8, 3)
