@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.errors import KitError, UsageError
+from autograder.language import run_texts
 from autograder.records.hazards import Hazard, name_of
 
 ENVIRONMENT = "AUTOGRADER_DEVICE"  # auto, gpu or simulated
@@ -64,6 +65,7 @@ run_cells = [""]  # the cell that loaded the extension, unseen, and those since:
 
 def _remember(info: Any) -> None:
     run_cells.append(info.raw_cell)
+    run_texts.remember_cell(info.raw_cell)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -13,6 +13,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from autograder.errors import KernelFault
+from autograder.language import run_texts
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
 from autograder.simgpu.host import host_side
@@ -137,6 +138,7 @@ def install() -> ModuleType:
     numba.__dict__["cuda"] = module
     vectorized.install()
     extending.install()
+    run_texts.remember()
     return module
 
 
@@ -150,6 +152,7 @@ def uninstall() -> None:
         del sys.modules[name]
     vectorized.uninstall()
     extending.uninstall()
+    run_texts.forget()
     attribute = _replaced.pop("attribute", None)
     sys.modules.update(_replaced)
     _replaced.clear()
