@@ -5,13 +5,14 @@ compiles (an audit event, PEP 578), and the last ones are kept here.
 """
 
 from __future__ import annotations
-
 import __future__
+
 import ast
 import sys
 import types
 from typing import Any, NamedTuple
 
+KNOWN_AS = {"<stdin>": "standard input", "<timed exec>": "this cell", "<magic-timeit>": "this cell"}
 MOST_TEXTS = 1000
 MOST_CHARACTERS = 1_000_000  # of one text
 # `exec` hands the `from __future__ import ...` of whoever calls it on to the text, and they are a part of the code.
@@ -52,16 +53,15 @@ def remember_cell(text: str) -> None:
 
 
 def find(code: types.CodeType) -> Found | None:
-    """The text in which a function was defined, by its name and first line; first those that give the same code."""
-    near = [text for text in reversed(_texts) if definition(text, code) is not None]
-    text = next((each for each in near if _gives(each, code)), near[0] if near else None)
+    """The text that gives this code, the last one where there are several."""
+    text = next((text for text in reversed(list(_texts)) if definition(text, code) and _gives(text, code)), None)
     if text is None:
         return None
     for cell in reversed(_cells):
         at = cell.find(text.strip("\n"))
         if at > 0:
             return Found(cell, cell[:at].count("\n"), "this cell")
-    return Found(text, 0, "standard input" if code.co_filename == "<stdin>" else "text given to exec")
+    return Found(text, 0, KNOWN_AS.get(code.co_filename, "text given to exec"))
 
 
 def definition(text: str, code: types.CodeType) -> ast.FunctionDef | None:
@@ -80,11 +80,19 @@ def definition(text: str, code: types.CodeType) -> ast.FunctionDef | None:
 
 
 def _gives(text: str, code: types.CodeType) -> bool:
-    """Whether a text compiles to this code among others."""
-    try:
-        left: list[Any] = [compile(text, code.co_filename, "exec", code.co_flags & FUTURE, dont_inherit=True)]
-    except (SyntaxError, ValueError):
-        return False
+    """Whether a text compiles to this code among others, by itself or (as `%%timeit` has it) inside a function."""
+    whole = ast.parse(text)
+    inside = ast.parse("def inner(): pass")
+    wrapper = inside.body[0]
+    assert isinstance(wrapper, ast.FunctionDef)
+    wrapper.body = whole.body
+    flags = code.co_flags & FUTURE
+    left: list[Any] = []
+    for tree in (whole, inside):
+        try:
+            left.append(compile(tree, code.co_filename, "exec", flags, dont_inherit=True))
+        except (SyntaxError, ValueError):
+            continue
     while left:
         each = left.pop()
         if each == code:

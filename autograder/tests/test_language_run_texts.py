@@ -89,7 +89,7 @@ CELLS = '''
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
 shell.run_cell("%load_ext autograder")
-for magic in ("%%time", "%%timeit -n 1 -r 1", "%%capture", "%%prun -q"):
+for magic in ("%%time", "%%timeit -n 1 -r 1 -q", "%%capture", "%%prun -q"):
     shell.run_cell(magic + """
 import numpy as np
 from numba import cuda
