@@ -257,12 +257,34 @@ def profile(given: argparse.Namespace) -> int:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Runs an unmodified script on the simulated GPU."""
+    """Runs an unmodified script on the simulated GPU; with --strict it fails where its kernels have faults."""
     script = existing_file(given.script)
+    from autograder.simgpu.host.dispatch import device
+    from autograder.simgpu.host.findings import gathered, written_down
     from autograder.simgpu.host.script import run_script
 
-    run_script(script, given.arguments)
-    write_json(given, {"script": str(given.script)})
+    ended: BaseException | None = None
+    with written_down() as folder:
+        try:
+            run_script(script, given.arguments)
+        except BaseException as problem:  # raised again below, once what was found is written
+            ended = None if isinstance(problem, SystemExit) and not problem.code else problem
+        found = gathered(folder)
+    device.tell_counts()
+    told = {
+        "script": str(given.script),
+        "arguments": given.arguments,
+        "error": None if ended is None else str(ended) or type(ended).__name__,
+        "hazards": [each.as_data() for each in found],
+    }
+    write_json(given, told)
+    if ended is not None:
+        raise ended
+    errors = [each for each in found if each.hazard.severity == "error"]
+    if given.strict and errors:
+        launches = sum(each.launches for each in errors)
+        print(f"autograder: --strict: faults: {len(errors)}, launches with one: {launches:,}.", file=sys.stderr)
+        return FAILED
     return PASSED
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from autograder import run_texts
 from autograder.errors import KernelFault
-from autograder.language import run_texts
 from autograder.language.overloads import as_overloaded
 from autograder.language.program import Casts, Function, Kind, Namespace, Reference
 

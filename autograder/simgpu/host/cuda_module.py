@@ -12,11 +12,11 @@ from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from autograder import run_texts
 from autograder.errors import KernelFault
-from autograder.language import run_texts
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
-from autograder.simgpu.host import driver_side, host_side
+from autograder.simgpu.host import child_processes, driver_side, host_side
 from autograder.simgpu.host.dispatch import Kernel, device, jit
 from autograder.simgpu.values import numba_names
 from autograder.simgpu.values.arrays import DeviceArray
@@ -152,6 +152,8 @@ def install() -> ModuleType:
     vectorized.install()
     extending.install()
     run_texts.remember()
+    if child_processes.is_asked():
+        child_processes.ask()
     return module
 
 

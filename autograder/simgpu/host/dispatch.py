@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import sys
 import types
@@ -19,6 +20,7 @@ from autograder.language.validate import validate_kernel
 from autograder.records.hazards import Hazard, name_of
 from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.host.device import Session, estimate_launch
+from autograder.simgpu.host.findings import Findings
 from autograder.simgpu.host.launch import LaunchRecord
 from autograder.simgpu.values.array_checks import OtherType
 from autograder.simgpu.values.arrays import DeviceArray, InOut, described_array
@@ -36,6 +38,8 @@ class LiveDevice:
         self.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
         self.listeners: list[Callable[[LaunchRecord, Function, tuple[Any, ...]], None]] = []
         self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
+        self.findings = Findings()
+        self.counts_at_exit = False
         self.estimated_ns = 0.0  # of everything launched so far: the device's clock
 
     def launch(
@@ -59,10 +63,20 @@ class LiveDevice:
         return record
 
     def tell_of(self, record: LaunchRecord | None) -> None:
-        """Tells the errors that a launch has found."""
-        serious = [hazard for hazard in record.hazards if hazard.severity == "error"] if record is not None else []
+        """Tells the errors that a launch has found, those that no launch before it had."""
+        new = self.findings.add(record.hazards) if record is not None else []
+        serious = [hazard for hazard in new if hazard.severity == "error"]
         if serious:
             self.tell(serious)
+        if record is not None and record.hazards and not self.counts_at_exit:
+            self.counts_at_exit = True
+            atexit.register(self.tell_counts)
+
+    def tell_counts(self) -> None:
+        """Tells in how many launches each error was that more than one had, and begins anew."""
+        for sentence in self.findings.repeated() if self.tell is tell_on_stderr else ():
+            print(f"simulated GPU: {sentence}", file=sys.stderr)
+        self.findings.clear()
 
 
 def tell_on_stderr(hazards: Sequence[Hazard]) -> None:

@@ -23,7 +23,7 @@ _cells: dict[str, None] = {}
 _is_on = _has_hook = False
 
 
-class Found(NamedTuple):
+class DefinedIn(NamedTuple):
     """Where a function was found."""
 
     text: str  # the whole text, a notebook cell with its magics
@@ -47,12 +47,18 @@ def forget() -> None:
     _texts.clear()
 
 
+def keep(text: str) -> None:
+    """Keeps a text of which Python will not tell: that of standard input."""
+    if "def " in text and len(text) <= MOST_CHARACTERS:
+        _keep(_texts, text)
+
+
 def remember_cell(text: str) -> None:
     """A notebook cell as it was typed, which may begin with a magic such as `%%time`."""
     _keep(_cells, text)
 
 
-def find(code: types.CodeType) -> Found | None:
+def find(code: types.CodeType) -> DefinedIn | None:
     """The text that gives this code, the last one where there are several."""
     text = next((text for text in reversed(list(_texts)) if definition(text, code) and _gives(text, code)), None)
     if text is None:
@@ -60,8 +66,8 @@ def find(code: types.CodeType) -> Found | None:
     for cell in reversed(_cells):
         at = cell.find(text.strip("\n"))
         if at > 0:
-            return Found(cell, cell[:at].count("\n"), "this cell")
-    return Found(text, 0, KNOWN_AS.get(code.co_filename, "text given to exec"))
+            return DefinedIn(cell, cell[:at].count("\n"), "this cell")
+    return DefinedIn(text, 0, KNOWN_AS.get(code.co_filename, "text given to exec"))
 
 
 def definition(text: str, code: types.CodeType) -> ast.FunctionDef | None:
@@ -109,8 +115,8 @@ def _hear(event: str, given: tuple[Any, ...]) -> None:
         return
     if isinstance(text, bytes):
         text = text.decode("utf-8", errors="replace")
-    if isinstance(text, str) and "def " in text and len(text) <= MOST_CHARACTERS:
-        _keep(_texts, text)
+    if isinstance(text, str):
+        keep(text)
 
 
 def _keep(among: dict[str, None], text: str) -> None:

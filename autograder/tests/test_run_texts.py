@@ -10,8 +10,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from autograder import run_texts
 from autograder.errors import KernelFault
-from autograder.language import run_texts
 from autograder.profiling import profile
 from autograder.simgpu.host import cuda_module
 
