@@ -11,7 +11,8 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -262,9 +263,10 @@ def run(given: argparse.Namespace) -> int:
     from autograder.simgpu.host.dispatch import device
     from autograder.simgpu.host.findings import gathered, written_down
     from autograder.simgpu.host.script import run_script
+    from autograder.simgpu.values.memory import SHADOW
 
     ended: BaseException | None = None
-    with written_down() as folder:
+    with written_down() as folder, environment(SHADOW, "off" if given.no_shadow else None):
         try:
             run_script(script, given.arguments)
         except BaseException as problem:  # raised again below, once what was found is written
@@ -286,6 +288,20 @@ def run(given: argparse.Namespace) -> int:
         print(f"autograder: --strict: faults: {len(errors)}, launches with one: {launches:,}.", file=sys.stderr)
         return FAILED
     return PASSED
+
+
+@contextmanager
+def environment(name: str, value: str | None) -> Iterator[None]:
+    """Sets a variable of the environment, where there is a value, for the block and the processes that it starts."""
+    before = os.environ.get(name)
+    if value is not None:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ.pop(name)
+            os.environ.update({} if before is None else {name: before})
 
 
 # ---- commands: course, release, lab, doctor, starters, bench ---------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import os
 import sys
 import types
 import warnings
@@ -13,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from autograder.errors import KernelFault
+from autograder.errors import KernelFault, UsageError
 from autograder.language.live import as_dtype, from_python
 from autograder.language.program import Casts, Function, Kind, reachable
 from autograder.language.validate import validate_kernel
@@ -25,6 +26,7 @@ from autograder.simgpu.host.launch import LaunchRecord
 from autograder.simgpu.values.array_checks import OtherType
 from autograder.simgpu.values.arrays import DeviceArray, InOut, described_array
 from autograder.simgpu.values.geometry import normalise
+from autograder.simgpu.values.memory import SHADOW
 
 MODEL = "H200"  # whose times events report
 FORALL_THREADS = 256
@@ -35,12 +37,25 @@ class LiveDevice:
     """The simulated GPU as a notebook or script sees it: one memory, launches in order, hazards told after each."""
 
     def __init__(self) -> None:
-        self.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+        self.begin()
         self.listeners: list[Callable[[LaunchRecord, Function, tuple[Any, ...]], None]] = []
         self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
         self.findings = Findings()
         self.counts_at_exit = False
         self.estimated_ns = 0.0  # of everything launched so far: the device's clock
+
+    def begin(self) -> None:
+        """A new session: empty memory."""
+        self._session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+
+    @property
+    def session(self) -> Session:
+        """The session; with shadow memory, or without where the environment says so by now."""
+        wish = os.environ.get(SHADOW, "on")
+        if wish not in ("on", "off"):
+            raise UsageError(f"{SHADOW} is {wish!r}; it can be on or off.")
+        self._session.checks_order = self._session.addresses.has_shadows = wish == "on"
+        return self._session
 
     def launch(
         self, kernel: Function, configuration: tuple[Any, ...], arguments: tuple[Any, ...], debug: Debug | None = None
@@ -50,11 +65,12 @@ class LiveDevice:
         for function in reachable(kernel):
             if function.kind != "host":
                 validate_kernel(function)
-        self.session.work = 0
+        session = self.session
+        session.work = 0
         try:
-            record = self.session.launch(kernel, grid, block, arguments, shared, debug)
+            record = session.launch(kernel, grid, block, arguments, shared, debug)
         except BaseException:
-            self.tell_of(self.session.last)  # what it had found by then
+            self.tell_of(session.last)  # what it had found by then
             raise
         self.estimated_ns += estimate_launch(record, MODEL).ns
         for listener in self.listeners:

@@ -11,8 +11,7 @@ import numpy as np
 
 from autograder.errors import KernelFault
 from autograder.simgpu.host import driver_side
-from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.dispatch import LIVE_WORK_LIMIT, MODEL, Kernel, device
+from autograder.simgpu.host.dispatch import MODEL, Kernel, device
 from autograder.simgpu.values.array_checks import MOST_BYTES
 from autograder.simgpu.values.arrays import DeviceArray, In, InOut, Out, described_array, numpys_dtype
 
@@ -206,7 +205,7 @@ class SimulatedContext:
         return Deallocations()
 
     def reset(self) -> None:
-        device.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+        device.begin()
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""

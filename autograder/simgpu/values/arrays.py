@@ -331,7 +331,7 @@ def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray
     shape = check_shape(shape, dtype)
     data = np.empty(int(np.prod(shape, dtype=np.int64)), dtype)
     poison(data)
-    buffer = Buffer(data, addresses.reserve(data.nbytes), "global", initialised=False)
+    buffer = Buffer(data, addresses.reserve(data.nbytes), "global", initialised=not addresses.has_shadows)
     return DeviceArray.contiguous(addresses.register(buffer), shape)
 
 
