@@ -42,7 +42,8 @@ class LiveDevice:
         self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
         self.findings = Findings()
         self.counts_at_exit = False
-        self.estimated_ns = 0.0  # of everything launched so far: the device's clock
+        self.keeps_time = False  # from the first event on
+        self.estimated_ns = 0.0  # of what was launched since then: the device's clock
 
     def begin(self) -> None:
         """A new session: empty memory."""
@@ -67,12 +68,14 @@ class LiveDevice:
                 validate_kernel(function)
         session = self.session
         session.work = 0
+        session.wants_lines = bool(self.listeners)
         try:
             record = session.launch(kernel, grid, block, arguments, shared, debug)
         except BaseException:
             self.tell_of(session.last)  # what it had found by then
             raise
-        self.estimated_ns += estimate_launch(record, MODEL).ns
+        if self.keeps_time:
+            self.estimated_ns += estimate_launch(record, MODEL).ns
         for listener in self.listeners:
             listener(record, kernel, arguments)
         self.tell_of(record)
@@ -432,7 +435,7 @@ def _on_device(argument: Any) -> Any:
     """An argument as launches take it: `cuda.In(...)` copied over, another library's array found in device memory."""
     if isinstance(argument, InOut):
         return argument.to_device(device.session)
-    if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, DeviceArray):
+    if not isinstance(argument, (DeviceArray, np.ndarray)) and hasattr(argument, "__cuda_array_interface__"):
         return described_array(device.session.addresses, argument.__cuda_array_interface__)
     return argument
 

@@ -138,6 +138,7 @@ class Event:
         self.at_ns: float | None = None
 
     def record(self, stream: Any = 0) -> None:
+        device.keeps_time = True
         self.at_ns = device.estimated_ns
 
     def synchronize(self) -> None:
