@@ -127,6 +127,14 @@ def test_options_that_the_target_lacks_are_refused_in_numbas_words(options, kind
         numba.vectorize(["float64(float64, float64)"], target="cuda", **options)(plus)
 
 
+def test_a_lambda_is_refused_which_numba_cannot_name():
+    cuda = cuda_module.build_module()
+    with pytest.raises(TypeError, match="`<lambda>`, which has no name. Write it with `def`"):
+        cuda.vectorize(["float64(float64)"])(lambda a: a)
+    with pytest.raises(TypeError, match="has no name"):
+        cuda.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)")(lambda a, out: None)
+
+
 # -- guvectorize --------------------------------------------------------------------------------------------------
 
 CORES = [

@@ -62,6 +62,7 @@ class VectorizedFunction:
         self.signatures: list[tuple[tuple[np.dtype, ...], np.dtype | None]] = []
 
     def add(self, signature: Any) -> None:
+        _refuse_lambda(self.__name__)
         self.signatures.append(_dtypes(signature))
 
     def disable_compile(self) -> None:
@@ -194,6 +195,7 @@ class GeneralizedFunction:
             raise NotSupported(
                 f"guvectorized functions cannot return values: signature {signature} specifies {returned} return type."
             )
+        _refuse_lambda(self.__name__)
         self.types.append(_parameters(signature))
 
     def disable_compile(self) -> None:
@@ -305,6 +307,11 @@ def _positional(number: int) -> str:
 def _refuse_cache(cache: bool) -> None:
     if cache:
         raise NotSupported("caching is not supported.", remedy="Leave cache=True out.")
+
+
+def _refuse_lambda(name: str) -> None:
+    if not name.isidentifier():  # Numba writes a kernel that has the name in its own
+        raise NotSupported(f"No ufunc for CUDA can be made of `{name}`, which has no name.", remedy="Write it with `def`.")
 
 
 def _on_device(array: Any) -> DeviceArray:
