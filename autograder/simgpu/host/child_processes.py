@@ -2,7 +2,8 @@
 
 The environment goes from process to process: `ask` puts a folder on PYTHONPATH whose `sitecustomize` Python runs at
 every start, and that calls child_start.py. So it reaches `!python`, `%%python`, subprocess and multiprocessing, and no
-process that is started with `python -E` or `-I`, or with an environment of its own.
+process that is started with `python -E` or `-I`, or with an environment of its own. Where the package was installed from a
+wheel or by make, a file beside it (autograder_simulate.pth) calls it too, so that the variable alone is enough.
 """
 
 from __future__ import annotations

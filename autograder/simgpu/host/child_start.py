@@ -21,7 +21,7 @@ OURS = ("autograder.language", "autograder.simgpu.primitives")  # that come to i
 
 def begin() -> None:
     """The simulated GPU takes numba.cuda's place once Numba is imported."""
-    if not is_asked():
+    if not is_asked() or any(isinstance(each, AfterNumba) for each in sys.meta_path) or "numba" in sys.modules:
         return
     run_texts.remember()
     if sys.argv[:1] in ([""], ["-"]) and not sys.flags.interactive and sys.stdin is not None and not sys.stdin.isatty():
