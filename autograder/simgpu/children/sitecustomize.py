@@ -3,6 +3,7 @@
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
+from runpy import run_path
 
 HERE = Path(__file__).resolve().parent
 
@@ -11,9 +12,8 @@ def hand_on() -> None:
     """Runs the sitecustomize that this one stands in front of, if there is one."""
     others = [each for each in sys.path if Path(each or ".").resolve() != HERE]
     found = PathFinder.find_spec("sitecustomize", others)
-    if found is not None and found.loader is not None:
-        code = found.loader.get_code("sitecustomize")  # type: ignore[attr-defined]
-        exec(code, {"__name__": "sitecustomize", "__file__": found.origin})
+    if found is not None and found.origin is not None:
+        run_path(found.origin, run_name="sitecustomize")
 
 
 def simulate() -> None:
