@@ -12,7 +12,9 @@ import sys
 import types
 from typing import Any, NamedTuple
 
-KNOWN_AS = {"<stdin>": "standard input", "<timed exec>": "this cell", "<magic-timeit>": "this cell"}
+EXEC = "text given to exec"
+# What Python calls texts of which there are many. From 3.13 on it keeps one of each name, which may be another one.
+KNOWN_AS = {"<string>": EXEC, "<stdin>": "standard input", "<timed exec>": "this cell", "<magic-timeit>": "this cell"}
 MOST_TEXTS = 1000
 MOST_CHARACTERS = 1_000_000  # of one text
 # `exec` hands the `from __future__ import ...` of whoever calls it on to the text, and they are a part of the code.
@@ -67,7 +69,7 @@ def find(code: types.CodeType) -> DefinedIn | None:
         at = cell.find(text.strip("\n"))
         if at > 0:
             return DefinedIn(cell, cell[:at].count("\n"), "this cell")
-    return DefinedIn(text, 0, KNOWN_AS.get(code.co_filename, "text given to exec"))
+    return DefinedIn(text, 0, KNOWN_AS.get(code.co_filename, EXEC))
 
 
 def definition(text: str, code: types.CodeType) -> ast.FunctionDef | None:

@@ -192,6 +192,9 @@ def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
     filename = function.__code__.co_filename
     first = function.__code__.co_firstlineno
     lines = linecache.getlines(filename)
+    found = _among_run_texts(function.__code__) if filename in run_texts.KNOWN_AS else None
+    if found is not None:
+        return found
     try:
         source_lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -83,6 +84,16 @@ def test_only_so_many_texts_are_kept(cuda, monkeypatch):
     last[1, 32](np.zeros(3))
     with pytest.raises(KernelFault, match="cannot be found"):
         first[1, 32](np.zeros(3))
+
+
+@pytest.mark.quick
+def test_a_text_that_python_keeps_under_the_same_name_is_not_taken_for_it(cuda, monkeypatch):
+    """As from Python 3.13 on, where `python -c` leaves its own text under the name of those that `exec` runs."""
+    other = KERNEL.format(value="-1").splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, "<string>", (1, None, other, "<string>"))
+    a = np.zeros(2)
+    made(cuda, KERNEL.format(value=301))[1, 32](a)
+    assert a.tolist() == [301, 301]
 
 
 CELLS = '''
