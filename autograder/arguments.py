@@ -115,6 +115,8 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
     "run": (
         (("script",), {"type": Path}),
         (("arguments",), {"nargs": "*", "help": "the script's own arguments; after -- where they begin with a dash"}),
+        _switch("--no-shadow", "look for no races and no reads of unwritten memory: less memory, more speed"),
+        _switch("--strict", "exit with 1 where a kernel has a fault: a race, an index outside, ..."),
     ),
     "course": (NEW_FOLDER,),
     "release": (NEW_FOLDER, _file("--zip", "write the folder's files to FILE as well, to hand out")),

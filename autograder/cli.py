@@ -11,7 +11,8 @@ import functools
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -257,13 +258,50 @@ def profile(given: argparse.Namespace) -> int:
 
 
 def run(given: argparse.Namespace) -> int:
-    """Runs an unmodified script on the simulated GPU."""
+    """Runs an unmodified script on the simulated GPU; with --strict it fails where its kernels have faults."""
     script = existing_file(given.script)
+    from autograder.simgpu.host.dispatch import device
+    from autograder.simgpu.host.findings import gathered, written_down
     from autograder.simgpu.host.script import run_script
+    from autograder.simgpu.values.memory import SHADOW
 
-    run_script(script, given.arguments)
-    write_json(given, {"script": str(given.script)})
+    ended: BaseException | None = None
+    with written_down() as folder, environment(SHADOW, "off" if given.no_shadow else None):
+        try:
+            run_script(script, given.arguments)
+        except BaseException as problem:  # raised again below, once what was found is written
+            ended = None if isinstance(problem, SystemExit) and not problem.code else problem
+        found = gathered(folder)
+    device.tell_counts()
+    told = {
+        "script": str(given.script),
+        "arguments": given.arguments,
+        "error": None if ended is None else str(ended) or type(ended).__name__,
+        "hazards": [each.as_data() for each in found],
+    }
+    write_json(given, told)
+    if ended is not None:
+        raise ended
+    errors = [each for each in found if each.hazard.severity == "error"]
+    if given.strict and errors:
+        launches = sum(each.launches for each in errors)
+        print(f"autograder: --strict: faults: {len(errors)}, launches with one: {launches:,}.", file=sys.stderr)
+        return FAILED
     return PASSED
+
+
+@contextmanager
+def environment(name: str, value: str | None) -> Iterator[None]:
+    """Sets a variable of the environment, where there is a value, for the block and the processes that it starts."""
+    before = os.environ.get(name)
+    if value is not None:
+        os.environ[name] = value
+    try:
+        yield
+    finally:
+        if value is not None:
+            os.environ.pop(name)
+            os.environ.update({} if before is None else {name: before})
 
 
 # ---- commands: course, release, lab, doctor, starters, bench ---------------------------------------

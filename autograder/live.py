@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from autograder import run_texts
 from autograder.errors import KitError, UsageError
 from autograder.records.hazards import Hazard, name_of
+from autograder.simgpu.host import child_processes
 
 ENVIRONMENT = "AUTOGRADER_DEVICE"  # auto, gpu or simulated
 MODEL = "H200"
@@ -64,12 +66,16 @@ run_cells = [""]  # the cell that loaded the extension, unseen, and those since:
 
 def _remember(info: Any) -> None:
     run_cells.append(info.raw_cell)
+    run_texts.remember_cell(info.raw_cell)
+    if child_processes.is_asked():  # also where an earlier cell has asked for it
+        child_processes.ask()
 
 
 def load_ipython_extension(shell: Any) -> None:
     """`%load_ext autograder`: picks the device, says which, and shows errors for people without tracebacks."""
     shell.set_custom_exc((KitError,), _show_error)
     shell.events.register("pre_run_cell", _remember)
+    shell.events.register("post_run_cell", _tell_counts)
     try:
         on_gpu = wants_gpu()
     except UsageError as error:
@@ -92,6 +98,7 @@ def load_ipython_extension(shell: Any) -> None:
 def unload_ipython_extension(shell: Any) -> None:
     """`%unload_ext autograder`: brings back the `numba.cuda` that was there before."""
     shell.events.unregister("pre_run_cell", _remember)
+    shell.events.unregister("post_run_cell", _tell_counts)
     from autograder.simgpu.host import cuda_module
 
     cuda_module.uninstall()
@@ -100,6 +107,17 @@ def unload_ipython_extension(shell: Any) -> None:
 def _show_error(shell: Any, kind: type, error: KitError, traceback: Any, tb_offset: Any = None) -> list[str]:
     print(f"{error}", file=sys.stderr)
     return [str(error)]
+
+
+def _tell_counts(result: Any = None) -> None:
+    """At a cell's end: in how many launches a fault was that has been told once."""
+    if not getattr(sys.modules.get("numba.cuda"), "simulated", False):
+        return
+    from autograder.simgpu.host import cuda_module
+
+    for sentence in cuda_module.device.findings.repeated():
+        print(sentence[0].upper() + sentence[1:], file=sys.stderr)
+    cuda_module.device.findings.clear()
 
 
 def _tell_in_notebook(hazards: Sequence[Hazard]) -> None:

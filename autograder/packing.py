@@ -33,12 +33,19 @@ def packed() -> list[Path]:
     return sorted(path for path in found if "__pycache__" not in path.parts and ".ipynb_checkpoints" not in path.parts)
 
 
+AT_EVERY_START = Path("autograder/simgpu/children/autograder_simulate.pth")  # of a Python that has the package
+
+
 class BuildWithCourse(build_py):
-    """Copies what is packed as well; where the package is installed to be edited, the repository has it."""
+    """Copies what is packed as well; where the package is installed to be edited, the repository has it.
+
+    What Python runs at every start goes beside the package; for an editable installation the Makefile puts it there.
+    """
 
     def run(self) -> None:
         super().run()
         if not self.editable_mode:
+            self.copy_file(str(AT_EVERY_START), str(Path(self.build_lib, AT_EVERY_START.name)))
             for path in packed():
                 target = Path(self.build_lib, "autograder", "packed", path)
                 self.mkpath(str(target.parent))
@@ -46,4 +53,4 @@ class BuildWithCourse(build_py):
 
     def get_source_files(self) -> list[str]:
         """For a source distribution, which is to build the same wheel."""
-        return [*super().get_source_files(), *map(str, packed())]
+        return [*super().get_source_files(), str(AT_EVERY_START), *map(str, packed())]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder import run_texts
 from autograder.errors import KernelFault
 from autograder.language.overloads import as_overloaded
 from autograder.language.program import Casts, Function, Kind, Namespace, Reference
@@ -191,9 +192,15 @@ def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
     filename = function.__code__.co_filename
     first = function.__code__.co_firstlineno
     lines = linecache.getlines(filename)
+    found = _among_run_texts(function.__code__) if filename in run_texts.KNOWN_AS else None
+    if found is not None:
+        return found
     try:
         source_lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError):
+        found = _among_run_texts(function.__code__)
+        if found is not None:
+            return found
         raise KernelFault(
             f"The source of `{function.__name__}` cannot be found, and the simulated GPU works from source.",
             remedy="Define the kernel in a file or a notebook cell.",
@@ -214,6 +221,19 @@ def _parse(function: types.FunctionType) -> tuple[ast.FunctionDef, str, str]:
     ast.increment_lineno(tree, first - 1)
     whole = "".join(lines) or "\n" * (first - 1) + text
     return node, display_name(filename), whole
+
+
+def _among_run_texts(code: types.CodeType) -> tuple[ast.FunctionDef, str, str] | None:
+    """What `_parse` returns, of a function that was defined in no file: by `exec`, or under a magic such as `%%time`."""
+    found = run_texts.find(code)
+    if found is None:
+        return None
+    body = "\n".join(found.text.split("\n")[found.lines_before :])
+    node = run_texts.definition(body, code)
+    if node is None:
+        return None
+    ast.increment_lineno(node, found.lines_before)
+    return node, found.file, found.text
 
 
 def _tree_of(text: str, is_lambda: bool) -> ast.Module:

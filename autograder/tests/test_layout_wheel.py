@@ -24,6 +24,7 @@ pytestmark = pytest.mark.long
 
 LEAST_SETUPTOOLS = (70, 1)  # which makes wheels by itself
 NOT_PACKED = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "shared")
+ASKS = "from numba import cuda; print(getattr(cuda, 'simulated', False))"
 SCRIPT = """
 import numpy as np
 from numba import cuda
@@ -49,9 +50,9 @@ def setuptools_version() -> tuple[int, ...]:
         return (0, 0)
 
 
-def completed(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+def completed(*words: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     needed = {name: os.environ[name] for name in ("SYSTEMROOT", "TEMP", "TMP") if name in os.environ}  # by Windows
-    environment = needed | {"PATH": str(Path(sys.executable).parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = needed | {"PATH": str(Path(sys.executable).parent), "PYTHONDONTWRITEBYTECODE": "1"} | variables
     command = [str(each) for each in words]
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
 
@@ -158,6 +159,12 @@ def test_a_script_is_run_and_profiled_anywhere(autograder: Path, tmp_path: Path)
     assert run.returncode == 0 and "sum: 200.0" in run.stdout, run.stdout + run.stderr
     profiled = completed(autograder, "profile", "script.py:fill", cwd=tmp_path)
     assert profiled.returncode == 0 and "x[i] = 2" in profiled.stdout, profiled.stdout + profiled.stderr
+
+
+@pytest.mark.parametrize(("wish", "expected"), [("1", "True"), ("0", "False")])
+def test_one_variable_puts_any_program_on_the_simulated_gpu(autograder: Path, tmp_path: Path, wish, expected) -> None:
+    done = completed(autograder.with_name("python"), "-c", ASKS, cwd=tmp_path, AUTOGRADER_SIMULATE=wish)
+    assert done.stdout.strip() == expected and not done.stderr, done.stderr
 
 
 def test_the_example_class_is_graded_anywhere(autograder: Path, tmp_path: Path) -> None:

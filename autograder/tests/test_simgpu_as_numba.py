@@ -597,29 +597,6 @@ def test_a_field_of_all_records_is_an_array():
     np.testing.assert_array_equal(out, np.arange(4) * 1.125)
 
 
-def test_a_ufunc_of_lone_numbers_takes_a_type_that_holds_them():
-    import numba
-
-    cuda_module.install()
-    try:
-
-        @numba.vectorize(
-            ["int32(int32, int32)", "float32(float32, float32)", "float64(float64, float64)"], target="cuda"
-        )
-        def add(a, b):
-            return a + b
-
-        assert add(1.25, 2.5) == 3.75 and type(add(1.25, 2.5)) is np.float64
-        assert add(np.ones(2, np.float32), 2.5).dtype == np.float32
-        assert add(np.ones(2, np.int32), 2).dtype == np.int32
-        assert add(np.ones(2, np.int32), 2.5).tolist() == [3.5, 3.5]
-        out = cuda.to_device(np.zeros((2, 3), order="F"))
-        add(np.ones((2, 3), np.float32), np.ones((2, 3), np.float32), out=out)
-        assert out.copy_to_host().tolist() == [[2, 2, 2]] * 2
-    finally:
-        cuda_module.uninstall()
-
-
 # -- decorators ---------------------------------------------------------------------------------------------------
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -64,3 +66,64 @@ def test_an_overload_that_is_not_there_is_a_key_error_with_a_sentence():
         cuda.jit(fills).overloads[(int32,)]
     assert isinstance(caught.value, KernelFault)
     assert "`fills` was not compiled for (int32,)" in str(caught.value) and "list(kernel.overloads)" in str(caught.value)
+
+
+# -- the device, the driver and the runtime -----------------------------------------------------------------------
+
+
+def test_device_attributes_are_those_of_the_modelled_gpu():
+    device = cuda.get_current_device()
+    assert (device.COMPUTE_CAPABILITY_MAJOR, device.COMPUTE_CAPABILITY_MINOR) == device.compute_capability == (9, 0)
+    assert device.MULTIPROCESSOR_COUNT == 132 and device.MAX_THREADS_PER_MULTI_PROCESSOR == 2048
+    assert device.MAX_SHARED_MEMORY_PER_BLOCK == 49152 and device.TOTAL_CONSTANT_MEMORY == 65536
+    assert device.CLOCK_RATE > 1_000_000 and device.uuid.startswith("GPU-") and device.supports_float16
+    assert set(device.get_device_identity()) == {"pci_domain_id", "pci_bus_id", "pci_device_id"}
+    with pytest.raises(AttributeError, match="does not know the device attribute 'TEXTURE_ALIGNMENT'"):
+        _ = device.TEXTURE_ALIGNMENT
+    assert not hasattr(device, "nothing_of_the_kind")
+    cuda.current_context().deallocations.clear()
+
+
+IMPORTS = """
+from numba.cuda.cudadrv import driver, error, nvvm, devicearray
+from numba.cuda.cudadrv.driver import driver, CudaAPIError, LinkerError
+from numba.cuda.cudadrv.error import CudaSupportError, NvvmSupportError
+from numba.cuda.cudadrv.runtime import runtime
+from numba.cuda.cudadrv.devices import gpus, get_context
+from numba.cuda.cudadrv.devicearray import DeviceNDArray
+from numba.cuda.args import In, Out, InOut
+from numba.cuda.api import to_device
+from numba.cuda.decorators import jit
+from numba.cuda.compiler import compile_ptx
+from numba.cuda.libdevice import sqrtf
+import numba.cuda.cudadrv.driver
+import numba.cuda.libdevice
+"""
+
+
+def test_modules_below_numba_cuda_are_imported_as_they_are_in_numba():
+    before = sys.modules.get("numba.cuda.cudadrv")
+    installed = cuda_module.install()
+    try:
+        names: dict[str, Any] = {}
+        exec(IMPORTS, names)
+        assert names["driver"].get_device_count() == 1 and names["driver"].get_device(0) is installed.gpus[0]
+        assert names["runtime"] is installed.runtime and names["runtime"].get_version() >= (12, 0)
+        assert isinstance(installed.to_device(np.zeros(2)), names["DeviceNDArray"])
+        assert issubclass(names["CudaSupportError"], ImportError) and installed.CudaSupportError is names["CudaSupportError"]
+        with pytest.raises(AttributeError, match="no cuMemAlloc: that needs a real GPU"):
+            names["driver"].cuMemAlloc(1)
+        with pytest.raises(KernelFault, match="compile_ptx is not available"):
+            names["compile_ptx"](fills, ())
+        root = names["sqrtf"]
+
+        @installed.jit
+        def roots(a):
+            a[cuda.grid(1)] = root(a[cuda.grid(1)])
+
+        a = np.array([4, 9], np.float32)
+        roots[1, 2](a)
+        assert a.tolist() == [2, 3]
+    finally:
+        cuda_module.uninstall()
+    assert sys.modules.get("numba.cuda.cudadrv") is before

@@ -293,6 +293,38 @@ def test_a_hazard_names_line_block_thread_array_index_and_remedy():
     assert (hazard.access, hazard.writes, hazard.shape) == ("store", True, (60,))
 
 
+@cuda.jit
+def some_threads_wait_for_the_grid(a, n):
+    i = cuda.grid(1)
+    if i < n:
+        cuda.cg.this_grid().sync()
+    a[i] = 1
+
+
+@cuda.jit
+def others_leave_before_the_grid_waits(a, n):
+    i = cuda.grid(1)
+    if i >= n:
+        return
+    cuda.cg.this_grid().sync()
+    a[i] = 1
+
+
+@pytest.mark.parametrize("n", [5, 32, 64])
+@pytest.mark.parametrize("kernel", [some_threads_wait_for_the_grid, others_leave_before_the_grid_waits])
+def test_a_grid_waits_for_threads_that_do_not_come(kernel, n):
+    """32 is the first of two blocks: the other one waits nowhere."""
+    found = [each for each in profile(kernel)[2, 32](np.zeros(64), n).hazards if each.kind == "divergent_barrier"]
+    if n == 64:
+        assert found == []
+        return
+    (hazard,) = found
+    have_left = kernel is others_leave_before_the_grid_waits  # a block waits without its threads that have left
+    assert hazard.absent == (32 if have_left else 64 - n)
+    assert hazard.other_thread == ((0, 0, 0) if have_left or n == 32 else (5, 0, 0))
+    assert "whole grid" in hazard.message and "sync() out of" in hazard.remedy and "syncthreads" not in hazard.remedy
+
+
 def test_an_array_without_an_element_asks_for_no_guard():
     @cuda.jit
     def kernel(a):

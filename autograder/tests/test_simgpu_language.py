@@ -675,6 +675,62 @@ def test_signatures_choose_by_type_and_convert_scalars():
         fill[1, 1](whole, 7.9)
 
 
+@pytest.mark.parametrize("layout", ["A", "C"])
+@pytest.mark.parametrize(("declared", "given"), [("int32", "int64"), ("float32", "int32"), ("uint8", "int32")])
+@pytest.mark.parametrize("lend", [lambda a: a, cuda.InOut, cuda.to_device], ids=["host", "InOut", "device"])
+def test_one_signature_alone_takes_the_bytes_of_arrays_of_another_dtype(declared, given, layout, lend):
+    """As a GPU: the kernel goes by its own dtype, and by the array's strides unless it was compiled for packed ones."""
+    import numba
+
+    array_type = numba.types.Array(getattr(numba, declared), 1, layout)
+
+    @cuda.jit(numba.void(array_type, array_type))
+    def copies(a, out):
+        i = cuda.grid(1)
+        if i < a.size:
+            out[i] = a[i]
+
+    a = (np.arange(1, 9) * 0x01020304).astype(given)
+    out = np.zeros(8, given)
+    expected = out.copy()
+    step = np.dtype(given).itemsize // np.dtype(declared).itemsize if layout == "A" else 1
+    expected.view(declared)[: 8 * step : step] = a.view(declared)[: 8 * step : step]
+    lent = lend(out)
+    with pytest.warns(UserWarning, match=f"compiled for array.{declared}, 1d, {layout}. and is launched with array.{given}"):
+        copies[1, 32](lend(a), lent)
+    got = lent.copy_to_host() if lend is cuda.to_device else out
+    assert got.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(("signature", "words"), [("int64[:]", "overlap"), ("int64[::1]", "beyond this array's 32 bytes")])
+def test_one_signature_alone_does_not_reach_beyond_the_array(signature, words):
+    @cuda.jit(f"void({signature})")
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    with pytest.warns(UserWarning), pytest.raises(KernelFault, match=words):
+        fill[1, 8](np.zeros(8, np.int32))
+
+
+@pytest.mark.parametrize("signatures", [["void(int32[:])"], ["void(int32[:])", "void(float32[:])"]])
+def test_signatures_in_a_list_take_no_other_dtype(signatures):
+    @cuda.jit(signatures)
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    with pytest.raises(TypeError, match=r"No matching definition for argument type\(s\) array\(int64, 1d, C\).*int32"):
+        fill[1, 8](np.zeros(8, np.int64))
+
+
+def test_one_signature_alone_takes_no_array_of_other_dimensions():
+    @cuda.jit("void(int32[:])")
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    with pytest.raises(TypeError, match="No matching definition"):
+        fill[1, 8](np.zeros((2, 4), np.int32))
+
+
 def test_pointers_find_their_array():
     import numba
 

@@ -74,7 +74,9 @@ def two_floats(function: Callable[..., Arithmetic], special: bool = True) -> Han
         left, right = as_float(x), as_float(y)
         dtype = nt.common(left.dtype, right.dtype)
         call.count_arithmetic(dtype, special)
-        return function(left.astype(dtype), right.astype(dtype))
+        if left.dtype != dtype or right.dtype != dtype:
+            left, right = left.astype(dtype), right.astype(dtype)
+        return function(left, right)
 
     return handler
 

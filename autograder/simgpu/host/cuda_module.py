@@ -12,10 +12,11 @@ from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+from autograder import run_texts
 from autograder.errors import KernelFault
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
-from autograder.simgpu.host import host_side
+from autograder.simgpu.host import child_processes, driver_side, host_side
 from autograder.simgpu.host.dispatch import Kernel, device, jit
 from autograder.simgpu.values import numba_names
 from autograder.simgpu.values.arrays import DeviceArray
@@ -74,7 +75,10 @@ class CudaModule(ModuleType):
     vectorize: Callable[..., Any]
     guvectorize: Callable[..., Any]
     devicearray: SimpleNamespace
-    cudadrv: SimpleNamespace
+    cudadrv: ModuleType
+    runtime: driver_side.Runtime
+    CudaSupportError: type[Exception]
+    below: dict[str, ModuleType]  # the modules of the package, by name
     extending: ModuleType
     types: ModuleType
     random: ModuleType
@@ -95,7 +99,12 @@ def build_module() -> CudaModule:
     module.devicearray = SimpleNamespace(
         DeviceNDArray=DeviceArray, auto_device=host_side.auto_device, is_cuda_ndarray=host_side.is_cuda_array
     )
-    module.cudadrv = SimpleNamespace(devicearray=module.devicearray)
+    module.below = driver_side.modules(module)
+    for name, each in module.below.items():
+        if "." not in name:
+            setattr(module, name, each)
+    module.CudaSupportError = driver_side.CudaSupportError
+    module.runtime = module.below["cudadrv.runtime"].runtime
     module.extending = extending.build_module()
     module.types = numba_names.types_module("numba.cuda.types")
     for name in numba_names.TYPE_NAMES:
@@ -104,6 +113,10 @@ def build_module() -> CudaModule:
         if path.startswith(CUDA + "."):
             first = path[len(CUDA) + 1 :].split(".")[0]
             module.__dict__.setdefault(first, KernelName(f"{CUDA}.{first}"))
+    libdevice = ModuleType("numba.cuda.libdevice", "NVIDIA's mathematical functions, for use in kernels")
+    prefix = f"{CUDA}.libdevice."
+    libdevice.__dict__.update({path[len(prefix) :]: KernelName(path) for path in CALLS if path.startswith(prefix)})
+    module.below["libdevice"] = libdevice
     for alias, name in vector_types.SAME.items():
         module.__dict__[alias] = module.__dict__[name]
     return module
@@ -136,10 +149,14 @@ def install() -> ModuleType:
     sys.modules["numba.cuda.random"] = module.random
     sys.modules["numba.cuda.types"] = module.types
     sys.modules["numba.cuda.extending"] = module.extending
+    sys.modules.update({f"numba.cuda.{name}": each for name, each in module.below.items()})
     numba.__dict__["cuda"] = module
     cupy_memory.install()
     vectorized.install()
     extending.install()
+    run_texts.remember()
+    if child_processes.is_asked():
+        child_processes.ask()
     return module
 
 
@@ -156,6 +173,7 @@ def uninstall() -> None:
     cupy_memory.uninstall()
     vectorized.uninstall()
     extending.uninstall()
+    run_texts.forget()
     attribute = _replaced.pop("attribute", None)
     sys.modules.update(_replaced)
     _replaced.clear()

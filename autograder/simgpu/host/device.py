@@ -51,6 +51,7 @@ class Session:
         self.keep_records = keep_records
         self.checks_order = checks_order
         self.chooser = chooser or Chooser()
+        self.wants_lines = True  # of each launch's record: counts by source line
         self.records: list[LaunchRecord] = []
         self.last: LaunchRecord | None = None  # of the launch before, also if it ended early
         self.transfers: list[Transfer] = []
@@ -89,6 +90,7 @@ class Session:
             output=self.output,
             checks_order=self.checks_order,
             chooser=self.chooser,
+            wants_lines=self.wants_lines,
         )
         try:
             record = self.last = running.run(values)

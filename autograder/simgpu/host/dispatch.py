@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
+import os
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from autograder.errors import KernelFault
+from autograder.errors import KernelFault, UsageError
 from autograder.language.live import as_dtype, from_python
 from autograder.language.program import Casts, Function, Kind, reachable
 from autograder.language.validate import validate_kernel
 from autograder.records.hazards import Hazard, name_of
 from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.host.device import Session, estimate_launch
+from autograder.simgpu.host.findings import Findings
 from autograder.simgpu.host.launch import LaunchRecord
 from autograder.simgpu.values.array_checks import OtherType
 from autograder.simgpu.values.arrays import DeviceArray, InOut, described_array
 from autograder.simgpu.values.geometry import normalise
+from autograder.simgpu.values.memory import SHADOW
 
 MODEL = "H200"  # whose times events report
 FORALL_THREADS = 256
@@ -32,10 +37,26 @@ class LiveDevice:
     """The simulated GPU as a notebook or script sees it: one memory, launches in order, hazards told after each."""
 
     def __init__(self) -> None:
-        self.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+        self.begin()
         self.listeners: list[Callable[[LaunchRecord, Function, tuple[Any, ...]], None]] = []
         self.tell: Callable[[Sequence[Hazard]], None] = tell_on_stderr
-        self.estimated_ns = 0.0  # of everything launched so far: the device's clock
+        self.findings = Findings()
+        self.counts_at_exit = False
+        self.keeps_time = False  # from the first event on
+        self.estimated_ns = 0.0  # of what was launched since then: the device's clock
+
+    def begin(self) -> None:
+        """A new session: empty memory."""
+        self._session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+
+    @property
+    def session(self) -> Session:
+        """The session; with shadow memory, or without where the environment says so by now."""
+        wish = os.environ.get(SHADOW, "on")
+        if wish not in ("on", "off"):
+            raise UsageError(f"{SHADOW} is {wish!r}; it can be on or off.")
+        self._session.checks_order = self._session.addresses.has_shadows = wish == "on"
+        return self._session
 
     def launch(
         self, kernel: Function, configuration: tuple[Any, ...], arguments: tuple[Any, ...], debug: Debug | None = None
@@ -45,23 +66,36 @@ class LiveDevice:
         for function in reachable(kernel):
             if function.kind != "host":
                 validate_kernel(function)
-        self.session.work = 0
+        session = self.session
+        session.work = 0
+        session.wants_lines = bool(self.listeners)
         try:
-            record = self.session.launch(kernel, grid, block, arguments, shared, debug)
+            record = session.launch(kernel, grid, block, arguments, shared, debug)
         except BaseException:
-            self.tell_of(self.session.last)  # what it had found by then
+            self.tell_of(session.last)  # what it had found by then
             raise
-        self.estimated_ns += estimate_launch(record, MODEL).ns
+        if self.keeps_time:
+            self.estimated_ns += estimate_launch(record, MODEL).ns
         for listener in self.listeners:
             listener(record, kernel, arguments)
         self.tell_of(record)
         return record
 
     def tell_of(self, record: LaunchRecord | None) -> None:
-        """Tells the errors that a launch has found."""
-        serious = [hazard for hazard in record.hazards if hazard.severity == "error"] if record is not None else []
+        """Tells the errors that a launch has found, those that no launch before it had."""
+        new = self.findings.add(record.hazards) if record is not None else []
+        serious = [hazard for hazard in new if hazard.severity == "error"]
         if serious:
             self.tell(serious)
+        if record is not None and record.hazards and not self.counts_at_exit:
+            self.counts_at_exit = True
+            atexit.register(self.tell_counts)
+
+    def tell_counts(self) -> None:
+        """Tells in how many launches each error was that more than one had, and begins anew."""
+        for sentence in self.findings.repeated() if self.tell is tell_on_stderr else ():
+            print(f"simulated GPU: {sentence}", file=sys.stderr)
+        self.findings.clear()
 
 
 def tell_on_stderr(hazards: Sequence[Hazard]) -> None:
@@ -82,16 +116,23 @@ class TypedParameter:
     numba_type: Any = field(default=None, compare=False)
 
     def takes(self, value: Any, exactly: bool = True) -> bool:
-        """Whether a launch may give `value` here: arrays must match (or be as wide), scalars are converted."""
+        """Whether a launch may give `value` here: arrays must match, or be of numbers as well; scalars are converted."""
         if self.kind == "array":
             found = getattr(value, "dtype", None)
             if found is None or getattr(value, "ndim", 0) != self.ndim:
                 return False
-            wide = self.dtype is not None and np.dtype(found).itemsize == self.dtype.itemsize
-            return np.dtype(found) == self.dtype or wide and exactly is False
+            return np.dtype(found) == self.dtype or not exactly and self.sees_otherwise(value)
         if self.kind == "scalar":
             return np.ndim(value) == 0 and not isinstance(value, (tuple, DeviceArray)) and value is not None
         return True
+
+    def sees_otherwise(self, value: Any) -> bool:
+        """Whether `value` is an array of numbers of another dtype than this one's."""
+        found = getattr(value, "dtype", None)
+        if self.kind != "array" or self.dtype is None or found is None or np.ndim(value) != self.ndim:
+            return False
+        both = self.dtype, np.dtype(found)
+        return both[0] != both[1] and all(each.kind in "biufc" for each in both)
 
     def cost(self, value: Any) -> int:
         """How far a scalar is from this type; the signature with the smallest sum is taken."""
@@ -141,12 +182,14 @@ class Kernel:
         is_device: bool,
         options: dict[str, Any],
         signatures: list[tuple[TypedParameter, ...]] | None,
+        is_specialized: bool = False,
     ) -> None:
         functools.update_wrapper(self, py_func)
         self.py_func = py_func
         self.is_device = is_device
         self.options = options
         self.signatures = signatures
+        self.is_specialized = is_specialized  # by one signature that stands alone: Numba then looks at no argument's type
         self._compiled: dict[Any, Function] = {}
         self._types: dict[Any, tuple[Any, ...]] = {}  # Numba's types of the arguments that it was compiled for
 
@@ -204,15 +247,45 @@ class Kernel:
             raise KernelFault(
                 f"`{self.__name__}` was compiled for {len(self.signatures[0])} arguments, but {len(arguments)} are given."
             )
-        exactly = len(right_length) > 1  # Numba does not look closely where there is nothing to choose
+        exactly = not self.is_specialized
         fitting = [
             each for each in right_length if all(p.takes(a, exactly) for p, a in zip(each, arguments, strict=True))
         ]
         if not fitting:
-            shown = ", ".join(_type_key(a) for a in arguments)
-            raise TypeError(f"No matching definition of `{self.__name__}` for argument types {shown}")
+            shown = ", ".join(str(_type_of(a)) for a in arguments)
+            raise OtherType(
+                f"No matching definition for argument type(s) {shown}: `{self.__name__}` was compiled for "
+                f"{' or '.join(_shown(each) for each in right_length)}.",
+                remedy="Convert the arguments, or add a signature.",
+            )
         best = min(fitting, key=lambda each: sum(p.cost(a) for p, a in zip(each, arguments, strict=True)))
         return tuple(p.convert(a) for p, a in zip(best, arguments, strict=True))
+
+    def seen_as_compiled(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments whose arrays have the dtypes of the one signature that was given: what lies there, taken for those.
+
+        Numba does not look at the types of what a kernel with one signature is launched with.
+        """
+        if not self.is_specialized or not self.signatures or len(self.signatures[0]) != len(arguments):
+            return arguments
+        return tuple(self.seen_as(*each) for each in zip(self.signatures[0], arguments, strict=True))
+
+    def seen_as(self, parameter: TypedParameter, argument: Any) -> Any:
+        array = argument.value if isinstance(argument, InOut) else argument
+        dtype = parameter.dtype
+        if dtype is None or not parameter.sees_otherwise(array):
+            return argument
+        warnings.warn(
+            f"`{self.__name__}` was compiled for {parameter.numba_type} and is launched with {_type_of(array)}. Numba "
+            f"does not look: the kernel takes the bytes that lie there for {dtype}.",
+            stacklevel=5,
+        )
+        layout = getattr(parameter.numba_type, "layout", "A")
+        if isinstance(array, DeviceArray):
+            return array.taken_for(dtype, layout)
+        lent = argument if isinstance(argument, InOut) else InOut(array)
+        lent.seen = lambda device: device.taken_for(dtype, layout)
+        return lent
 
     def specialize(self, *arguments: Any) -> Kernel:
         """One form of a kernel serves all types here."""
@@ -252,7 +325,7 @@ class Kernel:
         raise AttributeError(f"a kernel on the simulated GPU has no attribute {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self.py_func, self.is_device, self.options, self.signatures)
+        return _again, (self.py_func, self.is_device, self.options, self.signatures, self.is_specialized)
 
 
 def _again(
@@ -260,8 +333,11 @@ def _again(
     is_device: bool,
     options: dict[str, Any],
     signatures: list[tuple[TypedParameter, ...]] | None,
+    is_specialized: bool,
 ) -> Kernel:
-    return Kernel(py_func, is_device=is_device, options=options, signatures=signatures)
+    return Kernel(
+        py_func, is_device=is_device, options=options, signatures=signatures, is_specialized=is_specialized
+    )
 
 
 class NoSuchOverload(KernelFault, KeyError):
@@ -323,6 +399,7 @@ class ConfiguredKernel:
         self.check_launch_bounds()
         for extension in reversed(self.kernel.options.get("extensions", ())):
             arguments = tuple(extension.prepare_args(None, a, stream=0, retr=[])[1] for a in arguments)
+        arguments = self.kernel.seen_as_compiled(arguments)
         given = tuple(map(_on_device, arguments))
         given = self.kernel.converted(given)
         shown = tuple(map(_type_key, given))
@@ -358,7 +435,7 @@ def _on_device(argument: Any) -> Any:
     """An argument as launches take it: `cuda.In(...)` copied over, another library's array found in device memory."""
     if isinstance(argument, InOut):
         return argument.to_device(device.session)
-    if hasattr(argument, "__cuda_array_interface__") and not isinstance(argument, DeviceArray):
+    if not isinstance(argument, (DeviceArray, np.ndarray)) and hasattr(argument, "__cuda_array_interface__"):
         return described_array(device.session.addresses, argument.__cuda_array_interface__)
     return argument
 
@@ -397,13 +474,24 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
     if isinstance(func_or_sig, types.FunctionType):
         return Kernel(func_or_sig, is_device=device, options=options, signatures=None)
     signatures = _signatures(func_or_sig) if func_or_sig is not None and not device else None
+    is_specialized = signatures is not None and not isinstance(func_or_sig, list)
     if device and func_or_sig is not None and not isinstance(func_or_sig, list):
         options["casts"] = _casts(func_or_sig)
 
     def decorate(function: types.FunctionType | Kernel) -> Kernel:
-        return Kernel(_without_numba(function), is_device=device, options=options, signatures=signatures)
+        return Kernel(
+            _without_numba(function),
+            is_device=device,
+            options=options,
+            signatures=signatures,
+            is_specialized=is_specialized,
+        )
 
     return decorate
+
+
+def _shown(parameters: tuple[TypedParameter, ...]) -> str:
+    return f"({', '.join(str(each.numba_type) for each in parameters)})"
 
 
 def _without_numba(function: Any) -> Any:

@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from autograder.errors import KernelFault
-from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.dispatch import LIVE_WORK_LIMIT, MODEL, Kernel, device
+from autograder.simgpu.host import driver_side
+from autograder.simgpu.host.dispatch import MODEL, Kernel, device
 from autograder.simgpu.values.array_checks import MOST_BYTES
 from autograder.simgpu.values.arrays import DeviceArray, In, InOut, Out, described_array, numpys_dtype
 
@@ -140,6 +140,7 @@ class Event:
         self.at_ns: float | None = None
 
     def record(self, stream: Any = 0) -> None:
+        device.keeps_time = True
         self.at_ns = device.estimated_ns
 
     def synchronize(self) -> None:
@@ -185,31 +186,17 @@ class SimulatedContext:
     name = f"simulated GPU (NVIDIA {MODEL})".encode()
     compute_capability = (9, 0)
     id = 0
-    WARP_SIZE = 32
-    MAX_THREADS_PER_BLOCK = 1024
-    MAX_BLOCK_DIM_X, MAX_BLOCK_DIM_Y, MAX_BLOCK_DIM_Z = 1024, 1024, 64
-    MAX_GRID_DIM_X, MAX_GRID_DIM_Y, MAX_GRID_DIM_Z = 2**31 - 1, 65535, 65535
-    MAX_SHARED_MEMORY_PER_BLOCK = 48 * 1024
-    TOTAL_CONSTANT_MEMORY = 64 * 1024
     uuid = "GPU-00000000-0000-0000-0000-000000000000"  # as Numba's simulator has it
+    supports_float16 = True
 
-    @property
-    def MAX_THREADS_PER_MULTI_PROCESSOR(self) -> int:  # noqa: N802
-        from autograder.perfmodel import SPECIFICATIONS
+    def __getattr__(self, name: str) -> int:
+        """A device attribute by the driver's name, such as MULTIPROCESSOR_COUNT."""
+        if name.isupper():
+            return driver_side.attribute(name)
+        raise AttributeError(f"The simulated GPU has no {name!r}.")
 
-        return SPECIFICATIONS[MODEL].max_threads
-
-    @property
-    def CLOCK_RATE(self) -> int:  # noqa: N802 (the driver's name; kHz)
-        from autograder.perfmodel import SPECIFICATIONS
-
-        return round(SPECIFICATIONS[MODEL].clock_ghz * 1e6)
-
-    @property
-    def MULTIPROCESSOR_COUNT(self) -> int:  # noqa: N802 (the driver's name)
-        from autograder.perfmodel import SPECIFICATIONS
-
-        return SPECIFICATIONS[MODEL].multiprocessors
+    def get_device_identity(self) -> dict[str, int]:
+        return {f"pci_{part}_id": driver_side.attribute(f"PCI_{part.upper()}_ID") for part in ("domain", "bus", "device")}
 
     @property
     def device(self) -> SimulatedContext:
@@ -221,7 +208,7 @@ class SimulatedContext:
         return Deallocations()
 
     def reset(self) -> None:
-        device.session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+        device.begin()
 
     def synchronize(self) -> None:
         """Launches have finished when they return."""

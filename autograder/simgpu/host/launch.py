@@ -46,7 +46,7 @@ class LaunchRecord:
     shared_bytes: int
     counters: Counters  # what the source says
     compiled: Counters  # what the compiler leaves of it: what hardware counts, and what takes time
-    lines: tuple[LineProfile, ...]
+    lines: tuple[LineProfile, ...]  # none where nobody wants them
     hazards: tuple[Hazard, ...]
     array_bytes: int
     registers_per_thread: int | None = None
@@ -131,6 +131,7 @@ class RunningLaunch(LaunchState):
         output: Callable[[str], None] | None = None,
         checks_order: bool = True,
         chooser: Chooser | None = None,
+        wants_lines: bool = True,
     ) -> None:
         super().__init__(
             kernel,
@@ -147,6 +148,7 @@ class RunningLaunch(LaunchState):
         )
         self.functions = reachable(kernel)
         self.chooser = chooser or Chooser()
+        self.wants_lines = wants_lines
         self.interrupted: BaseException | None = None  # what ended it from outside, before its time: Ctrl-C for one
         self.counted = np.zeros(0, np.int64)  # the blocks that count
         self.local_bytes_per_thread = 0  # of arrays that lie in memory
@@ -264,7 +266,8 @@ class RunningLaunch(LaunchState):
             "unique_store_sectors": sum(each.stored for each in work.touched),
         }
         counters, compiled = work.tally.totals(**in_all)
-        lines = tuple(self.profile_of(line, *both) for line, both in work.tally.lines().items())
+        counts = work.tally.lines() if self.wants_lines else {}
+        lines = tuple(self.profile_of(line, *both) for line, both in counts.items())
         return LaunchRecord(
             kernel=self.kernel.name,
             grid=self.geometry.grid,

@@ -55,7 +55,10 @@ class Faults:
 
         found: list[str] = []
         cuda_module.device.tell = lambda hazards: found.extend(str(hazard) for hazard in hazards)
+        cuda_module.device.findings.clear()  # each test is told of its own, also of those that another one has had
         result = yield
+        found.extend(cuda_module.device.findings.repeated())
+        cuda_module.device.findings.clear()
         if found and self.strict:
             pytest.fail("On the simulated GPU: " + "\n".join(found), pytrace=False)
         if found:

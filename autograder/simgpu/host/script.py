@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import runpy
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,15 @@ from autograder.errors import KitError, UsageError
 from autograder.language.program import Function
 from autograder.simgpu.host.launch import LaunchRecord
 
+PACKAGE = Path(__file__).resolve().parent.parent.parent
+
 
 def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
-    """Runs a script as `python script.py` would, with `numba.cuda` simulated; an error in it is told without our frames."""
+    """Runs a script as `python script.py` would, with `numba.cuda` simulated.
+
+    An error in it is a `UsageError`; where it comes from further down than the script's own lines, its traceback goes to
+    standard error first, without our frames.
+    """
     from autograder.simgpu.host import cuda_module
 
     cuda_module.install()
@@ -28,10 +35,31 @@ def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
     except SyntaxError as error:
         raise UsageError(f"{path}, line {error.lineno}: Python cannot read this ({error.msg}).") from None
     except Exception as error:
+        print(told_traceback(error, path), end="", file=sys.stderr)
         raise UsageError(f"{_where(error, path)}: the script stopped with {type(error).__name__}: {error}") from None
     finally:
         sys.argv, sys.path[:] = before, path_before
         cuda_module.uninstall()
+
+
+def told_traceback(error: Exception, script: Path) -> str:
+    """The traceback of an error as Python prints it, without our frames; nothing where it has only one."""
+    told = traceback.TracebackException.from_exception(error, compact=True)
+    left, most = [told], 0
+    while left:
+        each = left.pop()
+        kept = [frame for frame in each.stack if not _is_ours(frame.filename, script)]
+        each.stack = traceback.StackSummary.from_list(kept)
+        most = max(most, len(kept))
+        left += [chained for chained in (each.__cause__, each.__context__) if chained is not None]
+    return "".join(told.format()) if most > 1 else ""
+
+
+def _is_ours(filename: str, script: Path) -> bool:
+    """Whether a frame is the kit's, or of what runs the script for it."""
+    if filename == str(script):
+        return False
+    return "runpy" in filename or Path(filename).is_relative_to(PACKAGE)
 
 
 def launches_in_script(path: Path, kernel: str) -> list[tuple[LaunchRecord, Function]]:

@@ -30,22 +30,33 @@ class Barriers:
 
     def barrier(self, mask: Mask, op: Operation) -> None:
         """syncthreads: every live thread of a block must be here; what came before it is ordered before what follows."""
+        if mask is not self.batch.everyone:
+            here = self.by_block(mask.lanes)
+            missing = self.by_block(self.missing(mask))
+            stuck = np.asarray(missing.any(axis=1) & here.any(axis=1))
+            if stuck.any():
+                self.report_divergent_barrier(op, missing, here, stuck)
+        self.meet(mask, op)
+
+    def by_block(self, lanes: np.ndarray) -> np.ndarray:
+        return lanes.reshape(len(self.batch.blocks), self.batch.geometry.padded)
+
+    def missing(self, mask: Mask) -> np.ndarray:
+        """A flag for each lane: it lives and is not here."""
+        absent: np.ndarray = self.batch.everyone.lanes & ~mask.lanes
+        return absent & ~self.batch.exited
+
+    def meet(self, mask: Mask, op: Operation) -> None:
+        """Counts the barrier, and puts what the blocks here did before it before what follows."""
         row = self.books.instruction(op, mask)
         row[SLOT["barriers"]] += mask.warps
-        shape = (len(self.batch.blocks), self.batch.geometry.padded)
-        here = mask.lanes.reshape(shape)
-        arrived = here.any(axis=1)
-        if mask is not self.batch.everyone:
-            missing = self.batch.everyone.lanes & ~self.batch.exited & ~mask.lanes
-            stuck = missing.reshape(shape).any(axis=1) & arrived
-            if stuck.any():
-                self.report_divergent_barrier(op, mask, missing.reshape(shape), here, stuck)
+        arrived = np.asarray(self.by_block(mask.lanes).any(axis=1))
         self.order.now += 1
         self.order.block_sync[arrived] = self.order.now
-        self.order.warp_sync.reshape(shape[0], -1)[arrived] = self.order.now
+        self.order.warp_sync.reshape(len(arrived), -1)[arrived] = self.order.now
 
     def report_divergent_barrier(
-        self, op: Operation, mask: Mask, missing: np.ndarray, here: np.ndarray, stuck: np.ndarray
+        self, op: Operation, missing: np.ndarray, here: np.ndarray, stuck: np.ndarray
     ) -> None:
         slot = int(np.flatnonzero(stuck)[0])
         waiting = slot * here.shape[1] + int(np.flatnonzero(here[slot])[0])
@@ -90,7 +101,28 @@ class Barriers:
 
     def grid_barrier(self, mask: Mask, op: Operation) -> None:
         """A cooperative grid's sync: all blocks are in this batch (the launch sees to that)."""
-        self.barrier(mask, op)
-        if np.any(self.batch.everyone.lanes & ~self.batch.exited & ~mask.lanes):
-            return  # reported by barrier
-        self.order.grid_sync = self.launch.grid_sync = self.order.now
+        missing = self.missing(mask)
+        gone = np.repeat(~self.by_block(mask.lanes).any(axis=1), self.batch.geometry.padded)  # blocks that left it all
+        missing |= gone & self.batch.everyone.lanes
+        self.meet(mask, op)
+        if missing.any():
+            self.report_divergent_grid(op, mask, missing)
+        else:
+            self.order.grid_sync = self.launch.grid_sync = self.order.now
+
+    def report_divergent_grid(self, op: Operation, mask: Mask, missing: np.ndarray) -> None:
+        count, absent = int(missing.sum()), int(np.flatnonzero(missing)[0])
+        block, thread = self.batch.who(absent)
+        self.reports.report(
+            "divergent_barrier",
+            op,
+            lane=int(np.flatnonzero(mask.lanes)[0]),
+            barrier="block",
+            absent=count,
+            other_thread=thread,
+            message=(
+                f"This thread waits for the whole grid at a barrier that {count:,} thread{'s' * (count != 1)} of it "
+                f"(thread {thread} of block {block} for one) did not reach: on a GPU the launch may never end."
+            ),
+            remedy="Move the grid's sync() out of the branch or loop, so that every thread of the grid reaches it.",
+        )

@@ -15,6 +15,8 @@ def varying_in(frame: Frame, shape: ast.AST) -> str:
     A device function is compiled into its caller, so its parameters are as constant as what it is given. Python works
     out `16 + 1` and Numba would have to work out `TILE + 1`, which it does not.
     """
+    if isinstance(shape, ast.Constant):
+        return ""
     for node in ast.walk(shape):
         if isinstance(node, ast.Call):
             return "" if node is shape and _is_length(node) else ast.unparse(node)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -193,6 +193,33 @@ class DeviceArray:
         start = self._offset * self.dtype.itemsize // wanted.itemsize
         return DeviceArray(self._buffer.reinterpreted(wanted), shape, steps, start)
 
+    def taken_for(self, dtype: np.dtype, layout: str) -> DeviceArray:
+        """What a kernel sees that was compiled for elements of another dtype: this shape, and the bytes that lie here.
+
+        `layout`: that which it was compiled for. "A" goes by this array's strides, "C" and "F" lie packed. Raises
+        `KernelFault` where a GPU would read beyond the memory or between its elements.
+        """
+        if layout == "A":
+            if any(step % dtype.itemsize for step in self.strides):
+                raise KernelFault(
+                    f"A kernel compiled for {dtype} would read elements of {self.dtype} that overlap.",
+                    remedy="Convert the array, or change the signature.",
+                )
+            steps = tuple(step // dtype.itemsize for step in self.strides)
+        else:
+            steps = contiguous_strides(self.shape)
+            if layout == "F":
+                steps = contiguous_strides(self.shape[::-1])[::-1]
+        start = self._offset * self.itemsize // dtype.itemsize
+        buffer = self._buffer.seen_as(dtype)
+        last = start + sum((extent - 1) * max(step, 0) for extent, step in zip(self.shape, steps, strict=True))
+        if self.size and last >= len(buffer.data):
+            raise KernelFault(
+                f"A kernel compiled for {dtype} would reach beyond this array's {self.nbytes} bytes of {self.dtype}.",
+                remedy="Convert the array, or change the signature.",
+            )
+        return DeviceArray(buffer, self.shape, steps, start)
+
     def split(self, section: int, stream: Any = 0) -> Iterator[DeviceArray]:
         """Views of `section` elements each, of a one-dimensional array."""
         for start in range(0, self.size, section):
@@ -304,7 +331,7 @@ def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray
     shape = check_shape(shape, dtype)
     data = np.empty(int(np.prod(shape, dtype=np.int64)), dtype)
     poison(data)
-    buffer = Buffer(data, addresses.reserve(data.nbytes), "global", initialised=False)
+    buffer = Buffer(data, addresses.reserve(data.nbytes), "global", initialised=not addresses.has_shadows)
     return DeviceArray.contiguous(addresses.register(buffer), shape)
 
 
@@ -326,6 +353,7 @@ class InOut:
     def __init__(self, value: np.ndarray) -> None:
         self.value = value
         self.device: DeviceArray | None = None
+        self.seen: Callable[[DeviceArray], DeviceArray] | None = None  # what the kernel takes it for, if not what it is
 
     def to_device(self, session: Any) -> DeviceArray:
         """The argument in device memory, for one launch."""
@@ -333,7 +361,7 @@ class InOut:
             self.device = session.to_device(np.asarray(self.value))
         else:
             self.device = session.device_array(self.value.shape, self.value.dtype)
-        return self.device
+        return self.device if self.seen is None else self.seen(self.device)
 
     def copy_back(self) -> None:
         if self.copies_out and self.device is not None:

@@ -8,13 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
+import psutil
 
-from autograder.errors import KernelFault
+from autograder.errors import GraderFault, KernelFault
 from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES
 from autograder.simgpu.values.values import Lanes
 
 Space = Literal["global", "shared", "local", "constant"]
 
+SHADOW = "AUTOGRADER_SHADOW"  # off: live kernels run without shadow memory
+MUCH_BYTES = 256 * 1024**2  # from which on the machine is asked for its free memory first
 WRITTEN_BY_HOST = 1  # a shadow's stamp; 0 is never, and kernels' stamps are larger
 ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
 
@@ -23,6 +26,7 @@ class AddressSpace:
     """Hands out device addresses, so that sectors and lines fall where a real allocator would put them."""
 
     def __init__(self) -> None:
+        self.has_shadows = True  # of memory that nobody has written yet
         self._next = ALIGNMENT_BYTES
         self._buffers: weakref.WeakValueDictionary[int, Buffer] = weakref.WeakValueDictionary()
 
@@ -60,6 +64,10 @@ class Watcher(Protocol):
         """The host reads these."""
 
 
+class NoRoomForShadow(GraderFault, MemoryError):
+    """The machine lacks the memory that goes with an array for finding races: no fault of the kernel."""
+
+
 class Shadow:
     """What is known of past accesses to each element: int32 arrays of three rows, as in `order_primitives.check_order`.
 
@@ -67,8 +75,20 @@ class Shadow:
     array that is only written costs 12 bytes an element, one that is read too 24, atomics after plain writes 36.
     """
 
-    def __init__(self, elements: int) -> None:
-        self.writes, self.reads, self.plain_writes = (np.zeros((3, elements), np.int32) for _ in range(3))
+    def __init__(self, elements: int, name: str = "") -> None:
+        least = 12 * elements
+        free = psutil.virtual_memory().available if least >= MUCH_BYTES else least
+        try:
+            if free < least:  # else the system would end the program where the memory is first used
+                raise MemoryError
+            self.writes, self.reads, self.plain_writes = (np.zeros((3, elements), np.int32) for _ in range(3))
+        except MemoryError:
+            raise NoRoomForShadow(
+                f"{f'`{name}`' if name else 'A device array'} has {elements:,} elements, and beside each one the simulated "
+                "GPU keeps who wrote and read it last, to find races and reads of memory that nobody wrote. That takes "
+                f"{least / 1024**3:.1f} to {3 * least / 1024**3:.1f} GiB, more than there is.",
+                remedy=f"Use a smaller array, or do without: {SHADOW}=off in the environment, or `run --no-shadow`.",
+            ) from None
 
     @property
     def written_at(self) -> np.ndarray:
@@ -213,7 +233,7 @@ class Buffer:
 
     def need_shadow(self) -> Shadow:
         if self.shadow is None:
-            self.shadow = Shadow(len(self.data))
+            self.shadow = Shadow(len(self.data), self.name)
         return self.shadow
 
     def set_by_host(self, elements: slice | np.ndarray) -> None:

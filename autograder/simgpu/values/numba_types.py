@@ -55,6 +55,8 @@ def _fits_float32(dtype: np.dtype) -> bool:
 @cache
 def common(a: np.dtype, b: np.dtype) -> np.dtype:
     """The dtype in which Numba computes `a op b` for + - * and comparisons."""
+    if a is b and a.kind == "f":
+        return a
     if a.kind in "biu" and b.kind in "biu":
         return integer_result(a, b)
     if "c" in (a.kind, b.kind):

@@ -8,11 +8,13 @@ from __future__ import annotations
 import functools
 import re
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from autograder.errors import KernelFault
 from autograder.language.live import as_dtype
 from autograder.language.program import Function, Reference
 from autograder.simgpu.host.dispatch import Kernel, device
@@ -20,12 +22,25 @@ from autograder.simgpu.values.arrays import DeviceArray, described_array
 from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256
-NUMBERS = "biufc"  # NumPy's kinds of numbers, each with all before it
-Casting = Literal["safe", "same_kind"]
-CASTINGS: tuple[Casting, ...] = (
-    "safe",
-    "same_kind",
-)  # how arguments are fitted to signatures; the first has precedence
+LONE_NUMBERS = (int, float, complex, np.number)  # what Numba converts to the type that a signature names
+
+
+class NoMatch(KernelFault, TypeError):
+    """Arguments that no signature takes, or that several do."""
+
+
+class NotSupported(KernelFault, TypeError):
+    """An option that Numba's `target="cuda"` does not have."""
+
+
+class NoSuchOption(NotSupported, KeyError):
+    """An option of the decorator that Numba's `target="cuda"` does not know."""
+
+    __str__ = KernelFault.__str__  # a KeyError shows its message in quotes
+
+
+class BadShape(KernelFault, ValueError):
+    """Arguments whose shapes do not fit together."""
 
 
 def _kernel(text: str, names: dict[str, Any]) -> Function:
@@ -51,12 +66,19 @@ class VectorizedFunction:
     """What `@vectorize(..., target="cuda")` makes: called with arrays, it launches one thread for each element."""
 
     def __init__(self, function: Any, identity: Any = None, cache: bool = False, targetoptions: Any = None) -> None:
+        _refuse_cache(cache)
+        for option in targetoptions or {}:
+            if option == "nopython":
+                warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=4)
+            else:
+                raise NoSuchOption(f"cuda vectorize target does not support option: '{option}'")
         self.py_func: types.FunctionType = getattr(function, "py_func", function)
         self.__name__ = self.py_func.__name__
         self.core = Kernel(self.py_func, is_device=True, options={}, signatures=None)
         self.signatures: list[tuple[tuple[np.dtype, ...], np.dtype | None]] = []
 
     def add(self, signature: Any) -> None:
+        _refuse_lambda(self.__name__)
         self.signatures.append(_dtypes(signature))
 
     def disable_compile(self) -> None:
@@ -80,12 +102,16 @@ class VectorizedFunction:
         if len(arguments) != self.nin:
             raise TypeError(f"{self.__name__} takes {self.nin} arrays, not {len(arguments)}")
         on_device = any(isinstance(a, DeviceArray) for a in (*arguments, out))
-        given = [np.asarray(a) for a in arguments]
-        wanted, result = self._types(given)
-        shape = np.broadcast_shapes(*(a.shape for a in given))
-        columns = [
-            np.ascontiguousarray(np.broadcast_to(a, shape), d).ravel() for a, d in zip(given, wanted, strict=True)
+        wanted, result = self._types([a if isinstance(a, LONE_NUMBERS) else np.asarray(a) for a in arguments])
+        given = [
+            np.array([a], dtype) if isinstance(a, LONE_NUMBERS) else np.asarray(a)
+            for a, dtype in zip(arguments, wanted, strict=True)
         ]
+        try:
+            shape = np.broadcast_shapes(*(a.shape for a in given))
+        except ValueError as error:
+            raise BadShape(f"The arguments of `{self.__name__}` cannot be broadcast: {error}.") from None
+        columns = [np.ascontiguousarray(np.broadcast_to(a, shape)).ravel() for a in given]
         target = device.session.device_array((int(np.prod(shape)),), result)
         self._launch(columns, target)
         answer = target.reshape(shape)
@@ -106,25 +132,35 @@ class VectorizedFunction:
         kernel = _kernel(text, {"core": self.__autograder_function__})
         device.launch(kernel, (-(-target.size // THREADS), THREADS), (*columns, target))
 
-    def _types(self, given: Sequence[np.ndarray]) -> tuple[tuple[np.dtype, ...], np.dtype]:
-        """The first signature that takes the arguments without loss, as NumPy's ufuncs choose."""
-        among_arrays = any(a.ndim for a in given)
-        for casting in CASTINGS:
-            for wanted, result in self.signatures:
-                if len(wanted) == len(given) and all(
-                    _takes(d, a, casting, among_arrays) for a, d in zip(given, wanted, strict=True)
-                ):
-                    return wanted, result or self._result(wanted)
-        for wanted, result in self.signatures:  # as Numba: numbers among arrays become what the signature says
-            if len(wanted) == len(given) and all(
-                d == a.dtype or among_arrays and not a.ndim and a.dtype.kind in NUMBERS and d.kind in NUMBERS
-                for a, d in zip(given, wanted, strict=True)
-            ):
-                return wanted, result or self._result(wanted)
-        if self.signatures:
-            raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")
-        wanted = tuple(a.dtype for a in given)
-        return wanted, self._result(wanted)
+    def _types(self, given: Sequence[Any]) -> tuple[tuple[np.dtype, ...], np.dtype]:
+        """The dtypes of the one signature that takes these arrays and lone numbers, and that of its result.
+
+        As in Numba: arrays must have exactly the dtypes of the signature, and lone numbers take its dtypes, unless there
+        is a signature that has theirs.
+        """
+        signatures = {wanted: result for wanted, result in self.signatures if len(wanted) == len(given)}
+        exact = [np.asarray(a).dtype for a in given]
+        is_lone = [isinstance(a, LONE_NUMBERS) for a in given]
+        matches = [wanted for wanted in signatures if list(wanted) == exact] or [
+            wanted
+            for wanted in signatures
+            if all(lone or dtype == found for dtype, found, lone in zip(wanted, exact, is_lone, strict=True))
+        ]
+        shown = ", ".join(f"the number {a}" if lone else str(a.dtype) for a, lone in zip(given, is_lone, strict=True))
+        if not matches:
+            known = "; ".join(", ".join(map(str, wanted)) for wanted in signatures) or "none"
+            raise NoMatch(
+                f"No matching version of `{self.__name__}` for {shown}. GPU ufunc requires array arguments to have the "
+                f"exact types. Its signatures are for {known}.",
+                remedy="Convert arrays with .astype(...), or add a signature.",
+            )
+        if len(matches) > 1:
+            raise NoMatch(
+                f"Failed to resolve ufunc `{self.__name__}` due to ambiguous signature, for {shown}. Too many untyped "
+                "scalars.",
+                remedy="Give numbers a type of NumPy's, such as np.float32(2).",
+            )
+        return matches[0], signatures[matches[0]] or self._result(matches[0])
 
     def _result(self, wanted: tuple[np.dtype, ...]) -> np.dtype:
         """The dtype that the function returns for these arguments, by Numba's own type inference on the CPU."""
@@ -148,15 +184,6 @@ def _write(out: Any, answer: DeviceArray) -> None:
         answer.copy_to_host(out)
 
 
-def _takes(dtype: np.dtype, given: np.ndarray, casting: Casting, among_arrays: bool) -> bool:
-    """Whether an argument fits a signature's dtype; a lone number among arrays takes any that can hold its kind."""
-    if given.ndim or not among_arrays:
-        return np.can_cast(given.dtype, dtype, casting)
-    if given.dtype.kind not in NUMBERS or dtype.kind not in NUMBERS:
-        return True
-    return dtype.kind in "iu" and given.dtype.kind in "biu" or NUMBERS.index(given.dtype.kind) <= NUMBERS.index(dtype.kind)
-
-
 class GeneralizedFunction:
     """What `@guvectorize(..., target="cuda")` makes: one thread for each core over the outer dimensions."""
 
@@ -164,16 +191,28 @@ class GeneralizedFunction:
         self, function: types.FunctionType, signature: str, identity: Any = None, cache: bool = False,
         targetoptions: Any = None, writable_args: Sequence[Any] = (),
     ) -> None:  # fmt: skip
+        _refuse_cache(cache)
+        if writable_args:
+            raise NotSupported("writable_args are not supported.")
+        unknown = [repr(option) for option in targetoptions or {} if option != "nopython"]
+        if unknown:
+            raise NotSupported(f"The following target options are not supported: {', '.join(unknown)}.")
         self.py_func = function
         self.__name__ = function.__name__
-        if writable_args:
-            raise TypeError("writable_args are not supported on the simulated GPU")
         self.core = Kernel(function, is_device=True, options={}, signatures=None)
         inputs, outputs = signature.replace(" ", "").split("->")
         self.inputs, self.outputs = (re.findall(r"\(([^)]*)\)", side) for side in (inputs, outputs))
         self.types: list[tuple[CoreParameter, ...]] = []
 
     def add(self, signature: Any) -> None:
+        from numba.core import sigutils
+
+        _, returned = sigutils.normalize_signature(signature)
+        if returned is not None and str(returned) != "none":
+            raise NotSupported(
+                f"guvectorized functions cannot return values: signature {signature} specifies {returned} return type."
+            )
+        _refuse_lambda(self.__name__)
         self.types.append(_parameters(signature))
 
     def disable_compile(self) -> None:
@@ -187,14 +226,30 @@ class GeneralizedFunction:
         inputs, outputs = self.inputs, self.outputs
         given_out = list(arguments[len(inputs) :]) or ([out] if out is not None else [])
         on_device = any(isinstance(a, DeviceArray) for a in (*arguments, out))
-        if len(arguments) < len(inputs):
-            raise TypeError(f"{self.__name__} takes {len(inputs)} arrays, not {len(arguments)}")
+        if out is not None and len(arguments) > len(inputs):
+            raise BadShape("Cannot specify argument 'out' as both positional and keyword.")
+        if len(arguments) not in (len(inputs), len(inputs) + len(outputs)):
+            raise NoMatch(
+                f"This gufunc accepts {_positional(len(inputs))} (when providing input only) or "
+                f"{_positional(len(inputs) + len(outputs))} (when providing input and output). "
+                f"Got {_positional(len(arguments))}."
+            )
         given = [np.asarray(a) for a in arguments[: len(inputs)]]
         types_chosen = self._chosen(given)
+        for argument, wanted in zip(arguments, types_chosen, strict=False):
+            if isinstance(argument, DeviceArray) and argument.dtype != wanted.dtype:
+                raise NoMatch(
+                    f"`{self.__name__}` is given a device array of {argument.dtype} for {wanted.dtype}: a compatible "
+                    "signature is possible by casting, but a device array does not support .astype().",
+                    remedy="Convert it on the host.",
+                )
         dtypes = [each.dtype for each in types_chosen]
         sizes: dict[str, int] = {}
         outer = [self._match(a, core, sizes) for a, core in zip(given, inputs, strict=True)]
-        shape = np.broadcast_shapes(*outer)
+        shape = max(outer, key=lambda each: int(np.prod(each)), default=())
+        for number, each in enumerate(outer, 1):
+            if each != shape and each not in ((), (1,)):
+                raise BadShape(f"arg #{number}: outer dimension mismatch: {each} beside {shape}.")
         count = int(np.prod(shape))
         cores = [_core_shape(core, sizes) for core in (*inputs, *outputs)]
         # a number that the types call an array is one of one element, as all results are
@@ -230,25 +285,51 @@ class GeneralizedFunction:
         device.launch(kernel, (-(-count // THREADS), THREADS), (*flat, *results))
 
     def _chosen(self, given: Sequence[np.ndarray]) -> tuple[CoreParameter, ...]:
-        for casting in CASTINGS:
-            for each in self.types:
-                if all(np.can_cast(a.dtype, wanted.dtype, casting) for a, wanted in zip(given, each, strict=False)):
-                    return each
-        raise TypeError(f"No matching version of {self.__name__} for {', '.join(str(a.dtype) for a in given)}")
+        """The types that have exactly these dtypes; else the first whose dtypes these can hold, as Numba asks."""
+        dtypes = [a.dtype for a in given]
+        exact = [each for each in self.types if [wanted.dtype for wanted in each[: len(dtypes)]] == dtypes]
+        can_hold = (
+            each
+            for each in self.types
+            if all(np.can_cast(wanted.dtype, dtype) for wanted, dtype in zip(each, dtypes, strict=False))
+        )
+        chosen = exact[-1] if exact else next(can_hold, None)  # of two for the same dtypes, the later one counts
+        if chosen is not None:
+            return chosen
+        raise NoMatch(
+            f"`{self.__name__}` has no matching signature for {', '.join(map(str, dtypes))}.",
+            remedy="Convert arrays with .astype(...), or add a signature.",
+        )
 
     def _match(self, array: np.ndarray, core: str, sizes: dict[str, int]) -> tuple[int, ...]:
         """Notes the extents of one input's core dimensions; what is left of its shape."""
         names = core.split(",") if core else []
         if array.ndim < len(names):
-            raise ValueError(f"an input of {self.__name__} needs at least {len(names)} dimensions")
+            raise BadShape(
+                f"An input of `{self.__name__}` has insufficient inner dimensions: {array.ndim}, and it needs {len(names)}."
+            )
         for name, extent in zip(names, array.shape[array.ndim - len(names) :], strict=True):
             if sizes.setdefault(name, extent) != extent:
-                raise ValueError(f"{self.__name__}: the dimension {name} is {sizes[name]} here and {extent} there")
+                raise BadShape(f"`{self.__name__}`: the dimension {name} is {sizes[name]} here and {extent} there.")
         return array.shape[: array.ndim - len(names)]
 
 
 def _core_shape(core: str, sizes: dict[str, int]) -> tuple[int, ...]:
     return tuple(sizes[name] for name in core.split(",")) if core else ()
+
+
+def _positional(number: int) -> str:
+    return f"{number} positional argument{'s' * (number != 1)}"
+
+
+def _refuse_cache(cache: bool) -> None:
+    if cache:
+        raise NotSupported("caching is not supported.", remedy="Leave cache=True out.")
+
+
+def _refuse_lambda(name: str) -> None:
+    if not name.isidentifier():  # Numba writes a kernel that has the name in its own
+        raise NotSupported(f"No ufunc for CUDA can be made of `{name}`, which has no name.", remedy="Write it with `def`.")
 
 
 def _on_device(array: Any) -> DeviceArray:

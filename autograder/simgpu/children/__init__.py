@@ -1,0 +1,1 @@
+"""A folder for PYTHONPATH, with a `sitecustomize` that Python runs at the start of each process."""

@@ -1,0 +1,88 @@
+"""Shadow memory: whose it is and what to do where there is too little, and what is left without it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import psutil
+import pytest
+
+from autograder.errors import GraderFault, KernelFault, UsageError
+from autograder.records.hazards import Hazard
+from autograder.simgpu.host import cuda_module
+from autograder.simgpu.values import memory
+
+pytestmark = pytest.mark.quick
+
+cuda = cuda_module.build_module()
+
+
+@cuda.jit
+def neighbours(a):
+    i = cuda.grid(1)
+    if 0 < i < a.size:
+        a[i] = a[i - 1] + 1
+
+
+@cuda.jit
+def outside(a):
+    a[cuda.grid(1)] = 1
+
+
+@pytest.fixture
+def told(monkeypatch):
+    found: list[Hazard] = []
+    monkeypatch.setattr(cuda_module.device, "tell", found.extend)
+    cuda_module.device.findings.clear()
+    yield found
+    cuda_module.device.findings.clear()
+
+
+def test_too_little_memory_is_said_with_the_array_how_much_and_what_to_do(monkeypatch):
+    monkeypatch.setattr(memory, "MUCH_BYTES", 1000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1199))
+    neighbours[4, 32](np.zeros(99))  # 1188 bytes
+    with pytest.raises(MemoryError) as caught:
+        neighbours[4, 32](np.zeros(100))
+    assert str(caught.value).startswith("`a` has 100 elements, and beside each one the simulated GPU keeps who wrote")
+    assert "AUTOGRADER_SHADOW=off" in str(caught.value) and "run --no-shadow" in str(caught.value)
+    assert isinstance(caught.value, GraderFault) and not isinstance(caught.value, KernelFault)  # no student's fault
+    with pytest.raises(MemoryError, match="A device array has 200 elements"):
+        cuda.device_array(200)
+
+
+def test_memory_that_the_system_refuses_is_said_in_the_same_words(monkeypatch):
+    def refuse(shape, dtype):
+        raise MemoryError(f"Unable to allocate {shape}")
+
+    monkeypatch.setattr(memory, "np", SimpleNamespace(zeros=refuse, int32=np.int32))
+    with pytest.raises(MemoryError, match="10 elements.*0.0 to 0.0 GiB, more than there is"):
+        memory.Shadow(10, "a")
+
+
+def test_without_shadow_memory_races_and_unwritten_memory_are_not_found_and_all_else_is(told, monkeypatch):
+    monkeypatch.setenv(memory.SHADOW, "off")
+    a = np.zeros(64)
+    neighbours[2, 32](a)
+    uninitialised = cuda.device_array(64)
+    neighbours[2, 32](uninitialised)
+    assert told == [] and np.isnan(uninitialised.copy_to_host()[0])
+    outside[1, 96](a)
+    assert [each.kind for each in told] == ["out_of_bounds"]
+    monkeypatch.setenv(memory.SHADOW, "on")
+    b = np.zeros(64)
+    neighbours[2, 32](b)
+    assert [each.kind for each in told] == ["out_of_bounds", "race"]
+    neighbours[2, 32](cuda.device_array(64))
+    assert "uninitialised_read" in [each.kind for each in told]
+    again = np.zeros(64)
+    monkeypatch.setenv(memory.SHADOW, "off")
+    neighbours[2, 32](again)
+    assert again.tolist() == b.tolist()
+
+
+def test_another_word_in_the_environment_is_refused(monkeypatch):
+    monkeypatch.setenv(memory.SHADOW, "no")
+    with pytest.raises(UsageError, match="AUTOGRADER_SHADOW is 'no'; it can be on or off"):
+        cuda.to_device(np.zeros(3))
