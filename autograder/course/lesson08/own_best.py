@@ -35,7 +35,7 @@ def against_the_library(product: Product) -> Reply:
         return not_yet(f"{wrong:,} of {c.size:,} elements are wrong at {SIDE} x {SIDE}: mend that first.")
     if not wants_gpu():
         return right(f"Right at {SIDE} x {SIDE}. How fast it is, a GPU has to say.")
-    from autograder.course.lesson08.measurements import QueueClock, Libraries, random_matrix
+    from autograder.course.lesson08.measurements import Libraries, QueueClock, random_matrix
 
     clock, libraries = QueueClock(), Libraries()
     x, y, z = random_matrix(LARGE, LARGE, 1), random_matrix(LARGE, LARGE, 2), cuda.device_array((LARGE, LARGE), np.float32)
