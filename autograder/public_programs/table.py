@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -84,7 +85,12 @@ def _of_error(error: dict[str, Any], program: PublicProgram) -> Outcome:
 def _words(error: dict[str, Any]) -> str:
     cell = f"cell {error['cell']}: " if error.get("cell") is not None else ""
     kind = f"{error['kind']}: " if error.get("kind") and not error.get("is_refusal") else ""
-    return f"{cell}{kind}{error['message']}"
+    return cell + kind + without_places(error["message"])
+
+
+def without_places(message: str) -> str:
+    """A message without where something is installed on this machine: "cannot import name 'x' from 'numba' (/usr/...)"."""
+    return re.sub(r" \((?:/|[A-Za-z]:\\)[^()]*\)", "", message)
 
 
 def save(path: Path, results: Iterable[ProgramResult]) -> None:

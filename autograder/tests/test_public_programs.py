@@ -199,6 +199,13 @@ def test_the_worst_of_a_notebook_s_cells_says_it() -> None:
     )  # fmt: skip
 
 
+def test_where_something_is_installed_is_left_out() -> None:
+    error = ERROR | {"is_refusal": False, "kind": "ImportError", "message": "no name 'x' in 'y' (/usr/lib/y.py)"}
+    program = PublicProgram("a/b", "0" * 40, "c.py")
+    assert table.judged(program, {"ended": True, "errors": [error]}, "") == ("other", "ImportError: no name 'x' in 'y'")
+    assert table.without_places("no module (yet) in y (C:\\\\lib\\\\y.py)") == "no module (yet) in y"
+
+
 BAD = [
     ("a,{c},x.py,,", "no repository: write owner/name"), ("a/b,{c}0,x.py,,", "no commit: write all 40 digits"),
     ("a/b,main,x.py,,", "no commit"), ("a/b,{c},/x.py,,", "no script"), ("a/b,{c},../x.py,,", "no script"),
