@@ -18,8 +18,10 @@ def matmul_tiled_kernel(a, b, c):
     col, row = cuda.grid(2)
     if row < c.shape[0] and col < c.shape[1]:
         total = np.float32(0)
-        for i in range(a.shape[1]):
+        i = 0
+        while i < a.shape[1]:
             total += a[row, i] * b[i, col]
+            i += 1
         c[row, col] = total
 
 
