@@ -36,15 +36,12 @@ SECTORS_OF_WHOLE_ROWS = 4.0
 # is a sixteenth of all requests.
 CONFLICTS_PER_SHARED_REQUEST = 0.75
 
-# The baseline is lab 1's answer. On one H200 at N = 1024 tiles of 16 and 32 were 4.9 to 5.8 times as fast, 4.3 where a
-# needless pad keeps the compiler from reading four numbers at once; tiles of 8 and inner loops that it cannot unroll were
-# 1.5 to 3.9 times as fast (predicted: 4.3 to 6.6 against 1.4 to 3.3). The baseline with a `while` for its `for` was 3.1
-# times as fast without any tile, for a `for` over a range costs Numba dearly: what a loop alone can do earns no points.
-# All ratios, measured and predicted, and all verdicts: solutions/lab02_tiled_matmul/calibration/verdicts.md.
+# The baseline is lab 1's answer with a `while`: on an H200 it waits for what it loads, and L1 comes next (lesson 2b), which
+# is what tiles save. A `for` in its place is a third as fast, and would earn nothing. PENDING
 SPEEDUP = 1.32
 NO_POINTS_AT = 1.0
-SPEED_SIDES = (992, 1056, 32)  # rows and columns of the matrices whose products are timed, as the seed draws them: multiples
-# of 32, see perfmodel's README
+SPEED_SIDES = (992, 1056, 32)  # rows and columns of the matrices whose products are timed, as the seed draws them: 1,024 and its
+# neighbours, which are no powers of two. Multiples of 32, so that blocks at the edge are no part of what sampled ones say.
 BEST_KNOWN = 2.8  # the ratio of the best known answer
 SPEED_BLOCKS_SIMULATED = 2
 
@@ -301,7 +298,7 @@ COUNTED_LOADS = (
 
 @check(points=3, after=("right_on_larger_products", *COUNTED_LOADS))
 def faster_than_one_thread_an_element(attempt: Attempt) -> str:
-    """Speed: it is clearly faster than lab 1's kernel, more so than a tighter loop alone would make that."""
+    """Speed: it is clearly faster than lab 1's kernel with the tightest of loops, which has no tiles."""
     m, k, n = (attempt.drawn(*SPEED_SIDES) for _ in range(3))
     requests = [product(attempt, m, k, n, real=True) for _ in range(2)]
     sample = attempt.sample(SPEED_BLOCKS_SIMULATED)

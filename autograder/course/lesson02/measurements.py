@@ -31,7 +31,7 @@ COMPARED = {
 SIZES = (1000, 1024, 1100, 2048, 4096)
 CALIBRATION = verdicts.SOLUTIONS / "lab02_tiled_matmul" / "calibration"
 ANSWERS = {
-    "naive": "naive loops/while",
+    "naive": "baseline",
     "tiled": "right/tiles_of_16",
     "without zeros": "wrong/inner_loop_not_unrolled",
     "tile of b turned": "wrong/tile_b_transposed",

@@ -1,5 +1,5 @@
-"""What lab 1 is timed with, for `python -m autograder.grading.known_answers lab01_naive_matmul`: both mappings, with both loops, in many
-shapes of block; and the right mapping with its loop spelled in other ways."""
+"""What lab 1 is timed with, for `python -m autograder.grading.known_answers lab01_naive_matmul`: both mappings with a `while` in many
+shapes of block, with a `for` in some; and the right mapping with its loop spelled in other ways."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ BLOCKS = (
     (8, 8), (16, 4), (16, 8), (8, 16), (16, 16), (32, 1), (32, 4), (4, 32), (32, 8), (8, 32), (64, 4), (4, 64),
     (24, 24), (32, 32), (16, 64), (64, 16), (128, 1), (256, 1), (1, 256), (2, 128),
 )  # fmt: skip
+FEW_BLOCKS = ((8, 8), (16, 16), (24, 24), (32, 8), (32, 32))
 SHAPED = """
 from numba import cuda
 import numpy as np
@@ -56,7 +57,8 @@ def shaped(mapping: str, loop: str, width: int, height: int) -> str:
 
 def variants() -> Iterator[tuple[str, str]]:
     """A name and its source: x along the columns (coalesced) and x along the rows of C."""
-    for (name, loop), (width, height), mapping in product(LOOPS.items(), BLOCKS, MAPPINGS):
-        yield f"{mapping}, {name}, {width}x{height}", shaped(mapping, loop, width, height)
+    for name, blocks in (("while", BLOCKS), ("range", FEW_BLOCKS)):
+        for (width, height), mapping in product(blocks, MAPPINGS):
+            yield f"{mapping}, {name}, {width}x{height}", shaped(mapping, LOOPS[name], width, height)
     for (name, loop), (width, height) in product(MORE_LOOPS.items(), ((16, 16), (32, 8))):
         yield f"x along columns, {name}, {width}x{height}", shaped("x along columns", loop, width, height)
