@@ -1,4 +1,8 @@
-"""What speed is compared with: a right product whose warps walk down the columns of B, 32 rows at a time."""
+"""What speed is compared with: a right product whose warps read down a column of A, 32 rows at a time.
+
+Its loop is a `while`, so that it is held up by L1's passes and not by instructions (lesson 1b). A `for` over a range would take as
+long: what it adds is hidden behind the passes.
+"""
 
 import math
 

@@ -255,7 +255,7 @@ def walks_along_the_rows_of_b(attempt: Attempt) -> str:
 
 @check(points=3, after=("right_on_a_larger_product",))
 def faster_than_the_baseline(attempt: Attempt) -> str:
-    """It is clearly faster than the lab's baseline, whose consecutive threads walk down a column of B."""
+    """It is clearly faster than the lab's baseline, whose consecutive threads read down a column of A."""
     return timed(attempt, SPEED_SIDES, threshold=SPEEDUP, no_points_at=NO_POINTS_AT, best_known=BEST_KNOWN)
 
 

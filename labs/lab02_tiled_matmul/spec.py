@@ -303,7 +303,7 @@ COUNTED_LOADS = (
 
 @check(points=3, after=("right_on_larger_products", *COUNTED_LOADS))
 def faster_than_one_thread_an_element(attempt: Attempt) -> str:
-    """Speed: it is clearly faster than lab 1's kernel with the tightest of loops, which has no tiles."""
+    """Speed: it is clearly faster than lab 1's kernel, which has no tiles and a loop of few instructions."""
     m, k, n = (attempt.drawn(*SPEED_SIDES) for _ in range(3))
     requests = [product(attempt, m, k, n, real=True) for _ in range(2)]
     sample = attempt.sample(SPEED_BLOCKS_SIMULATED)
