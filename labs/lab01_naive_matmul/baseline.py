@@ -1,7 +1,7 @@
 """What speed is compared with: a right product whose warps read down a column of A, 32 rows at a time.
 
-Its loop is a `while`, so that it is held up by L1's passes and not by instructions (lesson 1b). A `for` over a range would take as
-long: what it adds is hidden behind the passes.
+Its loop is a `while`, so that L1's passes hold it up, and no instructions (lesson 1b). A `for` over a range would take
+as long: what it adds is hidden behind the passes.
 """
 
 import math

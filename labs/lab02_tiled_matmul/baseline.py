@@ -1,7 +1,7 @@
 """What speed is compared with: lab 1's answer, one thread an element, whose warps walk along the rows of B.
 
-Its loop is a `while`. A `for` over a range works its index out anew for every access, and takes about three times as long; against
-that, half of what a tiled kernel gains would be the loop's (lesson 2b).
+Its loop is a `while`. A `for` over a range works its index out anew for every access, and takes about three times as
+long; against that, most of what a tiled kernel gains would be the loop's (lesson 2b).
 """
 
 import math

@@ -1,5 +1,5 @@
-"""What lab 1 is timed with, for `python -m autograder.grading.known_answers lab01_naive_matmul`: both mappings with a `while` in many
-shapes of block, with a `for` in some; and the right mapping with its loop spelled in other ways."""
+"""More to time in lab 1, for `python -m autograder.grading.known_answers lab01_naive_matmul`: both mappings with a
+`while` in many shapes of block, with a `for` in some; and the right mapping with its loop spelled in other ways."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""More to time in lab 2: the baseline's loop as a `for` over a range, which compiles to more instructions; a right answer with its
-two loops spelled in every way, in tiles of 16 and of 32; what stands in `long_loops/`, tiles of 32 whose inner loop is too long to
-be written out; and in `dynamic/`, tiles in a dynamic array."""
+"""More to time in lab 2: the baseline's loop as a `for` over a range, which compiles to more instructions; a right
+answer with its two loops spelled in every way, in tiles of 16 and of 32; what stands in `long_loops/`, tiles of 32 whose
+inner loop is too long to be written out; and in `dynamic/`, tiles in a dynamic array."""
 
 from __future__ import annotations
 
