@@ -138,7 +138,7 @@ class LabTests:
                 assert found.outcome == ("failed" if fails else "passed"), (name, check, found.message)
 
     def nearest_to_the_threshold(self, check: str, ratios: Mapping[str, Any]) -> dict[str, bool]:
-        """The slowest answer that passes, the fastest that fails no other check than this one of speed, and whether it fails.
+        """The slowest answer that passes, and the fastest that fails this check of speed and no other: does it fail?
 
         Right answers pass, but for a bonus: some have it, by their verdict, and some have not.
         """
