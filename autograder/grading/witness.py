@@ -16,7 +16,7 @@ import numpy as np
 from autograder.errors import Line
 from autograder.grading.attempt import Attempt
 from autograder.records.accesses import Access, AccessKind
-from autograder.records.counters import Counters
+from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard, HazardKind
 from autograder.records.runs import Launch, Run, RunRequest
 
@@ -243,18 +243,26 @@ WIDE = Witness("elements of 8 bytes in shared memory", _wide)
 
 def counted(*names: str, least: float = 1) -> Witness:
     """The line that counts most of these, all together, and at least so much."""
+    return _counted(names, least, lambda line: line.counters, "")
 
-    def of(counters: Counters) -> float:
-        return sum(float(getattr(counters, name)) for name in names)
+
+def compiled(*names: str, least: float = 1) -> Witness:
+    """The same of what the compiler leaves."""
+    return _counted(names, least, lambda line: line.compiled, ", as the compiler leaves them")
+
+
+def _counted(names: Iterable[str], least: float, of_line: Callable[[LineProfile], Counters], where: str) -> Witness:
+    def of(line: LineProfile) -> float:
+        return sum(float(getattr(of_line(line), name)) for name in names)
 
     def look(seen: Seen) -> str:
-        line = max(seen.simulated.lines, key=lambda each: of(each.counters), default=None)
-        if line is None or of(line.counters) < least:
+        line = max(seen.simulated.lines, key=of, default=None)
+        if line is None or of(line) < least:
             return ""
         words = " and ".join(name.replace("_", " ") for name in names)
-        return f"{line.line}: `{line.text.strip()}`, {of(line.counters):,.0f} {words}"
+        return f"{line.line}: `{line.text.strip()}`, {of(line):,.0f} {words}{where}"
 
-    return Witness(f"counted {', '.join(names)}", look)
+    return Witness(f"counted {', '.join(names)}{where}", look)
 
 
 def not_counted(*names: str) -> Witness:

@@ -130,18 +130,24 @@ class LabTests:
         monkeypatch.setattr(Attempt, "drawn", drawn)
         for check, ratios in verdicts_of(self.lab.name, "simulated")["ratios"].items():
             judged = next(each for each in self.lab.checks if each.name == check)
-            for name in self.nearest_to_the_threshold(check, ratios):
-                fails = name.startswith("wrong/")
+            for name, fails in self.nearest_to_the_threshold(check, ratios).items():
                 grading = Grading(self.lab, worker, PUBLIC_SEED, read(self.lab, self.known[name], worker))
                 found = judge(grading, judged)
                 assert found.outcome == ("failed" if fails else "passed"), (name, check, found.message)
 
-    def nearest_to_the_threshold(self, check: str, ratios: Mapping[str, Any]) -> list[str]:
-        """The slowest right answer, and the fastest of those that fail no other check than this one of speed."""
+    def nearest_to_the_threshold(self, check: str, ratios: Mapping[str, Any]) -> dict[str, bool]:
+        """The slowest answer that passes, and the fastest that fails this check of speed and no other: does it fail?
+
+        Right answers pass, but for a bonus: some have it, by their verdict, and some have not.
+        """
         right = [name for name in ratios if name.startswith(("right/", "solution"))]
         slow = [name for name in ratios if name.startswith("wrong/") and promised(self.known[name])[0] == {check}]
+        if next(each.bonus for each in self.lab.checks if each.name == check):
+            verdicts = verdicts_of(self.lab.name, "simulated")["verdicts"]
+            slow = [name for name in right if check not in verdicts[name]["bonus"]]
+            right = [name for name in right if name not in slow]
         of = {name: ratios[name]["ratio"] for name in (*right, *slow)}
-        return [min(right, key=of.__getitem__), *sorted(slow, key=of.__getitem__)[-1:]]
+        return {min(right, key=of.__getitem__): False} | dict.fromkeys(sorted(slow, key=of.__getitem__)[-1:], True)
 
     def test_every_check_is_failed_by_some_wrong_answer(self) -> None:
         required = {each.name for each in self.lab.checks if not each.bonus}

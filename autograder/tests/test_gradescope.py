@@ -232,7 +232,10 @@ def test_a_right_answer_gets_full_marks_and_a_place_on_the_leaderboard(graded: A
     form, printed = graded({"lab.ipynb": SOLUTION.read_text(encoding="utf-8")})
     full = sum(test["max_score"] for test in form["tests"])
     assert form["score"] == full > 20 and {test["status"] for test in form["tests"]} == {"passed"}
-    assert [entry["name"] for entry in form["leaderboard"]] == ["Faster than the baseline"]
+    assert [entry["name"] for entry in form["leaderboard"]] == [
+        "Faster than the baseline",
+        "Faster at other sizes too",
+    ]
     assert form["leaderboard"][0]["value"] > 1 and form["stdout_visibility"] == "hidden"
     assert "simulated" in form["output"]
     assert "Ada Lovelace, Alan Turing" in printed  # for the instructor, as is that the points differ:

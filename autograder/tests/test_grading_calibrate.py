@@ -106,6 +106,12 @@ def fast(attempt):
     return attempt.speedup(a_call, threshold=2.0)
 
 
+@check(points=1, after=("small",), bonus=True)
+def fast_for_a_bonus(attempt):
+    """Bonus: it is fast."""
+    return attempt.speedup([], threshold=2.0)
+
+
 class Timed(FakeWorker):
     """A worker whose submissions say how fast they are: `speed 2.5`; "wrong" ones are wrong as well."""
 
@@ -167,6 +173,16 @@ def test_a_baseline_that_another_check_stops_is_timed_all_the_same(lab):
     (lab.folder / "baseline.py").write_text("wrong speed 1.0")
     (found,) = calibrate(lab)
     assert found.answers[0].ratio == 1.0
+
+
+def test_a_right_answer_need_not_have_a_bonus_of_speed(lab):
+    right = lab.folder.parents[1] / "solutions" / lab.name / "right"
+    right.mkdir()
+    (right / "plain.py").write_text("speed 1.2")
+    for checks, recommended in (((small, fast), None), ((small, fast_for_a_bonus), 2.0)):  # the root of 1 times 4
+        (found,) = calibrate(lab_with(*checks, folder=lab.folder, baseline="baseline.py"))
+        assert [each.name for each in found.answers if each.must_pass] == ["lab", "plain"][: 2 if checks[1] is fast else 1]
+        assert found.recommended == recommended
 
 
 def test_a_lab_without_solution_baseline_or_speed_check_is_bad_usage(lab, tmp_path):

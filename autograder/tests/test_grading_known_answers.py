@@ -90,7 +90,7 @@ def test_answers_are_added_to_the_file_and_those_in_it_left_alone(tmp_path, monk
     lab = load_lab("lab01")
     out = measuring.measure(lab, "simulated", ["solution"])
     first = json.loads(out.read_text(encoding="utf-8"))
-    bonus = ["loads_a_number_for_several_sums"]
+    bonus = ["faster_at_other_sizes_too", "loads_a_number_for_several_sums"]
     assert first["verdicts"] == {"solution": {"failed": [], "hints": [], "bonus": bonus, "flags": []}}
     assert first["ratios"]["faster_than_the_baseline"]["solution"]["ratio"] > 2
     assert "launches_us" not in first["ratios"]["faster_than_the_baseline"]["solution"]  # nothing was measured

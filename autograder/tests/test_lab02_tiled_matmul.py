@@ -18,7 +18,7 @@ from autograder.language.source import submission_from_cells
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
 from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, promised, report
-from autograder.tests.lab_tests import Grade, LabTests, verdicts_of
+from autograder.tests.lab_tests import SOURCES, Grade, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab02_tiled_matmul"
@@ -138,6 +138,15 @@ def test_the_threshold_lies_clear_of_every_answer(source: str, margin: float) ->
     assert max(too_slow) * margin < SPEC["SPEEDUP"] < min(right) / margin
 
 
-def test_a_tighter_loop_alone_earns_nothing_for_speed_on_a_gpu() -> None:
-    ratios = verdicts_of(LAB.name, "measured")["ratios"][SPEED_CHECK]
-    assert ratios["naive loops/while"]["ratio"] < SPEC["NO_POINTS_AT"]
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_loop_earns_anything_for_speed_without_tiles(source: str) -> None:
+    ratios = verdicts_of(LAB.name, source)["ratios"][SPEED_CHECK]
+    assert ratios["naive loops/range"]["ratio"] < SPEC["NO_POINTS_AT"]
+    assert ratios["wrong/no_tiles"]["ratio"] < SPEC["SPEEDUP"] / 1.2
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_tiles_are_fast_enough_however_their_loops_are_spelled(source: str) -> None:
+    ratios = verdicts_of(LAB.name, source)["ratios"][SPEED_CHECK]
+    spelled = {name: each["ratio"] for name, each in ratios.items() if name.startswith("loops/")}
+    assert len(spelled) == 18 and min(spelled.values()) > 1.03 * SPEC["SPEEDUP"]

@@ -6,6 +6,8 @@ the `MatmulEvidence` filled in; it returns whether the evidence fits. They stand
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from autograder.grading import witness
@@ -14,6 +16,8 @@ from autograder.grading.products import product
 
 POORLY_COALESCED = 4.0  # sectors a load request beyond which the mapping is to blame
 TRIED = (37, 53, 29)  # m, k, n in the notebook's cell that tries the functions
+LIKE_THE_BONUS = 1000  # m, k and n: rows begin in four of the 32 banks
+MANY_INSTRUCTIONS = 20.0  # a multiply-add: `while` takes 7.5, and the cheapest `for` over a range 31
 JUST_LARGER = (38, 54, 30)  # covered by as many blocks of 2, 4, 8, 16 or 32 threads along each axis
 
 
@@ -128,6 +132,40 @@ class MatmulEvidence(ProductEvidence):
     def stores(self) -> int:
         """Requests to store into global memory, whatever array it was."""
         return self.simulated.counters.global_store_requests if self.simulated.counted else 0
+
+    @property
+    def stores_an_element(self) -> float:
+        """How often each element of C is stored, if every lane stores one."""
+        return 32 * self.stores / (self.m * self.n)
+
+    @property
+    def instructions(self) -> float:
+        """Of a warp, for each further multiply-add, as the compiler leaves them: of a sum that is 64 terms longer."""
+        longer = self.elsewhere(self.m, self.k + 64, self.n)
+        return (longer.issued - self.issued) / (64 * self.m * self.n / 32)
+
+    @property
+    def issued(self) -> int:
+        """Instructions that warps execute, as the compiler leaves them."""
+        compiled = (each.compiled for each in self.simulated.launches)
+        return sum(each.issued_warp_instructions for each in compiled if each is not None)
+
+    @property
+    def rounds(self) -> int:
+        """Of loops over a range that are not written out, by all warps."""
+        return self.simulated.counters.loop_rounds if self.simulated.counted else 0
+
+    @property
+    def limited_by(self) -> str:
+        """What limits the longest launch at a size that the bonus asks for, by the estimate: an experiment."""
+        attempt, trials = self.attempt, list(self.trials)
+        side = LIKE_THE_BONUS
+        run = attempt.simulate(
+            replace(product(attempt, self.request.function, side, side, side, real=True), sample_blocks=2), may_fault=True
+        )
+        attempt.trials[:] = trials  # the attempt is still about what failed
+        found = [each.estimate for each in run.launches if each.estimate is not None]
+        return max(found, key=lambda each: each.ns).binding if found else ""
 
 
 misconception = recogniser(MatmulEvidence, lambda attempt: product(attempt, "matmul", 64, 64, 64))
@@ -487,3 +525,22 @@ def loads_far_apart(seen: MatmulEvidence) -> bool:
     each array."""
     far = any(abs(each.elements) > 1 for each in seen.lane_steps("load"))
     return seen.sectors > POORLY_COALESCED and int(np.prod(seen.block)) > 1 and far and not seen.lanes_lie_along_rows
+
+
+# ---- the bonus: faster_at_other_sizes_too ----------------------------------------------------------------------------
+
+
+@misconception("faster_at_other_sizes_too", shows=witness.compiled("issued_warp_instructions"))
+def loop_of_many_instructions(seen: MatmulEvidence) -> bool:
+    """A multiply-add takes {seen.instructions:.0f} instructions of a warp, and by the estimate it is these that hold the
+    kernel up. Two loads and a multiply-add are what they are for; most others count, and work out both addresses anew. A
+    `for` over a range costs that in Numba where its length is known at the launch only. Count by yourself, in a `while`:
+    lesson 1b's takes 8."""
+    return seen.rounds > 0 and seen.instructions >= MANY_INSTRUCTIONS and seen.limited_by == "issue"
+
+
+@misconception("faster_at_other_sizes_too", shows=witness.counted("global_store_requests"))
+def sums_kept_in_c(seen: MatmulEvidence) -> bool:
+    """Each element of C is stored {seen.stores_an_element:.0f} times: the sum lives in C, and every product goes there and
+    back. Keep it in a variable of the thread, and store it once."""
+    return seen.stores_an_element >= seen.k

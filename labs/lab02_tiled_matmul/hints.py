@@ -164,6 +164,23 @@ class TiledEvidence(ProductEvidence):
         return self.across >= 4 * max(self.n, 64) and self.down >= 4 * max(self.m, 64)
 
     @property
+    def counts_every_term(self) -> bool:
+        """Whether there is a round of a loop, or a condition, for nearly every multiply-add of a warp."""
+        return self.rounds > 0.9 * self.m * self.k * self.n / 32
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of loops that are not written out, and conditions: `range` counts the first, `while` the second."""
+        counters = self.simulated.counters
+        return counters.loop_rounds + counters.branches
+
+    @property
+    def inner_loop_is_constant(self) -> bool:
+        """Whether a last tile of which one term is left takes as many rounds as a full one: an experiment."""
+        tries = ((self.elsewhere(64, 2 * tile + 1, 64), self.elsewhere(64, 3 * tile, 64)) for tile in TILES)
+        return any(ragged.rounds == whole.rounds for ragged, whole in tries)
+
+    @property
     def lets_one_more_in(self) -> bool:
         """Whether a guard is wrong by one index: what strays then grows with the matrices, where without a guard it
         shrinks as they fill their last tiles."""
@@ -623,5 +640,11 @@ def few_blocks(seen: TiledEvidence) -> bool:
 def inner_loop_not_unrolled(seen: TiledEvidence) -> bool:
     """The loop over a tile's terms has no constant length, so the compiler cannot unroll it, and every term pays for
     the loop. Let it run over the whole tile, range(TILE), with zeros where the matrix has ended."""
-    counters, terms = seen.simulated.counters, seen.m * seen.k * seen.n / 32
-    return counters.loop_rounds + counters.branches > 0.9 * terms
+    return seen.counts_every_term and not seen.inner_loop_is_constant
+
+
+@misconception("faster_than_one_thread_an_element", shows=witness.counted("loop_rounds", "branches"))
+def inner_loop_too_long(seen: TiledEvidence) -> bool:
+    """The loop over a tile's terms has a constant length, and is too long for the compiler to write it out: every term
+    pays for counting and for its addresses. Take tiles of 16, whose loops are written out."""
+    return seen.counts_every_term and seen.inner_loop_is_constant

@@ -38,6 +38,12 @@ class TimedAnswer:
     must_fail: bool  # this speed check, by the first line of a wrong answer; always for the baseline
     rounds: list[list[float]] = field(default_factory=list)
     note: str = ""  # why it was not timed
+    may_fail: bool = False  # a right answer, where speed earns a bonus: not all that are right are to have it
+
+    @property
+    def must_pass(self) -> bool:
+        """Whether a threshold that it misses is too high."""
+        return self.kind in ("solution", "right") and not self.may_fail
 
     @property
     def ratio(self) -> float:
@@ -114,6 +120,7 @@ def calibrate(
         measured = worker.source == "measured"
         sessions = (sessions or SESSIONS) if measured else 1
         names = _speed_checks(recorder, solution / "lab.ipynb")
+        bonuses = {each.name for each in lab.checks if each.bonus}
         found: dict[str, list[TimedAnswer]] = {name: [] for name in names}
         thresholds: dict[str, float] = {}
         for known in known_answers(lab).values():
@@ -121,7 +128,12 @@ def calibrate(
                 continue
             path = known.submission
             tell(f"{known.kind} {path.stem}")
-            answers = {name: TimedAnswer(path.stem, known.kind, known.must_fail(name)) for name in names}
+            answers = {
+                name: TimedAnswer(
+                    path.stem, known.kind, known.must_fail(name), may_fail=known.kind == "right" and name in bonuses
+                )
+                for name in names
+            }
             for _ in range(sessions):
                 if measured:
                     worker.close()  # a fresh process for each session
@@ -145,7 +157,7 @@ def recommend(answers: Sequence[TimedAnswer], rounds: int) -> tuple[float | None
     """A threshold halfway, as ratios go, between what must fail and what must pass, and a sentence about it."""
     timed = [each for each in answers if each.rounds]
     slow = [(each.interval(rounds)[1], each.name) for each in timed if each.must_fail]
-    fast = [(each.interval(rounds)[0], each.name) for each in timed if each.kind in ("solution", "right")]
+    fast = [(each.interval(rounds)[0], each.name) for each in timed if each.must_pass]
     if not slow or not fast:
         return None, "Nothing to choose a threshold between: one side was not timed."
     (highest, slow_name), (lowest, fast_name) = max(slow), min(fast)
@@ -224,7 +236,7 @@ def calibration_text(calibration: Calibration) -> str:
         if not answer.rounds:
             continue
         low, high = answer.interval(calibration.rounds)
-        wanted = "must fail" if answer.must_fail else ("must pass" if answer.kind != "wrong" else "")
+        wanted = "must fail" if answer.must_fail else ("must pass" if answer.must_pass else "")
         interval = f"{low:6.2f} to {high:5.2f}" if calibration.source == "measured" else " " * 15
         lines.append(f"  {answer.ratio:6.2f}  {interval}  {answer.kind:8}  {answer.name}  {wanted}".rstrip())
     untimed = [each for each in calibration.answers if not each.rounds]

@@ -1,4 +1,4 @@
-# Right, and not fast: a row of 33 makes the loop too long to unroll whole.
+# fails: faster_than_one_thread_an_element; hint: inner_loop_too_long
 import numpy as np
 from numba import cuda, float32
 
