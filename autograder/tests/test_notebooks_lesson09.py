@@ -56,7 +56,7 @@ def test_the_crosses_are_those_of_the_article() -> None:
 
 
 @pytest.fixture(scope="module")
-def compared() -> dict[str, counting.Compared]:
+def compared() -> dict[str, counting.ComparedPair]:
     """Every pair as a notebook counts it; raises where a kernel does not do its task."""
     return {
         each.technique: counting.compare(
@@ -70,7 +70,7 @@ NOT_SHOWN = {("coarsening", "memory bandwidth"), ("data layout", "update content
 
 
 @pytest.mark.parametrize("size", ["small", "timed"])
-def test_all_crosses_but_two_are_gains(compared: dict[str, counting.Compared], size: str) -> None:
+def test_all_crosses_but_two_are_gains(compared: dict[str, counting.ComparedPair], size: str) -> None:
     counted = compared if size == "small" else recorded.counted()
     for pair in pairs.PAIRS:
         gains = counted[pair.technique].gains()
@@ -80,7 +80,7 @@ def test_all_crosses_but_two_are_gains(compared: dict[str, counting.Compared], s
 
 
 @pytest.mark.parametrize("pair", pairs.PAIRS, ids=lambda pair: pair.technique)
-def test_a_pair_breaks_no_rule_and_both_results_are_numpy_s(pair: pairs.Pair) -> None:
+def test_a_pair_breaks_no_rule_and_both_results_are_numpy_s(pair: pairs.TechniquePair) -> None:
     job = pair.job(pair.small)
     for launch in (job.without, job.with_it):
         assert not profile(launch.kernel)[launch.grid, launch.block](*launch.arguments).hazards

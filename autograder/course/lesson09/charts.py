@@ -6,7 +6,7 @@ import numpy as np
 
 from autograder.course.costs import warp_walk
 from autograder.course.lesson09 import recorded
-from autograder.course.lesson09.counting import NO_DIFFERENCE, WIDE, Compared, gain_in_words
+from autograder.course.lesson09.counting import NO_DIFFERENCE, WIDE, ComparedPair, gain_in_words
 from autograder.course.lesson09.pairs import table_of_rows
 from autograder.course.lesson09.patients import AS_IT_CAME, MENDED, SUSPECT_CURED
 from autograder.course.lesson09.the_map import the_map
@@ -64,7 +64,7 @@ def map_growing(title: str) -> list[Figure]:
     ]
 
 
-def compared_drawn(compared: Compared) -> Figure:
+def compared_drawn(compared: ComparedPair) -> Figure:
     """A pair's figures without the technique and with it, and what is gained; for a slide."""
     canvas, left, column, top = Canvas(), 330, 164, 64
     rows = list(zip(compared.names, (compared.without, compared.with_it), strict=True))

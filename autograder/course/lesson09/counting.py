@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autograder.course.lesson09.pairs import BALANCE, CONTENTION, EFFICIENCY, MEMORY, PAIRS, REGULARITY, Launch, Pair
+from autograder.course.lesson09.pairs import (
+    BALANCE,
+    CONTENTION,
+    EFFICIENCY,
+    MEMORY,
+    PAIRS,
+    REGULARITY,
+    KernelLaunch,
+    TechniquePair,
+)
 from autograder.errors import UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +69,7 @@ HEAD = " " * NAME_WIDTH + "".join(f"{word:>15}" for word in WIDE.values())
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPair:
     """A pair as counted: its figures without the technique and with it."""
 
     technique: str
@@ -108,7 +117,7 @@ def _short(number: float) -> str:
     return f"{number:,.0f}" if number >= 99.5 else f"{number:.3g}" if number >= 9.95 else f"{number:.2g}"
 
 
-def pair_of(technique: str) -> Pair:
+def pair_of(technique: str) -> TechniquePair:
     """A pair by the name of its technique; raises UsageError for another name."""
     for pair in PAIRS:
         if pair.technique == technique:
@@ -118,7 +127,7 @@ def pair_of(technique: str) -> Pair:
     )
 
 
-def compare(technique: str, without: Any, with_it: Any) -> Compared:
+def compare(technique: str, without: Any, with_it: Any) -> ComparedPair:
     """Counts a reader's two kernels on the technique's task; raises UsageError where one comes to another result."""
     pair = pair_of(technique)
     job = pair.job(pair.small)
@@ -132,14 +141,14 @@ def compare(technique: str, without: Any, with_it: Any) -> Compared:
         names.append(name)
     if names[0] == names[1]:
         names = [f"{name}, {_blocks(each)}" for name, each in zip(names, (job.without, job.with_it), strict=True)]
-    return Compared(technique, (names[0], names[1]), found[0], found[1])
+    return ComparedPair(technique, (names[0], names[1]), found[0], found[1])
 
 
-def _blocks(launch: Launch) -> str:
+def _blocks(launch: KernelLaunch) -> str:
     return f"{launch.grid:,} blocks"
 
 
-def profiled_launch(kernel: Any, launch: Launch, sample_blocks: int | None = None) -> Profile:
+def profiled_launch(kernel: Any, launch: KernelLaunch, sample_blocks: int | None = None) -> Profile:
     """A kernel in place of the launch's own, on the simulated GPU; of a sample of blocks if that is asked for."""
     from autograder.profiling import profile  # the simulated GPU is only loaded where something is counted
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba import cuda
 
 from autograder.course.lesson09 import kernels
-from autograder.course.lesson09.pairs import PAIRS, THREADS, Job, Launch, Pair
+from autograder.course.lesson09.pairs import PAIRS, THREADS, Job, KernelLaunch, TechniquePair
 from autograder.course.lesson09.patients import PATIENTS, Patient
 from autograder.course.lesson09.recorded import MEASURED
 from autograder.kernels import read
@@ -27,7 +27,7 @@ SMALL_BYTES = 2**21  # a result up to this size is put into another place of mem
 FLUSH_BYTES = 2**28
 
 
-class Clock:
+class LaunchClock:
     """Times launches on the GPU's own clock, each after a read of 256 MiB that leaves nothing of its arrays in L2."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Clock:
             times.append(float(cuda.event_elapsed_time(start, end)))
         return times[1:]
 
-    def of_launch(self, launch: Launch, expected: np.ndarray, what: str) -> list[float]:
+    def of_launch(self, launch: KernelLaunch, expected: np.ndarray, what: str) -> list[float]:
         """The times of one launch, whose result is cleared before each and compared with what it must be.
 
         A small result lies in another place for each launch: how fast atomics are depends on which parts of L2 hold it.
@@ -86,7 +86,7 @@ def spread(times: Sequence[float]) -> list[float]:
     return [float(f"{each:.4g}") for each in (min(times), max(times))]
 
 
-def times_of_pair(clock: Clock, pair: Pair, size: int) -> dict[str, Any]:
+def times_of_pair(clock: LaunchClock, pair: TechniquePair, size: int) -> dict[str, Any]:
     """Milliseconds of a pair's two launches: their medians, and the least and most."""
     job = pair.job(size)
     found: dict[str, Any] = {"size": size, "unit": pair.unit}
@@ -96,7 +96,7 @@ def times_of_pair(clock: Clock, pair: Pair, size: int) -> dict[str, Any]:
     return found
 
 
-def times_of_patient(clock: Clock, patient: Patient, size: int) -> dict[str, Any]:
+def times_of_patient(clock: LaunchClock, patient: Patient, size: int) -> dict[str, Any]:
     """Milliseconds of a patient at each stage: their medians, and the least and most."""
     case = patient.case(size)
     times = {
@@ -110,7 +110,7 @@ def times_of_patient(clock: Clock, patient: Patient, size: int) -> dict[str, Any
     }
 
 
-def times_beforehand(clock: Clock, sizes: dict[str, int]) -> dict[str, float]:
+def times_beforehand(clock: LaunchClock, sizes: dict[str, int]) -> dict[str, float]:
     """Milliseconds of what two techniques need first: bins of places, and a list of the living."""
     jobs = {pair.technique: pair.job(sizes[pair.technique]) for pair in PAIRS if pair.technique in sizes}
     return {
@@ -119,7 +119,7 @@ def times_beforehand(clock: Clock, sizes: dict[str, int]) -> dict[str, float]:
     }
 
 
-def _binning(clock: Clock, job: Job) -> float:
+def _binning(clock: LaunchClock, job: Job) -> float:
     host, (in_bins, starts, _) = job.without.arguments[0], job.with_it.arguments
     places, bins, blocks = cuda.to_device(host), starts.size - 1, host.size // THREADS
     zeros = cuda.to_device(np.zeros(bins, np.int32))
@@ -138,7 +138,7 @@ def _binning(clock: Clock, job: Job) -> float:
     return median(taken)
 
 
-def _compacting(clock: Clock, job: Job) -> float:
+def _compacting(clock: LaunchClock, job: Job) -> float:
     host, alive = job.without.result, job.with_it.result
     x, kept = cuda.to_device(host), cuda.device_array_like(alive)
     zero, found = cuda.to_device(np.zeros(1, np.int32)), cuda.device_array(1, np.int32)
@@ -153,7 +153,7 @@ def measure(known: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
     """All times, with what they are times of; what was not asked for stays as it is."""
     name = cuda.get_current_device().name
     gpu = name.decode() if isinstance(name, bytes) else str(name)
-    clock = Clock()
+    clock = LaunchClock()
     pairs, patients = dict(known.get("pairs", {})), dict(known.get("patients", {}))
     pairs |= {each.technique: times_of_pair(clock, each, each.large) for each in PAIRS if not only or each.technique in only}
     patients |= {each.name: times_of_patient(clock, each, each.large) for each in PATIENTS if not only or each.name in only}

@@ -15,9 +15,9 @@ def measured_here() -> Iterator[str]:
 
     Needs a CUDA GPU. Results are compared with NumPy's.
     """
-    from autograder.course.lesson09.measurements import Clock, times_of_pair
+    from autograder.course.lesson09.measurements import LaunchClock, times_of_pair
 
-    clock = Clock()
+    clock = LaunchClock()
     for pair in PAIRS:
         found = times_of_pair(clock, pair, pair.large // SMALLER)
         without, with_it = found["without_milliseconds"], found["with_milliseconds"]
@@ -26,9 +26,9 @@ def measured_here() -> Iterator[str]:
 
 def patients_here() -> Iterator[str]:
     """A line for each patient: milliseconds at each stage, at the size of its sheet. Needs a CUDA GPU."""
-    from autograder.course.lesson09.measurements import Clock, times_of_patient
+    from autograder.course.lesson09.measurements import LaunchClock, times_of_patient
 
-    clock = Clock()
+    clock = LaunchClock()
     for patient in PATIENTS:
         times = times_of_patient(clock, patient, patient.shown)["milliseconds"]
         yield f"patient {patient.name}   " + ", ".join(f"{stage} {each:.3f} ms" for stage, each in times.items())

@@ -18,7 +18,7 @@ STEPS = 256
 
 
 @dataclass(frozen=True)
-class Launch:
+class KernelLaunch:
     """A kernel with its grid, its block and its arguments; the last array among these is the result."""
 
     kernel: Any
@@ -37,8 +37,8 @@ class Launch:
 class Job:
     """One task without a technique and with it, and what each launch must have written."""
 
-    without: Launch
-    with_it: Launch
+    without: KernelLaunch
+    with_it: KernelLaunch
     expected: tuple[np.ndarray, np.ndarray]
 
     def is_right(self) -> bool:
@@ -48,7 +48,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Pair:
+class TechniquePair:
     """A technique, and the smallest task that shows it; `job` makes that task for a size, counted in `unit`."""
 
     technique: str
@@ -67,14 +67,14 @@ def distances(size: int) -> Job:
     apart = np.abs(np.arange(16)[:, None] - houses[None, :].astype(np.int64)).sum(axis=1)
     far = apart[places.astype(np.int64)].astype(np.float32)
     without, with_it = (
-        Launch(each, size // 128, 128, (houses, places, np.zeros(size, np.float32)))
+        KernelLaunch(each, size // 128, 128, (houses, places, np.zeros(size, np.float32)))
         for each in (kernels.scattered, kernels.gathered)
     )
     return Job(without, with_it, (far, far))
 
 
-def _histogram(kernel: Any, blocks: int, items: np.ndarray) -> Launch:
-    return Launch(kernel, blocks, THREADS, (items, np.zeros(BINS, np.int32)))
+def _histogram(kernel: Any, blocks: int, items: np.ndarray) -> KernelLaunch:
+    return KernelLaunch(kernel, blocks, THREADS, (items, np.zeros(BINS, np.int32)))
 
 
 def _items(size: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -102,7 +102,7 @@ def products(n: int) -> Job:
     a, b = (rng.integers(0, 4, (n, n)).astype(np.float32) for _ in range(2))
     both = (kernels.untiled, kernels.tiled)
     without, with_it = (
-        Launch(each, (n // 16, n // 16), (16, 16), (a, b, np.zeros((n, n), np.float32))) for each in both
+        KernelLaunch(each, (n // 16, n // 16), (16, 16), (a, b, np.zeros((n, n), np.float32))) for each in both
     )
     return Job(without, with_it, (a @ b, a @ b))
 
@@ -111,8 +111,8 @@ def fields(particles: int) -> Job:
     """Particles of four float32 fields, the last of which is halved."""
     rows = np.random.default_rng(3).random((particles, 4), dtype=np.float32)
     expected = rows * np.array([1, 1, 1, 0.5], np.float32)
-    without = Launch(weigh_rows, particles // THREADS, THREADS, (rows,))
-    with_it = Launch(weigh_columns, particles // THREADS, THREADS, (np.ascontiguousarray(rows.T),))
+    without = KernelLaunch(weigh_rows, particles // THREADS, THREADS, (rows,))
+    with_it = KernelLaunch(weigh_columns, particles // THREADS, THREADS, (np.ascontiguousarray(rows.T),))
     return Job(without, with_it, (expected, np.ascontiguousarray(expected.T)))
 
 
@@ -121,8 +121,8 @@ def neighbours(size: int) -> Job:
     places = (np.random.default_rng(6).random(size) * (size // 16)).astype(np.float32)
     in_bins = places[np.argsort(places.astype(np.int32), kind="stable")]
     starts = np.searchsorted(in_bins.astype(np.int32), np.arange(size // 16 + 1)).astype(np.int32)
-    without = Launch(kernels.asks_all, size // THREADS, THREADS, (places, np.zeros(size, np.int32)))
-    with_it = Launch(kernels.asks_bins, size // THREADS, THREADS, (in_bins, starts, np.zeros(size, np.int32)))
+    without = KernelLaunch(kernels.asks_all, size // THREADS, THREADS, (places, np.zeros(size, np.int32)))
+    with_it = KernelLaunch(kernels.asks_bins, size // THREADS, THREADS, (in_bins, starts, np.zeros(size, np.int32)))
     return Job(without, with_it, (_near(places), _near(in_bins)))
 
 
@@ -147,8 +147,8 @@ def skewed_rows(rows: int) -> Job:
     owners = np.repeat(np.arange(rows), -(-lengths // PIECE)).astype(np.int32)
     sums = np.add.reduceat(values, starts[:-1], dtype=np.float64).astype(np.float32)
     whole, pieces = (starts, values, np.zeros(rows, np.float32)), (begins, owners, values, np.zeros(rows, np.float32))
-    without = Launch(kernels.whole_rows, rows // THREADS, THREADS, whole)
-    with_it = Launch(kernels.pieces_of_rows, -(-owners.size // THREADS), THREADS, pieces)
+    without = KernelLaunch(kernels.whole_rows, rows // THREADS, THREADS, whole)
+    with_it = KernelLaunch(kernels.pieces_of_rows, -(-owners.size // THREADS), THREADS, pieces)
     return Job(without, with_it, (sums, sums))
 
 
@@ -171,20 +171,20 @@ def population(places: int) -> Job:
         later = np.float32(0.99) * later
     expected = x.copy()
     expected[x > 0] = later
-    without = Launch(kernels.with_gaps, places // THREADS, THREADS, (x, np.int32(STEPS)))
-    with_it = Launch(kernels.without_gaps, -(-alive.size // THREADS), THREADS, (alive, np.int32(STEPS)))
+    without = KernelLaunch(kernels.with_gaps, places // THREADS, THREADS, (x, np.int32(STEPS)))
+    with_it = KernelLaunch(kernels.without_gaps, -(-alive.size // THREADS), THREADS, (alive, np.int32(STEPS)))
     return Job(without, with_it, (expected, later))
 
 
 MEMORY, CONTENTION, BALANCE, REGULARITY, EFFICIENCY = BOTTLENECKS
 PAIRS = (
-    Pair("scatter to gather", (CONTENTION,), 5, distances, 2**9, 2**13, "houses"),
-    Pair("privatization", (CONTENTION,), 5, private_bins, 2**18, 2**26, "items"),
-    Pair("tiling", (MEMORY, EFFICIENCY), 5, products, 2**7, 2**12, "rows"),
-    Pair("coarsening", (MEMORY, CONTENTION, EFFICIENCY), 5, coarsened_bins, 2**18, 2**26, "items"),
-    Pair("data layout", (MEMORY, CONTENTION, EFFICIENCY), 4, fields, 2**15, 2**25, "particles"),
-    Pair("input binning", (MEMORY, EFFICIENCY), 1, neighbours, 2**12, 2**17, "places"),
-    Pair("regularization", (BALANCE, REGULARITY, EFFICIENCY), 3, skewed_rows, 2**12, 2**18, "rows"),
-    Pair("compaction", (MEMORY, BALANCE, REGULARITY, EFFICIENCY), 3, population, 2**16, 2**24, "places"),
+    TechniquePair("scatter to gather", (CONTENTION,), 5, distances, 2**9, 2**13, "houses"),
+    TechniquePair("privatization", (CONTENTION,), 5, private_bins, 2**18, 2**26, "items"),
+    TechniquePair("tiling", (MEMORY, EFFICIENCY), 5, products, 2**7, 2**12, "rows"),
+    TechniquePair("coarsening", (MEMORY, CONTENTION, EFFICIENCY), 5, coarsened_bins, 2**18, 2**26, "items"),
+    TechniquePair("data layout", (MEMORY, CONTENTION, EFFICIENCY), 4, fields, 2**15, 2**25, "particles"),
+    TechniquePair("input binning", (MEMORY, EFFICIENCY), 1, neighbours, 2**12, 2**17, "places"),
+    TechniquePair("regularization", (BALANCE, REGULARITY, EFFICIENCY), 3, skewed_rows, 2**12, 2**18, "rows"),
+    TechniquePair("compaction", (MEMORY, BALANCE, REGULARITY, EFFICIENCY), 3, population, 2**16, 2**24, "places"),
 )
 """In the article's order."""

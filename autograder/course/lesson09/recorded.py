@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from autograder.course.data import DATA
-from autograder.course.lesson09.counting import Compared, Figures
+from autograder.course.lesson09.counting import ComparedPair, Figures
 
 COUNTED, MEASURED = DATA / "map_counted.json", DATA / "map_h200.json"
 
@@ -18,7 +18,7 @@ def _read(name: str) -> Any:
     return json.loads((DATA / name).read_text(encoding="utf-8"))
 
 
-def counted() -> Mapping[str, Compared]:
+def counted() -> Mapping[str, ComparedPair]:
     """The launches that were timed, as the simulated GPU counts them, by technique."""
     found = {}
     for technique, each in _read(COUNTED.name)["pairs"].items():
@@ -26,7 +26,7 @@ def counted() -> Mapping[str, Compared]:
         names = (without["kernel"], with_it["kernel"])
         if names[0] == names[1]:
             names = ("many blocks", "few blocks")
-        found[technique] = Compared(technique, names, Figures(**without["figures"]), Figures(**with_it["figures"]))
+        found[technique] = ComparedPair(technique, names, Figures(**without["figures"]), Figures(**with_it["figures"]))
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from autograder.course.lesson09.counting import Figures, pair_of, profiled_launch
-from autograder.course.lesson09.pairs import BALANCE, CONTENTION, EFFICIENCY, MEMORY, REGULARITY, Launch
+from autograder.course.lesson09.pairs import BALANCE, CONTENTION, EFFICIENCY, MEMORY, REGULARITY, KernelLaunch
 from autograder.course.lesson09.patients import AS_IT_CAME, PATIENTS, Patient
 from autograder.errors import UsageError
 
@@ -25,14 +25,14 @@ WIDTH = 40
 
 
 @dataclass(frozen=True)
-class Sheet:
+class KernelSheet:
     """What a launch does for each element of its input: the figures of `ASKED`, in their order."""
 
     kernel: str
     figures: tuple[float, ...]
 
     @classmethod
-    def of(cls, profiled: Profile, elements: int) -> Sheet:
+    def of(cls, profiled: Profile, elements: int) -> KernelSheet:
         """From a profile of a launch that is given so many elements."""
         found, source = Figures.of(profiled), profiled.counters
         numbers = (
@@ -46,10 +46,10 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Sheets:
+class KernelSheets:
     """Several kernels' sheets side by side, under names that may tell nothing."""
 
-    sheets: dict[str, Sheet]
+    sheets: dict[str, KernelSheet]
 
     def __str__(self) -> str:
         head = " " * WIDTH + "".join(f"{name:>11}" for name in self.sheets) + "   healthy"
@@ -70,17 +70,17 @@ UNNAMED = {"W": "coarsening", "X": "data layout", "Y": "regularization", "Z": "i
 """Kernels without a technique, whose sheets are shown under these letters."""
 
 
-def unnamed() -> Sheets:
+def unnamed() -> KernelSheets:
     """The sheets of four kernels that the lesson has shown."""
     found = {}
     for letter, technique in UNNAMED.items():
         pair = pair_of(technique)
         launch = pair.job(pair.small).without
-        found[letter] = Sheet.of(profiled_launch(launch.kernel, launch), elements_of(technique, launch))
-    return Sheets(found)
+        found[letter] = KernelSheet.of(profiled_launch(launch.kernel, launch), elements_of(technique, launch))
+    return KernelSheets(found)
 
 
-def elements_of(technique: str, launch: Launch) -> int:
+def elements_of(technique: str, launch: KernelLaunch) -> int:
     """Of a launch's input: values of its rows, else what its first array has (particles, not their fields)."""
     first = launch.arguments[1 if technique == "regularization" else 0]
     return int(first.shape[0] if technique == "data layout" else first.size)
@@ -98,7 +98,7 @@ def patient_of(name: str) -> Patient:
 class Examined:
     """A patient's sheet, and where the model sees an H200's time go."""
 
-    sheet: Sheet
+    sheet: KernelSheet
     needs_us: dict[str, float]  # the longest first
     together_us: float
 
@@ -122,10 +122,10 @@ def examined(name: str, kernel: Any) -> Examined:
     estimate = profiled.to_dict()["estimate"]
     needs = list(estimate["breakdown_ns"].items())[:4]
     return Examined(
-        Sheet.of(profiled, elements_examined(launch)), {name: ns / 1e3 for name, ns in needs}, estimate["ns"] / 1e3
+        KernelSheet.of(profiled, elements_examined(launch)), {name: ns / 1e3 for name, ns in needs}, estimate["ns"] / 1e3
     )
 
 
-def elements_examined(launch: Launch) -> int:
+def elements_examined(launch: KernelLaunch) -> int:
     """Pixels, links or numbers: the larger of a launch's first two arrays."""
     return int(max(each.size for each in launch.arguments[:2]))

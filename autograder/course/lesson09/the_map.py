@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from autograder.course.lesson09.counting import NO_DIFFERENCE, Compared, gain_in_words
-from autograder.course.lesson09.pairs import BOTTLENECKS, PAIRS, Pair
+from autograder.course.lesson09.counting import NO_DIFFERENCE, ComparedPair, gain_in_words
+from autograder.course.lesson09.pairs import BOTTLENECKS, PAIRS, TechniquePair
 from autograder.figures.palette import BLUE, IDLE, INK, PAPER, QUIET, VERMILLION, ink_on, mix
 from autograder.figures.svg import MARGIN, Canvas, Figure
 
@@ -15,7 +15,7 @@ CLOCK = "H200's clock"
 
 
 def the_map(
-    counted: Mapping[str, Compared] | None = None,
+    counted: Mapping[str, ComparedPair] | None = None,
     measured: Mapping[str, float] | None = None,
     *,
     title: str,
@@ -27,11 +27,11 @@ def the_map(
     `measured`: how many times as fast the H200 is with the technique; a column of its own, empty where nothing is said of a
     row. `large` is for a slide.
     """
-    sizes = _Sizes(22, 21, 48, 318, 136, 110) if large else _Sizes(13, 12, 46, 190, 104, 92)
+    sizes = _MapSizes(22, 21, 48, 318, 136, 110) if large else _MapSizes(13, 12, 46, 190, 104, 92)
     return _Drawing(sizes, counted or {}, measured, title).figure()
 
 
-class _Sizes:
+class _MapSizes:
     """Pixels: of text, of rows and columns."""
 
     def __init__(self, text: int, little: int, row: int, names: int, column: int, head: int) -> None:
@@ -40,7 +40,7 @@ class _Sizes:
 
 class _Drawing:
     def __init__(
-        self, sizes: _Sizes, counted: Mapping[str, Compared], measured: Mapping[str, float] | None, title: str
+        self, sizes: _MapSizes, counted: Mapping[str, ComparedPair], measured: Mapping[str, float] | None, title: str
     ) -> None:
         self.sizes, self.counted, self.title = sizes, counted, title
         self.has_clock, self.measured = measured is not None, measured or {}
@@ -72,7 +72,7 @@ class _Drawing:
         gap = 12 if at == len(BOTTLENECKS) else 0
         return self.left + gap + (at + 0.5) * self.sizes.column
 
-    def _row(self, y: float, pair: Pair) -> None:
+    def _row(self, y: float, pair: TechniquePair) -> None:
         size = self.sizes
         base = y + size.row / 2 + size.text * 0.36
         self.canvas.text(MARGIN, base, pair.technique, size=size.text, bold=True)
