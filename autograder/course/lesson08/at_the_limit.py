@@ -5,11 +5,12 @@ Indices are np.uint32 throughout, as lesson 8 shows why. The functions launch; t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import cuda
+
+from autograder.course.lesson08.launching import EVERY, Lists
 
 u = np.uint32
 WARP = 0xFFFFFFFF
@@ -146,7 +147,6 @@ def fill(words):
         i += u(cuda.gridsize(1))
 
 
-EVERY = 64  # nodes from one splitter to the next
 UNSEEN = 0xFFFFFFFF
 STEP_BITS = 12
 STEPS = (1 << STEP_BITS) - 1
@@ -216,22 +216,6 @@ def rank_nodes(successor, place, ranks_of_splitters, rank):
             rank[i] = walked
         else:
             rank[i] = walked + ranks_of_splitters[here >> u(STEP_BITS)] - (here & u(STEPS))
-
-
-@dataclass(frozen=True)
-class Lists:
-    """Room for the ranks of lists of n nodes: `place` uint32 (n,), four int32 arrays of a splitter each."""
-
-    place: Any
-    following: Any
-    links: Any
-    new_following: Any
-    new_links: Any
-
-    @classmethod
-    def of(cls, n: int) -> Lists:
-        m = -(-n // EVERY)
-        return cls(cuda.device_array(n, np.uint32), *(cuda.device_array(m, np.int32) for _ in range(4)))
 
 
 def rank_lists(successor: Any, rank: Any, room: Lists) -> None:

@@ -6,13 +6,13 @@ kernel takes its matrices as one-dimensional arrays and their sizes as np.uint32
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
 from autograder.course.lesson02.kernels import naive, tiled_with
+from autograder.course.lesson08.launching import Rung
 from autograder.kernels import matmul_columns
 
 u = np.uint32
@@ -429,27 +429,6 @@ def small_tiles(a, b, c):
     for i in range(4):
         for j in range(8):
             c[first_row + y + u(i), first_column + x + u(j // 4 * 16 + j % 4)] = sums[i, j]
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One kernel of the ladder: what is new in it, and how it is launched on matrices whose sides its tiles divide."""
-
-    name: str
-    idea: str
-    kernel: Any
-    tile: tuple[int, int]  # rows and columns of C that a block computes
-    block: int | tuple[int, int]
-    is_flat: bool = False
-
-    def launch(self, a: Any, b: Any, c: Any) -> None:
-        """c = a b; device arrays of two dimensions, float32, row by row in memory. Returns before the GPU is done."""
-        m, n = c.shape
-        grid = (-(-n // self.tile[1]), -(-m // self.tile[0]))
-        if self.is_flat:
-            self.kernel[grid, self.block](*(each.reshape(-1) for each in (a, b, c)), u(m), u(a.shape[1]), u(n))
-        else:
-            self.kernel[grid, self.block](a, b, c)
 
 
 def _flat(name: str, idea: str, *, rows: int = SIDE, columns: int = SIDE, own_columns: int = OWN, **more: Any) -> Rung:

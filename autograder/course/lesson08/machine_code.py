@@ -20,7 +20,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from autograder.course.data import DATA
-from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE, Rung
+from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE
+from autograder.course.lesson08.launching import Rung
 from autograder.simgpu.measurements.spellings import tool
 
 RESULT = DATA / "ladder_machine_code.json"

@@ -27,8 +27,9 @@ from numba import cuda
 
 from autograder.course.data import DATA
 from autograder.course.lesson08 import at_the_limit
-from autograder.course.lesson08.at_the_limit import Lists, histogram_with
-from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE, Rung, best_for
+from autograder.course.lesson08.at_the_limit import histogram_with
+from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE, best_for
+from autograder.course.lesson08.launching import Lists, Rung
 
 RESULT = DATA / "ladder_h200.json"
 SIDES = (1024, 2048, 4096, 8192)

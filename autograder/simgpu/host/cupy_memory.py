@@ -63,6 +63,7 @@ class SimulatedMemory:
         return buffer_of(array).address + _offset(self, array) * array.itemsize
 
     def clock_ns(self) -> float:
+        device.keeps_time = True
         return device.estimated_ns
 
     def attributes(self) -> dict[str, int]:
