@@ -90,7 +90,7 @@ def test_nobody_finds_out_which_blocks_are_sampled(worker: Worker) -> None:
         result = check_submission(LAB, answer, worker=worker)
         assert failed_checks(result) == {"faster_than_one_thread_an_element"}, report(result)
         ratios += [check.measured["ratio"] for check in result.checks if "ratio" in check.measured]
-    assert ratios[1] == pytest.approx(ratios[0], rel=0.1)
+    assert ratios[1] < 1.1 * ratios[0]  # looking costs its own copies and launches, and gains nothing
 
 
 def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(tmp_path: Path) -> None:
