@@ -257,6 +257,7 @@ class Evaluation:
             found.values[op.owner] = owner
             return
         indices: list[Form | None] = list(owner.prefix)
+        unsigned = [*owner.unsigned_prefix] if len(owner.unsigned_prefix) == len(indices) else [False] * len(indices)
         made_by: tuple[Operation, ...] = ()
         apart = False
         for each in op.indices:
@@ -265,9 +266,10 @@ class Evaluation:
             for part in parts:
                 is_number = isinstance(part, KnownNumber) and (part.dtype is None or part.dtype.kind in "iub")
                 indices.append(part.form if is_number and isinstance(part, KnownNumber) else None)
+                unsigned.append(isinstance(part, KnownNumber) and part.dtype is not None and part.dtype.kind in "ub")
                 apart |= varies(part)
                 made_by += part.made_by if isinstance(part, KnownNumber) else ()
-        found.reached[op] = Reached(owner, tuple(indices), apart, made_by)
+        found.reached[op] = Reached(owner, tuple(indices), apart, made_by, tuple(unsigned))
 
     def _attribute(self, op: Attribute, scope: Scope) -> Known:
         owner, name = self.value(op.owner, scope), op.name

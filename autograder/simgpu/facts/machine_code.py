@@ -17,6 +17,7 @@ import ast
 
 import numpy as np
 
+from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
 from autograder.simgpu.facts.arithmetic import Arithmetic
@@ -24,7 +25,7 @@ from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import KnownNumber, Unknown
+from autograder.simgpu.facts.known import KnownName, KnownNumber, Unknown
 from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
@@ -338,8 +339,19 @@ class MachineCode:
             is_small = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4
             each = 1 if is_small else of_integers("minimum")
             self.placing.worth(op, each * max(1, len(op.arguments) - 1), way)
+        elif self._keeps_the_bits(op):
+            op.slots = op.once = 0
         else:
             op.slots = 1
+
+    def _keeps_the_bits(self, op: FunctionCall) -> bool:
+        """Whether a call converts an integer to an integer: a register is read with fewer bits, or with zeros before it."""
+        callee, known = self.found.values.get(op.callee), self.found.values.get(op)
+        is_type = isinstance(callee, KnownName) and isinstance(callee.value, TypeReference)
+        given = [self.found.values.get(each) for each in op.arguments]
+        return is_type and all(
+            isinstance(each, KnownNumber) and each.dtype is not None and each.dtype.kind in "iub" for each in (known, *given)
+        )
 
     def _is_constant(self, op: Operation) -> bool:
         known = self.found.values.get(op)
