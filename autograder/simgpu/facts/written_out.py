@@ -21,7 +21,7 @@ from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Binary, Selection
+from autograder.simgpu.operations.operators import Binary, Junction, Selection
 from autograder.simgpu.operations.statements import Break, If, Return, UpdateElement, UpdateName
 from autograder.simgpu.operations.steps import Block
 
@@ -146,6 +146,9 @@ class _Sizes:
             return NEVER
         if isinstance(part, For):
             return self._inner(part)
+        if isinstance(part, (If, Selection)) and (holds := self._holds(part.condition)) is not None:
+            arms = (part.body, part.orelse) if isinstance(part, If) else (part.yes, part.no)
+            return self.of(arms[0] if holds else arms[1])
         size = 0.0
         if isinstance(part, UpdateElement):
             size += OPERATION * self._times()
@@ -161,6 +164,16 @@ class _Sizes:
             size += self._call(part)
         return size + sum(map(self.of, part.parts()))
 
+    def _holds(self, condition: Operation) -> bool | None:
+        """Whether a condition is true or false for good; None if that is open."""
+        if isinstance(condition, Junction):
+            sides = [self._holds(each) for each in condition.operands]
+            decisive = not condition.is_and
+            return decisive if decisive in sides else None if None in sides else not decisive
+        known = self.found.values.get(condition)
+        constant = known.constant if isinstance(known, KnownNumber) else None
+        return None if constant is None else bool(constant)
+
     def _inner(self, part: For) -> float:
         """A loop inside this one."""
         if self.loops.depends_on_others(part):  # the compiler decides on it when the loops around are unrolled
@@ -169,7 +182,7 @@ class _Sizes:
         if rounds and not self.loops.includes(part):
             return NEVER
         self.inside[part] = rounds
-        size = sum(map(self.of, part.parts()))
+        size = self.of(part.body)
         del self.inside[part]
         return size
 
@@ -237,8 +250,16 @@ class _Sizes:
             own = STORE_ACROSS if across else STORE_ALONG
         else:
             own = self._load(reached, across) - self._has_in_common(reached, moving)
-        apart = self._times_of([index for index, moves in zip(reached.indices, moving, strict=True) if moves])
+        apart = self._times_of([self._ours_in(index) for index in reached.indices])
         return own * apart + (NEIGHBOUR * times if apart < times else 0.0)
+
+    def _ours_in(self, index: Form | None) -> Form | None:
+        """The terms of an index that this loop changes."""
+        if index is None:
+            return None
+        terms = self.loops.forms.atoms_of(index)
+        factors = dict(index[1])
+        return 0, tuple((number, factors[number]) for number, atom in terms if self.loop in atom.loops)
 
     def _times_of(self, indices: Sequence[Form | None]) -> float:
         """How many elements a round reaches by these indices, in the loops inside."""
