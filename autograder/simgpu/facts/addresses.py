@@ -20,10 +20,12 @@ WIDE = 2  # a 64-bit sum
 WRAP = 4  # an index that may be negative: the length, or 0, is added
 SIGN = 2  # its sign, once for all arrays that it indexes
 ADDRESS = 4  # an element of global memory: the array's address, and a sum in two halves
+UNSIGNED_ADDRESS, UNSIGNED_ROW = 2, 4  # in global memory, by indices of unsigned types; in shared memory rows cost nothing
 STRIDED = 2  # an element of global memory, by an unsigned index: its address is that of another one and a multiple of a stride
 ROW = 5  # each further dimension: a 64-bit product
 SHARED_BASE = 3  # the address of the block's shared memory, for each array
 CROWDED = 48  # sums and the like in registers: with 32 of them wrapped columns are kept there too, with 64 they are not
+UNSIGNED_ANEW = 2  # the address of a place by unsigned indices, which is not kept for each round of an unrolled loop then
 WRAPPED_ANEW = 6  # such a column: a sum of 64 bits, its sign, the length or 0, and the address
 SHARED_WRAP, SHARED_ADDRESS, SHARED_ROW = 3, 1, 1  # addresses of shared memory have 32 bits
 
@@ -84,6 +86,8 @@ class Addresses:
             return
         own = SHARED_ADDRESS if is_small else ADDRESS
         row = SHARED_ROW if is_small else ROW
+        if reached.are_unsigned:
+            own, row = (own, 0) if is_small else (UNSIGNED_ADDRESS, UNSIGNED_ROW) if len(reached.indices) > 1 else (own, row)
         if all(signed):
             self._simple_address(at, reached, own, row, is_small, way)
             return
@@ -164,6 +168,9 @@ class Addresses:
         if is_small and not any(each[1] for each in bare):
             return
         place = reached.array.identity, reached.array.part
+        if is_small and reached.are_unsigned and self.placing.is_unrolled(bare) and self.elements_in_registers > CROWDED:
+            op.slots += UNSIGNED_ANEW
+            return
         self.placing.needed(op, own + row * (len(bare) - 1), ("address", *place, tuple(bare)), bare, way)
         rows = [each for each in reached.indices[:-1] if each is not None]
         if rows and not is_small:

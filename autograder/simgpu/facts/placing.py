@@ -40,14 +40,17 @@ class Placing:
         if not key[2][1] or key in way.done:
             return
         way.done.add(key)
-        if slots > MADE_ANEW and self._unrolled(known.form):
+        if slots > MADE_ANEW and self.is_unrolled([known.form]):
             self.needed(op, slots, (*key, "kept"), [known.form], way)
         else:
             self.place(op, slots, [known.form])
 
-    def _unrolled(self, form: Form) -> bool:
-        """Whether the innermost loop is unrolled and its counter changes this value."""
-        return bool(self.loops) and self.integers.is_written_out(self.loops[-1]) and self._moves(self.loops[-1], [form])
+    def is_unrolled(self, made_of: Sequence[Form | None]) -> bool:
+        """Whether the innermost loop is unrolled and changes these values, otherwise than by adding constants."""
+        if not self.loops or not self.integers.is_written_out(self.loops[-1]):
+            return False
+        bare = [None if each is None else self.integers.without_counters(each) for each in made_of]
+        return self._moves(self.loops[-1], bare)
 
     def place(self, op: Operation, slots: int, made_of: Sequence[Form | None]) -> None:
         """Adds instructions to an operation: each time, or once if the innermost loop does not change their operands."""
