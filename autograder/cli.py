@@ -385,12 +385,24 @@ def bench(given: argparse.Namespace) -> int:
     from autograder.grading.bench import benchmarks
 
     figures = {}
-    for name, found in benchmarks(given.names, given.lab):
+    for name, found in benchmarks(given.names, given.lab, {"gpu": bench_gpu}):
         figures[name] = found
         for line, value in found.items():
             print(f"{name}: {line}: {value}", flush=True)
     write_json(given, figures)
     return PASSED
+
+
+def bench_gpu() -> dict[str, str]:
+    """Kernels of numba.cuda beside the libraries: ratios of one run on the GPU of this machine, a minute in all."""
+    from autograder.cudagpu import find_gpu
+
+    found = find_gpu()
+    if not found.usable:
+        return {"skipped": f"no GPU can be used here: {found.reason}"}
+    from autograder.course.lesson08.measurements import ratios
+
+    return {"GPU": found.name, **ratios()}
 
 
 # ---- what commands share ---------------------------------------------------------------------------

@@ -6,7 +6,6 @@ kernel takes its matrices as one-dimensional arrays and their sizes as np.uint32
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,14 +114,14 @@ def unsigned(a, b, c):
 
 @cuda.jit
 def spread(a, b, c):
-    """`unsigned` without bank conflicts: a warp computes 32 x 64 elements, a thread in it four squares of 4 x 4."""
+    """`unsigned` without bank conflicts: a warp computes 64 x 32 elements, a thread in it four squares of 4 x 4."""
     a_tile = cuda.shared.array((DEPTH, WIDE), np.float32)
     b_tile = cuda.shared.array((DEPTH, SIDE), np.float32)
     sums = cuda.local.array((OWN, OWN), np.float32)
     t = u(cuda.threadIdx.x)
     warp, lane = t // u(32), t % u(32)
-    y = warp // u(2) * u(32) + lane // u(8) * u(4)
-    x = warp % u(2) * u(64) + lane % u(8) * u(4)
+    y = warp // u(4) * u(64) + lane // u(4) * u(4)
+    x = warp % u(4) * u(32) + lane % u(4) * u(4)
     first_row, first_column = u(cuda.blockIdx.y) * u(SIDE), u(cuda.blockIdx.x) * u(SIDE)
     for i in range(OWN):
         for j in range(OWN):
@@ -139,16 +138,16 @@ def spread(a, b, c):
         start += u(DEPTH)
     for i in range(OWN):
         for j in range(OWN):
-            c[first_row + y + u(i // 4 * 16 + i % 4), first_column + x + u(j // 4 * 32 + j % 4)] = sums[i, j]
+            c[first_row + y + u(i // 4 * 32 + i % 4), first_column + x + u(j // 4 * 16 + j % 4)] = sums[i, j]
 
 
 @cuda.jit(device=True)
 def multiply(a_tile, b_tile, y, x, sums):
-    """Adds the products of a pair of tiles to a thread's sums: its rows are y to y + 3 and 16 below, its columns 32 apart."""
+    """Adds a pair of tiles' products to a thread's sums: rows y to y + 3 and 32 below, columns likewise and 16 apart."""
     for k in range(DEPTH):
         for i in range(OWN):
             for j in range(OWN):
-                sums[i, j] += a_tile[u(k), y + u(i // 4 * 16 + i % 4)] * b_tile[u(k), x + u(j // 4 * 32 + j % 4)]
+                sums[i, j] += a_tile[u(k), y + u(i // 4 * 32 + i % 4)] * b_tile[u(k), x + u(j // 4 * 16 + j % 4)]
 
 
 @cuda.jit
@@ -161,8 +160,8 @@ def ahead(a, b, c):
     next_b = cuda.local.array(EACH, np.float32)
     t = u(cuda.threadIdx.x)
     warp, lane = t // u(32), t % u(32)
-    y = warp // u(2) * u(32) + lane // u(8) * u(4)
-    x = warp % u(2) * u(64) + lane % u(8) * u(4)
+    y = warp // u(4) * u(64) + lane // u(4) * u(4)
+    x = warp % u(4) * u(32) + lane % u(4) * u(4)
     first_row, first_column = u(cuda.blockIdx.y) * u(SIDE), u(cuda.blockIdx.x) * u(SIDE)
     for i in range(OWN):
         for j in range(OWN):
@@ -190,7 +189,7 @@ def ahead(a, b, c):
     multiply(a_tiles[now], b_tiles[now], y, x, sums)
     for i in range(OWN):
         for j in range(OWN):
-            c[first_row + y + u(i // 4 * 16 + i % 4), first_column + x + u(j // 4 * 32 + j % 4)] = sums[i, j]
+            c[first_row + y + u(i // 4 * 32 + i % 4), first_column + x + u(j // 4 * 16 + j % 4)] = sums[i, j]
 
 
 @cuda.jit
@@ -203,8 +202,8 @@ def flat(a, b, c, m, depth, n):
     next_b = cuda.local.array(EACH, np.float32)
     t = u(cuda.threadIdx.x)
     warp, lane = t // u(32), t % u(32)
-    y = warp // u(2) * u(32) + lane // u(8) * u(4)
-    x = warp % u(2) * u(64) + lane % u(8) * u(4)
+    y = warp // u(4) * u(64) + lane // u(4) * u(4)
+    x = warp % u(4) * u(32) + lane % u(4) * u(4)
     first_row, first_column = u(cuda.blockIdx.y) * u(SIDE), u(cuda.blockIdx.x) * u(SIDE)
     for i in range(SUMS):
         sums[i] = 0
@@ -233,7 +232,7 @@ def flat(a, b, c, m, depth, n):
     multiply_flat(a_tiles, b_tiles, y + now * u(TILE_OF_A), x + now * u(TILE_OF_B), sums)
     for i in range(OWN):
         for j in range(OWN):
-            row, column = first_row + y + u(i // 4 * 16 + i % 4), first_column + x + u(j // 4 * 32 + j % 4)
+            row, column = first_row + y + u(i // 4 * 32 + i % 4), first_column + x + u(j // 4 * 16 + j % 4)
             c[row * n + column] = sums[i * OWN + j]
 
 
@@ -248,9 +247,9 @@ def multiply_flat(a_tiles, b_tiles, y, x, sums):
 def step(k, a_tiles, b_tiles, y, x, sums):
     """Adds the products of one column of A's tile with one row of B's."""
     for i in range(OWN):
-        left = a_tiles[y + k * u(WIDE) + u(i // 4 * 16 + i % 4)]
+        left = a_tiles[y + k * u(WIDE) + u(i // 4 * 32 + i % 4)]
         for j in range(OWN):
-            sums[i * OWN + j] += left * b_tiles[x + k * u(SIDE) + u(j // 4 * 32 + j % 4)]
+            sums[i * OWN + j] += left * b_tiles[x + k * u(SIDE) + u(j // 4 * 16 + j % 4)]
 
 
 def written_out(
@@ -262,9 +261,8 @@ def written_out(
     keeps 8 x `own_columns` (4 or 8) sums. For `any_size`, rows and columns that do not exist are not written, and beyond
     the last column of A zeros are multiplied.
     """
-    half = 4 * own_columns  # of the columns of C that a warp computes: a thread's columns lie in both halves, or in one
-    warps_across = columns // (8 * own_columns)
-    threads = rows // 32 * warps_across * 32
+    warps_across = columns // (4 * own_columns)  # each computes 64 rows of C
+    threads = rows // 64 * warps_across * 32
     a_rows, b_rows = threads // depth, threads // columns  # that all threads fetch at once
     each_a, each_b = rows // a_rows, depth // b_rows
     wide = rows + 4
@@ -274,9 +272,9 @@ def written_out(
     @cuda.jit(device=True)
     def step(k, a_tiles, b_tiles, y, x, sums):
         for i in range(OWN):
-            left = a_tiles[y + k * u(wide) + u(i // 4 * 16 + i % 4)]
+            left = a_tiles[y + k * u(wide) + u(i // 4 * 32 + i % 4)]
             for j in range(own_columns):
-                sums[i * own_columns + j] += left * b_tiles[x + k * u(columns) + u(j // 4 * half + j % 4)]
+                sums[i * own_columns + j] += left * b_tiles[x + k * u(columns) + u(j // 4 * 16 + j % 4)]
 
     @cuda.jit(device=True)
     def eight_steps(k, a_tiles, b_tiles, y, x, sums):
@@ -299,8 +297,8 @@ def written_out(
         from_a = cuda.local.array(each_a, np.uint32)
         t = u(cuda.threadIdx.x)
         warp, lane = t // u(32), t % u(32)
-        y = warp // u(warps_across) * u(32) + lane // u(8) * u(4)
-        x = warp % u(warps_across) * u(8 * own_columns) + lane % u(8) * u(4)
+        y = warp // u(warps_across) * u(64) + lane // u(4) * u(4)
+        x = warp % u(warps_across) * u(4 * own_columns) + lane % u(4) * u(4)
         first_row, first_column = u(cuda.blockIdx.y) * u(rows), u(cuda.blockIdx.x) * u(columns)
         for i in range(sums_of_a_thread):
             sums[i] = 0
@@ -343,10 +341,147 @@ def written_out(
         for k in range(depth):
             step(u(k), a_tiles, b_tiles, y + now * u(tile_of_a), x + now * u(tile_of_b), sums)
         for i in range(OWN):
-            row = first_row + y + u(i // 4 * 16 + i % 4)
+            row = first_row + y + u(i // 4 * 32 + i % 4)
             for j in range(own_columns):
-                column = first_column + x + u(j // 4 * half + j % 4)
+                column = first_column + x + u(j // 4 * 16 + j % 4)
                 if not any_size or (row < m and column < n):
                     c[row * n + column] = sums[i * own_columns + j]
 
     return product
+
+
+@cuda.jit(device=True)
+def small_step(k, a_tile, b_tile, y, x, left, right, sums):
+    """Adds the products of one column of A's tile with one row of B's to a thread's 4 x 8 sums."""
+    for i in range(4):
+        left[i] = a_tile[k, y + u(i)]
+    for j in range(8):
+        right[j] = b_tile[k, x + u(j // 4 * 16 + j % 4)]
+    for i in range(4):
+        for j in range(8):
+            sums[i, j] += left[i] * right[j]
+
+
+@cuda.jit
+def small_tiles(a, b, c):
+    """For matrices of few tiles: 64 x 64 elements a block of 128 threads, 4 x 8 a thread, tiles 16 deep, steps written out.
+
+    Indices of two and three dimensions, as in `ahead`: with `flat`'s, ptxas keeps fewer registers and loads later, and the
+    kernel takes 1.4 times as long.
+    """
+    a_tiles = cuda.shared.array((2, 16, 68), np.float32)
+    b_tiles = cuda.shared.array((2, 16, 64), np.float32)
+    sums = cuda.local.array((4, 8), np.float32)
+    left = cuda.local.array(4, np.float32)
+    right = cuda.local.array(8, np.float32)
+    next_a = cuda.local.array(8, np.float32)
+    next_b = cuda.local.array(8, np.float32)
+    t = u(cuda.threadIdx.x)
+    warp, lane = t // u(32), t % u(32)
+    y = warp // u(2) * u(32) + lane // u(4) * u(4)
+    x = warp % u(2) * u(32) + lane % u(4) * u(4)
+    first_row, first_column = u(cuda.blockIdx.y) * u(64), u(cuda.blockIdx.x) * u(64)
+    depth = u(a.shape[1])
+    for i in range(4):
+        for j in range(8):
+            sums[i, j] = 0
+    row, k = t // u(16), t % u(16)
+    for i in range(8):
+        a_tiles[0, k, row + u(8 * i)] = a[first_row + row + u(8 * i), k]
+    for i in range(8):
+        e = t + u(128 * i)
+        b_tiles[0, e // u(64), e % u(64)] = b[e // u(64), first_column + e % u(64)]
+    cuda.syncthreads()
+    now = u(0)
+    start = u(16)
+    while start < depth:
+        for i in range(8):
+            next_a[i] = a[first_row + row + u(8 * i), start + k]
+        for i in range(8):
+            e = t + u(128 * i)
+            next_b[i] = b[start + e // u(64), first_column + e % u(64)]
+        small_step(u(0), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(1), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(2), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(3), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(4), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(5), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(6), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(7), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(8), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(9), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(10), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(11), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(12), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(13), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(14), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        small_step(u(15), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+        now = now ^ u(1)
+        for i in range(8):
+            a_tiles[now, k, row + u(8 * i)] = next_a[i]
+        for i in range(8):
+            e = t + u(128 * i)
+            b_tiles[now, e // u(64), e % u(64)] = next_b[i]
+        cuda.syncthreads()
+        start += u(16)
+    for kk in range(16):
+        small_step(u(kk), a_tiles[now], b_tiles[now], y, x, left, right, sums)
+    for i in range(4):
+        for j in range(8):
+            c[first_row + y + u(i), first_column + x + u(j // 4 * 16 + j % 4)] = sums[i, j]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One kernel of the ladder: what is new in it, and how it is launched on matrices whose sides its tiles divide."""
+
+    name: str
+    idea: str
+    kernel: Any
+    tile: tuple[int, int]  # rows and columns of C that a block computes
+    block: int | tuple[int, int]
+    is_flat: bool = False
+
+    def launch(self, a: Any, b: Any, c: Any) -> None:
+        """c = a b; device arrays of two dimensions, float32, row by row in memory. Returns before the GPU is done."""
+        m, n = c.shape
+        grid = (-(-n // self.tile[1]), -(-m // self.tile[0]))
+        if self.is_flat:
+            self.kernel[grid, self.block](*(each.reshape(-1) for each in (a, b, c)), u(m), u(a.shape[1]), u(n))
+        else:
+            self.kernel[grid, self.block](a, b, c)
+
+
+def _flat(name: str, idea: str, *, rows: int = SIDE, columns: int = SIDE, own_columns: int = OWN, **more: Any) -> Rung:
+    kernel = written_out(rows, columns, own_columns=own_columns, **more)
+    return Rung(name, idea, kernel, (rows, columns), rows * columns // (OWN * own_columns), is_flat=True)
+
+
+WHOLE = (SIDE, SIDE)
+LADDER = (
+    Rung("one element, `for`", "lesson 1 as most people write it", matmul_columns, (32, 32), (32, 32)),
+    Rung("one element, `while`", "a loop that costs less", naive, (32, 32), (32, 32)),
+    Rung("tiles", "lesson 2: tiles of 32 x 32 in shared memory", tiled_with(32), (32, 32), (32, 32)),
+    Rung("strips", "16 sums a thread, in registers (the paper's Fig. 2)", strips, (16, 128), 128),
+    Rung("squares", "8 x 8 sums a thread: both operands used eight times", squares, WHOLE, THREADS),
+    Rung("unsigned", "indices that cannot be negative", unsigned, WHOLE, THREADS),
+    Rung("spread", "no two lanes in one bank", spread, WHOLE, THREADS),
+    Rung("ahead", "the next tiles on their way while these are multiplied", ahead, WHOLE, THREADS),
+    Rung("flat", "one-dimensional arrays, places counted on", flat, WHOLE, THREADS, is_flat=True),
+    _flat("written out", "a line for each step of the inner loop"),
+    _flat("deep", "tiles of 16 columns of A", depth=16),
+)
+"""From the first lesson to the limit, for square matrices of multiples of 128."""
+SMALL = Rung("small tiles", "64 x 64, for matrices of few tiles", small_tiles, (64, 64), 128)
+ANY_SIZE = _flat("any size", "edges", depth=16, any_size=True)
+SMALL_ANY_SIZE = _flat(
+    "small tiles, any size", "edges", rows=64, columns=64, own_columns=4, depth=16, any_size=True
+)
+
+
+def best_for(m: int, n: int, depth: int) -> Rung:
+    """The rung that takes these sizes in the least time on an H200 (measured: notebooks/data/ladder_h200.json)."""
+    is_small = m * n < 132 * 2 * SIDE * SIDE / 2  # the large tiles would leave half of its multiprocessors idle
+    if is_small:
+        return SMALL if m % 64 == n % 64 == depth % 16 == 0 else SMALL_ANY_SIZE
+    return LADDER[-1] if m % SIDE == n % SIDE == depth % 16 == 0 else ANY_SIZE
