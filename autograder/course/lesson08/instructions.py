@@ -1,21 +1,21 @@
 """Machine code of lesson 8's ladder: the instructions of a tile, those outside the loop over tiles, and the registers.
 
-    python -m autograder.simgpu.measurements.ladder     # needs numba-cuda, ptxas and nvdisasm; no GPU; a minute
+    python -m autograder.course.lesson08.instructions     # needs numba-cuda, ptxas and nvdisasm; no GPU; a minute
 
-The packages are those of spellings.py and nvidia-cuda-nvdisasm. `main` compiles each rung for compute capability 9.0 and
-writes ladder.json. A loop inside the loop over tiles goes round as often as a tile's multiply-adds ask for. Instructions
+The packages are those of autograder/simgpu/measurements/spellings.py and nvidia-cuda-nvdisasm. `main` compiles each rung for compute capability 9.0 and
+writes instructions.json. A loop inside the loop over tiles goes round as often as a tile's multiply-adds ask for. Instructions
 under a predicate count, and so do those behind a jump that is there for sizes that no tile divides.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,64 +23,32 @@ from typing import Any
 
 import numpy as np
 
+from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE, Rung
 from autograder.simgpu.measurements.spellings import tool
 
-COMPILED = Path(__file__).with_name("ladder.json")
+COMPILED = Path(__file__).with_suffix(".json")
 KEPT = ("FFMA", "LDG", "STG", "LDS", "LDS.64", "LDS.128", "STS", "STS.64", "STS.128", "LDL", "STL", "BAR")
-SMALL = {"rows": 64, "columns": 64, "depth": 16, "own_columns": 4}
 
 
-@dataclass(frozen=True)
-class Rung:
-    """One kernel: what makes it, the tile of C that a block of `threads` computes, and the depth of the tiles of A and B."""
-
-    name: str
-    kernel: str  # in autograder.course.lesson08.kernels, or `written_out`
-    rows: int = 128
-    columns: int = 128
-    threads: int = 256
-    depth: int = 8
-    is_flat: bool = False  # takes vectors and sizes
-    is_any_size: bool = False
-
-    @property
-    def sums(self) -> int:
-        """The elements of C that a thread computes."""
-        return self.rows * self.columns // self.threads
-
-    def make(self) -> Any:
-        """The kernel, of whatever `cuda` is installed."""
-        from autograder.course.lesson08 import kernels
-
-        if self.kernel != "written_out":
-            return getattr(kernels, self.kernel)
-        own = SMALL if self.rows == 64 else {"depth": self.depth}
-        return kernels.written_out(**own, any_size=self.is_any_size)
-
-    def arguments(self, tiles: int) -> tuple[Any, ...]:
-        """A launch of one block that goes through so many tiles."""
-        depth = tiles * self.depth
-        a, b = np.ones((self.rows, depth), np.float32), np.ones((depth, self.columns), np.float32)
-        c = np.zeros((self.rows, self.columns), np.float32)
-        if not self.is_flat:
-            return a, b, c
-        sizes = (np.uint32(each) for each in (self.rows, depth, self.columns))
-        return a.reshape(-1), b.reshape(-1), c.reshape(-1), *sizes
+RUNGS = (*LADDER[3:], SMALL, ANY_SIZE, SMALL_ANY_SIZE)
+"""Those whose threads keep several sums in registers."""
+DEEP = ("deep", "small tiles", "any size", "small tiles, any size")
 
 
-RUNGS = (
-    Rung("strips", "strips", rows=16, threads=128),
-    Rung("squares", "squares"),
-    Rung("unsigned", "unsigned"),
-    Rung("spread", "spread"),
-    Rung("ahead", "ahead"),
-    Rung("flat", "flat", is_flat=True),
-    Rung("written out", "written_out", is_flat=True),
-    Rung("written out, depth 16", "written_out", depth=16, is_flat=True),
-    Rung("written out, depth 16, any size", "written_out", depth=16, is_flat=True, is_any_size=True),
-    Rung("written out, 64 x 64", "written_out", 64, 64, 128, 16, is_flat=True),
-    Rung("written out, 64 x 64, any size", "written_out", 64, 64, 128, 16, is_flat=True, is_any_size=True),
-)
+def depth_of(rung: Rung) -> int:
+    """The columns of A and rows of B in a tile."""
+    return 16 if rung.name in DEEP else 8
+
+
+def arguments(rung: Rung, tiles: int) -> tuple[Any, ...]:
+    """A launch of one block that goes through so many tiles; all elements are 1, so that C holds the depth."""
+    (rows, columns), depth = rung.tile, tiles * depth_of(rung)
+    a, b = np.ones((rows, depth), np.float32), np.ones((depth, columns), np.float32)
+    c = np.zeros((rows, columns), np.float32)
+    if not rung.is_flat:
+        return a, b, c
+    sizes = (np.uint32(each) for each in (rows, depth, columns))
+    return a.reshape(-1), b.reshape(-1), c.reshape(-1), *sizes
 
 
 def machine_code(rung: Rung) -> dict[str, Any]:
@@ -89,7 +57,8 @@ def machine_code(rung: Rung) -> dict[str, Any]:
     names, loops = _read(listing)
     once: Counter[str] = Counter(names)
     tile: Counter[str] = Counter()
-    wanted = rung.depth * rung.sums
+    threads = rung.block if isinstance(rung.block, int) else math.prod(rung.block)
+    wanted = depth_of(rung) * math.prod(rung.tile) // threads  # multiply-adds of a thread
     main = max(loops, key=lambda each: each[1] - each[0])
     for begin, end in loops:
         body = Counter(names[begin : end + 1])
@@ -116,7 +85,7 @@ def _compiled(rung: Rung) -> tuple[str, str]:
     """The listing of a rung's machine code, and what the assembler says of it."""
     from numba import cuda, typeof
 
-    ptx, _ = cuda.compile_ptx(rung.make().py_func, tuple(map(typeof, rung.arguments(1))), cc=(9, 0))
+    ptx, _ = cuda.compile_ptx(rung.kernel.py_func, tuple(map(typeof, arguments(rung, 1))), cc=(9, 0))
     with tempfile.TemporaryDirectory() as folder:
         made, cubin = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
         made.write_text(ptx, encoding="utf-8")
