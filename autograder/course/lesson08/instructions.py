@@ -2,9 +2,10 @@
 
     python -m autograder.course.lesson08.instructions     # needs numba-cuda, ptxas and nvdisasm; no GPU; a minute
 
-The packages are those of autograder/simgpu/measurements/spellings.py and nvidia-cuda-nvdisasm. `main` compiles each rung for compute capability 9.0 and
-writes instructions.json. A loop inside the loop over tiles goes round as often as a tile's multiply-adds ask for. Instructions
-under a predicate count, and so do those behind a jump that is there for sizes that no tile divides.
+The packages are those of autograder/simgpu/measurements/spellings.py, and nvidia-cuda-nvdisasm. `main` compiles each rung
+for compute capability 9.0 and writes instructions.json. A loop inside the loop over tiles goes round as often as a tile's
+multiply-adds ask for. Instructions under a predicate count, and so do those behind a jump that is there for sizes that no
+tile divides.
 """
 
 from __future__ import annotations
