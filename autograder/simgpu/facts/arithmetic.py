@@ -3,8 +3,8 @@
 The numbers are those of instruction_costs.json. Numba's integers have 64 bits, so a sum takes two instructions.
 
 Unsigned integers are cheaper, as seen in machine code of lesson 8's kernels (numba-cuda 0.30.4, CUDA 13.0, compute
-capability 9.0; autograder/course/lesson08/instructions.json): a quotient by a power of two is a shift, a remainder a mask, a product of two
-numbers of 32 bits one instruction. What only tells a place in shared memory is computed with 32 bits (`narrow`).
+capability 9.0; course/lesson08/instructions.json): a quotient by a power of two is a shift, a remainder a mask, a
+product of two numbers of 32 bits one instruction. What only tells a place in shared memory takes 32 bits (`narrow`).
 """
 
 from __future__ import annotations

@@ -214,7 +214,8 @@ class KnownResults:
         if name == "dtype":
             return KnownName(TypeReference(f"numpy.{owner.dtype.name}", owner.dtype))
         if name == "T":
-            return replace(owner, extents=owner.extents[::-1], prefix=(), unsigned_prefix=(), part=("T", owner.part, owner.prefix))
+            turned = ("T", owner.part, owner.prefix)
+            return replace(owner, extents=owner.extents[::-1], prefix=(), unsigned_prefix=(), part=turned)
         if owner.dtype.fields or name in ("real", "imag"):
             return Unknown(frozenset([owner.identity]))
         return KnownName(library.OfArray(owner, name))
