@@ -202,7 +202,8 @@ class Evaluation:
         apart = varies(condition)
         scope.take_over(self.merging.of_scopes(op, one, other, apart))
         may_be_dropped = may_be_decided(op.condition, self.here.found)
-        return self.merging.of_values((op, "selected"), yes, no, apart, may_be_dropped=may_be_dropped)
+        merged = self.merging.of_values((op, "selected"), yes, no, apart, may_be_dropped=may_be_dropped)
+        return _selected(condition, yes, no, merged)
 
     def _arm(self, op: Expression, scope: Scope) -> Known:
         """One side of a selection, or an operand of `and` or `or` after the first."""
@@ -325,3 +326,11 @@ class Evaluation:
             else:
                 arguments.append(known)
         return Given(arguments, {name: self.value(each, scope) for name, each in op.keywords.items()})
+
+
+def _selected(condition: Known, yes: Known, no: Known, merged: Known) -> Known:
+    """`merged` with the value of the side that a constant condition always takes, if both sides are of one type."""
+    if not isinstance(condition, KnownNumber) or condition.constant is None or not isinstance(merged, KnownNumber):
+        return merged
+    taken = yes if condition.constant else no
+    return taken if isinstance(taken, KnownNumber) and taken.dtype == merged.dtype else merged
