@@ -18,11 +18,8 @@ from autograder.course.data import DATA
 from autograder.course.lesson08 import instructions
 from autograder.course.lesson08.kernels import LADDER, SMALL, Rung
 from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate
+from autograder.profiling import profile
 from autograder.records.counters import Counters
-from autograder.sampling.sampler import Sampler
-from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.launch import LaunchRecord
-from autograder.simgpu.host.single_launch import kernel_function
 
 SIDES = (1024, 2048, 4096)
 TILES = 3, 5  # that are counted
@@ -30,15 +27,14 @@ BLOCKS = 2
 OF_THE_LAUNCH = ("launches", "blocks", "threads", "warps", "simulated_blocks", "local_bytes", "unique_store_sectors")
 
 
-def counted(rung: Rung, side: int, depth: int) -> LaunchRecord:
-    """A launch for matrices of `side` x `depth` and `depth` x `side`, scaled up from two of its blocks."""
+def counted(rung: Rung, side: int, depth: int) -> Counters:
+    """What the compiler leaves of a launch for matrices of `side` x `depth` and `depth` x `side`, scaled up from two of its blocks."""
     (rows, columns), ones = rung.tile, np.ones(side * depth, np.float32)
     a, b, c = ones.reshape(side, depth), ones.reshape(depth, side), np.zeros((side, side), np.float32)
     given: tuple[object, ...] = (a, b, c)
     if rung.is_flat:
         given = (ones, ones, c.reshape(-1), *(np.uint32(each) for each in (side, depth, side)))
-    session = Session(output=lambda line: None, chooser=Sampler(BLOCKS))
-    return session.launch(kernel_function(rung.kernel), (side // columns, side // rows), rung.block, given)
+    return profile(rung.kernel, sample_blocks=BLOCKS)[(side // columns, side // rows), rung.block](*given).compiled
 
 
 def predicted(rung: Rung, side: int) -> Estimate:
@@ -46,15 +42,15 @@ def predicted(rung: Rung, side: int) -> Estimate:
     tile = instructions.depth_of(rung)
     few, many = (counted(rung, side, tiles * tile) for tiles in TILES)
     further = (side // tile - TILES[0]) / (TILES[1] - TILES[0])
-    counts = {each.name: getattr(few.compiled, each.name) for each in fields(Counters)}
+    counts = {each.name: getattr(few, each.name) for each in fields(Counters)}
     for name in counts.keys() - set(OF_THE_LAUNCH):
-        counts[name] = round(counts[name] + (getattr(many.compiled, name) - counts[name]) * further)
+        counts[name] = round(counts[name] + (getattr(many, name) - counts[name]) * further)
     compiled = json.loads(instructions.COMPILED.read_text(encoding="utf-8"))["rungs"][rung.name]
     return estimate(
         Counters(**counts),
         SPECIFICATIONS["H200"],
         threads_per_block=rung.block if isinstance(rung.block, int) else math.prod(rung.block),
-        shared_bytes_per_block=few.shared_bytes,
+        shared_bytes_per_block=compiled["shared_bytes"],
         registers_per_thread=compiled["registers"],
         array_bytes=3 * 4 * side * side,
     )
