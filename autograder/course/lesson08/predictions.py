@@ -28,7 +28,7 @@ OF_THE_LAUNCH = ("launches", "blocks", "threads", "warps", "simulated_blocks", "
 
 
 def counted(rung: Rung, side: int, depth: int) -> Counters:
-    """What the compiler leaves of a launch for matrices of `side` x `depth` and `depth` x `side`, scaled up from two of its blocks."""
+    """What the compiler leaves of `side` x `depth` times `depth` x `side`, scaled up from two blocks."""
     (rows, columns), ones = rung.tile, np.ones(side * depth, np.float32)
     a, b, c = ones.reshape(side, depth), ones.reshape(depth, side), np.zeros((side, side), np.float32)
     given: tuple[object, ...] = (a, b, c)
