@@ -389,15 +389,21 @@ def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy
     cycles += counters.barriers / warps * specification.barrier_cycles
     if counters.global_load_sectors:
         per_request = counters.global_load_sectors / counters.global_load_requests
-        misses = min(loads, traffic.l2_load_sectors / blocks / per_request)
+        misses = (1 - _share_ahead(counters)) * min(loads, traffic.l2_load_sectors / blocks / per_request)
         from_dram = traffic.dram_load_sectors / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
         # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
         from_dram = min(1.0, max(from_dram, 1 / turns))
         wait = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles
-        waits = misses * wait + (loads - misses) * specification.l1_latency_cycles
+        hits = (1 - _share_ahead(counters)) * loads - misses
+        waits = misses * wait + hits * specification.l1_latency_cycles
         cycles += waits / _loads_in_flight(counters)
     lives = max(turns, SLOWEST_SHARE * slowest_warp(counters))
     return cycles * lives * launches / specification.cycles_per_ns
+
+
+def _share_ahead(counters: Counters) -> float:
+    """The share of loads for which no warp waits, for it has much to do before it uses the value."""
+    return counters.global_loads_ahead / max(1, counters.global_load_requests)
 
 
 def _loads_in_flight(counters: Counters) -> float:

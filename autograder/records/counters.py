@@ -21,6 +21,7 @@ class Counters:
     global_load_sectors: int = 0
     global_load_lines: int = 0  # distinct 128-byte lines, summed over requests
     global_load_useful_bytes: int = 0  # distinct bytes that the lanes asked for, summed over requests
+    global_loads_ahead: int = 0  # requests whose value is used only after much other work: no warp waits for it
     global_load_wavefronts: int = 0  # passes through L1: each serves a bank one word, and four lines at most
     block_load_sectors: int = 0  # distinct sectors that each block loads, summed over blocks: what L1 asks of L2
     global_store_requests: int = 0

@@ -62,7 +62,7 @@ def test_there_is_an_example_of_each_older_form_and_a_step_from_it():
 
 @pytest.mark.parametrize("path", sorted(OLDER.glob("result_*.json")), ids=lambda path: path.stem)
 def test_an_older_result_is_read_whole_and_shown(path):
-    """Written by the kit of commits 6d226f0^ (form 1) and 7654d6b (form 2), of lab 1's example class."""
+    """Written by the kit of commits 6d226f0^ (form 1), 7654d6b (form 2) and 7af6b48 (form 3), of lab 1's example class."""
     written = json.loads(path.read_text(encoding="utf-8"))
     result = from_dict(written)
     assert (result.student, result.points, result.outcome) == ("elif_yilmaz", written["points"], written["outcome"])

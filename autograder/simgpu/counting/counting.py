@@ -30,6 +30,7 @@ BANK_BYTES = 4
 ADDRESSES, INDEX_TERMS = SLOT["global_addresses"], SLOT["global_index_terms"]
 _LOCAL = {kind: SLOT[f"local_{'load' if kind == READ else 'store'}_requests"] for kind in (READ, prim.WRITE, ATOMIC)}
 WAVEFRONTS, BLOCK_SECTORS = SLOT["global_load_wavefronts"], SLOT["block_load_sectors"]
+AHEAD = SLOT["global_loads_ahead"]
 AGAIN = SLOT["global_store_sectors_again"]
 _MARK = {READ: np.uint8(1), prim.WRITE: np.uint8(2)}  # bits of `Buffer.touched`
 _NAMES = {READ: "load", prim.WRITE: "store"}
@@ -84,7 +85,7 @@ class Counting:
             if kind == ATOMIC:
                 self._count_global_atomic(row, view, place, op)
             else:
-                self._count_global(moves, view, place, kind, of_block=row)
+                self._count_global(moves, view, place, op, kind, of_block=row)
         elif space == "shared":
             if kind == ATOMIC:
                 self._count_shared_atomic(row, view, place)
@@ -146,7 +147,7 @@ class Counting:
         for part in parts:
             place = Place(part.linear, Mask(part.lanes, None))
             if part.view.buffer.space == "global":
-                self._count_global(row, part.view, place, kind, of_block=[0] * len(row))
+                self._count_global(row, part.view, place, op, kind, of_block=[0] * len(row))
             else:
                 self._count_shared(row, part.view, place, kind)
         if len(parts) > 1:
@@ -181,7 +182,9 @@ class Counting:
 
     # -- global memory --------------------------------------------------------------------------------------------
 
-    def _count_global(self, row: list[int], view: View, place: Place, kind: int, of_block: list[int]) -> None:
+    def _count_global(
+        self, row: list[int], view: View, place: Place, op: Operation, kind: int, of_block: list[int]
+    ) -> None:
         buffer, itemsize = view.buffer, view.data.itemsize
         new_to_first_block = 0
         if len(parts := _parts(view, itemsize)) > 1:
@@ -202,6 +205,8 @@ class Counting:
             if counted.marked_at < 0:
                 new_to_first_block = self._count_first_block(view, place, itemsize)
             row[WAVEFRONTS] += counted.wavefronts
+            if op.is_ahead:
+                row[AHEAD] += counted.requests
             of_block[BLOCK_SECTORS] += new_to_first_block * len(self.batch.blocks)
         elif len(parts) > 1:
             row[AGAIN] += counted.sectors * (len(parts) - 1) // len(parts)

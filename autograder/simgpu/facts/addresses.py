@@ -7,6 +7,7 @@ product, in shared memory a 32-bit one. The load and the store of an update shar
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from autograder.simgpu.facts.forms import Form
@@ -19,8 +20,13 @@ WIDE = 2  # a 64-bit sum
 WRAP = 4  # an index that may be negative: the length, or 0, is added
 SIGN = 2  # its sign, once for all arrays that it indexes
 ADDRESS = 4  # an element of global memory: the array's address, and a sum in two halves
+UNSIGNED_ADDRESS, UNSIGNED_ROW = 2, 4  # by indices of unsigned types; in shared memory their rows cost nothing
+STRIDED = 2  # an element of global memory by an unsigned index, a multiple of a stride away from another one
 ROW = 5  # each further dimension: a 64-bit product
 SHARED_BASE = 3  # the address of the block's shared memory, for each array
+CROWDED = 48  # sums and the like in registers: with 32 of them wrapped columns are kept there too, with 64 they are not
+UNSIGNED_ANEW = 2  # the address of a place by unsigned indices, which is not kept for each round of an unrolled loop then
+WRAPPED_ANEW = 6  # such a column: a sum of 64 bits, its sign, the length or 0, and the address
 SHARED_WRAP, SHARED_ADDRESS, SHARED_ROW = 3, 1, 1  # addresses of shared memory have 32 bits
 
 
@@ -31,6 +37,7 @@ class Addresses:
         self.found = found
         self.integers = integers
         self.placing = placing
+        self._in_registers: int | None = None  # elements of local arrays
         self.updates: dict[Operation, Operation] = {}  # by access: the update (`a[i] += x`) that it belongs to
 
     def of_access(self, op: Operation, reached: Reached, way: Way) -> None:
@@ -48,6 +55,9 @@ class Addresses:
         is_small = space in ("shared", "local")
         if space == "shared":
             self.placing.needed(at, SHARED_BASE, ("base", reached.array.identity), [], way)
+        if self._is_wrapped_anew(reached):
+            at.slots += WRAPPED_ANEW
+            return
         if is_cheap and self.placing.is_counted_on(reached) and self._is_advanced(reached, way):
             key = ("address", reached.array.identity, reached.array.part, reached.indices)
             step = 1 if is_small else WIDE
@@ -55,7 +65,11 @@ class Addresses:
                 at.slots += step
             way.done.add(key)
             return
-        signed = [each is not None and self.integers.is_positive(each, way) for each in reached.indices]
+        unsigned = reached.unsigned if len(reached.unsigned) == len(reached.indices) else (False,) * len(reached.indices)
+        signed = [
+            each is not None and (has_no_sign or self.integers.is_positive(each, way))
+            for each, has_no_sign in zip(reached.indices, unsigned, strict=True)
+        ]
         for place, (index, is_known) in enumerate(zip(reached.indices, signed, strict=True)):
             if is_known or index is not None and not self.integers.without_counters(index)[1]:
                 continue
@@ -64,8 +78,16 @@ class Addresses:
             extent = reached.array.extents[place] if place < len(reached.array.extents) else None
             wrapped = ("wrap", extent or (reached.array.identity, place), index)  # once for each length
             self.placing.needed(at, SHARED_WRAP if is_small else WRAP, wrapped, [index], way)
+        if self.is_strided(reached):
+            (index,) = reached.indices
+            base = self.integers.without_constant(self.integers.without_strides(index)) if index is not None else None
+            self.placing.needed(at, STRIDED, ("address", reached.array.identity, reached.array.part, base), [base], way)
+            at.slots += 1
+            return
         own = SHARED_ADDRESS if is_small else ADDRESS
         row = SHARED_ROW if is_small else ROW
+        if reached.are_unsigned:
+            own, row = (own, 0) if is_small else (UNSIGNED_ADDRESS, UNSIGNED_ROW) if len(reached.indices) > 1 else (own, row)
         if all(signed):
             self._simple_address(at, reached, own, row, is_small, way)
             return
@@ -83,6 +105,39 @@ class Addresses:
             self.placing.needed(at, whole - own, rows, kept[:-1], way)
             whole = own
         self.placing.needed(at, whole, known, kept, way)
+
+    def _is_wrapped_anew(self, reached: Reached) -> bool:
+        """Whether a column of a shared array is wrapped in each round of a loop that changes only its row.
+
+        It could be done once, before the loop, if there were registers for all columns.
+        """
+        if reached.array.space != "shared" or len(reached.indices) < 2 or reached.are_unsigned:
+            return False
+        *rows, column = reached.indices
+        loop = next((each for each in reversed(self.placing.loops) if not self.integers.is_written_out(each)), None)
+        if column is None or loop is None or not self.placing.stays([column], loop) or self.placing.stays(rows, loop):
+            return False
+        bare = self.integers.without_counters(column)
+        return bare != column and bool(bare[1]) and self.elements_in_registers > CROWDED
+
+    @property
+    def elements_in_registers(self) -> int:
+        """The elements of the kernel's local arrays, which mostly lie in registers."""
+        if self._in_registers is None:
+            arrays = [each.array for each in self.found.reached.values() if each.array.space == "local"]
+            sizes = {each.identity: math.prod(extent or 0 for extent in each.extents) for each in arrays}
+            self._in_registers = sum(sizes.values())
+        return self._in_registers
+
+    def is_strided(self, reached: Reached) -> bool:
+        """Whether an unrolled loop goes through a vector in global memory by a stride that is known at run time only.
+
+        Each address is then the one before and the stride, one instruction, as long as no index can be negative.
+        """
+        if reached.array.space != "global" or len(reached.indices) != 1 or not reached.are_unsigned:
+            return False
+        index = reached.indices[0]
+        return index is not None and self.integers.without_strides(index) != index
 
     def _goes_along_a_row(self, indices: Sequence[Form | None]) -> bool:
         """Whether the innermost loop changes only the last index."""
@@ -113,6 +168,9 @@ class Addresses:
         if is_small and not any(each[1] for each in bare):
             return
         place = reached.array.identity, reached.array.part
+        if is_small and reached.are_unsigned and self.placing.is_unrolled(bare) and self.elements_in_registers > CROWDED:
+            op.slots += UNSIGNED_ANEW
+            return
         self.placing.needed(op, own + row * (len(bare) - 1), ("address", *place, tuple(bare)), bare, way)
         rows = [each for each in reached.indices[:-1] if each is not None]
         if rows and not is_small:

@@ -1,6 +1,10 @@
 """The machine instructions of arithmetic, by the types of the operands and by which of them are constants.
 
 The numbers are those of instruction_costs.json. Numba's integers have 64 bits, so a sum takes two instructions.
+
+Unsigned integers are cheaper, as seen in machine code of lesson 8's kernels (numba-cuda 0.30.4, CUDA 13.0, compute
+capability 9.0; course/lesson08/instructions.json): a quotient by a power of two is a shift, a remainder a mask, a
+product of two numbers of 32 bits one instruction. What only tells a place in shared memory takes 32 bits (`narrow`).
 """
 
 from __future__ import annotations
@@ -15,7 +19,9 @@ from autograder.simgpu.facts.instruction_costs import of_floats, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
 from autograder.simgpu.facts.known import Known, KnownNumber
 from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Compare
 
+SHIFT = 2  # of 64 bits
 NAMES: dict[type[ast.operator], str] = {  # as instruction_costs.json has them
     ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product", ast.Div: "quotient", ast.FloorDiv: "quotient", ast.Mod: "remainder",
     ast.Pow: "power", ast.LShift: "shift", ast.RShift: "shift", ast.BitAnd: "and", ast.BitOr: "and", ast.BitXor: "and",
@@ -28,6 +34,7 @@ class Arithmetic:
     def __init__(self, found: Found, integers: Integers) -> None:
         self.found = found
         self.integers = integers
+        self.narrow = _narrow(found)
 
     def of(
         self, op: Operation, kind: type[ast.operator], left: Operation, right: Operation, way: Way
@@ -46,11 +53,28 @@ class Arithmetic:
             if kind is ast.Div and divisor is not None and _is_power(divisor):
                 kind = ast.Mult  # by its reciprocal, which is exact
             return self._of_floats(op, kind, dtype, dtypes)
+        if dtype.kind == "u" and (unsigned := self._of_unsigned(op, kind, sides, dtypes)) is not None:
+            return unsigned
         if kind in (ast.FloorDiv, ast.Mod):
             return self._of_division(op, kind, sides, way)
         if kind is ast.Mult:
             return self._of_product(sides)
         return of_integers(NAMES.get(kind, "sum"))
+
+    def _of_unsigned(
+        self, op: Operation, kind: type[ast.operator], sides: Sequence[Known | None], dtypes: Sequence[np.dtype]
+    ) -> int | None:
+        """Of integers that cannot be negative; None for what costs as much as with a sign."""
+        divisor = self.integers.constant(sides[1])
+        if kind in (ast.FloorDiv, ast.Mod):
+            if divisor is None or not _is_power(divisor):
+                return None
+            return 1 if kind is ast.Mod or op in self.narrow or dtypes[0].itemsize <= 4 else SHIFT
+        if op in self.narrow and kind in NAMES and kind is not ast.Pow:
+            return 1
+        if kind is ast.Mult and all(each.itemsize <= 4 for each in dtypes):
+            return 1
+        return None
 
     def _of_product(self, sides: Sequence[Known | None]) -> int:
         constants = [each for each in map(self.integers.constant, sides) if each is not None]
@@ -91,6 +115,21 @@ class Arithmetic:
         if isinstance(known, KnownNumber) and known.dtype is not None and known.constant is None:
             return 2 if known.dtype.itemsize == 8 and known.dtype.kind in "iu" else 1
         return 1
+
+
+def _narrow(found: Found) -> frozenset[Operation]:
+    """Unsigned arithmetic that is for nothing but places in shared memory and in registers: 32 bits of it are used."""
+    narrow: set[Operation] = set()
+    wide: set[Operation] = set()
+    for reached in found.reached.values():
+        is_small = reached.array.space in ("shared", "local") and reached.are_unsigned
+        (narrow if is_small else wide).update(reached.made_by)
+    for op, _ in found.values.items():
+        if isinstance(op, Compare):
+            for each in (op.left, *op.others):
+                known = found.values.get(each)
+                wide.update(known.made_by if isinstance(known, KnownNumber) else ())
+    return frozenset(narrow - wide)
 
 
 def _is_power(number: int) -> bool:

@@ -202,7 +202,8 @@ class Evaluation:
         apart = varies(condition)
         scope.take_over(self.merging.of_scopes(op, one, other, apart))
         may_be_dropped = may_be_decided(op.condition, self.here.found)
-        return self.merging.of_values((op, "selected"), yes, no, apart, may_be_dropped=may_be_dropped)
+        merged = self.merging.of_values((op, "selected"), yes, no, apart, may_be_dropped=may_be_dropped)
+        return _selected(condition, yes, no, merged)
 
     def _arm(self, op: Expression, scope: Scope) -> Known:
         """One side of a selection, or an operand of `and` or `or` after the first."""
@@ -257,6 +258,7 @@ class Evaluation:
             found.values[op.owner] = owner
             return
         indices: list[Form | None] = list(owner.prefix)
+        unsigned = [*owner.unsigned_prefix] if len(owner.unsigned_prefix) == len(indices) else [False] * len(indices)
         made_by: tuple[Operation, ...] = ()
         apart = False
         for each in op.indices:
@@ -265,9 +267,10 @@ class Evaluation:
             for part in parts:
                 is_number = isinstance(part, KnownNumber) and (part.dtype is None or part.dtype.kind in "iub")
                 indices.append(part.form if is_number and isinstance(part, KnownNumber) else None)
+                unsigned.append(isinstance(part, KnownNumber) and part.dtype is not None and part.dtype.kind in "ub")
                 apart |= varies(part)
                 made_by += part.made_by if isinstance(part, KnownNumber) else ()
-        found.reached[op] = Reached(owner, tuple(indices), apart, made_by)
+        found.reached[op] = Reached(owner, tuple(indices), apart, made_by, tuple(unsigned))
 
     def _attribute(self, op: Attribute, scope: Scope) -> Known:
         owner, name = self.value(op.owner, scope), op.name
@@ -323,3 +326,11 @@ class Evaluation:
             else:
                 arguments.append(known)
         return Given(arguments, {name: self.value(each, scope) for name, each in op.keywords.items()})
+
+
+def _selected(condition: Known, yes: Known, no: Known, merged: Known) -> Known:
+    """`merged` with the value of the side that a constant condition always takes, if both sides are of one type."""
+    if not isinstance(condition, KnownNumber) or condition.constant is None or not isinstance(merged, KnownNumber):
+        return merged
+    taken = yes if condition.constant else no
+    return taken if isinstance(taken, KnownNumber) and taken.dtype == merged.dtype else merged

@@ -18,12 +18,21 @@ ALL, GLOBAL = "all memory that threads share", "global memory"  # kinds of memor
 
 @dataclass
 class Reached:
-    """Which element an access reaches, as far as that is known: the array, and the form of each index (None for a slice)."""
+    """Which element an access reaches, as far as that is known: the array, and the form of each index (None for a slice).
+
+    `unsigned` says which indices cannot be negative by their types: Numba does not wrap these.
+    """
 
     array: KnownArray
     indices: tuple[Form | None, ...]
     varies: bool
     made_by: tuple[Operation, ...] = ()
+    unsigned: tuple[bool, ...] = ()
+
+    @property
+    def are_unsigned(self) -> bool:
+        """Whether no index can be negative, by the types of the indices."""
+        return len(self.unsigned) == len(self.indices) and all(self.unsigned)
 
 
 @dataclass

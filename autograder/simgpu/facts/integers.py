@@ -89,6 +89,16 @@ class Integers:
         """`without_constant` of a form that may not be known."""
         return None if form is None else self.without_constant(form)
 
+    def without_strides(self, form: Form) -> Form:
+        """A sum without the products of something and a number that is constant in each round of the unrolled loops."""
+        return form[0], tuple((number, factor) for number, factor in form[1] if not self._is_stride(number))
+
+    def _is_stride(self, number: int) -> bool:
+        key = self.forms.key_of(number)
+        if not isinstance(key, tuple) or key[0] != "*" or self.constants_of(number) is not None:
+            return False
+        return any(form[1] and not self.without_counters(form)[1] for form in key[1:])
+
     def constants_of(self, number: int) -> Sequence[int] | None:
         """The values of an atom in the rounds of an unrolled loop, if it is constant in each of them; else None."""
         key = self.forms.key_of(number)

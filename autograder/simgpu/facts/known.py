@@ -48,6 +48,7 @@ class KnownArray:
     extents: tuple[int | None, ...]
     prefix: tuple[Form, ...] = ()  # of a row or another part picked by whole numbers: those numbers
     part: Hashable = None  # of any other part: what identifies it
+    unsigned_prefix: tuple[bool, ...] = ()  # which numbers of `prefix` cannot be negative, by their types
 
     @property
     def is_whole(self) -> bool:

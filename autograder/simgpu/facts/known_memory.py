@@ -52,7 +52,7 @@ class KnownMemory:
         if len(indices) < whole:
             if not array.is_whole:
                 return self._part(op, array, whole - len(known))
-            return replace(array, ndim=whole - len(known), prefix=known)
+            return replace(array, ndim=whole - len(known), prefix=known, unsigned_prefix=reached.unsigned)
         element = self._element(op, array, known, reached.varies, scope)
         self.observer.loaded(op, array, known)
         return element
@@ -60,7 +60,7 @@ class KnownMemory:
     def _part(self, op: Operation, array: KnownArray, ndim: int) -> Known:
         if array.dtype.fields:
             return Unknown(frozenset([array.identity]))
-        return replace(array, ndim=max(0, ndim), extents=(None,) * max(0, ndim), prefix=(), part=op)
+        return replace(array, ndim=max(0, ndim), extents=(None,) * max(0, ndim), prefix=(), part=op, unsigned_prefix=())
 
     def _element(
         self, op: Operation, array: KnownArray, indices: tuple[Form, ...], apart: bool, scope: Scope

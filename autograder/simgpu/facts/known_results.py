@@ -114,6 +114,8 @@ class KnownResults:
                 return ANYTHING
         if dtype is not None and dtype.kind in "iu":
             made_by = (*left.made_by, *right.made_by, op)[-MOST_MAKERS:]
+            if kind is ast.Mod and left.dtype is not None and left.dtype.kind == "u" and not right.form[1]:
+                left = replace(left, form=_low_bits(left.form, right.form[0]))
             form = self._of_integers(kind, left.form, right.form)
             return KnownNumber(dtype, form, left.varies or right.varies, made_by)
         op.multiplies = left.is_product or right.is_product
@@ -212,7 +214,8 @@ class KnownResults:
         if name == "dtype":
             return KnownName(TypeReference(f"numpy.{owner.dtype.name}", owner.dtype))
         if name == "T":
-            return replace(owner, extents=owner.extents[::-1], prefix=(), part=("T", owner.part, owner.prefix))
+            turned = ("T", owner.part, owner.prefix)
+            return replace(owner, extents=owner.extents[::-1], prefix=(), unsigned_prefix=(), part=turned)
         if owner.dtype.fields or name in ("real", "imag"):
             return Unknown(frozenset([owner.identity]))
         return KnownName(library.OfArray(owner, name))
@@ -258,3 +261,10 @@ class KnownResults:
             return ANYTHING
         found = [of_axis(axis) for axis in "xyz"[:wanted]]
         return found[0] if wanted == 1 else KnownTuple(tuple(found))
+
+
+def _low_bits(form: Form, modulus: int) -> Form:
+    """A sum without the terms that a remainder by a power of two does not see; other sums as they are."""
+    if modulus <= 0 or modulus & (modulus - 1):
+        return form
+    return form[0] % modulus, tuple((number, factor) for number, factor in form[1] if factor % modulus)

@@ -20,6 +20,7 @@ from autograder.simgpu.operations.steps import Block
 LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
 CONSTANT_LOOP = 10  # of known length, but too long to be unrolled
 NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counter is not used
+COUNTERS = 4  # before a loop of known length: Numba's iterator has two numbers of 64 bits
 FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
 
@@ -109,6 +110,8 @@ class LoopCosts:
 
     def before(self, op: For) -> int:
         """The instructions that it takes before its first round."""
+        if op.slots == CONSTANT_LOOP:
+            return COUNTERS
         if op.slots not in (LOOP, NARROW_LOOP, UNSEEN_LOOP):
             return 0
         return FIRST_ROUND + (FOUR_AT_ONCE if op.is_four_at_once else 0)

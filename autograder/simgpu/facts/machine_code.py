@@ -17,6 +17,7 @@ import ast
 
 import numpy as np
 
+from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function
 from autograder.simgpu.facts.addresses import Addresses
 from autograder.simgpu.facts.arithmetic import Arithmetic
@@ -24,7 +25,7 @@ from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.instruction_costs import constants_of_function, of_function, of_integers
 from autograder.simgpu.facts.integers import Integers, Way
-from autograder.simgpu.facts.known import KnownNumber, Unknown
+from autograder.simgpu.facts.known import KnownName, KnownNumber, Unknown
 from autograder.simgpu.facts.loop_costs import LoopCosts, may_differ
 from autograder.simgpu.facts.placing import Placing
 from autograder.simgpu.facts.rules import Rules
@@ -75,6 +76,9 @@ class MachineCode:
         self.addresses = Addresses(found, self.integers, self.placing)
         self.loop_costs = LoopCosts(found, self.integers, self.placing)
         self.short_arms = ShortArms(found, forms, self.integers, self.placing)
+        self.in_addresses = frozenset(
+            op for each in found.reached.values() if self.addresses.is_strided(each) for op in each.made_by
+        )
         self.of_all: dict[Operation, Way] = {}  # by `and`: what is known where all of its operands hold
         self.asked_by: dict[Junction, If] = {}  # by `and` or `or`: the branch whose condition it is
         self.alone: set[Operation] = set()  # statements that are all of an arm
@@ -209,6 +213,8 @@ class MachineCode:
             if place:
                 inner = inner.copy()
             self.go_through(each, inner)
+            if self._decides(each, op):
+                break
             if place and len(plain) == place - 1 and self._is_plain(each) and not self._is_used_behind(each, op):
                 plain.append(self.short_arms.size(each))
                 way.done |= inner.done
@@ -220,6 +226,12 @@ class MachineCode:
         op.plain, op.plain_slots, op.part_slots = len(plain), sum(plain), BRANCH
         branch = self.asked_by.get(op)
         op.is_met_behind = branch is not None and not (op.is_and and is_empty(branch.orelse))
+
+    def _decides(self, operand: Operation, op: Junction) -> bool:
+        """Whether an operand is known at compile time, and nothing behind it is asked for."""
+        known = self.found.values.get(operand)
+        constant = known.constant if isinstance(known, KnownNumber) else None
+        return constant is not None and bool(constant) != op.is_and
 
     def _is_plain(self, part: Operation) -> bool:
         """Whether all lanes compute an operand: it reads no memory and takes few instructions."""
@@ -280,6 +292,8 @@ class MachineCode:
     def _one(self, op: Operation, way: Way) -> None:
         if op in self.found.reached and isinstance(op, (Subscript, Attribute)):
             self.addresses.of_access(op, self.found.reached[op], way)
+        elif isinstance(op, Binary) and op in self.in_addresses and self._has_strides(op):
+            op.slots = op.once = 0
         elif isinstance(op, Binary):
             self.placing.worth(op, self.arithmetic.of(op, op.kind, op.left, op.right, way), way)
         elif isinstance(op, UpdateName):
@@ -302,6 +316,10 @@ class MachineCode:
             op.slots = EXIT if op.function is self.kernel and op not in self.alone else 0
         elif not isinstance(op, (Subscript, Attribute)) or not isinstance(self.found.values.get(op.owner), Unknown):
             op.slots = 0  # a name, a constant, an assignment
+
+    def _has_strides(self, op: Binary) -> bool:
+        known = self.found.values.get(op)
+        return isinstance(known, KnownNumber) and self.integers.without_strides(known.form) != known.form
 
     def _call(self, op: FunctionCall, way: Way) -> None:
         if op.bodies:
@@ -338,8 +356,19 @@ class MachineCode:
             is_small = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.itemsize <= 4
             each = 1 if is_small else of_integers("minimum")
             self.placing.worth(op, each * max(1, len(op.arguments) - 1), way)
+        elif self._keeps_the_bits(op):
+            op.slots = op.once = 0
         else:
             op.slots = 1
+
+    def _keeps_the_bits(self, op: FunctionCall) -> bool:
+        """Whether a call converts an integer to an integer: a register is read with fewer bits, or with zeros before it."""
+        callee, known = self.found.values.get(op.callee), self.found.values.get(op)
+        is_type = isinstance(callee, KnownName) and isinstance(callee.value, TypeReference)
+        given = [self.found.values.get(each) for each in op.arguments]
+        return is_type and all(
+            isinstance(each, KnownNumber) and each.dtype is not None and each.dtype.kind in "iub" for each in (known, *given)
+        )
 
     def _is_constant(self, op: Operation) -> bool:
         known = self.found.values.get(op)

@@ -26,6 +26,8 @@ class Moved:
     placed: Placed
     array: KnownArray
     indices: tuple[Form, ...]
+    loop: Operation | None = None  # the innermost loop around that is not unrolled
+    are_unsigned: bool = False  # no index can be negative, by the types of the indices
 
 
 @dataclass
@@ -63,7 +65,8 @@ class Pieces(Observer):
         self._note(op)
         placed = op, self.here.rounds
         if array.space == "shared" and placed not in self.here.found.needless_loads:
-            self._open.loads.append(Moved(placed, array, indices))
+            reached = self.here.found.reached[op]
+            self._open.loads.append(Moved(placed, array, indices, self._loop(), reached.are_unsigned))
             self._end_of_stores()
 
     def stored(self, op: Operation) -> None:
@@ -75,7 +78,11 @@ class Pieces(Observer):
             self.end_piece()
         whole = tuple(each for each in reached.indices if each is not None)
         if len(whole) == len(reached.indices):
-            self._open.stores.append(Moved((op, self.here.rounds), reached.array, whole))
+            placed = op, self.here.rounds
+            self._open.stores.append(Moved(placed, reached.array, whole, self._loop(), reached.are_unsigned))
+
+    def _loop(self) -> Operation | None:
+        return self.here.loops[-1] if self.here.loops else None
 
     def called(self, path: str) -> None:
         if path.startswith((*SYNCHRONISES, "numba.cuda.atomic.")) or path in SLOW_PATHS:

@@ -16,6 +16,8 @@ from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
 
+MADE_ANEW = 4  # instructions: what takes more is kept for each round of an unrolled loop, if a loop around leaves it alone
+
 
 class Placing:
     """Places the instructions of one kernel; `loops`: those around the present place, outermost first."""
@@ -38,7 +40,17 @@ class Placing:
         if not key[2][1] or key in way.done:
             return
         way.done.add(key)
-        self.place(op, slots, [known.form])
+        if slots > MADE_ANEW and self.is_unrolled([known.form]):
+            self.needed(op, slots, (*key, "kept"), [known.form], way)
+        else:
+            self.place(op, slots, [known.form])
+
+    def is_unrolled(self, made_of: Sequence[Form | None]) -> bool:
+        """Whether the innermost loop is unrolled and changes these values, otherwise than by adding constants."""
+        if not self.loops or not self.integers.is_written_out(self.loops[-1]):
+            return False
+        bare = [None if each is None else self.integers.without_counters(each) for each in made_of]
+        return self._moves(self.loops[-1], bare)
 
     def place(self, op: Operation, slots: int, made_of: Sequence[Form | None]) -> None:
         """Adds instructions to an operation: each time, or once if the innermost loop does not change their operands."""

@@ -15,6 +15,7 @@ from autograder.simgpu.facts.expanded import expand
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.known import Known, KnownArray, KnownName, KnownNumber, KnownTuple
+from autograder.simgpu.facts.loads_ahead import LoadsAhead
 from autograder.simgpu.facts.machine_code import MachineCode
 from autograder.simgpu.facts.reasons import reasons_of
 from autograder.simgpu.facts.refusals import Refusals
@@ -84,7 +85,9 @@ def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
     expanded = expand(lowering.anew, lowered, given, analysis.forms, written_out)
     rules = Rules(found, analysis.forms, written_out, expanded)
     rules.of_kernel(lowered.body)
-    MachineCode(found, analysis.forms, rules, written_out).of_kernel(lowered.body)
+    machine_code = MachineCode(found, analysis.forms, rules, written_out)
+    machine_code.of_kernel(lowered.body)
+    LoadsAhead(found, machine_code.integers).conclude(lowered.body)
     return Prepared(lowered, lowering, found)
 
 

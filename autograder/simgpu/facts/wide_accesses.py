@@ -8,6 +8,9 @@ against an H200's counters:
 - A register is aligned to whatever divides everything in its sum: the place of its array, and the factor of each atom. The
   counters of unrolled loops are constants.
 - In a one-dimensional array only loads of one expression are merged, and only at places below the factor of what varies.
+- Indices of unsigned types are not wrapped: whatever differs by a constant has one register then, in all expressions.
+- Where a loop changes the row, and the column is a sum of signed integers that it leaves alone, each column is wrapped
+  before the loop and has a register of its own: nothing is merged.
 - Stores are merged likewise, if they fill all of the bytes.
 """
 
@@ -96,6 +99,10 @@ class WideAccesses:
         whole, stride = ZERO, 1
         for index, extent in zip(reversed(indices), reversed(array.extents), strict=True):
             whole, stride = forms.add(whole, index, stride), stride * (extent or 1)
+        if moved.are_unsigned:
+            return PlacedAccess(moved.placed, array, (0, whole[1]), whole[0], is_alone=False, has_own_start=False)
+        if self._has_own_registers(moved):
+            return None
         column_varies, rows_vary, is_flat = (
             bool(indices[-1][1]),
             any(each[1] for each in indices[:-1]),
@@ -105,6 +112,13 @@ class WideAccesses:
             moved.placed, array, (0, whole[1]), whole[0], is_alone=column_varies,
             has_own_start=column_varies and rows_vary and not is_flat,
         )  # fmt: skip
+
+    def _has_own_registers(self, moved: Moved) -> bool:
+        """Whether the innermost loop changes the row, and not the column, which depends on more than constants."""
+        forms, (*rows, column) = self.expanded.forms, moved.indices
+        if moved.loop is None or not column[1] or moved.loop in forms.loops_of(column):
+            return False
+        return any(moved.loop in forms.loops_of(row) for row in rows)
 
     def _merge(self, group: Sequence[PlacedAccess], made: dict[Operation, dict[Rounds, Role]], roles_of: RolesOf) -> None:
         """Decides about the accesses that use one register."""
@@ -117,7 +131,7 @@ class WideAccesses:
         used = sorted({each.place for each in group})
         if aligned < 2 * size or len(used) < 2:
             return
-        if len(array.extents) == 1 and varying:
+        if any(each.is_alone for each in group) and len(array.extents) == 1 and varying:
             used = [place for place in used if 0 <= place < min(varying)]
         if any(each.has_own_start for each in group):
             used = [place for place in used if place % (aligned // size)]

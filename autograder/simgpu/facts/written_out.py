@@ -12,14 +12,16 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
 
+from autograder.language.numeric_types import TypeReference
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
-from autograder.simgpu.facts.known import KnownArray, KnownNumber, KnownRange, KnownTuple
+from autograder.simgpu.facts.known import KnownArray, KnownName, KnownNumber, KnownRange, KnownTuple
+from autograder.simgpu.facts.rounds import COMPUTED
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.operators import Binary, Selection
+from autograder.simgpu.operations.operators import Binary, Junction, Selection
 from autograder.simgpu.operations.statements import Break, If, Return, UpdateElement, UpdateName
 from autograder.simgpu.operations.steps import Block
 
@@ -38,6 +40,7 @@ BARRIER = 2.0
 CALL = 4.0
 ATOMIC = 6.5
 LONG_FUNCTION = 150.0  # sin, exp, ...: many instructions
+NEIGHBOUR = 3.0  # a further element beside an access, reached by an index that only loops inside the loop change
 REGISTER = 0.5  # an element of a local array with a known index
 SHORT_FUNCTIONS = frozenset(f"math.{name}" for name in "sqrt fabs fma floor ceil min max abs".split())
 NEVER = float("inf")
@@ -124,7 +127,11 @@ def _may_leave_at_the_end(block: Block) -> bool:
 
 
 class _Sizes:
-    """Adds up the sizes of the operations in one loop; a value that the compiler has computed before costs nothing."""
+    """Adds up the sizes of the operations in one loop; a value that the compiler has computed before costs nothing.
+
+    Loops inside are unrolled first. What stands in them counts for each of their rounds that gives another value, and not
+    at all if it is the same in all rounds of the loop that is decided about: it is then computed before that loop.
+    """
 
     def __init__(self, loops: WrittenOut, loop: For) -> None:
         self.loops = loops
@@ -132,35 +139,78 @@ class _Sizes:
         self.counters = [loops.forms.atom(("counter", loop))] if isinstance(loop, For) else []
         self.loop = loop
         self.seen: set[Hashable] = set()
+        self.inside: dict[Operation, float] = {}  # loops around the present place, inside this one: their rounds
 
     def of(self, part: Operation) -> float:
         if isinstance(part, While):
             return NEVER
         if isinstance(part, For):
-            if self.loops.depends_on_others(part):
-                return self.loops._size(part)  # the compiler decides on it when the loops around are unrolled
-            rounds = self.loops.rounds(part)
-            return rounds * self.loops._size(part) if rounds else 0.0
+            return self._inner(part)
+        if isinstance(part, (If, Selection)) and (holds := self._holds(part.condition)) is not None:
+            arms = (part.body, part.orelse) if isinstance(part, If) else (part.yes, part.no)
+            return self.of(arms[0] if holds else arms[1])
         size = 0.0
         if isinstance(part, UpdateElement):
-            size += OPERATION
+            size += OPERATION * self._times()
         elif isinstance(part, Subscript):
             size += self._access(part)
         elif isinstance(part, (If, Selection)):
-            size += BRANCH
+            size += BRANCH * self._times()
         elif isinstance(part, Binary) and not self._stays(part) and not self._is_seen(part):
-            size += self._division(part) or OPERATION
+            size += (self._division(part) or OPERATION) * self._times(self._form_of(part))
         elif isinstance(part, UpdateName):
-            size += OPERATION
+            size += OPERATION * self._times()
         elif isinstance(part, FunctionCall):
             size += self._call(part)
         return size + sum(map(self.of, part.parts()))
 
-    def _stays(self, part: Binary) -> bool:
-        """Whether it is computed before the loop: an integer that no round changes."""
+    def _holds(self, condition: Operation) -> bool | None:
+        """Whether a condition is true or false for good; None if that is open."""
+        if isinstance(condition, Junction):
+            sides = [self._holds(each) for each in condition.operands]
+            decisive = not condition.is_and
+            return decisive if decisive in sides else None if None in sides else not decisive
+        known = self.found.values.get(condition)
+        constant = known.constant if isinstance(known, KnownNumber) else None
+        return None if constant is None else bool(constant)
+
+    def _inner(self, part: For) -> float:
+        """A loop inside this one."""
+        if self.loops.depends_on_others(part):  # the compiler decides on it when the loops around are unrolled
+            return self.loops._size(part) * self._times()
+        rounds = self.loops.rounds(part)
+        if rounds and not self.loops.includes(part):
+            return NEVER
+        self.inside[part] = rounds
+        size = self.of(part.body)
+        del self.inside[part]
+        return size
+
+    def _times(self, form: Form | None = None) -> float:
+        """How many values a round has of this, in the loops inside; without a form: one for each of their rounds."""
+        if form is None:
+            return math.prod(self.inside.values())
+        of_form = self.loops.forms.loops_of(form)
+        return math.prod(rounds for loop, rounds in self.inside.items() if loop in of_form)
+
+    def _form_of(self, part: Operation) -> Form | None:
+        """The form of integer arithmetic; floats have one for each round."""
         known = self.found.values.get(part)
         is_whole = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind in "iu"
-        return is_whole and isinstance(known, KnownNumber) and not self._moves(known.form)
+        return known.form if is_whole and isinstance(known, KnownNumber) else None
+
+    def _stays(self, part: Binary) -> bool:
+        """Whether it is computed before the loop, an integer that no round changes, or is a constant in each round."""
+        form = self._form_of(part)
+        return form is not None and (not self._moves(form) or self._is_constant(form))
+
+    def _is_constant(self, form: Form) -> bool:
+        """Whether an integer is computed from nothing but the counters of this loop and of those inside."""
+        forms, ours = self.loops.forms, {self.loop, *self.inside}
+        keys = [forms.key_of(each) for number, _ in form[1] for each in (number, *forms.inside(number))]
+        return all(
+            isinstance(key, tuple) and (key[0] in COMPUTED or key[0] == "counter" and key[1] in ours) for key in keys
+        )
 
     def _is_seen(self, part: Binary) -> bool:
         known = self.found.values.get(part)
@@ -192,12 +242,32 @@ class _Sizes:
         moving = [index is None or self._moves(index) for index in reached.indices]
         if not any(moving):
             return 0.0  # the same element every round
+        times = self._times_of(reached.indices)
         if reached.array.space == "local":
-            return REGISTER
+            return REGISTER * times
         across = any(moving[:-1])
         if is_store:
-            return STORE_ACROSS if across else STORE_ALONG
-        return self._load(reached, across) - self._has_in_common(reached, moving)
+            own = STORE_ACROSS if across else STORE_ALONG
+        else:
+            own = self._load(reached, across) - self._has_in_common(reached, moving)
+        apart = self._times_of([self._ours_in(index) for index in reached.indices])
+        return own * apart + (NEIGHBOUR * times if apart < times else 0.0)
+
+    def _ours_in(self, index: Form | None) -> Form | None:
+        """The terms of an index that this loop changes."""
+        if index is None:
+            return None
+        terms = self.loops.forms.atoms_of(index)
+        factors = dict(index[1])
+        return 0, tuple((number, factors[number]) for number, atom in terms if self.loop in atom.loops)
+
+    def _times_of(self, indices: Sequence[Form | None]) -> float:
+        """How many elements a round reaches by these indices, in the loops inside."""
+        return math.prod(
+            rounds
+            for loop, rounds in self.inside.items()
+            if any(index is None or loop in self.loops.forms.loops_of(index) for index in indices)
+        )
 
     def _has_in_common(self, reached: Reached, moving: Sequence[bool]) -> float:
         """What the round saves because it has computed the row, or wrapped the index, for another load before."""
@@ -223,12 +293,21 @@ class _Sizes:
     def _moves(self, index: Form) -> bool:
         return self.loop in self.loops.forms.loops_of(index)
 
+    def _keeps_the_bits(self, part: FunctionCall) -> bool:
+        """Whether a call converts an integer to an integer."""
+        callee = self.found.values.get(part.callee)
+        if not isinstance(callee, KnownName) or not isinstance(callee.value, TypeReference):
+            return False
+        return all(self._form_of(each) is not None for each in (part, *part.arguments))
+
     def _call(self, part: FunctionCall) -> float:
         if part.bodies:
             return sum(self.of(body.body) for body in part.bodies.values())
         path = self.found.callees.get(part, "")
+        if self._keeps_the_bits(part):
+            return 0.0
         if path.startswith("math."):
-            return CALL if path in SHORT_FUNCTIONS else LONG_FUNCTION
+            return (CALL if path in SHORT_FUNCTIONS else LONG_FUNCTION) * self._times()
         if path in ("numba.cuda.syncthreads", "numba.cuda.syncwarp"):
-            return BARRIER
-        return ATOMIC if path.startswith("numba.cuda.atomic.") else CALL
+            return BARRIER * self._times()
+        return (ATOMIC if path.startswith("numba.cuda.atomic.") else CALL) * self._times()

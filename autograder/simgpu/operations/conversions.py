@@ -29,7 +29,7 @@ def conversion(wanted: TypeReference) -> Intrinsic:
     def convert(call: Call, x: Number, /) -> Arithmetic:
         if x.dtype.kind == "c" and wanted.dtype.kind not in "cb":
             raise call.fault(f"A complex number cannot become {wanted.dtype}.", "Take its .real or .imag.")
-        if x.dtype == wanted.dtype:
+        if x.dtype == wanted.dtype or x.dtype.kind in "iub" and wanted.dtype.kind in "iu":  # a register is read otherwise
             call.count_left_out("conversions")
         elif not call.is_of_a_literal:  # those cost nothing
             call.count("conversions")

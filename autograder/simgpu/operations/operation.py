@@ -39,7 +39,7 @@ class Operation:
 
     __slots__ = (
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
-        "is_folded", "multiplies", "divides_in_parts",
+        "is_ahead", "is_folded", "multiplies", "divides_in_parts",
         "leaves_no_load", "leaves_no_store", "by_round", "joined", "slots", "once",
     )  # fmt: skip
 
@@ -52,6 +52,7 @@ class Operation:
         self.has_cheap_address = False  # of an access in a loop: the compiler keeps it, or advances it by one addition
         self.is_of_local_memory = False  # of an access: to a local array that no registers can hold
         self.is_added_up_by_the_warp = False  # of an atomic: one lane carries it out for its whole warp
+        self.is_ahead = False  # of a load from global memory: its value is used only after much other work
         self.is_folded = False  # of arithmetic: the compiler works it out with an address, or before a loop
         self.multiplies = False  # of an addition: one of its operands is a product
         self.leaves_no_load = False  # of an access: the element is in a register already
