@@ -9,7 +9,7 @@ import pytest
 
 from autograder.course.lesson08 import instructions
 from autograder.course.lesson08.instructions import RUNGS, arguments, depth_of
-from autograder.course.lesson08.kernels import Rung
+from autograder.course.lesson08.launching import Rung
 from autograder.records.counters import Counters
 from autograder.simgpu.host.single_launch import launch_once
 

@@ -24,7 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE, Rung
+from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE
+from autograder.course.lesson08.launching import Rung
 from autograder.simgpu.measurements.spellings import tool
 
 COMPILED = Path(__file__).with_suffix(".json")

@@ -16,7 +16,8 @@ import numpy as np
 
 from autograder.course.data import DATA
 from autograder.course.lesson08 import instructions
-from autograder.course.lesson08.kernels import LADDER, SMALL, Rung
+from autograder.course.lesson08.kernels import LADDER, SMALL
+from autograder.course.lesson08.launching import Rung
 from autograder.perfmodel import SPECIFICATIONS, Estimate, estimate
 from autograder.profiling import profile
 from autograder.records.counters import Counters
