@@ -119,6 +119,13 @@ def test_the_goals_of_the_ladder_were_measured() -> None:
     assert H200["lists"]["nodes_per_second"] >= 5e9
 
 
+def test_the_share_that_the_readme_and_the_changes_tell_is_the_measured_one() -> None:
+    told = f"{TIMES['4096']['cuBLAS'] / TIMES['4096']['deep']:.0%}".replace("%", " % of cuBLAS")
+    root = DATA.parent.parent
+    for page in (root / "README.md", root / "autograder" / "CHANGELOG.md"):
+        assert told in page.read_text(encoding="utf-8"), page
+
+
 def test_the_surprise_of_the_second_notebook_is_there() -> None:
     slow, fast = CODE["written out"], CODE["deep"]
     shares = [each["by_name"]["FFMA"] / each["instructions_in_the_loop"] for each in (slow, fast)]
