@@ -439,6 +439,8 @@ IN_STRETCHES = changed(
          "not yet", "Only lane 0's share"),
         (changed(BY_ATOMICS, (ATOMIC, "        sums[node] += total")), "not yet", "Race on `sums["),
         (changed(BY_ATOMICS, ("weights[links[k]]", "1")), "not yet", "numbers of links"),
+        (changed(BY_ATOMICS, ("total += weights[links[k]]", "cuda.atomic.add(sums, node, weights[links[k]])"), (ATOMIC, "")),
+         "not yet", "contention of patient A"),
         (changed(BY_ATOMICS, ("k += 32", "k += 33")), "not yet", "sums differ"),
         (changed(BY_ATOMICS, ("if node < sums.size", "if True")), "not yet", "outside its shape"),
     ],
@@ -447,10 +449,14 @@ def test_patient_b_is_mended_when_no_lane_has_a_long_row_alone(program: str, out
     judge(lesson09.mended_b, program, outcome, words)
 
 
+TEN_QUESTIONS = "asked = 0\n        while low < high and asked < 10:\n            asked += 1"
+
+
 @pytest.mark.parametrize(
     ("program", "outcome", "words"),
     [
-        (MENDED_C, "right", "in place of about 1,000"),
+        (MENDED_C, "right", "in place of about 2,000"),
+        (changed(MENDED_C, ("while low < high:", TEN_QUESTIONS)), "not yet", "found["),
         (LINEAR, "not yet", "the edge in the middle first"),
         (changed(MENDED_C, ("<= mine", "< mine")), "not yet", "at most, not below"),
         (changed(MENDED_C, ("found[i] = low", "found[i] = low - 1")), "not yet", "one too small"),
@@ -543,8 +549,8 @@ def cured(patient: str, stage: str) -> float:
 @pytest.mark.parametrize(
     "sentence",
     [
-        f"**Input binning gains most, {times(GAINED['input binning'])} times, and {LEAST} least, {times(GAINED[LEAST])} "
-        "times.**",
+        f"**Input binning gains most, {times(GAINED['input binning'])} times, and tiling and {LEAST} least, "
+        f"{times(GAINED[LEAST])} times.**",
         "Privatization leaves a "
         f"{COUNTED['privatization'].gains()['update contention']:,.0f}th of the passes, and the clock gains "
         f"{times(GAINED['privatization'])} times; tiling leaves an eighth of the sectors, and gains "
@@ -601,7 +607,7 @@ def recorded_alive() -> float:
         f"{times(cured('C', 'suspect cured'))} times with all lanes at work, near the bound of 1.9. And "
         f"{times(cured('C', 'mended'))} times with 11 questions",
         f"The suspect's cure gained {cured('A', 'suspect cured'):.2f}, {times(cured('B', 'suspect cured'))} and "
-        f"{times(cured('C', 'suspect cured'))} times; what ailed it, {times(cured('A', 'mended'))}, "
+        f"{times(cured('C', 'suspect cured'))} times alone. All that was mended gained {times(cured('A', 'mended'))}, "
         f"{times(cured('B', 'mended'))} and {times(cured('C', 'mended'))} times",
         f"In {ms('A')['mended']:.3f} ms it reads 2²⁶ pixels of 4 bytes: {PIXELS_BYTES / ms('A')['mended'] / 1e6:,.0f} GB/s, "
         f"{100 * PIXELS_BYTES / ms('A')['mended'] / 1e6 / GPU.dram_gb_per_s:.0f} % of what this memory delivers",

@@ -12,7 +12,7 @@ from autograder.figures.palette import BLUE, IDLE, INK, LINE, QUIET, SERIES, VER
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, text_width
 
 CELL, ROW = 20, 22  # pixels: a bank's width, a row of banks
-BAR, NARROW = 5, 4  # a load's height; an instruction's width
+BAR, NARROW = 4, 4  # a load's height; an instruction's width
 
 
 def recorded() -> dict[str, Any]:
@@ -53,16 +53,17 @@ def instructions_table(names: Sequence[str]) -> str:
             f"{name:<16}{each['warp_instructions'] / adds:>14.2f}{passes:>15.2f}{each['registers_per_thread']:>11.0f}"
             f"{each['issue_slots_used_percent']:>16.0f} %"
         )
-    return "\n".join([*lines, "(instructions and passes for each multiply-add of a warp)"])
+    return "\n".join([*lines, f"(for each multiply-add of a warp, at {recorded()['counters']['side']:,})"])
 
 
 def banks_of(place: Callable[[int], int], *, title: str) -> Figure:
-    """Which of the 32 banks a warp's fetch of four numbers touches: `place(lane)` is where a lane's first number lies.
+    """Which of the 32 banks a fetch of four numbers touches: `place(lane)` is where a lane's first number lies.
 
-    A row holds the 32 numbers that one pass can bring; lanes that fetch the same place share a box.
+    Drawn for eight lanes, which is how many a fetch of 16 bytes is served for at a time. A row holds the 32 numbers that
+    one pass can bring; lanes that fetch the same place share a box.
     """
     lanes: dict[int, list[int]] = {}
-    for lane in range(32):
+    for lane in range(8):
         lanes.setdefault(place(lane), []).append(lane)
     rows = sorted({at // 32 for at in lanes})
     passes = len(rows)
@@ -77,18 +78,19 @@ def banks_of(place: Callable[[int], int], *, title: str) -> Figure:
         canvas.boxes([(float(left + bank * CELL), y, CELL, ROW) for bank in range(32)], IDLE, LINE, 0.6)
         for start, of in lanes.items():
             if start // 32 == row:
-                colour = SERIES[(of[0] // 4) % len(SERIES)]
+                colour = SERIES[of[0] // 4]
                 canvas.rectangle(left + start % 32 * CELL, y, 4 * CELL, ROW, colour, INK, 0.8)
-                words = f"{of[0]}" if len(of) == 1 else f"{of[0]}, {of[1]}" + (" ..." if len(of) > 2 else "")
+                words = ", ".join(map(str, of))
                 canvas.text(
                     left + start % 32 * CELL + 2 * CELL, y + 16, words, size=SMALL, anchor="middle", fill=ink_on(colour)
                 )
         canvas.text(left + 32 * CELL + 10, y + 16, f"pass {at + 1}", size=SMALL, fill=QUIET)
     bottom = top + passes * (ROW + 6) + 14
-    words = "the lanes that fetch these four numbers; grey: banks that bring nothing"
+    words = "the lanes (of the first eight) that fetch these four numbers; grey: banks that bring nothing"
     canvas.text(left, bottom, words, size=SMALL, fill=QUIET)
     used = 100 * len(lanes) * 4 / (32 * passes)
-    alt = f"{title}: {passes} passes, {used:.0f} percent of the banks' places used."
+    counted = "1 pass" if passes == 1 else f"{passes} passes"
+    alt = f"{title}: {counted} for eight lanes, {used:.0f} percent of the banks' places used."
     return canvas.figure(left + 32 * CELL + 70, bottom + 16, alt)
 
 
@@ -102,7 +104,7 @@ def until_use(rungs: Mapping[str, Sequence[int]], *, enough: int, title: str) ->
     y = top
     alt = []
     for name, distances in rungs.items():
-        shown = distances[:32]
+        shown = distances[:64]
         height = len(shown) * (BAR + 2)
         canvas.text(left - 10, y + height / 2 + 4, name, anchor="end")
         drawn = [(left, y + at * (BAR + 2), NARROW * min(each, longest), BAR) for at, each in enumerate(shown)]
@@ -114,7 +116,7 @@ def until_use(rungs: Mapping[str, Sequence[int]], *, enough: int, title: str) ->
     canvas.line(x, top - 4, x, y - 10, INK, 1.2, "4 3")
     for mark in range(0, longest + 1, 10):
         canvas.text(left + NARROW * mark, y + 6, f"{mark}", size=SMALL, anchor="middle", fill=QUIET)
-    most = min(32, max(map(len, rungs.values())))
+    most = min(64, max(map(len, rungs.values())))
     words = f"instructions between a load and its first use (dashed: {enough}); {most} loads"
     canvas.text(MARGIN, y + 26, words, size=SMALL, fill=QUIET)
     width = max(left + NARROW * longest + 40, MARGIN * 2 + text_width(words, SMALL), text_width(title, TITLE) + 2 * MARGIN)

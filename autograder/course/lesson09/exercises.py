@@ -375,6 +375,11 @@ def mended_b(kernel: Any) -> Reply:
         if words := _other_links(starts, links, weights, sums):
             return not_yet(f"{launched} {words}")
     c = p.counters
+    if c.global_atomic_requests > nodes + 8:  # more than a share of each lane, all of a node in one request
+        return not_yet(
+            f"{launched} The sums are right, with {c.global_atomic_requests:,} requests to add to them in global memory: "
+            "the contention of patient A: add up in a register, and give a node's sum its shares once."
+        )
     loads, shared_out = c.slowest_warp_loads, 2 * -(-most // LANES)  # of links and of weights
     told = f"{launched} The busiest warp loads {loads:,} times"
     if loads >= 2 * most:
@@ -401,12 +406,11 @@ def _other_links(starts: np.ndarray, links: np.ndarray, weights: np.ndarray, sum
     at = int(wrong[0])
     return (
         f"{wrong.size} of {sums.size} sums differ; the first: sums[{at}] should be {expected[at]:g} and is {sums[at]:g}. "
-        f"Which "
-        "warp has which node, and which lane which of its links?"
+        "Which warp has which node, which lane which of its links, and what is added for a link?"
     )
 
 
-EDGES_TRIED = (1, 7, 1000)
+EDGES_TRIED = (1, 7, 2000)  # eleven halvings leave one of the last
 
 
 @_with_faults_as_replies
@@ -434,11 +438,11 @@ def mended_c(kernel: Any) -> Reply:
     if loads > 40:
         return not_yet(
             f"{launched} found is right, and a warp loads {loads:,.0f} times. Ask the edge in the middle first: which "
-            f"half need "
-            "nobody look at?"
+            "half need nobody look at?"
         )
     return right(
-        f"{launched} A warp loads {loads:.0f} times, in place of about 1,000. Twice as many edges cost one question more."
+        f"{launched} A warp loads {loads:.0f} times, in place of about {count:,}. "
+        "Twice as many edges cost one question more."
     )
 
 
