@@ -109,7 +109,7 @@ def fast(attempt):
 @check(points=1, after=("small",), bonus=True)
 def fast_for_a_bonus(attempt):
     """Bonus: it is fast."""
-    return attempt.speedup([], threshold=2.0)
+    return attempt.speedup(a_call, threshold=2.0)
 
 
 class Timed(FakeWorker):

@@ -140,7 +140,8 @@ def test_right_answers_under_other_names_have_the_same_form_and_each_design_has_
         copy = parse_program(submission_from_cells("lab.py", [("lab.py", text)], is_notebook=False))
         assert form and [each.digest for each in fingerprints(copy)] == form, path.name
         found.setdefault(tuple(sorted(form)), []).append(path.stem)
-    assert len(found) >= len(files) - 1  # three labs have one answer in two sizes
+    two_sizes = 2 if lab == "lab02_tiled_matmul" else 1  # answers of which a lab has the same in two sizes, at most
+    assert len(found) >= len(files) - two_sizes
 
 
 @pytest.mark.parametrize(

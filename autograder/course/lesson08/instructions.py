@@ -72,15 +72,20 @@ def machine_code(rung: Rung) -> dict[str, Any]:
             (tile if main[0] <= begin <= main[1] else once).update(more)
     if tile["FFMA"] != wanted:
         raise ValueError(f"{rung.name}: a tile takes {tile['FFMA']} multiply-adds, not {wanted}: look at its loops.")
-    registers, shared = (int(re.search(pattern, said)[1]) for pattern in (r"Used (\d+) registers", r"(\d+) bytes smem"))  # type: ignore[index]
-    spilled = int(re.search(r"(\d+) bytes spill stores", said)[1])  # type: ignore[index]
     return {
-        "registers": registers,
-        "shared_bytes": shared,
-        "spilled_bytes": spilled,
+        "registers": _said(said, r"Used (\d+) registers"),
+        "shared_bytes": _said(said, r"(\d+) bytes smem"),
+        "spilled_bytes": _said(said, r"(\d+) bytes spill stores"),
         "tile": {"instructions": tile.total()} | {name: tile[name] for name in KEPT if tile[name]},
         "once": {"instructions": once.total()} | {name: once[name] for name in KEPT if once[name]},
     }
+
+
+def _said(said: str, pattern: str) -> int:
+    """The number of which the assembler says so."""
+    found = re.search(pattern, said)
+    assert found is not None, said
+    return int(found[1])
 
 
 def _compiled(rung: Rung) -> tuple[str, str]:
