@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import cuda
 
-from autograder import simulate
+from autograder import profile, simulate
 from autograder.course import lesson08
 from autograder.course.replies import Reply
 from autograder.tests.finding import found
@@ -187,3 +188,17 @@ def test_four_sums(change: tuple[str, str], outcome: str, words: str) -> None:
 def test_a_square_of_sums(line: str, outcome: str, words: str) -> None:
     reply = reply_to(lesson08.square_of_sums, SQUARE.replace(ADD, line))
     assert reply.outcome == outcome and words in reply.words, reply
+
+
+def test_an_unsigned_index_below_0_is_reported_as_outside_and_does_not_wrap() -> None:
+    """As the notebook says; on a GPU the address is that of the element in front of the array."""
+
+    @cuda.jit
+    def before(x, out):
+        i = np.uint32(cuda.threadIdx.x)
+        out[i] = x[i - np.uint32(1)]
+
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    p = profile(before)[1, 8](x, out)
+    assert [each.kind for each in p.hazards] == ["out_of_bounds"]
+    assert (out[1:] == x[:-1]).all() and out[0] != x[-1]

@@ -55,7 +55,7 @@ def arguments(rung: Rung, tiles: int) -> tuple[Any, ...]:
 
 def machine_code(rung: Rung) -> dict[str, Any]:
     """Registers, bytes of shared memory, and instructions of a warp: for a tile, and in all that it does but once."""
-    listing, said = _compiled(rung)
+    listing, said = compiled(rung, "nvdisasm", "-c")
     names, loops = _read(listing)
     once: Counter[str] = Counter(names)
     tile: Counter[str] = Counter()
@@ -73,23 +73,23 @@ def machine_code(rung: Rung) -> dict[str, Any]:
     if tile["FFMA"] != wanted:
         raise ValueError(f"{rung.name}: a tile takes {tile['FFMA']} multiply-adds, not {wanted}: look at its loops.")
     return {
-        "registers": _said(said, r"Used (\d+) registers"),
-        "shared_bytes": _said(said, r"(\d+) bytes smem"),
-        "spilled_bytes": _said(said, r"(\d+) bytes spill stores"),
+        "registers": number_said(said, r"Used (\d+) registers"),
+        "shared_bytes": number_said(said, r"(\d+) bytes smem"),
+        "spilled_bytes": number_said(said, r"(\d+) bytes spill stores"),
         "tile": {"instructions": tile.total()} | {name: tile[name] for name in KEPT if tile[name]},
         "once": {"instructions": once.total()} | {name: once[name] for name in KEPT if once[name]},
     }
 
 
-def _said(said: str, pattern: str) -> int:
+def number_said(said: str, pattern: str) -> int:
     """The number of which the assembler says so."""
     found = re.search(pattern, said)
     assert found is not None, said
     return int(found[1])
 
 
-def _compiled(rung: Rung) -> tuple[str, str]:
-    """The listing of a rung's machine code, and what the assembler says of it."""
+def compiled(rung: Rung, *disassembler: str) -> tuple[str, str]:
+    """The listing of a rung's machine code by a tool with its options, and what the assembler says of it."""
     from numba import cuda, typeof
 
     ptx, _ = cuda.compile_ptx(rung.kernel.py_func, tuple(map(typeof, arguments(rung, 1))), cc=(9, 0))
@@ -98,7 +98,8 @@ def _compiled(rung: Rung) -> tuple[str, str]:
         made.write_text(ptx, encoding="utf-8")
         command = [tool("ptxas"), "-v", "-arch=sm_90", str(made), "-o", str(cubin)]
         said = subprocess.run(command, check=True, capture_output=True, text=True)
-        listing = subprocess.run([tool("nvdisasm"), "-c", str(cubin)], check=True, capture_output=True, text=True)
+        name, *options = disassembler
+        listing = subprocess.run([tool(name), *options, str(cubin)], check=True, capture_output=True, text=True)
     return listing.stdout, said.stdout + said.stderr
 
 

@@ -11,43 +11,21 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import tempfile
 from collections import Counter
 from importlib.metadata import version
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from autograder.course.data import DATA
+from autograder.course.lesson08.instructions import compiled, number_said
 from autograder.course.lesson08.kernels import ANY_SIZE, LADDER, SMALL, SMALL_ANY_SIZE
 from autograder.course.lesson08.launching import Rung
-from autograder.simgpu.measurements.spellings import tool
 
 RESULT = DATA / "ladder_machine_code.json"
 INSTRUCTION = re.compile(r"/\*([0-9a-f]{4,5})\*/\s+(.*?);")
 JUMP = re.compile(r"\bBRA.*?(0x[0-9a-f]+)")
 LOAD = re.compile(r"LDS(?:\.\w+)*\s+R(\d+),")
 NAMED = ("FFMA", "LDS", "LDS.64", "LDS.128", "STS", "LDG", "BAR")
-
-
-def compiled(rung: Rung) -> tuple[list[tuple[int, str]], int]:
-    """The machine code of a rung as (address, text), and the registers of a thread."""
-    from numba import cuda
-    from numba.cuda import types
-
-    matrix = types.Array(types.float32, 1 if rung.is_flat else 2, "C")
-    signature = types.void(matrix, matrix, matrix, *([types.uint32] * 3 if rung.is_flat else []))
-    ptx = cuda.compile(rung.kernel.py_func, signature, device=False, cc=(9, 0), output="ptx", abi="numba")[0]
-    with tempfile.TemporaryDirectory() as folder:
-        source, code = Path(folder, "kernel.ptx"), Path(folder, "kernel.cubin")
-        source.write_text(ptx if isinstance(ptx, str) else ptx.decode(), encoding="utf-8")
-        command = [tool("ptxas"), "-arch=sm_90", "-v", "-O3", str(source), "-o", str(code)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
-        listing = subprocess.run([tool("cuobjdump"), "-sass", str(code)], capture_output=True, text=True, check=True)
-    registers = re.search(r"Used (\d+) registers", said)
-    assert registers is not None, said
-    return [(int(at, 16), text.strip()) for at, text in INSTRUCTION.findall(listing.stdout)], int(registers[1])
 
 
 def inner_loop(code: list[tuple[int, str]]) -> list[str]:
@@ -95,11 +73,11 @@ def until_use(loop: list[str]) -> list[int]:
 
 def figures(rung: Rung) -> dict[str, Any]:
     """What is stored of a rung."""
-    code, registers = compiled(rung)
-    loop = inner_loop(code)
+    listing, said = compiled(rung, "cuobjdump", "-sass")
+    loop = inner_loop([(int(at, 16), text.strip()) for at, text in INSTRUCTION.findall(listing)])
     counts = Counter(map(name_of, loop))
     return {
-        "registers": registers,
+        "registers": number_said(said, r"Used (\d+) registers"),
         "instructions_in_the_loop": len(loop),
         "by_name": {name: counts[name] for name in NAMED if counts[name]},
         "instructions_until_use": until_use(loop),

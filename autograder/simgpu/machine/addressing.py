@@ -20,6 +20,7 @@ from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import Indices
 
 NO_INDEX = np.zeros(1, np.int64)
+TOO_LARGE = np.uint64(1 << 62)
 NO_ORIGIN = np.zeros(0, np.int64)
 
 
@@ -221,4 +222,7 @@ def _same(one: Indices, other: Indices) -> bool:
 
 
 def _int64(index: np.ndarray) -> np.ndarray:
+    """An unsigned index that went below 0 is a large number, outside of any array: only signed ones count from the end."""
+    if index.dtype == np.uint64:
+        index = np.minimum(index, TOO_LARGE)
     return np.ascontiguousarray(index, dtype=np.int64)
