@@ -44,27 +44,56 @@ def mean(p, q):
 
 
 @dataclass
-class Writer:
-    """Writes one random body; `simple` keeps to int64 and float64, which the Python oracle knows."""
+class BodyWriter:
+    """Writes one random body, statement by statement: what a statement, a condition and a loop are, its kinds say."""
 
     choose: random.Random
-    simple: bool
     lines: list[str] = field(default_factory=list)
     indent: int = 1
-    in_loop: int = 0
-    counters: list[str] = field(default_factory=list)  # of the loops around, each within -9 .. 9
+    counters: list[str] = field(default_factory=list)  # of the loops around
     names: itertools.count[int] = field(default_factory=itertools.count)
-
-    @property
-    def times(self) -> str:
-        """LLVM takes it that signed products do not overflow, so where they do Numba is no oracle: Python is."""
-        return "*" if self.simple else "+"
 
     def pick(self, *options: Any) -> Any:
         return self.choose.choice(options)
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.indent + text)
+
+    def block(self, depth: int) -> None:
+        self.indent += 1
+        for _ in range(self.choose.randint(1, 3)):
+            self.statement(depth - 1)
+        self.indent -= 1
+
+    def branches(self, depth: int) -> None:
+        """An `if`, by chance with an `elif` and an `else`."""
+        self.line(f"if {self.condition()}:")
+        self.block(depth)
+        if self.choose.random() < 0.3:
+            self.line(f"elif {self.condition(1)}:")
+            self.block(depth)
+        if self.choose.random() < 0.5:
+            self.line("else:")
+            self.block(depth)
+
+    def statement(self, depth: int) -> None:
+        raise NotImplementedError
+
+    def condition(self, depth: int = 2) -> str:
+        raise NotImplementedError
+
+
+@dataclass
+class Writer(BodyWriter):
+    """Counters are each within -9 .. 9; `simple` keeps to int64 and float64, which the Python oracle knows."""
+
+    simple: bool = False
+    in_loop: int = 0
+
+    @property
+    def times(self) -> str:
+        """LLVM takes it that signed products do not overflow, so where they do Numba is no oracle: Python is."""
+        return "*" if self.simple else "+"
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
@@ -146,12 +175,6 @@ class Writer:
 
     # -- statements -----------------------------------------------------------------------------------------------
 
-    def block(self, depth: int) -> None:
-        self.indent += 1
-        for _ in range(self.choose.randint(1, 3)):
-            self.statement(depth - 1)
-        self.indent -= 1
-
     def statement(self, depth: int) -> None:
         kind = self.choose.randint(0, 15 if depth > 0 else 8)
         if kind <= 1:
@@ -171,14 +194,7 @@ class Writer:
         elif kind == 8:
             self.jump()
         elif kind <= 12:
-            self.line(f"if {self.condition()}:")
-            self.block(depth)
-            if self.choose.random() < 0.3:
-                self.line(f"elif {self.condition(1)}:")
-                self.block(depth)
-            if self.choose.random() < 0.5:
-                self.line("else:")
-                self.block(depth)
+            self.branches(depth)
         else:
             self.loop(depth)
 

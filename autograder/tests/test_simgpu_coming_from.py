@@ -77,6 +77,10 @@ attempt("vectorize", lambda: vectorize(["float32(float32)"], target="cuda")(plus
 '''
 
 
+# All that is installed but the plugin for notebooks, which takes a second to load.
+PYTEST = ("pytest", "-p", "no:nbval")
+
+
 def ran(folder, command, **environment):
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("AUTOGRADER_", "NUMBA_"))}
     return subprocess.run(
@@ -105,9 +109,9 @@ def test_the_example_passes_under_numbas_simulator_and_its_race_is_told(tmp_path
     match = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert match is not None
     (tmp_path / "test_shift.py").write_text(match[1], encoding="utf-8")
-    assert ran(tmp_path, ["pytest", "-q"], NUMBA_ENABLE_CUDASIM="1").returncode == 0
-    assert ran(tmp_path, ["pytest", "-q", "--simulated-gpu"]).returncode == 0
-    strict = ran(tmp_path, ["pytest", "-q", "--simulated-gpu-strict"])
+    assert ran(tmp_path, [*PYTEST, "-q"], NUMBA_ENABLE_CUDASIM="1").returncode == 0
+    assert ran(tmp_path, [*PYTEST, "-q", "--simulated-gpu"]).returncode == 0
+    strict = ran(tmp_path, [*PYTEST, "-q", "--simulated-gpu-strict"])
     shown = " ".join(PAGE.split("```text\n")[1].split("```")[0].split())
     assert strict.returncode == 1 and shown in " ".join(strict.stdout.split()), strict.stdout
 
@@ -117,5 +121,5 @@ def test_strict_fails_each_test_that_has_a_fault_and_counts_its_launches(tmp_pat
     assert match is not None
     again = "\n\ndef test_again():\n    for _ in range(3):\n        test_shift()\n\n\ndef test_nothing():\n    pass\n"
     (tmp_path / "test_shift.py").write_text(match[1] + again, encoding="utf-8")
-    done = ran(tmp_path, ["pytest", "-q", "--simulated-gpu-strict"])
+    done = ran(tmp_path, [*PYTEST, "-q", "--simulated-gpu-strict"])
     assert "2 failed, 1 passed" in done.stdout and "told once, found in 3 launches" in done.stdout, done.stdout

@@ -19,9 +19,8 @@ def passed(results: dict[str, table.Module], suite: str) -> int:
 
 
 def test_the_table_is_what_the_results_say():
-    public = (run_numba_tests.HERE / "public_programs.md").read_text(encoding="utf-8")
     written = run_numba_tests.RESULTS.with_suffix(".md").read_text(encoding="utf-8")
-    assert written == table.markdown(RESULTS, public)
+    assert written == table.markdown(RESULTS)
 
 
 def test_results_are_written_as_they_are_read(tmp_path: Path):
@@ -48,7 +47,7 @@ def test_of_a_module_s_rows_the_counts_and_what_fails_with_its_cause_are_kept():
 def test_what_passes_under_numbas_simulator_and_not_here_is_listed():
     ours = table.Module((1, 1, 1), {"other": ["T.two"]}, skipped=["T.three"])
     theirs = table.Module((3, 0, 0), passed=["T.one", "T.two", "T.three"])
-    page = table.markdown({"x on simulated_gpu": {"s.m": ours}, "x on numba_simulator": {"s.m": theirs}}, "")
+    page = table.markdown({"x on simulated_gpu": {"s.m": ours}, "x on numba_simulator": {"s.m": theirs}})
     assert "| x | s.m: two | other |" in page and "themselves everywhere else: `s.m: three`." in page
     assert "s.m: one" not in page
 

@@ -57,8 +57,9 @@ def test_overloads_are_what_a_kernel_was_launched_with():
 def test_overloads_of_a_kernel_with_a_signature_are_there_before_it_is_launched(signature):
     kernel = cuda.jit(signature)(fills)
     assert list(islice(kernel.overloads, 10)) == [(int32[:], int32)]
-    assert next(iter(kernel.overloads.values())).max_cooperative_grid_blocks(64) > 0
-    assert kernel.overloads[(int32[:], int32)].max_cooperative_grid_blocks((8, 8)) > 0
+    assert next(iter(kernel.overloads.values())).max_cooperative_grid_blocks(64) == 132 * 32
+    assert kernel.overloads[(int32[:], int32)].max_cooperative_grid_blocks((8, 8)) == 132 * 32
+    assert kernel.overloads[(int32[:], int32)].max_cooperative_grid_blocks(1024, 48 * 1024) == 132 * 2
 
 
 def test_an_overload_that_is_not_there_is_a_key_error_with_a_sentence():

@@ -14,6 +14,7 @@ import pytest
 
 from autograder import profile, simgpu
 from autograder.errors import KernelFault
+from autograder.records.counters import SIGNS
 from autograder.simgpu.facts import reasons
 from autograder.simgpu.facts.prepared import Prepared
 from autograder.simgpu.host import cuda_module
@@ -158,8 +159,8 @@ def test_reasons_are_told_of_a_line_by_line_and_each_once():
     a = np.ones(64, np.float32)
     p = profile(cubes)[1, 64](a, np.zeros_like(a))
     by_text = {each.text.strip(): each.why for each in p.lines}
-    assert by_text["return x[i] * x[i] * x[i]"] == (reasons.NO_LOAD,)
-    assert by_text["out[i] = cube(a, i)"] == ()
+    assert by_text["return x[i] * x[i] * x[i]"] == (SIGNS, reasons.NO_LOAD)
+    assert by_text["out[i] = cube(a, i)"] == (SIGNS,)
 
 
 def test_operations_come_in_the_order_of_the_source_with_the_functions_that_are_called():

@@ -92,13 +92,19 @@ def late_in_the_loop_of_one_thread(a, out, n):
             out[i] = a[i] - a[i]
 
 @cuda.jit
+def later_than_that(a, out, n):
+    if cuda.grid(1) == 0:
+        for i in range(1200):
+            out[4] = a[i // 300] - a[i // 300]
+
+@cuda.jit
 def nowhere(a, out, n):
     i = cuda.grid(1)
     out[i] = 0 * a[0]
 
 KERNELS = (
     in_a_loop, in_a_loop_written_out, in_a_device_function, by_an_update, in_a_slice, by_several_targets, in_shared_memory,
-    late_in_the_loop_of_one_thread, nowhere,
+    late_in_the_loop_of_one_thread, later_than_that, nowhere,
 )
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     python -m autograder.simgpu.conformance.run_numba_tests --device numba_simulator   # on Numba's, to compare
     python -m autograder.simgpu.conformance.run_numba_tests --table              # only write results.md again
 
-The tests stay in the wheel: `pip install numba==0.68.1 numba-cuda==0.30.4 filecheck psutil cffi ml_dtypes` in an
+The tests stay in the wheel: `pip install numba==0.68.1 numba-cuda==0.30.4 filecheck psutil cffi ml_dtypes pytest` in an
 environment of its own. What results.md shows of the
 results goes to results.json beside this file: counts, and the tests that fail with the cause.
 """
@@ -145,7 +145,7 @@ def main() -> None:
             return
         known[key] = found
         table.save(given.out, known)
-    table.write(given.out, HERE / "public_programs.md", given.out.with_suffix(".md"))
+    table.write(given.out, given.out.with_suffix(".md"))
 
 
 if __name__ == "__main__":

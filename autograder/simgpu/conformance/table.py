@@ -129,7 +129,7 @@ def _sums(modules: Iterable[Module]) -> str:
     return " | ".join(str(sum(each)) for each in zip(*(module.counts for module in modules), strict=True))
 
 
-def markdown(results: Results, public: str) -> str:
+def markdown(results: Results) -> str:
     """The whole page."""
     lines = ["# Numba's own CUDA tests on the simulated GPU", "", *HOW, ""]
     lines += ["| tests of | on | suite | passed | failed | skipped |", "|---|---|---|---|---|---|"]
@@ -148,7 +148,7 @@ def markdown(results: Results, public: str) -> str:
         lines += ["", f"## {key.replace('_', ' ')}: module by module", ""]
         lines += ["| module | passed | failed | skipped | first of what failed |", "|---|---|---|---|---|"]
         lines += [f"| {name} | {_sums([found])} | {found.first} |" for name, found in modules.items()]
-    return "\n".join([*lines, "", public.strip(), ""])
+    return "\n".join([*lines, ""])
 
 
 def _escaped(row: dict[str, Any]) -> str:
@@ -175,6 +175,6 @@ def _behind(results: Results) -> list[str]:
     return [*lines, "", about] if own else lines
 
 
-def write(results_file: Path, public_file: Path, table_file: Path) -> None:
-    public = public_file.read_text(encoding="utf-8")
-    table_file.write_text(markdown(read(results_file), public), encoding="utf-8")
+def write(results_file: Path, table_file: Path) -> None:
+    """Writes the page of the results in a file."""
+    table_file.write_text(markdown(read(results_file)), encoding="utf-8")

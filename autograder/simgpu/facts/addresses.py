@@ -57,6 +57,7 @@ class Addresses:
             self.placing.needed(at, SHARED_BASE, ("base", reached.array.identity), [], way)
         if self._is_wrapped_anew(reached):
             at.slots += WRAPPED_ANEW
+            at.wraps = True
             return
         if is_cheap and self.placing.is_counted_on(reached) and self._is_advanced(reached, way):
             key = ("address", reached.array.identity, reached.array.part, reached.indices)
@@ -77,7 +78,9 @@ class Addresses:
                 self.placing.needed(at, SIGN, ("sign", index), [index], way)
             extent = reached.array.extents[place] if place < len(reached.array.extents) else None
             wrapped = ("wrap", extent or (reached.array.identity, place), index)  # once for each length
+            before = at.slots
             self.placing.needed(at, SHARED_WRAP if is_small else WRAP, wrapped, [index], way)
+            at.wraps = at.wraps or at.slots > before
         if self.is_strided(reached):
             (index,) = reached.indices
             base = self.integers.without_constant(self.integers.without_strides(index)) if index is not None else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -21,6 +21,7 @@ from autograder.simgpu.facts.reasons import reasons_of
 from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.one_thread.loops import LoopsOfOneThread
 from autograder.simgpu.operations.lowering import Lowering
 from autograder.simgpu.operations.steps import Lowered
 from autograder.simgpu.values.memory import Buffer, View
@@ -36,6 +37,7 @@ class Prepared:
     kernel: Lowered
     lowering: Lowering
     found: Found
+    written_loops: LoopsOfOneThread = field(default_factory=LoopsOfOneThread)
 
     @property
     def has_fences(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograder.errors import Line
+from autograder.records.counters import SIGNS
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import Loop
@@ -17,6 +18,7 @@ OF_A_FACT = {
     "leaves_no_load": NO_LOAD,
     "leaves_no_store": NO_STORE,
     "is_folded": "index arithmetic is a part of the access, or done before the loop",
+    "wraps": SIGNS,
     "is_added_up_by_the_warp": "a warp adds up what it has, and one lane sends it",
 }
 HELD_LOAD = "an element that the loop leaves alone is loaded once, before it"

@@ -11,7 +11,7 @@ import numpy as np
 from autograder.simgpu.functions.intrinsics import CUDA
 from autograder.simgpu.operations.calls import Call, intrinsic
 from autograder.simgpu.operations.kinds import Counted, Cut, Integer, Number, Real, Value
-from autograder.simgpu.operations.registry import Handler
+from autograder.simgpu.operations.registry import OF_FLOATS, Handler
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.values import Arithmetic, Whole
 
@@ -31,12 +31,14 @@ def as_float(value: Arithmetic) -> Arithmetic:
     return value if value.dtype.kind in "fc" else value.astype(nt.FLOAT64)
 
 
-def _one_argument(function: Callable[..., Arithmetic], special: bool) -> Handler:
+def _one_argument(function: np.ufunc, special: bool) -> Handler:
     def handler(call: Call, x: Real, /) -> Arithmetic:
         value = as_float(x)
         call.count_arithmetic(value.dtype, special)
-        return function(value)
+        result: Arithmetic = function(value)
+        return result
 
+    OF_FLOATS[handler] = function
     return handler
 
 
@@ -78,6 +80,8 @@ def two_floats(function: Callable[..., Arithmetic], special: bool = True) -> Han
             left, right = left.astype(dtype), right.astype(dtype)
         return function(left, right)
 
+    if isinstance(function, np.ufunc):
+        OF_FLOATS[handler] = function
     return handler
 
 

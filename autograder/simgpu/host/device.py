@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,6 +18,7 @@ from autograder.records.hazards import Hazard
 from autograder.records.transfers import Transfer
 from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, Chooser, LaunchRecord, RunningLaunch
+from autograder.simgpu.host.repeats import Repeats
 from autograder.simgpu.values import arrays
 from autograder.simgpu.values.arrays import DeviceArray
 from autograder.simgpu.values.memory import AddressSpace, View
@@ -28,7 +30,8 @@ class Session:
     """The memory of one use of the simulated GPU, and the records of its launches.
 
     The clock of barriers is shared by all sessions, since an array may be handed from one to another. `chooser`: which
-    blocks of a launch are carried out.
+    blocks of a launch are carried out. `knows_repeats`: launches that do again what one before them did are not carried
+    out again.
     """
 
     clock = 2  # a shadow's stamp is 0 for "never written" and 1 for "written by the host"
@@ -42,6 +45,7 @@ class Session:
         keep_records: bool = True,
         checks_order: bool = True,
         chooser: Chooser | None = None,
+        knows_repeats: bool = False,
     ) -> None:
         self.addresses = AddressSpace()
         self.work_limit = work_limit
@@ -51,6 +55,7 @@ class Session:
         self.keep_records = keep_records
         self.checks_order = checks_order
         self.chooser = chooser or Chooser()
+        self.repeats = Repeats() if knows_repeats else None
         self.wants_lines = True  # of each launch's record: counts by source line
         self.records: list[LaunchRecord] = []
         self.last: LaunchRecord | None = None  # of the launch before, also if it ended early
@@ -75,7 +80,8 @@ class Session:
         """
         self.last = None
         copied_back: list[tuple[np.ndarray, DeviceArray]] = []
-        values = tuple(self._argument(value, kernel, copied_back) for value in arguments)
+        may_borrow = not _overlap(arguments)
+        values = tuple(self._argument(value, kernel, copied_back, may_borrow) for value in arguments)
         running = RunningLaunch(
             kernel,
             grid,
@@ -91,6 +97,7 @@ class Session:
             checks_order=self.checks_order,
             chooser=self.chooser,
             wants_lines=self.wants_lines,
+            repeats=self.repeats,
         )
         try:
             record = self.last = running.run(values)
@@ -103,12 +110,16 @@ class Session:
         if running.interrupted is not None:
             raise running.interrupted
         for host, device in copied_back:
-            _copy_back(host, device)
+            if not arrays.buffer_of(device).is_borrowed:
+                _copy_back(host, device)
         if record.fault is not None:
             raise record.fault
         return record
 
-    def _argument(self, value: Any, kernel: Function, copied_back: list[tuple[Any, DeviceArray]]) -> Any:
+    def _argument(
+        self, value: Any, kernel: Function, copied_back: list[tuple[Any, DeviceArray]], may_borrow: bool = False
+    ) -> Any:
+        """What a launch gets for an argument; `may_borrow`: of a host array its elements, as long as they are only read."""
         if isinstance(value, DeviceArray):
             return value._view()
         if isinstance(value, View) or value is None:
@@ -123,7 +134,7 @@ class Session:
         if isinstance(value, enum.Enum):
             return self._argument(member_value(value), kernel, copied_back)
         if isinstance(value, np.ndarray):  # Numba copies host arrays to the device and back
-            device = self.to_device(value)
+            device = arrays.to_device(self.addresses, value, may_borrow)
             if value.flags.writeable:
                 copied_back.append((value, device))
             return device._view()
@@ -134,6 +145,12 @@ class Session:
                 f"`{kernel.name}` is given a {type(value).__name__}, which a kernel cannot take.",
                 remedy="Pass device arrays, NumPy arrays or numbers.",
             ) from None
+
+
+def _overlap(arguments: Sequence[Any]) -> bool:
+    """Whether two of these are host arrays that may have elements in common: each has a copy of its own on the device."""
+    hosts = [each for each in arguments if isinstance(each, np.ndarray)]
+    return any(np.may_share_memory(one, other) for one, other in itertools.combinations(hosts, 2))
 
 
 def _copy_back(host: Any, device: DeviceArray) -> None:

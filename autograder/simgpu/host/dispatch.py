@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import math
 import os
 import sys
 import types
@@ -47,7 +48,7 @@ class LiveDevice:
 
     def begin(self) -> None:
         """A new session: empty memory."""
-        self._session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT)
+        self._session = Session(keep_records=False, work_limit=LIVE_WORK_LIMIT, knows_repeats=True)
 
     @property
     def session(self) -> Session:
@@ -378,8 +379,18 @@ class Overload:
     argument_types: tuple[Any, ...]
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
-        """The simulated GPU steps all blocks of a cooperative grid together, as many as there are."""
-        return 2**31 - 1
+        """How many blocks of so many threads are resident on all multiprocessors of an H200 at once.
+
+        `blockdim`: a number or up to three; `dynsmemsize` in bytes. The kernel's registers are not known, and are left out
+        unless it says their number. The simulated GPU itself takes any number of blocks.
+        """
+        from autograder.perfmodel import SPECIFICATIONS
+        from autograder.perfmodel.occupancy import occupancy
+
+        specification = SPECIFICATIONS[MODEL]
+        threads = math.prod(normalise("block", blockdim))
+        registers = self.kernel.options.get("max_registers") or 0
+        return specification.multiprocessors * occupancy(specification, threads, dynsmemsize, registers).blocks
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # what Python itself looks for, to copy an object for one

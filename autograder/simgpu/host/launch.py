@@ -21,6 +21,7 @@ from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug, Raised, Stopped
 from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared, reach_of
 from autograder.simgpu.functions import known_functions  # noqa: F401  (fills the tables of what a kernel may call)
+from autograder.simgpu.host.repeats import Repeats
 from autograder.simgpu.host.stores import Stores, stores_since
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.machine import Machine
@@ -132,6 +133,7 @@ class RunningLaunch(LaunchState):
         checks_order: bool = True,
         chooser: Chooser | None = None,
         wants_lines: bool = True,
+        repeats: Repeats | None = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -149,6 +151,7 @@ class RunningLaunch(LaunchState):
         self.functions = reachable(kernel)
         self.chooser = chooser or Chooser()
         self.wants_lines = wants_lines
+        self.repeats = repeats
         self.interrupted: BaseException | None = None  # what ended it from outside, before its time: Ctrl-C for one
         self.counted = np.zeros(0, np.int64)  # the blocks that count
         self.local_bytes_per_thread = 0  # of arrays that lie in memory
@@ -171,7 +174,18 @@ class RunningLaunch(LaunchState):
         self.words = Words() if self.checks_order and self.prepared.has_fences else None
         for buffer in self.buffers:
             buffer.forget_touched()
+            if self.is_written(buffer):
+                buffer.own()
+        if self.repeats is None:
+            return self.carry_out_chosen(bound)
+        return self.repeats.record_of(self, bound, lambda: self.carry_out_chosen(bound))
+
+    def carry_out_chosen(self, bound: dict[str, Value]) -> LaunchRecord:
+        """Carries out the blocks that the chooser takes."""
         record = self.carry_out(self.chooser.choose(self) or self.all_blocks(), bound)
+        for buffer in self.buffers:
+            if self.is_written(buffer):
+                buffer.owner.version += 1
         self.chooser.end(self, record)
         return record
 
@@ -197,7 +211,7 @@ class RunningLaunch(LaunchState):
         with np.errstate(all="ignore"):
             for position in range(begin, len(blocks), per_batch):
                 batch = Batch(self.geometry, blocks[position : position + per_batch], position)
-                machine = Machine(self, batch, lower)
+                machine = Machine(self, batch, lower, self.prepared.written_loops)
                 try:
                     machine.run(lowered, bound)
                 except KernelFault as error:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import runpy
+import select
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,21 @@ from typing import Any
 from autograder.errors import KitError, UsageError
 from autograder.language.program import Function
 from autograder.simgpu.host.launch import LaunchRecord
-
-PACKAGE = Path(__file__).resolve().parent.parent.parent
+from autograder.simgpu.host.notebook import run_notebook
+from autograder.simgpu.host.tracebacks import told_traceback
 
 
 def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
-    """Runs a script as `python script.py` would, with `numba.cuda` simulated.
+    """Runs a script as `python script.py` would, with `numba.cuda` simulated; a notebook cell by cell.
 
     An error in it is a `UsageError`; where it comes from further down than the script's own lines, its traceback goes to
     standard error first, without our frames.
     """
     from autograder.simgpu.host import cuda_module
 
+    if Path(path).suffix == ".ipynb":
+        run_notebook(path, arguments)
+        return
     cuda_module.install()
     before, path_before = sys.argv, list(sys.path)
     sys.argv = [str(path), *arguments]
@@ -33,8 +36,11 @@ def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
     except (KitError, SystemExit, KeyboardInterrupt):
         raise
     except SyntaxError as error:
-        raise UsageError(f"{path}, line {error.lineno}: Python cannot read this ({error.msg}).") from None
+        place = f", line {error.lineno}" if error.lineno else ""
+        raise UsageError(f"{path}{place}: Python cannot read this ({error.msg}).") from None
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _nobody_reads():
+            raise  # the script's output went to `| head`, which has enough
         print(told_traceback(error, path), end="", file=sys.stderr)
         raise UsageError(f"{_where(error, path)}: the script stopped with {type(error).__name__}: {error}") from None
     finally:
@@ -42,24 +48,14 @@ def run_script(path: Path, arguments: Sequence[str] = ()) -> None:
         cuda_module.uninstall()
 
 
-def told_traceback(error: Exception, script: Path) -> str:
-    """The traceback of an error as Python prints it, without our frames; nothing where it has only one."""
-    told = traceback.TracebackException.from_exception(error, compact=True)
-    left, most = [told], 0
-    while left:
-        each = left.pop()
-        kept = [frame for frame in each.stack if not _is_ours(frame.filename, script)]
-        each.stack = traceback.StackSummary.from_list(kept)
-        most = max(most, len(kept))
-        left += [chained for chained in (each.__cause__, each.__context__) if chained is not None]
-    return "".join(told.format()) if most > 1 else ""
-
-
-def _is_ours(filename: str, script: Path) -> bool:
-    """Whether a frame is the kit's, or of what runs the script for it."""
-    if filename == str(script):
+def _nobody_reads() -> bool:
+    """Whether standard output is a pipe whose other end is closed."""
+    try:
+        polled = select.poll()
+        polled.register(sys.stdout.fileno(), 0)
+        return bool(polled.poll(0))  # with no event asked for, only an error is told
+    except (AttributeError, OSError, ValueError):  # Windows has no poll; standard output may be no file
         return False
-    return "runpy" in filename or Path(filename).is_relative_to(PACKAGE)
 
 
 def launches_in_script(path: Path, kernel: str) -> list[tuple[LaunchRecord, Function]]:

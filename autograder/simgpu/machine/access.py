@@ -23,6 +23,7 @@ from autograder.simgpu.values.numba_types import scalar
 from autograder.simgpu.values.values import Indices, Number, Value
 
 MANY = 4096  # lanes from which on a loop of our own beats NumPy's `take`
+LOOKS_AT_VALUES = False  # whether `store` looks at what is stored: then no loop of one thread stores but by it
 READ, WRITE, ATOMIC = prim.READ, prim.WRITE, prim.ATOMIC
 MAY_CHANGE_NOTHING = {"cas", "exch", "max", "min", "nanmax", "nanmin", "and_", "or_"}  # a loop around one may stand still
 

@@ -75,6 +75,9 @@ class LaunchState:
         self._sites: dict[Line, int] = {}
         self._lines: list[Line] = []
         self._hazards: dict[Hashable, Hazard] = {}
+        self.has_printed = False
+        self.constants: list[np.ndarray] = []  # of the host, that the kernel has asked for
+        self.captured: list[View] = []  # of the device, likewise
         self._constants: dict[int, View] = {}
 
     @property
@@ -109,6 +112,22 @@ class LaunchState:
             hazard if known is None else replace(known, occurrences=known.occurrences + hazard.occurrences)
         )
 
+    def is_known(self, hazard: Hazard) -> bool:
+        """Whether one of this kind was found at its line and array before."""
+        return (hazard.kind, hazard.line, hazard.array, hazard.severity) in self._hazards
+
+    def repeat_hazard(self, hazard: Hazard, times: int) -> None:
+        """Adds a hazard so many times more; negative: takes it back, where it has been told by itself."""
+        key = (hazard.kind, hazard.line, hazard.array, hazard.severity)
+        self.found += times
+        known = self._hazards.get(key)
+        occurrences = times * hazard.occurrences + (0 if known is None else known.occurrences)
+        self._hazards[key] = replace(known or hazard, occurrences=occurrences)
+
+    def begin_rehearsal(self) -> None:
+        """Forgets what was found: of a copy, on which somebody tries what operations do."""
+        self._hazards, self.found = {}, 0
+
     def note_shared(self, static_bytes: int, op: Operation) -> None:
         """Keeps the shared memory that a block takes, and refuses more than a GPU has."""
         in_all = static_bytes + self.dynamic_shared_bytes
@@ -124,6 +143,7 @@ class LaunchState:
     def constant_array(self, value: np.ndarray, name: str) -> View:
         """A module-level NumPy array as Numba sees it: a constant copied at compile time."""
         if id(value) not in self._constants:
+            self.constants.append(value)
             data = np.ascontiguousarray(value)
             buffer = Buffer(data.reshape(-1).copy(), 0, "constant", name)
             view = View(buffer, 0, data.shape, contiguous_strides(data.shape), data.dtype, name, read_only=True)
@@ -133,6 +153,7 @@ class LaunchState:
     def captured_array(self, value: View, name: str) -> View:
         """A device array from around the kernel, by the name it has there; the same view each time."""
         if id(value) not in self._constants:
+            self.captured.append(value)
             self._constants[id(value)] = value.called(name)
         return self._constants[id(value)]
 
@@ -158,4 +179,5 @@ class LaunchState:
         return self.output is silent
 
     def print_line(self, text: str) -> None:
+        self.has_printed = True
         (self.output or (lambda line: print(line, file=sys.stdout)))(text)

@@ -73,6 +73,14 @@ class Runnable(Protocol):
     def first_return(self) -> Operation: ...
 
 
+class WrittenLoops(Protocol):
+    """Loops that one lane goes through, by a quicker way than step by step (one_thread/loops.py)."""
+
+    def go_on(
+        self, machine: Machine, loop: Operation, mask: Mask, rounds: int, numbers: range | None, before: Standstill | None
+    ) -> tuple[int, Mask | None] | None: ...
+
+
 @dataclass
 class Frame:
     """One function being carried out: its variables, and the lanes that have returned from it."""
@@ -108,10 +116,13 @@ class Standstill:
 class Machine:
     """Carries out one lowered kernel for one batch of blocks."""
 
-    def __init__(self, launch: LaunchState, batch: Batch, lower: Callable[[Function], Runnable]) -> None:
+    def __init__(
+        self, launch: LaunchState, batch: Batch, lower: Callable[[Function], Runnable], written: WrittenLoops
+    ) -> None:
         self.launch = launch
         self.batch = batch
         self.lower = lower
+        self.written = written
         start, blocks = launch.clock, len(batch.blocks)
         self.order = Order(start, launch.grid_sync, np.full(blocks, start, np.int32), np.full(batch.warps, start, np.int32))
         self.tickets = None if launch.words is None else Tickets(launch.words, batch, self.order)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import Lanes, Number, Value
 
+ASKED_EVERY = 16  # rounds of a lane alone after which a quicker way is asked for, the first one included
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
 
 
@@ -136,6 +138,10 @@ class While(Loop):
                 raise machine.never_ends(self, running, "nothing in the loop changes its condition")
             if rounds % STUCK_AFTER == 0 and running is not None:
                 before = machine.standstill(self, running, before)
+            if rounds % ASKED_EVERY == 1 and running is not None and running.active == 1:
+                quickly = machine.written.go_on(machine, self, running, rounds, None, before)
+                if quickly is not None:
+                    rounds, running = rounds + quickly[0], quickly[1]
         self.let_go_of_registers(machine)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
@@ -173,7 +179,22 @@ class For(Loop):
         frame.loops.append(broken)
         returned_before = len(frame.returned)
         running: Mask | None = mask
-        for number_of_round, (value, still) in enumerate(self.rounds(machine, mask)):
+        kept = self.source.value(machine, mask)
+        numbers = plain_numbers(kept) if mask.active == 1 else None
+        coming = enumerate(self.rounds(machine, mask, kept))
+        for number_of_round, (value, still) in coming:
+            if numbers is not None and number_of_round % ASKED_EVERY == 1 and running is not None:
+                quickly = machine.written.go_on(machine, self, running, number_of_round, numbers[number_of_round:], None)
+                if quickly is not None:
+                    rounds, running = quickly
+                    number_of_round += rounds
+                    if running is None:
+                        break
+                    if number_of_round == len(numbers):
+                        self.wait(machine, running)
+                        break
+                    if rounds:
+                        value = next(islice(coming, rounds - 1, None))[1][0]
             if still is not None and running is not None:  # lanes that have rounds left
                 running, gone = split(machine, self, still, running, is_issued=False)
                 self.wait(machine, gone)
@@ -200,9 +221,11 @@ class For(Loop):
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
 
-    def rounds(self, machine: Machine, mask: Mask) -> Iterator[tuple[Coming, Lanes | None]]:
-        """What the loop variable is, round by round, before it is fetched; and who has a round left (None: all)."""
-        kept = self.source.value(machine, mask)
+    def rounds(self, machine: Machine, mask: Mask, kept: Value) -> Iterator[tuple[Coming, Lanes | None]]:
+        """What the loop variable is, round by round, before it is fetched; and who has a round left (None: all).
+
+        `kept`: what is looped over.
+        """
         if isinstance(kept, Range):
             yield from _count_up(self, list(kept.bounds), mask, machine.counting)
         elif isinstance(kept, View) and kept.lengths is not None:
@@ -240,6 +263,16 @@ class For(Loop):
             if not any(isinstance(bound, np.ndarray) for bound in bounds):
                 return [np.int64(i) for i in range(*map(int, bounds))]
         raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
+
+
+def plain_numbers(kept: Value) -> range | None:
+    """The numbers that a loop goes over, where that is a range that all lanes share."""
+    if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
+        return None
+    bounds = [int(each) for each in kept.bounds if isinstance(each, (np.integer, np.bool_))]
+    if len(bounds) < len(kept.bounds) or bounds[2:] == [0]:
+        return None
+    return range(*bounds)
 
 
 def _count_up(

@@ -39,7 +39,7 @@ class Operation:
 
     __slots__ = (
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
-        "is_ahead", "is_folded", "multiplies", "divides_in_parts",
+        "is_ahead", "is_folded", "wraps", "multiplies", "divides_in_parts",
         "leaves_no_load", "leaves_no_store", "by_round", "joined", "slots", "once",
     )  # fmt: skip
 
@@ -55,6 +55,7 @@ class Operation:
         self.is_ahead = False  # of a load from global memory: its value is used only after much other work
         self.is_folded = False  # of arithmetic: the compiler works it out with an address, or before a loop
         self.multiplies = False  # of an addition: one of its operands is a product
+        self.wraps = False  # of an access: an index may be negative, and instructions see to that each time
         self.leaves_no_load = False  # of an access: the element is in a register already
         self.leaves_no_store = False  # of an access: the element is stored anew before anybody can read it
         self.by_round: ByRound | None = None  # of an access in loops written out: where not all rounds are the same

@@ -46,7 +46,10 @@ class Unary(Expression):
         self.kind, self.operand = kind, operand
 
     def value(self, machine: Machine, mask: Mask) -> Value:
-        operand = self.operand.value(machine, mask)
+        return self.of(machine, self.operand.value(machine, mask), mask)
+
+    def of(self, machine: Machine, operand: Value, mask: Mask) -> Value:
+        """The result for this operand, counted."""
         if self.kind is ast.Not:
             machine.books.left_out(self, mask)  # the compiler asks for the opposite instead
             return np.logical_not(truth(operand, self))

@@ -44,3 +44,5 @@ VALUES: dict[str, Callable[[Batch], Value]] = {}
 """Names that stand for a value in a batch of blocks: `numba.cuda.threadIdx.x`, `math.pi`."""
 METHODS: dict[str, Intrinsic] = {}
 """Methods of arrays and numbers, by name."""
+OF_FLOATS: dict[Handler, np.ufunc] = {}
+"""Functions of floats alone: what computes them, once their arguments are floats of the type that they have in common."""

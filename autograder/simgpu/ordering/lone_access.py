@@ -40,8 +40,13 @@ class AccessedMemory(Protocol):
     reports: AccessReports
 
 
-def may_be_alone(memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int) -> bool:
-    """Whether the accesses of this operation to this array are so simple that `LoneAccess` can carry them out."""
+def may_be_alone(
+    memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int, *, is_left_out: bool = False
+) -> bool:
+    """Whether the accesses of this operation to this array are so simple that `LoneAccess` can carry them out.
+
+    `is_left_out`: whoever asks counts accesses that the compiler removes, which `LoneAccess` does not.
+    """
     buffer, size = view.buffer, view.data.itemsize
     return (
         mask.active == 1
@@ -59,7 +64,7 @@ def may_be_alone(memory: AccessedMemory, view: View, mask: Mask, op: Operation, 
         and memory.reports.launch.debug is None
         and not (kind != READ and view.read_only)
         and op.by_round is None
-        and not memory.counting.is_left_out(op, kind)
+        and (is_left_out or not memory.counting.is_left_out(op, kind))
     )
 
 

@@ -275,6 +275,7 @@ class DeviceArray:
         buffer.note_read(np.reshape(here[key], -1), by_host=True)
 
     def _note_host_write(self, part: DeviceArray | None) -> None:
+        self._buffer.owner.version += 1
         if self._buffer.all_set:
             return
         part = part if isinstance(part, DeviceArray) else self
@@ -295,7 +296,8 @@ def buffer_of(array: DeviceArray) -> Buffer:
 
 
 def contents(array: DeviceArray) -> np.ndarray:
-    """The elements of an array where they are: no copy, and nobody is told that they are read."""
+    """The elements of an array where they are: no copy, and nobody is told that they are read or written."""
+    array._buffer.owner.is_seen_by_host = True
     return array._host_view()
 
 
@@ -312,16 +314,22 @@ def written_elements(array: DeviceArray, by_kernels: bool = False) -> np.ndarray
     return elements_where(array, buffer.shadow.written_at > (WRITTEN_BY_HOST if by_kernels else 0))
 
 
-def to_device(addresses: AddressSpace, host: np.ndarray) -> DeviceArray:
-    """A copy of a host array in device memory, in its own memory order where it is contiguous."""
+def to_device(addresses: AddressSpace, host: np.ndarray, may_borrow: bool = False) -> DeviceArray:
+    """A copy of a host array in device memory, in its own memory order where it is contiguous.
+
+    `may_borrow`: the elements themselves, where they lie as a copy's would, until `Buffer.own` is called.
+    """
     host = np.asarray(host)
     dtype = check_dtype(host.dtype)
     check_shape(host.shape, dtype)
     check_contiguous(host)
     fortran = host.ndim > 1 and host.flags.f_contiguous and not host.flags.c_contiguous
-    data = np.array(host.T if fortran else host, order="C", copy=True).reshape(-1)
+    elements = host.T if fortran else host
+    may_borrow = may_borrow and elements.flags.carray  # compiled primitives take aligned, writable memory
+    data = np.array(elements, order="C", copy=None if may_borrow else True).reshape(-1)
     strides = contiguous_strides(host.shape[::-1])[::-1] if fortran else contiguous_strides(host.shape)
     buffer = addresses.register(Buffer(data, addresses.reserve(data.nbytes), "global"))
+    buffer.is_borrowed = may_borrow
     return DeviceArray(buffer, host.shape, strides)
 
 

@@ -88,6 +88,15 @@ class Mask:
             mask = mask.far if mask.far is not None and mask.far.depth >= other.depth else mask.parent
         return mask is other
 
+    def joined(self, other: Mask) -> Mask:
+        """The lanes of both, as a part of whatever mask both are parts of."""
+        if other.is_within(self):
+            return self
+        common = self.parent
+        while common is not None and not other.is_within(common):
+            common = common.parent
+        return other if common is other else Mask(self.lanes | other.lanes, common)
+
     def only(self, lanes: np.ndarray) -> Mask:
         """The active lanes that are also in `lanes`; this very mask if that is all of them."""
         both = self.lanes & lanes

@@ -125,6 +125,9 @@ class Buffer:
         self._stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
         self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
+        self.version = 0  # of the allocation: another one after each time that somebody may have written to it
+        self.is_seen_by_host = False  # so that the host may write to the allocation without a word
+        self.is_borrowed = False  # the elements are the host's own, for a launch that only reads them
         if not initialised:
             self.need_shadow()
 
@@ -235,6 +238,11 @@ class Buffer:
         if self.shadow is None:
             self.shadow = Shadow(len(self.data), self.name)
         return self.shadow
+
+    def own(self) -> None:
+        """From here on the elements are no longer the host's, if they were."""
+        if self.is_borrowed:
+            self.data, self.is_borrowed = self.data.copy(), False
 
     def set_by_host(self, elements: slice | np.ndarray) -> None:
         """The host wrote these elements: they are initialised from here on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -62,10 +63,19 @@ class Variable:
         while layers and layers[-1][0].is_within(mask):
             layers.pop()
         layers.append((mask, value))
-        if len(layers) > MOST_LAYERS and layers[1][0].is_within(layers[0][0]):
-            (bottom, old), (upper, new) = layers[:2]
-            with contextlib.suppress(Unmergeable):  # two arrays: nobody may ever want one for the lanes of both
-                layers[:2] = [(bottom, merge(upper.lanes, new, old))]
+        if len(layers) > MOST_LAYERS:
+            self._drop_lowest()
+
+    def _drop_lowest(self) -> None:
+        """Makes one layer of the lowest two, or leaves out the lowest where those above cover it."""
+        layers = self.layers
+        (bottom, old), (upper, new) = layers[:2]
+        covered = np.logical_or.reduce([mask.lanes for mask, _ in layers[1:]])
+        if not np.any(bottom.lanes & ~covered):
+            del layers[0]
+            return
+        with contextlib.suppress(Unmergeable):  # two arrays: nobody may ever want one for the lanes of both
+            layers[:2] = [(bottom.joined(upper), merge(upper.lanes, new, old))]
 
     def seen_by(self, mask: Mask) -> Value:
         """The value for the lanes of `mask`, where they all got it at once; else None."""
@@ -87,7 +97,8 @@ class Variable:
         if all(upper.is_within(self.layers[0][0]) for upper, _ in self.layers[1:]):
             self.layers = [(self.layers[0][0], value)]
         else:
-            self.layers = [(Mask(covered, None), value)]
+            together = functools.reduce(Mask.joined, (each for each, _ in self.layers))
+            self.layers = [(together, value)]
         if unset is None and not mask.is_within(self.layers[0][0]):
             self.layers.append((mask, value))
         return value, unset

@@ -23,8 +23,10 @@ def reduce_array(device: Any, combine: Function, values: DeviceArray, size: int 
     if count == 0:
         return init
     scratch = device.session.to_device(values.copy_to_host()[:count])
-    names = {"cuda": Reference("numba.cuda"), "combine": combine}
-    kernel = Function.from_text(_TEXT, "cuda.reduce", names)
+    kernel = combine.notes.get(reduce_array)  # made ready once for each kind of numbers
+    if kernel is None:
+        names = {"cuda": Reference("numba.cuda"), "combine": combine}
+        kernel = combine.notes[reduce_array] = Function.from_text(_TEXT, "cuda.reduce", names)
     while count > 1:
         half = (count + 1) // 2
         device.launch(kernel, (-(-half // THREADS), THREADS), (scratch, count, half))

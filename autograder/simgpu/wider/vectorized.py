@@ -76,6 +76,7 @@ class VectorizedFunction:
         self.__name__ = self.py_func.__name__
         self.core = Kernel(self.py_func, is_device=True, options={}, signatures=None)
         self.signatures: list[tuple[tuple[np.dtype, ...], np.dtype | None]] = []
+        self._kernels: dict[int, Function] = {}  # by the number of arguments
 
     def add(self, signature: Any) -> None:
         _refuse_lambda(self.__name__)
@@ -124,12 +125,14 @@ class VectorizedFunction:
     def _launch(self, columns: Sequence[np.ndarray], target: DeviceArray) -> None:
         if not target.size:
             return
-        names = [f"x{i}" for i in range(len(columns))]
-        text = (
-            f"def {self.__name__}({', '.join(names)}, out):\n    i = cuda.grid(1)\n    if i < out.size:\n"
-            f"        out[i] = core({', '.join(name + '[i]' for name in names)})\n"
-        )
-        kernel = _kernel(text, {"core": self.__autograder_function__})
+        if len(columns) not in self._kernels:
+            names = [f"x{i}" for i in range(len(columns))]
+            text = (
+                f"def {self.__name__}({', '.join(names)}, out):\n    i = cuda.grid(1)\n    if i < out.size:\n"
+                f"        out[i] = core({', '.join(name + '[i]' for name in names)})\n"
+            )
+            self._kernels[len(columns)] = _kernel(text, {"core": self.__autograder_function__})
+        kernel = self._kernels[len(columns)]
         device.launch(kernel, (-(-target.size // THREADS), THREADS), (*columns, target))
 
     def _types(self, given: Sequence[Any]) -> tuple[tuple[np.dtype, ...], np.dtype]:
@@ -203,6 +206,7 @@ class GeneralizedFunction:
         inputs, outputs = signature.replace(" ", "").split("->")
         self.inputs, self.outputs = (re.findall(r"\(([^)]*)\)", side) for side in (inputs, outputs))
         self.types: list[tuple[CoreParameter, ...]] = []
+        self._kernels: dict[int, Function] = {}  # by the number of arguments
 
     def add(self, signature: Any) -> None:
         from numba.core import sigutils
@@ -276,12 +280,14 @@ class GeneralizedFunction:
     ) -> None:
         if not count:
             return
-        names = [f"x{i}" for i in range(len(cores))]
-        text = (
-            f"def {self.__name__}({', '.join(names)}):\n    i = cuda.grid(1)\n    if i < {names[-1]}.shape[0]:\n"
-            f"        core({', '.join(name + '[i]' for name in names)})\n"
-        )
-        kernel = _kernel(text, {"core": self.core.__autograder_function__})
+        if len(cores) not in self._kernels:
+            names = [f"x{i}" for i in range(len(cores))]
+            text = (
+                f"def {self.__name__}({', '.join(names)}):\n    i = cuda.grid(1)\n    if i < {names[-1]}.shape[0]:\n"
+                f"        core({', '.join(name + '[i]' for name in names)})\n"
+            )
+            self._kernels[len(cores)] = _kernel(text, {"core": self.core.__autograder_function__})
+        kernel = self._kernels[len(cores)]
         device.launch(kernel, (-(-count // THREADS), THREADS), (*flat, *results))
 
     def _chosen(self, given: Sequence[np.ndarray]) -> tuple[CoreParameter, ...]:
