@@ -23,8 +23,10 @@ from types import TracebackType
 from typing import Any
 
 from autograder.grading.confinement import landlock, reach
+from autograder.simgpu.host.notebook import code_cells, errors_of_cells, started_shell
 
-MEMORY_BYTES = 6 * 1024**3
+MEMORY_BYTES = 6 * 1024**3  # that a program may use
+RESERVED_BYTES = 4 * MEMORY_BYTES  # that it may ask for: shadows lie in memory of which little is ever used
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000  # <linux/sched.h>
 RUN = landlock.READ | landlock.EXECUTE
@@ -42,6 +44,7 @@ class ProgramReport:
         self._hazards: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._counted: set[tuple[Any, ...]] = set()
         self.cell: int | None = None  # that runs now
+        self.is_stopped = False  # by who watches it: what is told from then on is no doing of the program's
         self.facts: dict[str, Any] = {"ended": False, "launches": 0, "walls": [], "errors": [], "cells": 0, "hazards": []}
 
     def launched(self, record: Any, function: Any, arguments: Any) -> None:
@@ -66,8 +69,15 @@ class ProgramReport:
         })  # fmt: skip
         known["occurrences"] += hazard.occurrences
 
+    def stop(self, *_: object) -> None:
+        """Ends the program as Ctrl-C does, so that a launch that is under way tells what it has found."""
+        self.is_stopped = True
+        raise KeyboardInterrupt
+
     def failed(self, error: BaseException) -> None:
         """The program, or the cell that runs now, has stopped with this error."""
+        if self.is_stopped:
+            return
         self.facts["errors"].append(described(error, self.cell))
         self.save()
 
@@ -123,7 +133,7 @@ def confine(kept: list[Path]) -> list[str]:
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_DATA, (RESERVED_BYTES, RESERVED_BYTES))
         walls.append("memory")
     rules = [(path, rights | (RUN if rights == landlock.READ else 0)) for path, rights in reach.reach(kept[0], False)]
     rules += [(Path(each), RUN) for each in PROGRAMS]
@@ -149,17 +159,17 @@ def run_script(path: Path, arguments: list[str], report: ProgramReport) -> None:
 
 def run_notebook(path: Path, shell: Any, report: ProgramReport) -> None:
     """Cell after cell, also after one that stops with an error, as a person would go on."""
-    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    cells = code_cells(path)
     sys.argv = ["ipython"]
     sys.path.insert(0, str(path.parent))
     report.facts["cells"] = len(cells)
-    for number, cell in enumerate(cells, 1):
+    for number, source in enumerate(cells, 1):
+        if report.is_stopped:
+            return
         report.cell = number
-        source = cell["source"] if isinstance(cell["source"], str) else "".join(cell["source"])
-        result = shell.run_cell(source, store_history=True)
-        error = result.error_before_exec or result.error_in_exec
-        if error is not None and not (isinstance(error, SystemExit) and error.code in (None, 0)):
-            report.failed(error)
+        for _, error in errors_of_cells(shell, [source]):
+            if not (isinstance(error, SystemExit) and error.code in (None, 0)):
+                report.failed(error)
 
 
 def end_with_parent() -> None:
@@ -174,21 +184,9 @@ def used_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
-def started_shell() -> Any:
+def shell_with_simulated_gpu() -> Any:
     """IPython, with the simulated GPU as a notebook gets it."""
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
-    class Shell(InteractiveShell):
-        """IPython without a window: `%matplotlib inline` is taken, and shows nothing."""
-
-        def enable_gui(self, gui: Any = None) -> None:
-            """Nobody looks."""
-
-    settings = Config()
-    settings.HistoryManager.enabled = False
-    settings.InteractiveShell.colors = "nocolor"
-    shell = Shell.instance(config=settings)
+    shell = started_shell()
     shell.run_line_magic("load_ext", "autograder")
     return shell
 
@@ -203,7 +201,7 @@ def main() -> None:
     end_with_parent()
     path = given.file.resolve()
     report = ProgramReport(given.report.resolve())
-    shell = started_shell() if path.suffix == ".ipynb" else None
+    shell = shell_with_simulated_gpu() if path.suffix == ".ipynb" else None
     from autograder import simulate
     from autograder.simgpu.host.dispatch import device
     from autograder.simgpu.primitives import compile_all
@@ -215,12 +213,14 @@ def main() -> None:
     os.chdir(path.parent)
     report.facts["walls"] = confine([path.parent, given.own.resolve(), report._path.parent])
     report.save()
+    signal.signal(signal.SIGINT, report.stop)
     before = used_seconds()
     if shell is None:
         run_script(path, given.arguments, report)
     else:
         run_notebook(path, shell, report)
-    report.facts["ended"] = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    report.facts["ended"] = not report.is_stopped
     report.facts["used"] = used_seconds() - before
     report.save()
     sys.stdout.flush()

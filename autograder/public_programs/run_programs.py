@@ -13,6 +13,7 @@ a network and with no files but those and Python's. Run it before a release, on 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import itertools
 import json
 import os
@@ -31,18 +32,20 @@ import psutil
 from autograder.errors import KitError, UsageError
 from autograder.public_programs import checkout, manifest, table
 from autograder.public_programs.manifest import PublicProgram
+from autograder.public_programs.one_program import MEMORY_BYTES
 from autograder.public_programs.table import ProgramResult
 
 RESULTS = manifest.HERE / "results.json"
 BUILD = manifest.HERE.parents[1] / "build" / "public_programs"
 SCRIPT_SECONDS, NOTEBOOK_SECONDS = 60, 180
+SECONDS_TO_END = 20  # for a program that was interrupted
 
 
 def run_one(program: PublicProgram, folder: Path, seconds: float | None = None) -> ProgramResult:
     """Runs one program in a checkout of its repository.
 
     It is stopped, with all that it started, once it has used so many seconds of a processor, or ten times as many have
-    passed.
+    passed, or it takes more memory than `MEMORY_BYTES`.
     """
     if not (folder / program.file).is_file():
         return ProgramResult.of(program, {"missing": True}, 0.0, "")
@@ -56,29 +59,32 @@ def run_one(program: PublicProgram, folder: Path, seconds: float | None = None) 
                 command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=own, env=_environment(own),
                 start_new_session=True,
             )  # fmt: skip
-            used, has_ended = _wait(process, report, limit)
+            used, stopped_by = _wait(process, report, limit)
         facts = _read(report)
         took = facts.get("used", used)
         last = output.read_bytes()[-4000:].decode(errors="replace")
-    if not has_ended:
-        facts["stopped_after"] = limit
+    if stopped_by:
+        facts["stopped_by"] = stopped_by
     return ProgramResult.of(program, facts, min(took, limit), last)
 
 
-def _wait(process: subprocess.Popen[bytes], report: Path, limit: float) -> tuple[float, bool]:
-    """(seconds of a processor that the program used once it was up, whether it ended in time); ends all its processes."""
+def _wait(process: subprocess.Popen[bytes], report: Path, limit: float) -> tuple[float, str]:
+    """(seconds of a processor that the program used once it was up, what it was stopped by); ends all its processes."""
     begun = time.monotonic()
     before = used = 0.0
     is_up = False
     try:
         while process.poll() is None:
             if not is_up and report.is_file():
-                is_up, begun, before = True, time.monotonic(), _used(process.pid)
-            used = max(used, _used(process.pid) - before) if is_up else 0.0
+                is_up, begun, before = True, time.monotonic(), _used(process.pid)[0]
+            so_far, memory_bytes = _used(process.pid)
+            used = max(used, so_far - before) if is_up else 0.0
+            if memory_bytes > MEMORY_BYTES:
+                return _interrupted(process, used, f"not at its end with {MEMORY_BYTES / 1024**3:g} GiB of memory")
             if used > limit or time.monotonic() - begun > 10 * (limit if is_up else SCRIPT_SECONDS):
-                return used, False
+                return _interrupted(process, used, f"not at its end after {limit:g} s")
             time.sleep(0.1)
-        return used, True
+        return used, ""
     finally:
         if os.name == "posix":
             try:
@@ -90,15 +96,26 @@ def _wait(process: subprocess.Popen[bytes], report: Path, limit: float) -> tuple
         process.wait()
 
 
-def _used(number: int) -> float:
-    """The seconds of a processor that a process and those that it started have used."""
+def _interrupted(process: subprocess.Popen[bytes], used: float, why: str) -> tuple[float, str]:
+    """Lets a program that took too much write down what it has found; who does not end then is ended."""
+    if os.name == "posix":
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(SECONDS_TO_END)
+    return used, why
+
+
+def _used(number: int) -> tuple[float, int]:
+    """What a process and those that it started have used of a processor, in seconds, and use of memory, in bytes."""
     try:
         first = psutil.Process(number)
-        times = [each.cpu_times() for each in [first, *first.children(recursive=True)]]
+        processes = [first, *first.children(recursive=True)]
+        times = [each.cpu_times() for each in processes]
+        memory_bytes = sum(each.memory_info().rss for each in processes)
     except psutil.Error:
-        return 0.0
+        return 0.0, 0
     ended = sum(getattr(times[0], name, 0.0) for name in ("children_user", "children_system"))
-    return float(sum(each.user + each.system for each in times) + ended)
+    return float(sum(each.user + each.system for each in times) + ended), memory_bytes
 
 
 def _environment(own: str) -> dict[str, str]:

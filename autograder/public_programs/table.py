@@ -62,8 +62,8 @@ def judged(program: PublicProgram, facts: dict[str, Any], last_words: str) -> tu
         return "other", "the repository has no such file at this commit"
     found = [(_of_error(each, program), each) for each in facts.get("errors", ())]
     if not facts.get("ended"):
-        if "stopped_after" in facts:
-            found.append(("size", {"message": f"not at its end after {facts['stopped_after']:g} s"}))
+        if "stopped_by" in facts:
+            found.append(("size", {"message": facts["stopped_by"]}))
         else:
             said = last_words.strip().splitlines()
             found.append(("gap", {"message": f"the process ended by itself: {said[-1] if said else 'without a word'}"}))

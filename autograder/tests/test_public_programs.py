@@ -192,8 +192,9 @@ def test_the_worst_of_a_notebook_s_cells_says_it() -> None:
     program = PublicProgram("a/b", "0" * 40, "c.ipynb")
     errors = [ERROR | {"is_refusal": False, "cell": 1, "kind": "NameError"}, ERROR | {"cell": 4}]
     assert table.judged(program, {"ended": True, "errors": errors}, "") == ("gap", "cell 4: `x` is not defined here.")
-    assert table.judged(program, {"ended": False, "stopped_after": 60}, "")[0] == "size"
-    assert table.judged(program, {"ended": False, "errors": errors, "stopped_after": 60}, "")[0] == "gap"
+    stopped = {"ended": False, "stopped_by": "not at its end after 60 s"}
+    assert table.judged(program, stopped, "") == ("size", "not at its end after 60 s")
+    assert table.judged(program, stopped | {"errors": errors}, "")[0] == "gap"
     assert table.judged(program, {"ended": False}, "a\nFatal Python error\n") == (
         "gap", "the process ended by itself: Fatal Python error",
     )  # fmt: skip
