@@ -50,7 +50,9 @@ class Footprint:
     def rule(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Where each block of the grid begins to write, and how far from there it does; None where no rule is seen.
 
-        The first element is one number for a block, and a fixed step further for the next block along each axis.
+        The first element is one number for a block, and a fixed step further for the next block along each axis. Where all
+        blocks that write have one place along an axis, and others elsewhere along it write nothing, they all are taken to
+        write nothing there: of such a block it begins at -1.
         """
         if not len(self.stores.elements):
             return None
@@ -58,7 +60,9 @@ class Footprint:
         writers, elements = self.stores.blocks[order], self.stores.elements[order]
         seen, first = np.unique(writers, return_index=True)
         starts = elements[first]
-        axes = [axis for axis, extent in enumerate(self.geometry.grid) if extent > 1]
+        writing, tried = self.geometry.block_index(seen), self.geometry.block_index(self.carried_out)
+        alone = [axis for axis in range(3) if np.ptp(writing[axis]) == 0 < np.ptp(tried[axis])]
+        axes = [axis for axis, extent in enumerate(self.geometry.grid) if extent > 1 and axis not in alone]
 
         def terms(blocks: np.ndarray) -> np.ndarray:
             places = self.geometry.block_index(blocks)
@@ -73,7 +77,11 @@ class Footprint:
         if not np.array_equal(known @ steps, starts):
             return None
         pattern = np.unique(elements - starts[np.searchsorted(seen, writers)])
-        return terms(np.arange(self.geometry.blocks, dtype=np.int64)) @ steps, pattern
+        every = np.arange(self.geometry.blocks, dtype=np.int64)
+        begins, places = terms(every) @ steps, self.geometry.block_index(every)
+        for axis in alone:
+            begins[places[axis] != writing[axis][0]] = -1
+        return begins, pattern
 
     def missing_for(self, wanted: np.ndarray, size: int) -> np.ndarray | None:
         """The blocks that write those of the `wanted` elements that nobody wrote yet; `ALL` where that is not known.
@@ -209,7 +217,9 @@ class Partial:
 class Plan:
     """Which blocks are carried out beside the sample, by the number of the launch."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_to_rules: bool = False) -> None:
+        self.keeps_to_rules = keeps_to_rules  # also of launches that are little work: what these read may be much
+        self.goes_beyond_rules = False  # some such launch was taken in whole although it follows a rule
         self.blocks: dict[int, np.ndarray | None] = {}  # `ALL`: the launch is not sampled
         self.is_whole = False  # nothing is sampled at all
         self.is_too_much = False  # more would have to be carried out beside the sample than there is time for
@@ -248,7 +258,8 @@ class Plan:
         work, beside = 0, 0.0
         for number, blocks in sorted(missed.items(), key=lambda item: producers[item[0]].work):
             work += producers[number].work
-            if work <= LITTLE_WORK:
+            if work <= LITTLE_WORK and (blocks is ALL or not self.keeps_to_rules):
+                self.goes_beyond_rules |= blocks is not ALL
                 blocks = ALL
             elif blocks is ALL and number not in self._probed:  # a few more may show the rule
                 self._probed.add(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -25,17 +26,31 @@ class Sampler(Chooser):
         total = launch.geometry.blocks
         if self.blocks is None or self.blocks >= total:
             return None
-        return Part(spread(self.blocks, total, self.seed), NO_BLOCKS)
+        return Part(spread(self.blocks, launch.geometry.grid, self.seed), NO_BLOCKS)
 
     def done(self, launch: RunningLaunch, work: Work) -> Work:
         return scaled(work, launch.geometry.blocks / max(1, len(launch.counted)))
 
 
-def spread(count: int, total: int, seed: int | None = None) -> np.ndarray:
-    """So many of a grid's `total` blocks, ascending: one from each of as many equal parts of it, the middle or by chance."""
-    count = max(1, count)
-    within = 0.5 if seed is None else np.random.default_rng(seed).random(count)
-    return np.unique(((np.arange(count) + within) * total / count).astype(np.int64))
+def spread(count: int, grid: tuple[int, ...], seed: int | None = None) -> np.ndarray:
+    """So many of a grid's blocks, as ascending linear numbers: one from each of as many equal parts of it, the middle or by
+    chance.
+
+    By chance they also lie evenly along each axis that fits into a part: where every second column of blocks has no work,
+    half of the sampled blocks have none. `grid`: blocks along x, y, z.
+    """
+    count, total = max(1, count), math.prod(grid)
+    if seed is None:
+        return np.unique(((np.arange(count) + 0.5) * total / count).astype(np.int64))
+    rng = np.random.default_rng(seed)
+    blocks = ((np.arange(count) + rng.random(count)) * total / count).astype(np.int64)
+    step = 1  # from one block to the next along the axis
+    for extent in grid:
+        if 1 < extent and step * extent * count <= total:
+            evenly = ((rng.permutation(count) + rng.random(count)) * extent / count).astype(np.int64)
+            blocks += (evenly - blocks // step % extent) * step
+        step *= extent
+    return np.unique(blocks)
 
 
 def scaled(work: Work, scale: float) -> Work:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from autograder.errors import UsageError
-from autograder.grading.fuzzing.campaign import KEPT, OURS, campaign, first_failed
+from autograder.grading.fuzzing.campaign import KEPT, OURS, campaign, marks_of
 from autograder.grading.fuzzing.judging import judge_of, judged
 from autograder.grading.fuzzing.mutants import KINDS, Mutant, edits, mutants
 from autograder.grading.fuzzing.programs import fingerprint, right_answers
@@ -39,9 +39,13 @@ SURVIVORS = [
     ("lab01", "right/block_32_by_8", "a.shape[1]", "a.shape[1.5]", ""),
     ("lab01", "right/block_32_by_32", "c.shape[0]", "c.shape[0.5]", ""),
     ("lab02", "right/tiles_of_16", "range(TILE)", "range(TILE - 1)", "c["),
+    ("lab02", "right/registers_a_column_each", "row + HEIGHT < m", "row + HEIGHT <= m", "outside its shape"),
+    ("lab02", "right/registers_a_column_each", "if row < m:", "if row != m:", "outside its shape"),
     ("lab04", "right/shuffles_in_two_stages", "(16, 8, 4, 2, 1)", "(16, 8.5, 4, 2, 1)", ""),
     ("lab05", "right/grid_stride_loop", "cuda.syncthreads()", "cuda.syncwarp()", "Race"),
     ("lab06", "right/every_8", "sublist[after] < 0", "sublist[after] < 1", ""),
+    ("lab06", "right/every_32", "(m + THREADS - 1) // THREADS", "(m + THREADS - 2) // THREADS", "nodes in whole"),
+    ("lab06", "right/finds_the_heads", "elif walked > 0", "elif walked > 1", "add_up"),
 ]  # fmt: skip
 
 
@@ -88,8 +92,16 @@ def test_a_judge_finds_what_once_had_full_marks(name: str, base: str, right: str
     assert found and words in found[0]
 
 
+def test_what_once_had_full_marks_has_them_no_more(simulated: Worker) -> None:
+    for name, base, right, wrong, _ in SURVIVORS:
+        lab = load_lab(name)
+        text = ast.unparse(right_answers(lab)[base]).replace(right, wrong)
+        marks = marks_of(lab, Mutant(0, base, (), wrong, text), simulated)
+        assert marks.outcome in ("failed", "unreadable"), (name, base, wrong)
+
+
 @pytest.mark.parametrize("name", LABS)
-def test_no_mutant_that_is_wrong_passes_every_check(name: str) -> None:
+def test_no_mutant_that_is_wrong_passes_every_check(name: str, simulated: Worker) -> None:
     lab = load_lab(name)
     cases = judge_of(lab)
     wrong: list[tuple[Mutant, list[str]]] = []
@@ -98,8 +110,7 @@ def test_no_mutant_that_is_wrong_passes_every_check(name: str) -> None:
             wrong.append((mutant, found))
     plainest = next(cases(np.random.default_rng(SEED))).name
     subtle = [(each, found) for each, found in wrong if not found[0].startswith(f"{plainest}:")]
-    with Worker("simulated") as worker:
-        survived = [(each.said, found) for each, found in subtle if not first_failed(lab, each, worker)]
+    survived = [(each.said, found) for each, found in subtle if not marks_of(lab, each, simulated).failed]
     assert len(wrong) > MUTANTS_A_LAB // 2
     assert subtle and not survived
 
@@ -135,3 +146,15 @@ def test_a_campaign_goes_on_where_it_stopped_and_says_what_came_of_it(tmp_path: 
     assert campaign(lab, 6, 5, jobs=2, out=tmp_path) == first
     text, data = as_text(lab.name, 5, first), as_data(lab.name, 5, first)
     assert "6 mutants, seed 5" in text and sum(data["outcomes"].values()) == 6
+
+
+def test_a_campaign_for_marks_alone_comes_to_the_same_marks_and_keeps_them_apart(tmp_path: Path) -> None:
+    lab = load_lab("lab01")
+    whole = campaign(lab, 6, 9, out=tmp_path)
+    alone = campaign(lab, 6, 9, out=tmp_path, marks_only=True)
+    assert {each.outcome for each in whole} >= {"failed", "full marks"}
+    for one, other in zip(whole, alone, strict=True):
+        assert (one.number, one.said, one.outcome, one.found) == (other.number, other.said, other.outcome, other.found)
+        assert other.failed == one.failed[:1] and not other.hints
+    lines = (tmp_path / KEPT).read_text(encoding="utf-8").splitlines()
+    assert len({json.loads(line)["key"] for line in lines if line}) == 12

@@ -169,6 +169,12 @@ def double_in_any_order(given, out):
         out[i] = 2 * given[i]
 
 @cuda.jit
+def double_in_one_column(given, out):
+    i = cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
+    if cuda.blockIdx.x == 0 and i < out.size:
+        out[i] = 2 * given[i]
+
+@cuda.jit
 def backwards(given, out):
     i = cuda.grid(1)
     if i < out.size:
@@ -205,6 +211,12 @@ def in_any_order(given, out):
     double_in_any_order[blocks, 256](given, between)
     backwards[blocks, 256](between, out)
 
+def in_one_column(given, out):
+    between = cuda.device_array(out.size, np.float32)
+    blocks = (out.size + 255) // 256
+    double_in_one_column[(2, blocks), 256](given, between)
+    backwards[blocks, 256](between, out)
+
 def by_the_host(given, out):
     between = cuda.device_array(out.size, np.float32)
     blocks = (out.size + 255) // 256
@@ -228,10 +240,43 @@ def total_of_all(given, out):
     add_up[blocks, 256](given, total)
     spread[blocks, 256](total, out)
 """
+THREE = """
+import numpy as np
+from numba import cuda
+
+@cuda.jit
+def double_slowly(given, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        total = np.float32(0)
+        for _ in range(64):
+            total = max(total, np.float32(2) * given[i])
+        out[i] = total
+
+@cuda.jit
+def copy(given, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = given[i]
+
+@cuda.jit
+def backwards(given, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = given[out.size - 1 - i]
+
+def in_three(given, out):
+    first = cuda.device_array(out.size, np.float32)
+    second = cuda.device_array(out.size, np.float32)
+    double_slowly[(out.size + 255) // 256, 256](given, first)
+    copy[(out.size + 127) // 128, 128](first, second)
+    backwards[(out.size + 63) // 64, 64](second, out)
+"""
 MANY = 2**19
 BUILT_ON = {  # what comes out of 0, 1, 2, ...; and whether the first launch is so little work that it is carried out whole
     "in_two": lambda given: 2 * given[::-1],
     "in_any_order": lambda given: 2 * given[::-1],
+    "in_one_column": lambda given: 2 * given[::-1],
     "by_the_host": lambda given: 2 * given[::-1],
     "by_an_element": lambda given: 2 * given[::-1],
     "copied_at_the_end": lambda given: 2 * given,
@@ -278,6 +323,37 @@ def test_only_the_blocks_that_write_what_is_read_are_carried_out_of_a_launch_tha
     assert of_none == {0: left_out.ALL}
     counted = [run.launches[0].counters.simulated_blocks for run in (in_order, in_any_order)]
     assert counted == [4, MANY // 256], "whole launches are counted whole, and others by their sample"
+
+
+def test_of_a_grid_whose_second_column_has_no_work_only_the_blocks_that_write_what_is_read_are_carried_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(left_out, "LITTLE_WORK", 0)
+    plans = []
+    original = left_out.Plan.grow
+    monkeypatch.setattr(left_out.Plan, "grow", lambda plan, *given: plans.append(plan) or original(plan, *given))
+    run = chain("in_one_column")
+    assert set(plans[0].blocks) == {0} and 4 <= len(plans[0].blocks[0]) <= 8 and (plans[0].blocks[0] % 2 == 0).all()
+    assert run.launches[0].counters.global_store_useful_bytes == 4 * MANY, "two of four sampled blocks store 1 KiB each"
+
+
+def test_where_a_little_launch_reads_more_than_there_is_time_for_the_rules_alone_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = np.arange(MANY, dtype=np.float32)
+    arguments = {"given": given, "out": Uninitialised((MANY,), np.float32)}
+    program = parse_program(submission_from_cells("chain.py", [("chain.py", THREE)], is_notebook=False))
+    request = RunRequest("in_three", arguments, sample_blocks=4, sample_seed=5, follows_reads=True)
+    run = SimulatedDevice().run(program, request)
+    first, second, _ = (launch.counters for launch in run.launches)
+    assert second.simulated_blocks == second.blocks and not run.is_unverified
+    monkeypatch.setattr(left_out, "LITTLE_WORK", second.warp_instructions)
+    monkeypatch.setattr(left_out, "MOST_WORK", first.warp_instructions // 2)
+    assert first.warp_instructions > 8 * second.warp_instructions
+    run = SimulatedDevice().run(program, request)
+    known = run.written["out"]
+    assert not run.is_unverified and 4 * 64 <= known.sum() < MANY
+    assert np.array_equal(run.outputs["out"][known], (2 * given[::-1])[known])
 
 
 @pytest.mark.parametrize("count", [1, 40])

@@ -21,13 +21,28 @@ cuda = cuda_module.build_module()
 
 
 def test_blocks_lie_evenly_over_the_grid_or_where_a_seed_has_them() -> None:
-    assert spread(4, 100).tolist() == [12, 37, 62, 87]
-    assert spread(0, 100).tolist() == [50], "one block at the least"
+    assert spread(4, (100,)).tolist() == [12, 37, 62, 87]
+    assert spread(0, (100,)).tolist() == [50], "one block at the least"
     for seed in range(20):
-        found = spread(8, 1000, seed)
+        found = spread(8, (1000, 1, 1), seed)
         assert np.array_equal(found // 125, np.arange(8)), "one from each eighth"
-        assert np.array_equal(found, spread(8, 1000, seed))
-    assert len({tuple(spread(8, 1000, seed)) for seed in range(20)}) == 20
+        assert np.array_equal(found, spread(8, (1000, 1, 1), seed))
+    assert len({tuple(spread(8, (1000, 1, 1), seed)) for seed in range(20)}) == 20
+
+
+@pytest.mark.parametrize("grid", [(2, 500, 1), (2, 2, 250), (500, 2, 1), (5, 8, 100), (40, 1, 25)])
+def test_blocks_by_chance_lie_evenly_along_each_axis_that_a_part_holds(grid: tuple[int, int, int]) -> None:
+    """Half of a grid of two columns is told to have no work where half of it has none, whatever the seed."""
+    for seed in range(40):
+        blocks = spread(4, grid, seed)
+        assert len(blocks) == 4 and (np.diff(blocks) > 0).all() and 0 <= blocks[0] and blocks[-1] < np.prod(grid)
+        step = 1
+        for extent in grid:
+            places = np.sort(blocks // step % extent)
+            if 1 < extent and 4 * step * extent <= np.prod(grid):
+                assert (np.abs(places - (np.arange(4) + 0.5) * extent / 4) <= extent / 8 + 1).all(), (places, extent)
+            step *= extent
+    assert len({tuple(spread(4, grid, seed)) for seed in range(20)}) > 15
 
 
 def work(counts: int) -> Work:
@@ -69,7 +84,7 @@ class Evenly(Chooser):
     """The same blocks as a sampler's, and nothing scaled."""
 
     def choose(self, launch: RunningLaunch) -> Part:
-        return Part(spread(4, launch.geometry.blocks), np.zeros(0, np.int64))
+        return Part(spread(4, launch.geometry.grid), np.zeros(0, np.int64))
 
 
 def launched(chooser: Chooser | None) -> LaunchRecord:

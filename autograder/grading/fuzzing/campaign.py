@@ -11,7 +11,7 @@ import hashlib
 import json
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
@@ -22,12 +22,12 @@ from autograder.errors import KitError, SubmissionError, UsageError
 from autograder.grading.fuzzing.judging import judge_file, judge_of, judged
 from autograder.grading.fuzzing.mutants import Mutant, mutants
 from autograder.grading.fuzzing.programs import right_answers
-from autograder.grading.grade import PUBLIC_SEED, Grading, attempted, check_submission, read
+from autograder.grading.grade import PUBLIC_SEED, Grading, attempted, check_submission, in_words, read
 from autograder.grading.identity import grader_version
 from autograder.grading.labs import lab_digest, load_lab
 from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
-from autograder.language.source import submission_from_cells
+from autograder.language.source import Submission, submission_from_cells
 
 KEPT = "mutants.jsonl"
 OURS = "a fault of ours"  # tried again by the next campaign
@@ -56,56 +56,83 @@ class Verdict:
         return self.outcome == "full marks" and bool(self.found)
 
 
-def key_of(lab: Lab, mutant: Mutant, seed: int) -> str:
-    """A hash of all that a mutant's verdict depends on."""
+def keys(lab: Lab, seed: int, marks_only: bool = False) -> Callable[[Mutant], str]:
+    """Gives a mutant the hash of all that its verdict depends on."""
     judge = judge_file(lab).read_text(encoding="utf-8")
-    parts = (mutant.text, lab_digest(lab), judge, str(seed), grader_version())
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    parts = (lab_digest(lab), judge, str(seed), grader_version(), *(["marks only"] if marks_only else []))
+    return lambda mutant: hashlib.sha256("\0".join((mutant.text, *parts)).encode()).hexdigest()[:32]
 
 
 def graded(lab: Lab, mutant: Mutant, worker: Worker, seed: int, key: str = "") -> Verdict:
     """One mutant's verdict: by the lab's checks and, where it gets full marks, by its judge."""
-    submission = submission_from_cells("mutant.py", [("mutant.py", mutant.text)], is_notebook=False)
-    result = check_submission(lab, submission, worker=worker)
+    result = check_submission(lab, _submission(mutant), worker=worker)
     failed = tuple(each.name for each in result.checks if each.outcome == "failed" and not each.bonus)
     hints = tuple((each.name, hint.name, hint.text) for each in result.checks for hint in each.hints)
     message = next(
         (each.message for each in result.checks if each.outcome == "failed" and not each.bonus), result.error
     )
     outcome = "failed"
-    found: tuple[str, ...] = ()
     if result.error:
         outcome = "unreadable"
     elif any(each.fault for each in result.checks) or any(flag.startswith("hint ") for flag in result.flags):
         outcome, message = OURS, "; ".join(result.flags)
     elif result.outcome == "passed" and sum(e.points for e in result.checks if not e.bonus) >= lab.points:
         outcome = "full marks"
-        found = tuple(judged(lab, judge_of(lab), mutant.text, seed))
     elif result.outcome == "passed":
         outcome = "passed in part"
-    told = outcome == OURS or bool(found)
-    return Verdict(
-        mutant.number, mutant.base, mutant.kinds, mutant.said, key, outcome, failed, hints, message, found,
-        mutant.text if told else "",
-    )  # fmt: skip
+    return _verdict(lab, mutant, seed, key, outcome, failed, message, hints)
 
 
-def first_failed(lab: Lab, mutant: Mutant, worker: Worker) -> str:
-    """The first check that a mutant fails, or what is wrong with its text; empty where it passes them all.
+def marked(lab: Lab, mutant: Mutant, worker: Worker, seed: int, key: str = "") -> Verdict:
+    """Whether it gets full marks, and what the judge says then: the same as of `graded`, in a fraction of the time.
 
-    Nothing is drawn and no hint is looked for: what grading says at all, in the least time.
+    Grading ends at the first check that the mutant fails, which is the only one named. No hint is looked for and nothing
+    is drawn; bonus checks, which take no marks away, are left out.
     """
-    submission = submission_from_cells("mutant.py", [("mutant.py", mutant.text)], is_notebook=False)
+    marks = marks_of(lab, mutant, worker)
+    failed = (marks.failed,) if marks.failed else ()
+    return _verdict(lab, mutant, seed, key, marks.outcome, failed, marks.message)
+
+
+def _verdict(
+    lab: Lab, mutant: Mutant, seed: int, key: str, outcome: str, failed: tuple[str, ...], message: str,
+    hints: tuple[tuple[str, str, str], ...] = (),
+) -> Verdict:  # fmt: skip
+    """With what the judge says of full marks."""
+    found = tuple(judged(lab, judge_of(lab), mutant.text, seed)) if outcome == "full marks" else ()
+    text = mutant.text if outcome == OURS or found else ""
+    about = (mutant.number, mutant.base, mutant.kinds, mutant.said)
+    return Verdict(*about, key, outcome, failed, hints, message, found, text)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a mutant's marks come to, known as soon as one is lost."""
+
+    outcome: str  # like that of a `Verdict`
+    failed: str = ""  # the first check that it fails
+    message: str = ""  # of that check, or what is wrong with the text
+
+
+def marks_of(lab: Lab, mutant: Mutant, worker: Worker) -> Marks:
+    """A mutant's marks by the lab's checks in their order. Raises `GraderFault` for a failure of the grader's own."""
     try:
-        grading = Grading(lab, worker, PUBLIC_SEED, read(lab, submission, worker))
+        grading = Grading(lab, worker, PUBLIC_SEED, read(lab, _submission(mutant), worker))
     except SubmissionError as problem:
-        return str(problem)
+        return Marks("unreadable", message=str(problem))
+    in_part = False
     for check in lab.checks:
-        if not check.bonus:
-            attempt, _ = attempted(grading, worker, check)
-            if attempt.failure is not None:
-                return check.name
-    return ""
+        if check.bonus:
+            continue
+        attempt, _ = attempted(grading, worker, check)
+        if attempt.failure is not None:
+            return Marks("failed", check.name, str(attempt.failure))
+        in_part |= attempt.fraction is not None and attempt.fraction < 1
+    return Marks("passed in part" if in_part else "full marks")
+
+
+def _submission(mutant: Mutant) -> Submission:
+    return submission_from_cells("mutant.py", [("mutant.py", mutant.text)], is_notebook=False)
 
 
 def campaign(
@@ -115,11 +142,14 @@ def campaign(
     jobs: int = 1,
     out: Path | None = None,
     tell: Callable[[Verdict], None] = lambda each: None,
+    *,
+    marks_only: bool = False,
 ) -> list[Verdict]:
     """The verdicts of so many mutants of a lab's right answers, in the order of their numbers.
 
-    `out`: a folder in which verdicts are kept, and from which those that still hold are taken over. Raises `UsageError`
-    where the lab has no right answers here, or no judge, and where `out` cannot be a folder.
+    `out`: a folder in which verdicts are kept, and from which those that still hold are taken over. `marks_only`: by
+    `marked` instead of `graded`, for campaigns of many thousands. Raises `UsageError` where the lab has no right answers
+    here, or no judge, and where `out` cannot be a folder.
     """
     answers = right_answers(lab)
     if out is not None:
@@ -127,17 +157,20 @@ def campaign(
             out.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise UsageError(f"{out} cannot be used as a folder: {problem.strerror}.") from None
-    known = _known(out)
+    known, key_of = _known(out), keys(lab, seed, marks_only)
     found: list[Verdict] = []
-    todo: list[tuple[Mutant, str]] = []
-    for mutant in mutants(answers, seed, count):
-        key = key_of(lab, mutant, seed)
-        if key in known:
-            found.append(replace(known[key], number=mutant.number))
-        else:
-            todo.append((mutant, key))
+
+    def unknown() -> Iterator[tuple[Mutant, str]]:
+        """One after the other, while others are graded already: to make ten thousand takes a minute."""
+        for mutant in mutants(answers, seed, count):
+            key = key_of(mutant)
+            if key in known:
+                found.append(replace(known[key], number=mutant.number))
+            else:
+                yield mutant, key
+
     newline = "\n" if known else ""  # a line that was cut short, at the end of what is kept, ends here
-    for verdict in _verdicts(lab, todo, seed, jobs):
+    for verdict in _verdicts(lab, unknown(), seed, jobs, marked if marks_only else graded):
         found.append(verdict)
         if out is not None:
             with (out / KEPT).open("a", encoding="utf-8") as file:
@@ -163,19 +196,23 @@ def _known(out: Path | None) -> dict[str, Verdict]:
     return known
 
 
-def _verdicts(lab: Lab, todo: Sequence[tuple[Mutant, str]], seed: int, jobs: int) -> Iterator[Verdict]:
-    if jobs == 1 or len(todo) < 2:
+Grader = Callable[[Lab, Mutant, Worker, int, str], Verdict]  # `graded` or `marked`
+
+
+def _verdicts(
+    lab: Lab, todo: Iterator[tuple[Mutant, str]], seed: int, jobs: int, by: Grader
+) -> Iterator[Verdict]:
+    if jobs == 1:
         with Worker("simulated") as worker:
             for mutant, key in todo:
-                yield _graded_or_fault(lab, mutant, worker, seed, key)
+                yield _graded_or_fault(by, lab, mutant, worker, seed, key)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, _begin, (str(lab.folder),))
+    pool = ProcessPoolExecutor(jobs, context, _begin, (str(lab.folder), by))
     try:
-        rest = iter(todo)
         running: set[Future[Verdict]] = set()
         while True:
-            more = islice(rest, WAITING * jobs - len(running))
+            more = islice(todo, WAITING * jobs - len(running))
             running |= {pool.submit(_in_process, mutant, seed, key) for mutant, key in more}
             if not running:
                 pool.shutdown()
@@ -192,19 +229,20 @@ def _verdicts(lab: Lab, todo: Sequence[tuple[Mutant, str]], seed: int, jobs: int
 _mine: dict[str, Any] = {}  # of a process of the pool: its lab and its worker
 
 
-def _begin(lab: str) -> None:
+def _begin(lab: str, by: Grader) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all: the campaign ends its processes
-    _mine["lab"], _mine["worker"] = load_lab(lab), Worker("simulated")
+    _mine["lab"], _mine["worker"], _mine["by"] = load_lab(lab), Worker("simulated"), by
 
 
 def _in_process(mutant: Mutant, seed: int, key: str) -> Verdict:
-    return _graded_or_fault(_mine["lab"], mutant, _mine["worker"], seed, key)
+    return _graded_or_fault(_mine["by"], _mine["lab"], mutant, _mine["worker"], seed, key)
 
 
-def _graded_or_fault(lab: Lab, mutant: Mutant, worker: Worker, seed: int, key: str) -> Verdict:
-    """A mutant's verdict; of a worker that could not start again, a fault of ours."""
+def _graded_or_fault(by: Grader, lab: Lab, mutant: Mutant, worker: Worker, seed: int, key: str) -> Verdict:
+    """A mutant's verdict; a fault of ours where the worker, a check or the judge fails, whatever with."""
     try:
-        return graded(lab, mutant, worker, seed, key)
-    except KitError as fault:
+        return by(lab, mutant, worker, seed, key)
+    except (Exception, SystemExit) as fault:
+        said = str(fault) if isinstance(fault, KitError) else in_words(fault)
         about = (mutant.number, mutant.base, mutant.kinds, mutant.said)
-        return Verdict(*about, key, OURS, (), (), str(fault), (), mutant.text)
+        return Verdict(*about, key, OURS, (), (), said, (), mutant.text)

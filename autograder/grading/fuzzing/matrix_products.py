@@ -31,6 +31,8 @@ def products_by(function: str, rng: np.random.Generator) -> Iterator[JudgedCall]
         (m_low, m_high), (n_low, n_high) = (SIDES[int(rng.integers(len(SIDES)))] for _ in range(2))
         m, n = size(rng, m_low, m_high), size(rng, n_low, n_high)
         yield _product(function, rng, m, size(rng, 1, TERMS), n, real=number % 2 == 1)
+    for m, n in ((1, 2), (2, 1), (3, 3)):  # fewer than the threads of any block along either axis
+        yield _product(function, rng, m, int(rng.integers(1, 6)), n, real=False)
 
 
 def _product(function: str, rng: np.random.Generator, m: int, k: int, n: int, *, real: bool) -> JudgedCall:

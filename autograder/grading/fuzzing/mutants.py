@@ -11,6 +11,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from autograder.grading.fuzzing.programs import fingerprint
 
 Step = tuple[str, int | None]  # a field, and the place in it where it is a list
 Change = tuple[str, list[ast.AST]]  # what the change is, in a few words, and what stands there instead
+Node = TypeVar("Node", bound=ast.AST)
 TWO_CHANGES = 0.15  # of the mutants; more where single changes have run out
 TRIES = 60  # for a mutant that is not there yet, before the rest is given up
 BARRIERS = ("syncthreads", "syncwarp", "threadfence", "threadfence_block", "sync")
@@ -78,24 +80,30 @@ class Edit:
     new: tuple[ast.AST, ...]  # what stands there instead: one expression, or any number of statements
 
     def apply(self, tree: ast.Module) -> ast.Module:
-        """The tree with the change; the tree itself stays as it is. Raises LookupError where the place has gone."""
-        changed = copy.deepcopy(tree)
+        """The tree with the change; the tree itself stays as it is. Raises LookupError where the place has gone.
+
+        What lies beside the way to the place is shared by both trees, and nothing is to change it.
+        """
+        changed: ast.Module = copy.copy(tree)
         parent: ast.AST = changed
-        for step in self.place[:-1]:
-            parent = _child(parent, step)
+        for field, index in self.place[:-1]:
+            child = copy.copy(_child(parent, (field, index)))
+            if index is None:
+                setattr(parent, field, child)
+            else:
+                setattr(parent, field, _with(getattr(parent, field), index, child))
+            parent = child
         field, index = self.place[-1]
-        new = [copy.deepcopy(each) for each in self.new]
+        _child(parent, self.place[-1])
         if index is None:
-            _child(parent, self.place[-1])
-            setattr(parent, field, new[0])
+            setattr(parent, field, self.new[0])
         else:
-            whole = list(getattr(parent, field, ()))
-            whole[index]  # noqa: B018  (raises where it has gone)
-            whole[index : index + 1] = new
+            whole = list(getattr(parent, field))
+            whole[index : index + 1] = self.new
             if not whole and field == "body":
                 whole = [ast.Pass()]
             setattr(parent, field, whole)
-        return ast.fix_missing_locations(changed)
+        return changed
 
 
 def _child(node: ast.AST, step: Step) -> ast.AST:
@@ -298,7 +306,7 @@ def _is_barrier(node: ast.AST) -> bool:
     )
 
 
-def _with(items: list[ast.expr], place: int, changed: ast.expr) -> list[ast.expr]:
+def _with(items: list[Node], place: int, changed: Node) -> list[Node]:
     return [changed if index == place else each for index, each in enumerate(items)]
 
 
@@ -371,12 +379,12 @@ def _edits_below(node: ast.AST, place: tuple[Step, ...], names: list[str], *, in
 
 
 def _in_words(node: ast.AST, said: str, new: list[ast.AST]) -> str:
-    becomes = "; ".join(_short(each) for each in new)
+    becomes = "; ".join(_short(ast.fix_missing_locations(each)) for each in new)
     return f"line {getattr(node, 'lineno', 0)}: {said}, `{_short(node)}` -> `{becomes}`"
 
 
 def _short(node: ast.AST) -> str:
-    text = ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split("\n")[0]
+    text = ast.unparse(node).split("\n")[0]
     return text if len(text) <= 70 else text[:67] + "..."
 
 
