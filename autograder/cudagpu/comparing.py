@@ -6,10 +6,13 @@ left is handed to the grader, and then its arrays are overwritten there. So no c
 nothing of its inputs, nor of what belongs to them, was on the GPU before. Shared memory is overwritten before each call
 as well, all but half a percent. The grader verifies both outputs of a round and draws the inputs of the next one, so
 that each process of the host holds those of a round and two more, and the GPU those of one call. The baseline's calls
-are on requests that the submission has had.
+are on requests that the submission has had. Where a request names a library's function, that is timed in the baseline's
+place; where it is not installed, the baseline is, and its recorded speed beside the library's makes a share of it.
 
 L2 is filled by others' data before each call, and what host code asked for in its last call is ready before the clock
-starts, as in a pool of memory. CUDA events around the call, cross-checked with the wall clock and with a device-wide
+starts, as in a pool of memory. The GPU has something else to do until all launches of a call have been asked for. Where it
+was through with that before, as on a host that is too busy, it may have waited for the host: such a round does not count,
+and the next one gives the host longer. CUDA events around the call, cross-checked with the wall clock and with a device-wide
 synchronisation; the ratio of each round, with a bootstrap interval over rounds.
 """
 
@@ -18,18 +21,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from autograder.cudagpu import timing
 from autograder.cudagpu.compilation import Compiler
 from autograder.cudagpu.conditions import Clocks, Flush, dram_gb_per_s
+from autograder.cudagpu.handles import GpuArray
+from autograder.cudagpu.libraries import Carried, installed
 from autograder.cudagpu.memory import ALIGNMENT_BYTES
 from autograder.cudagpu.requests import carry_out, gather, place_arguments
 from autograder.cudagpu.session import Asked, GpuSession
-from autograder.errors import GraderFault, SubmissionError
+from autograder.errors import GraderFault, SubmissionError, one_line
 from autograder.language.program import Program
-from autograder.records.runs import Comparison, RunRequest
+from autograder.records.runs import Comparison, Library, RunRequest
 from autograder.records.transfers import Transfer
 
 WARM_UP_CALLS = 2
@@ -37,6 +43,8 @@ MOST_SECONDS = 20.0
 STRAGGLER_NS = 200_000  # work that a device-wide synchronisation still finds after the end event
 SHIFTS = 16
 LEAD_IN = 1.5  # times what the host takes to ask for a call's launches: so long the GPU finds something else to do before
+LEAST_LEAD_NS, MOST_LEAD_NS = 1e6, 50e6  # of a call whose host came late: twice as long each time, within these
+LEAST_IN_TIME = 3  # rounds: with fewer, after all the time that there is, nothing was measured
 
 
 @dataclass
@@ -48,6 +56,7 @@ class TimedCall:
     wall_ns: float
     outputs: dict[str, np.ndarray]
     guards_intact: bool
+    is_late: bool  # the GPU may have waited for the host, which never waited for it
 
 
 @dataclass(eq=False)
@@ -66,6 +75,11 @@ class Contest:
     disagreements: int = 0
     transfers: tuple[Transfer, ...] = ()  # of the submission's timed call that asked for most
     asked: dict[int, list[Asked]] = field(default_factory=dict)  # by program: the new arrays of its last call
+    library: Carried | None = None  # what is timed in the baseline's place
+    times_the_baseline: float = 1.0  # how fast what speed is compared with would be, where the baseline is timed for it
+    notes: dict[str, str] = field(default_factory=dict)
+    late: list[timing.Round] = field(default_factory=list)  # rounds that do not count: the host came late
+    lead_ns: dict[int, float] = field(default_factory=dict)  # by program: what its calls get at least, once one was late
     goes_on: bool = True
 
     def begin(self, request: RunRequest) -> Comparison | None:
@@ -77,6 +91,8 @@ class Contest:
         self.flush, self.clocks, self.began = Flush(), Clocks(), time.monotonic()
         self.issued_ns: dict[int, float] = {}  # by program: how long the host takes to ask for all that a call launches
         self.last_request = request
+        if request.library is not None:
+            self._find(request.library)
         arrays = [each for each in request.arguments.values() if isinstance(each, np.ndarray)]
         self.floor_ns = timing.floor_ns(sum(array.nbytes for array in arrays), dram_gb_per_s())
         for program in (self.baseline, self.submission):
@@ -87,7 +103,19 @@ class Contest:
             except SubmissionError as problem:
                 return self._failed(program, problem)
         self.transfers, self.disagreements = (), 0
+        self.lead_ns.clear()  # the first calls compiled
         return None
+
+    def _find(self, library: Library) -> None:
+        found = installed(library.function)
+        if found is not None:
+            package, self.library = found
+            self.notes["library"] = f"{library.name} by {package}"
+            return
+        self.times_the_baseline = library.times_the_baseline
+        self.notes["library"] = f"{library.name} is not installed: by what it and the baseline took on an H200"
+        if self.threshold is not None:
+            self.threshold *= self.times_the_baseline  # of what is timed
 
     def round(self, requests: Sequence[RunRequest]) -> Comparison:
         """Baseline, submission, submission, baseline; the submission on requests that nobody has had yet."""
@@ -103,11 +131,21 @@ class Contest:
         for call in (second, third):
             self.fastest_ns = min(self.fastest_ns, call.ns)
             self.guards_intact &= call.guards_intact
-        self.rounds.append(timing.Round((first.ns, last.ns), (second.ns, third.ns)))
-        interval = timing.bootstrap_interval([each.ratio for each in self.rounds], np.random.default_rng(1))
-        is_late = time.monotonic() - self.began > MOST_SECONDS
-        self.goes_on = not is_late and not timing.is_settled(interval, len(self.rounds), self.threshold)
+        is_late = any(call.is_late for call in (first, second, third, last))
+        (self.late if is_late else self.rounds).append(timing.Round((first.ns, last.ns), (second.ns, third.ns)))
+        interval = timing.bootstrap_interval([each.ratio for each in self._counted], np.random.default_rng(1))
+        time_is_up = time.monotonic() - self.began > MOST_SECONDS
+        self.goes_on = not time_is_up and not timing.is_settled(interval, len(self.rounds), self.threshold)
+        if time_is_up and self.late and len(self.rounds) < LEAST_IN_TIME:
+            rounds = f"in {len(self.late)} of {len(self.late) + len(self.rounds)} rounds the GPU waited for the host"
+            remedy = "Grade again with fewer --jobs, or when less else is running."
+            raise GraderFault(f"This machine is too busy to time kernels: {rounds}.", remedy=remedy)
         return self._comparison(interval, (second.outputs, third.outputs))
+
+    @property
+    def _counted(self) -> list[timing.Round]:
+        """The rounds that count; as long as there are none, those that do not, so that there is something to go on from."""
+        return self.rounds or self.late
 
     def _call(self, program: Program, request: RunRequest) -> TimedCall:
         """One call on fresh arrays with a cold L2, timed from when the flush is through; nothing is left of them."""
@@ -128,15 +166,23 @@ class Contest:
         wall = time.perf_counter_ns()
         begin.record()
         shortest_ns = self.issued_ns.get(id(program), 0.0)
-        self.flush.delay(LEAD_IN * shortest_ns)  # launches queue up meanwhile, so that Python is not timed
+        lead_ns = max(LEAD_IN * shortest_ns, self.lead_ns.get(id(program), 0.0))
+        self.flush.delay(lead_ns)  # launches queue up meanwhile, so that Python is not timed
         self.flush()
         start.record()
-        issued = time.perf_counter_ns()
-        carry_out(session, program, request, handles)
+        issued, waits = time.perf_counter_ns(), session.waits + len(session.transfers)
+        if program is self.baseline and self.library is not None:
+            self._call_library(session, self.library, handles)
+        else:
+            carry_out(session, program, request, handles)
         session.checked(end.record)
+        has_waited = session.waits + len(session.transfers) > waits
+        is_late = not has_waited and session.checked(start.query)  # the GPU was there before all had been asked for
         self.asked[id(program)] = session.asked
         issued_ns = time.perf_counter_ns() - issued  # with the delay in it, where host code waits for the GPU
         self.issued_ns[id(program)] = min(issued_ns, shortest_ns or issued_ns)
+        if is_late:
+            self.lead_ns[id(program)] = min(max(2 * lead_ns, LEAST_LEAD_NS), MOST_LEAD_NS)
         session.synchronise()
         session.checked(settled.record)
         session.checked(settled.synchronize)
@@ -147,17 +193,25 @@ class Contest:
             ns += straggling_ns  # something ran on after the end event: it counts
         self.disagreements += timing.clocks_disagree(events_ns, wall_ns)
         if program is self.baseline:  # ours: nobody needs to look at what it wrote
-            return TimedCall(ns, events_ns, wall_ns, {}, True)
+            return TimedCall(ns, events_ns, wall_ns, {}, True, is_late)
         outputs, _, hazards = gather(session, request, handles)
         self.transfers = max(self.transfers, tuple(session.transfers), key=len)
-        return TimedCall(ns, events_ns, wall_ns, outputs, not hazards)
+        return TimedCall(ns, events_ns, wall_ns, outputs, not hazards, is_late)
+
+    def _call_library(self, session: GpuSession, library: Carried, handles: Mapping[str, Any]) -> None:
+        arrays = {name: handle.view for name, handle in handles.items() if isinstance(handle, GpuArray)}
+        try:
+            session.checked(lambda: library(arrays))
+        except Exception as problem:  # whatever a library that does not fit this machine makes of itself
+            told = f"{self.notes['library']} failed: {one_line(str(problem))}"
+            raise GraderFault(told, remedy="Remove or mend that package: the lab needs none.") from None
 
     def _comparison(
         self, interval: timing.Interval, outputs: tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]
     ) -> Comparison:
         """What is known after this round, whose outputs these are."""
-        baseline_ns = float(np.median([each for one in self.rounds for each in one.baseline_ns]))
-        submission_ns = float(np.median([each for one in self.rounds for each in one.submission_ns]))
+        baseline_ns = float(np.median([each for one in self._counted for each in one.baseline_ns]))
+        submission_ns = float(np.median([each for one in self._counted for each in one.submission_ns]))
         asked = None if self.goes_on else self.threshold  # the interval may still come to lie on one side of it
         found = timing.flags(
             interval, asked, self.fastest_ns, self.floor_ns, self.disagreements, self.clocks.throttled
@@ -165,18 +219,21 @@ class Contest:
         if not self.guards_intact:
             found += ("wrote outside its arrays",)
         return Comparison(
-            ratio=interval.ratio,
-            low=interval.low,
-            high=interval.high,
+            ratio=interval.ratio / self.times_the_baseline,
+            low=interval.low / self.times_the_baseline,
+            high=interval.high / self.times_the_baseline,
             source="measured",
-            baseline_ns=baseline_ns,
+            baseline_ns=baseline_ns / self.times_the_baseline,
             submission_ns=submission_ns,
             outputs=outputs,
             request_of_output=(0, 1),
             flags=found,
             transfers=self.transfers,
-            rounds=tuple(each.ratio for each in self.rounds),
-            notes={"rounds": len(self.rounds), "floor_ns": self.floor_ns, "gpu": self.gpu} | self.clocks.notes(),
+            rounds=tuple(each.ratio / self.times_the_baseline for each in self._counted),
+            notes={"rounds": len(self._counted), "floor_ns": self.floor_ns, "gpu": self.gpu}
+            | ({"late_rounds": len(self.late)} if self.late else {})
+            | self.clocks.notes()
+            | self.notes,
             goes_on=self.goes_on,
         )
 

@@ -23,6 +23,7 @@ class GpuArray:
     owner: GuardedArray
     view: Any  # numba.cuda device array
     checked: Checked
+    waiting: Checked | None = None  # the same of what may wait for the GPU; None: nobody asks
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -62,18 +63,20 @@ class GpuArray:
 
     def __getitem__(self, key: Any) -> Any:
         found = self.checked(lambda: self.view[key])
-        return self._part(found) if hasattr(found, "copy_to_host") else found
+        if hasattr(found, "copy_to_host"):
+            return self._part(found)
+        return self._waiting(lambda: found)  # a number has come to the host
 
     def __setitem__(self, key: Any, value: Any) -> None:
         value = value.view if isinstance(value, GpuArray) else value
-        self.checked(lambda: self.view.__setitem__(key, value))
+        self._waiting(lambda: self.view.__setitem__(key, value))
 
     def copy_to_host(self) -> np.ndarray:
-        return np.asarray(self.checked(self.view.copy_to_host))
+        return np.asarray(self._waiting(self.view.copy_to_host))
 
     def copy_to_device(self, source: Any) -> None:
         source = source.view if isinstance(source, GpuArray) else source
-        self.checked(lambda: self.view.copy_to_device(source))
+        self._waiting(lambda: self.view.copy_to_device(source))
 
     def reshape(self, *shape: Any) -> GpuArray:
         return self._part(self.view.reshape(*shape))
@@ -88,4 +91,8 @@ class GpuArray:
         return bool(self.view.is_c_contiguous())
 
     def _part(self, view: Any) -> GpuArray:
-        return GpuArray(self.owner, view, self.checked)
+        return GpuArray(self.owner, view, self.checked, self.waiting)
+
+    @property
+    def _waiting(self) -> Checked:
+        return self.waiting or self.checked

@@ -67,6 +67,7 @@ class GpuSession:
     transfers: list[Transfer] = field(default_factory=list)
     asked: list[Asked] = field(default_factory=list)  # new arrays that were asked for, since `prepare`
     prepared: dict[Asked, list[GpuArray]] = field(default_factory=dict)
+    waits: int = 0  # how often the host has waited for the GPU, or may have
 
     @property
     def launched(self) -> int:
@@ -74,9 +75,9 @@ class GpuSession:
 
     def to_device(self, host: np.ndarray, name: str = "") -> GpuArray:
         """Copies a host array to guarded device memory."""
-        array = self.checked(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
+        array = self.waiting(lambda: guarded(np.asarray(host), name, self.rng, self.shift_bytes))
         self.arrays.append(array)
-        return GpuArray(array, array.view, self.checked)
+        return GpuArray(array, array.view, self.checked, self.waiting)
 
     def device_array(self, shape: Any, dtype: Any = np.float64, name: str = "") -> GpuArray:
         """A new array whose memory is poisoned."""
@@ -100,9 +101,9 @@ class GpuSession:
         """A new array to work in: poisoned as others, and never read back."""
         if np.dtype(dtype).itemsize != 4 or not np.prod(shape):
             return self.device_array(shape, dtype, name)
-        array = self.checked(lambda: lent(shape, dtype, self.rng, name, self.shift_bytes))
+        array = self.waiting(lambda: lent(shape, dtype, self.rng, name, self.shift_bytes))
         self.arrays.append(array)
-        return GpuArray(array, array.view, self.checked)
+        return GpuArray(array, array.view, self.checked, self.waiting)
 
     def copy_to_host(self, array: GpuArray) -> np.ndarray:
         """The array's data now; waits for the kernels before."""
@@ -148,7 +149,7 @@ class GpuSession:
         """Waits for everything on the device; raises KernelFault where a kernel went wrong."""
         from numba import cuda
 
-        self.checked(cuda.synchronize)
+        self.waiting(cuda.synchronize)
 
     def finished_launches(self) -> tuple[Launch, ...]:
         """The launches with their times; call after `synchronise`."""
@@ -158,6 +159,11 @@ class GpuSession:
             launch if start is None else _timed(launch, cuda.event_elapsed_time(start, end) * 1e6)
             for launch, start, end in self.launches
         )
+
+    def waiting(self, action: Callable[[], T], function: Function | None = None) -> T:
+        """`checked`, of a driver call that may wait for the GPU."""
+        self.waits += 1
+        return self.checked(action, function)
 
     def checked(self, action: Callable[[], T], function: Function | None = None) -> T:
         """Carries out a driver call; its errors come out as KernelFault (the submission's) or GraderFault (ours)."""

@@ -57,6 +57,7 @@ class SharedRuns:
 
     generator: Callable[[str], np.random.Generator]  # the inputs' random numbers, by the run's name
     known: dict[tuple[str, Place], tuple[Trial, Recipes]] = field(default_factory=dict)
+    compared: dict[str, tuple[RunRequest, Compared, Recipes, tuple[str, ...]]] = field(default_factory=dict)
 
 
 class Attempt:
@@ -397,8 +398,10 @@ class Attempt:
         forbidden: Container[str] = (),
         element_by_element: bool = False,
         shorter: Callable[[], RunRequest] | None = None,
+        once: str = "",
     ) -> str:
-        """Fails the check unless the submission is `threshold` times as fast as the lab's baseline.
+        """Fails the check unless the submission is `threshold` times as fast as the lab's baseline, or as the library's
+        function that its request names.
 
         Points are a ramp: none at `no_points_at`, all at `full_points_at` (default: the threshold), in proportion
         between. `draw` makes a request with inputs of its own, of one shape: it is called for each timed call, whose
@@ -407,12 +410,21 @@ class Attempt:
         launches that build on one another then find what they read. Where that is too much to be carried out, `shorter`
         makes a request whose results are verified instead, or somebody is to look. `launches_only`: host code may ask for
         nothing else where it is timed, or for nothing that is `forbidden` (names as of `Transfer.what`, and `HOST_WORK`).
-        `best_known`: the ratio of the lab's best answer; far above it somebody is to look. Returns the line to show when
-        it passed.
+        `best_known`: the ratio of the lab's best answer; far above it somebody is to look. `once`: a name for the
+        comparison, where several checks ask something of the same one: it is made, and verified, for the first of them, and
+        a clock stops where it is clear of that one's threshold. Returns the line to show when it passed.
         """
-        request, comparison = self._compare(draw, threshold, element_by_element)
-        if comparison.sampled is not None and element_by_element:
-            self._verify_sampled(request, comparison.sampled, shorter)
+        if once and once in self._shared.compared:
+            request, self.compared, self._recipes, flags = self._shared.compared[once]
+            comparison = self.compared.comparison
+            self.flags += flags
+        else:
+            before = len(self.flags)
+            request, comparison = self._compare(draw, threshold, element_by_element)
+            if comparison.sampled is not None and element_by_element:
+                self._verify_sampled(request, comparison.sampled, shorter)
+            if once and self.compared is not None:
+                self._shared.compared[once] = request, self.compared, self._recipes, tuple(self.flags[before:])
         for each in comparison.transfers:
             if launches_only or each.what in forbidden or HOST_WORK in forbidden and each.is_host_work:
                 self.measured.clear()
@@ -426,15 +438,17 @@ class Attempt:
         if not np.isfinite(comparison.ratio):
             raise GraderFault("The device gave no time for this comparison.")
         full = full_points_at or threshold
+        whose = "the baseline" if request.library is None else request.library.name
         self.record(
             ratio=comparison.ratio, low=comparison.low, high=comparison.high, threshold=threshold, full_points_at=full,
-            baseline_ns=comparison.baseline_ns, submission_ns=comparison.submission_ns, **dict(comparison.notes),
+            baseline_ns=comparison.baseline_ns, submission_ns=comparison.submission_ns, compared_with=whose,
+            **dict(comparison.notes),
         )  # fmt: skip
         if comparison.sampled is not None:
             self._show_estimate(comparison.sampled)
         if best_known is not None and comparison.ratio > TOO_GOOD * best_known:
             self.flags.append(
-                f"{self.check}: {comparison.ratio:.3g} times the baseline's speed, where the best known answer has "
+                f"{self.check}: {comparison.ratio:.3g} times {whose}'s speed, where the best known answer has "
                 f"{best_known:.3g}."
             )
         # A measured interval that still straddles the threshold after all repeats is the student's benefit. A predicted
@@ -454,7 +468,7 @@ class Attempt:
             if not is_measured and not passed:  # points may be owed
                 expected = f"within the {interval} to expect of a GPU, which may see it otherwise"
                 self.flags.append(f"{self.check}: too close to call by prediction: {threshold:g} times lies {expected}")
-        line = f"{comparison.ratio:.2f} times the baseline's speed ({comparison.source})"
+        line = f"{comparison.ratio:.2f} times {whose}'s speed ({comparison.source})"
         if not passed:
             raise CheckFailed(f"{line}; {threshold:g} times asked for.{too_close}")
         more = f" Full points at {full:g}." if ratio < full else ""

@@ -61,6 +61,7 @@ class Lab:
     title: str
     lesson: str  # the notebook that it belongs to, without its ending: "01_naive_matmul"
     required: tuple[Required, ...]
+    leaderboard: bool = False  # whether the class page ranks who chose a LEADERBOARD_NAME, by the first check of speed
     hours: float = 2  # what a student may need
     # By function: what its results are held to wherever it is counted or timed; no required host function may lack it.
     results: Mapping[str, Judgement] = field(default_factory=dict)

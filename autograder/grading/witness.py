@@ -265,6 +265,17 @@ def _counted(names: Iterable[str], least: float, of_line: Callable[[LineProfile]
     return Witness(f"counted {', '.join(names)}{where}", look)
 
 
+def reason(why: str) -> Witness:
+    """The line with most instructions of which the compiler's rules say this: one of simgpu/facts/reasons.py, or `SIGNS`."""
+
+    def look(seen: Seen) -> str:
+        lines = (each for each in seen.simulated.lines if why in each.why)
+        line = max(lines, key=lambda each: each.compiled.issued_warp_instructions, default=None)
+        return "" if line is None else f"{line.line}: `{line.text.strip()}`: {why}"
+
+    return Witness(f"reason: {why}", look)
+
+
 def not_counted(*names: str) -> Witness:
     """That none of these was counted in the whole run, although it ended."""
 

@@ -128,6 +128,9 @@ _NAMES = tuple(each.name for each in fields(Counters))
 _MAXIMA = tuple(name for name in _NAMES if name.endswith("worst_multiplicity"))
 
 
+SIGNS = "for an index that may be negative, a comparison decides whether the length is added"  # one of `LineProfile.why`
+
+
 @dataclass(frozen=True)
 class LineProfile:
     """One source line's share of the counted work: what it says itself, and what the compiler leaves of it."""

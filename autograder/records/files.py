@@ -9,7 +9,7 @@ import re
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -67,9 +67,13 @@ def _hash(name: str, digits: int) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
-def write_atomically(path: str | os.PathLike[str], text: str) -> None:
-    """Writes UTF-8 `text` to `path` so that a reader, or a kill at any moment, finds the old file or the new one."""
-    write_bytes_atomically(path, text.encode("utf-8"))
+def write_atomically(path: str | os.PathLike[str], text: str | Iterable[str]) -> None:
+    """Writes UTF-8 `text`, or pieces of it, to `path` so that a reader, or a kill at any moment, finds the old file or the
+    new one. Raises what `write_bytes_atomically` raises, and what comes of the pieces."""
+    if isinstance(text, str):
+        write_bytes_atomically(path, text.encode("utf-8"))
+    else:
+        _written(Path(path), (piece.encode("utf-8") for piece in text))
 
 
 def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
@@ -82,8 +86,12 @@ def write_bytes_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     with suppress(OSError):  # it is not there, or will not be read: it is written
         if target.stat().st_size == len(data) and target.read_bytes() == data:
             return
+    _written(target, [data])
+
+
+def _written(target: Path, pieces: Iterable[bytes]) -> None:
     try:
-        _replace(target, data)
+        _replace(target, pieces)
     except OSError as problem:
         remedy = "Mend that and give the same command again: what has been graded is kept."
         raise MachineFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
@@ -106,15 +114,15 @@ def write_zip(path: Path, files: Mapping[str, bytes], executable: Collection[str
             entry.create_system, entry.compress_type = _UNIX, zipfile.ZIP_DEFLATED
             entry.external_attr = (_EXECUTABLE if name in executable else _PLAIN) << 16
             opened.writestr(entry, data)
-    _replace(path, buffer.getvalue())
+    _replace(path, [buffer.getvalue()])
 
 
-def _replace(target: Path, data: bytes) -> None:
+def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)  # mkstemp makes it private; a report is there to be read

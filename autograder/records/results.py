@@ -141,6 +141,7 @@ class Result:
     functions: tuple[FunctionText, ...] = ()  # those that failed checks came to, for the class page's examples
     fingerprints: tuple[FunctionFingerprint, ...] = ()  # what programs of a class are compared by
     name: str = ""  # the student's real one, where a platform's gradebook gave it; files are called after `student`
+    chosen_name: str = ""  # what the student wants to be called on a leaderboard; empty: not on it
     digest: str = ""  # hash of the submission alone
     handed_in: str = ""  # when, says the platform: ISO 8601 in UTC, or without a zone as Moodle shows it
     due: str = ""  # the platform's own date for this student, where it gives one; in the same form

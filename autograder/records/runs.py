@@ -27,6 +27,25 @@ class Uninitialised:
     dtype: Any
 
 
+@dataclass(frozen=True)
+class Library:
+    """A library's function that does what a submission is timed for: `speedup` then finds a share of its speed.
+
+    A GPU times it beside the submission where the library is installed. Elsewhere both recorded times, taken on an H200 for
+    the request's sizes and in the grader's way of timing, tell from a comparison with the baseline how fast it would be.
+    """
+
+    name: str  # as reports show it: "cuBLAS"
+    function: str  # one of autograder.cudagpu.libraries.FUNCTIONS
+    recorded_ns: float
+    baseline_recorded_ns: float  # of the lab's baseline
+
+    @property
+    def times_the_baseline(self) -> float:
+        """How many times as fast as the baseline it was."""
+        return self.baseline_recorded_ns / self.recorded_ns
+
+
 class Sample(TypedDict):
     """Which blocks of a launch are simulated, as a request has it."""
 
@@ -55,6 +74,7 @@ class RunRequest:
     wants_returned: bool = False  # whether `Run.returned` is to be what the function returned
     # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.
     baseline_estimated_ns: float | None = None
+    library: Library | None = None  # what speed is compared with in place of the baseline
     traced_line: Line | None = None  # the simulated GPU keeps the first accesses of this source line, for a picture
 
 
@@ -121,7 +141,10 @@ def _known(counted: Counters | None, of: str) -> Counters:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How much faster a submission is than the baseline: baseline time over submission time, with its interval."""
+    """How much faster a submission is than the baseline: baseline time over submission time, with its interval.
+
+    Where the request names a `Library`, that stands for the baseline.
+    """
 
     ratio: float
     low: float
