@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -33,20 +34,36 @@ def not_of(kernel: Any, names: tuple[str, ...]) -> Reply | None:
 
 
 def nothing_right(
-    profiled: Any, is_untouched: bool, array: str, launched: str, more: str = "", owners: Owners | None = None
+    profiled: Any,
+    is_untouched: bool,
+    array: str,
+    launched: str,
+    more: str = "",
+    owners: Owners | None = None,
+    kernel: Any = None,
 ) -> Reply | None:
     """The reply to a launch that broke a rule, or wrote nothing to the array; None where something can be judged.
 
     `owners`: which threads have an element of the result, where each has one; what a guard can mend is told by it.
+    `kernel`: the one that ran, whose last parameter is the result; then one that has been written is told from an empty one.
     """
     broken = [each for each in profiled.hazards if each.kind in RULES]
     if broken:
         told = broken[0] if owners is None else owners.advise(broken[0])
         return not_yet(f"{launched} {told}{more}")
-    if is_untouched:
-        words = f"Nothing was written to {array}. Write the kernel in this cell and run it again."
-        return Reply("your turn", words)
-    return None
+    if is_untouched and kernel is not None and (reply := _why_untouched(kernel, profiled, array, launched)) is not None:
+        return reply
+    return _unchanged(profiled.counters, array, launched) if is_untouched else None
+
+
+def _unchanged(counters: Any, array: str, launched: str) -> Reply:
+    """The reply to a launch after which the array is as it was: an empty kernel, one that stores nothing, or no news."""
+    if counters.global_store_requests + counters.global_atomic_requests:
+        return not_yet(f"{launched} The kernel writes, but {array} is as it was before. What is written, and where?")
+    words = f"Nothing was written to {array}."
+    if counters.global_load_requests:
+        return Reply("your turn", f"{words} It loads, but no thread of this launch gets as far as a store or an atomic.")
+    return Reply("your turn", f"{words} Write the kernel in this cell and run it again.")
 
 
 @dataclass(frozen=True)
@@ -55,25 +72,30 @@ class Owners:
 
     block: int | tuple[int, int]  # x first
     shape: tuple[int, ...]  # rows first
+    counts: bool = False  # whether the kernel has a loop, which may count too far
 
     def advise(self, hazard: Hazard) -> Hazard:
         """The hazard, with a remedy that fits its thread: a guard is for those that have no element, and for no others."""
         if hazard.kind not in ("out_of_bounds", "negative_index") or hazard.block is None or hazard.thread is None:
             return hazard
-        if self._has_element(hazard.block, hazard.thread):
+        if self.has_element(hazard):
             if hazard.kind == "negative_index":
                 return replace(hazard, remedy=_FROM_THE_END)
-            return replace(hazard, remedy=_WHICH_INDEX)
+            return replace(hazard, remedy=_WHICH_INDEX + (_HOW_FAR if self.counts else "?"))
         return replace(hazard, remedy=_NO_GUARD)
 
-    def _has_element(self, block: tuple[int, int, int], thread: tuple[int, int, int]) -> bool:
+    def has_element(self, hazard: Hazard) -> bool:
+        """Whether the thread that the hazard names has an element of the result; so for a hazard that names none."""
+        if hazard.block is None or hazard.thread is None:
+            return True
         if isinstance(self.block, int):
-            return block[0] * self.block + thread[0] < prod(self.shape)
-        column, row = (block[axis] * self.block[axis] + thread[axis] for axis in (0, 1))
+            return hazard.block[0] * self.block + hazard.thread[0] < prod(self.shape)
+        column, row = (hazard.block[axis] * self.block[axis] + hazard.thread[axis] for axis in (0, 1))
         return bool(row < self.shape[0] and column < self.shape[-1])
 
 
-_WHICH_INDEX = "This thread has an element, so no guard is missing: which index belongs to which array?"
+_WHICH_INDEX = "This thread has an element, so no guard is missing: which index belongs to which array"
+_HOW_FAR = ", and how far does the loop count?"
 _FROM_THE_END = (
     "This thread has an element, so no guard is missing. On the GPU a negative index counts from the end, at the price of a "
     "test in each load: if you mean that, write it out, as in size - 1 - i."
@@ -87,6 +109,32 @@ def written_alone(kernel: Any, grid: Any, block: Any, arguments: tuple[Any, ...]
     if busy >= arguments[-1].size / 2:
         return None
     return not_yet(f"{launched} It is right, but {busy} of the threads wrote it alone. Let each write one element.")
+
+
+def _why_untouched(kernel: Any, profiled: Any, array: str, launched: str) -> Reply | None:
+    """The reply to a kernel that has been written and did nothing to its last parameter; None for one still to write."""
+    from autograder.profiling import kernel_function
+
+    result, nodes = parameters(kernel)[-1], list(ast.walk(kernel_function(kernel).node))
+    if any(isinstance(each, ast.Name) and each.id == result and isinstance(each.ctx, ast.Store) for each in nodes):
+        return not_yet(
+            f"{launched} Nothing was written to {array}: `{result} = ...` gives the name {result} to something else. An "
+            f"element is written with its index: `{result}[...] = ...`."
+        )
+    if profiled.counters.global_store_requests:
+        return not_yet(f"{launched} {array} holds what it held before the launch: what do the stores write, and where?")
+    stored = (each for each in nodes if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
+    if any(isinstance(each.value, ast.Name) and each.value.id == result for each in stored):
+        told = f"Nothing was written to {array}: no thread got to the line that would."
+        return not_yet(f"{launched} {told} Whom does the guard let pass?")
+    return None
+
+
+def has_loop(kernel: Any) -> bool:
+    """Whether a kernel has a loop."""
+    from autograder.profiling import kernel_function
+
+    return any(isinstance(each, (ast.For, ast.While)) for each in ast.walk(kernel_function(kernel).node))
 
 
 def resource_named(given: Any, names: tuple[str, ...]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -18,8 +19,9 @@ INSTRUCTIONS_OFF = 0.10
 FURTHER_OFF = {"small tiles": 0.15}  # rows of B's places are worked out before the loop over tiles, and here in it
 
 
+@cache
 def counted(rung: Rung, tiles: int) -> tuple[Counters, int]:
-    """What one block does in so many tiles, and its warps; its result is right."""
+    """What one block does in so many tiles, and its warps; its result is right. Several tests ask for it."""
     given = arguments(rung, tiles)
     record = launch_once(rung.kernel, 1, rung.block, *given)
     assert (given[2] == tiles * depth_of(rung)).all() and not record.hazards

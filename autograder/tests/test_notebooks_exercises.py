@@ -46,12 +46,20 @@ WRONG = [
     (lesson01.what_limits, ("issue", "speed"), "two of the names"),
     (lesson01.what_limits, ("issue", 5), "two of the names"),
     (lesson01.which_thread, (2, 3, 5, 3), "The fourth of"),
+    (lesson01.which_thread, (2, 3, 2, 5), "The blocks are right. x comes first in threadIdx"),
+    (lesson01.which_thread, (3, 2, 5, 2), "The threads are right. x comes first in blockIdx"),
+    (lesson01.which_thread, (2, 3, 6, 3), "The blocks are right. Counting starts at 0"),
+    (lesson01.which_grid, (6.25, 12.5), "round up"),
+    (lesson01.sectors_per_request, (2, 16.5), "A warp now reads 16 rows of a"),
+    (lesson01.what_limits, ("latency", "L1"), "The second is right. Its instructions"),
+    (lesson01.what_limits, ("issue", "DRAM"), "The first is right. Its instructions"),
     (lesson01.which_thread, 5, "takes 4 numbers"),
     (lesson01.which_grid, (6, 12), "Round up"),
     (lesson01.which_grid, (9, 14), "first and second"),
     (lesson00.time_of_133, "2", "takes one number"),
     (lesson00.time_of_133, True, "takes one number"),
     (lesson00.time_of_133, 50, "too large"),
+    (lesson00.time_of_133, 132, "When does the last one begin?"),
     (lesson01.sectors_per_request, (4, 17), "mean of the two"),
     (lesson02.wanted_by, (8, 32), "Swapped"),
     (lesson02.wanted_by, (256, 256), "whole block"),
@@ -192,6 +200,7 @@ def kernel(x, y, c):
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = x[row] * y[column]
 """
+ON_BLOCKS_OF_16 = "16 * cuda.blockIdx.x + cuda.threadIdx.x, 16 * cuda.blockIdx.y + cuda.threadIdx.y"
 ALONE = """
 def kernel(x, y, c):
     column, row = cuda.grid(2)
@@ -216,11 +225,14 @@ def kernel(x, y, c):
         (OUTER, "right", "4 sectors"),
         (OUTER.replace("    if row < c.shape[0] and column < c.shape[1]:\n    ", ""), "not yet", "outside its shape"),
         (OUTER.replace("column, row =", "row, column ="), "not yet", "x comes first and counts columns"),
+        (OUTER.replace("cuda.grid(2)", ON_BLOCKS_OF_16), "not yet", "which row and column has a thread"),
+        (OUTER.replace("c.shape[1]:", "c.shape[1] - 1:"), "not yet", "whom does the guard let pass"),
         (OUTER.replace("x[row] * y[column]", "x[column] * y[row]"), "not yet", "outside its shape"),
         (OUTER.replace(" * y[column]", " + y[column]"), "not yet", "multiply"),
         (OUTER.replace(" * y[column]", " * y[row]"), "not yet", "one number of x, by its row"),
         (OUTER.replace(" = x[row]", " += x[row]"), "not yet", "before anything was written there"),
         (OUTER.replace("c[row, column] = x[row] * y[column]", "pass"), "your turn", "Nothing was written"),
+        (OUTER.replace("c[row, column] =", "c ="), "not yet", "gives the name c to something else"),
         (OUTER.replace("(x, y, c)", "(x, y, c, n)"), "not yet", "takes x, y and c; yours takes 4"),
         (ALONE, "not yet", "1 of the threads wrote it alone"),
         (DOWN_THE_COLUMNS, "not yet", "let neighbours along x write neighbours"),
@@ -260,6 +272,9 @@ def kernel(a, b, c, m, k, n):
         (FLAT, "right", "Row-major"),
         (FLAT.replace(GUARD, "if True"), "not yet", "look at the guard"),
         (FLAT.replace(GUARD, "if row < m"), "not yet", "look at the guard"),
+        (FLAT.replace(GUARD, "if row < n and column < m"), "not yet", "has no element of c, and must not get to this line"),
+        (FLAT.replace("i * n +", "i * 12 +"), "not yet", "How long is a row of b?"),
+        (FLAT.replace("row < m", "row < m - 1"), "not yet", "whom does the guard let pass"),
         (FLAT.replace(GUARD, "if True").replace("row * k", "row * n"), "not yet", "How long is a row of a?"),
         (FLAT.replace("column, row =", "row, column ="), "not yet", "x comes first and counts columns"),
         (FLAT.replace("= total", "= total\n        cuda.syncthreads()"), "not yet", "at a barrier"),
@@ -278,6 +293,10 @@ def test_a_flat_kernel_s_other_lines_are_judged_too(source: str, outcome: str, w
     [
         ("if i < out.size:\n        out[i] = 3 * x[i] + y[i]", "right", "second kernel"),
         ("pass", "your turn", "Nothing was written"),
+        ("if i < out.size:\n        out = 3 * x[i] + y[i]", "not yet", "gives the name out to something else"),
+        ("i += 1000\n    if i < out.size:\n        out[i] = 3 * x[i] + y[i]", "not yet", "no thread got to the line"),
+        ("if i < out.size:\n        x[i] = 3 * x[i] + y[i]", "not yet", "what do the stores write, and where?"),
+        ("out = x[::-1]", "not yet", "An element is written with its index: `out[...] = ...`"),
         ("out[i] = 3 * x[i] + y[i]", "not yet", "outside its shape"),
         ("if i < out.size:\n        out[i] = x[i] + 3 * y[i]", "not yet", "elements differ"),
         ("if i < 1000:\n        out[i] = 3 * x[i] + y[i]", "not yet", "Launched with 1 x 64 threads for 33 elements"),
@@ -317,6 +336,27 @@ def test_a_first_kernel_is_tried_with_several_launches(body: str, outcome: str, 
         ("if i < x.size:\n        out[i] = x[i]", "not yet", "That is x as it was"),
         ("if 0 < i < x.size:\n        out[i] = x[x.size - 1 - i]", "not yet", "out[0] should be"),
         ("if i < x.size // 2:\n        out[i] = x[x.size - 1 - i]", "not yet", "500 elements were never written"),
+        (
+            "i = cuda.blockIdx.x * 256 + cuda.threadIdx.x\n    if i < x.size:\n        out[i] = x[x.size - 1 - i]",
+            "not yet",
+            "64 elements were never written. out[32] belongs to thread 0 of block 1: what is i there",
+        ),
+        (
+            "if i < x.size // 2:\n        j = x.size - 1 - i\n        out[i], out[j] = x[j], x[i]",
+            "not yet",
+            "out[16] belongs to thread 16 of block 0",
+        ),
+        (
+            "j = cuda.blockIdx.x * cuda.blockDim.x + cuda.blockDim.x - 1 - cuda.threadIdx.x\n"
+            "    if i < x.size and j < x.size:\n        out[i] = x[j]",
+            "not yet",
+            "for which i the thread",
+        ),
+        (
+            "if i < x.size:\n        j = x.size - 1 - i\n        x[i], x[j] = x[j], x[i]",
+            "not yet",
+            "x itself has changed. Only out is to be written.",
+        ),
         ("if i < x.size:\n        out[i] = x[(2 * x.size - 2 - i) % x.size]", "not yet", "for which i the thread"),
         ("if i < x.size:\n        x[i] = 2.0", "not yet", "x itself has changed"),
         ("if i == 0:\n        for j in range(x.size):\n            out[j] = x[x.size - 1 - j]", "not yet", "1 of the"),

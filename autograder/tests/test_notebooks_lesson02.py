@@ -90,8 +90,8 @@ def test_a_loop_of_64_rounds_by_range_takes_four_times_the_instructions_of_a_whi
     assert "a comparison takes four times the instructions" in " ".join(source("l2-empty-answer").split())
 
 
-def estimated(answer: str, name: str, grid: int, *arguments: np.ndarray) -> Any:
-    """The estimate for a kernel given as text, in blocks of 64."""
+def estimated(answer: str, name: str, grid: Any, *arguments: np.ndarray, block: Any = 64) -> Any:
+    """The estimate for a kernel given as text, launched with `grid` blocks."""
     from autograder import profile
 
     file = f"estimated {hash(answer)}"
@@ -99,7 +99,7 @@ def estimated(answer: str, name: str, grid: int, *arguments: np.ndarray) -> Any:
     with simulate() as cuda:
         scope: dict[str, Any] = {"cuda": cuda, "np": np}
         exec(compile(answer, file, "exec"), scope)
-        return profile(cuda.jit(scope[name]), sample_blocks=4)[grid, 64](*arguments).estimate("H200")
+        return profile(cuda.jit(scope[name]), sample_blocks=4)[grid, block](*arguments).estimate("H200")
 
 
 def test_what_holds_up_the_kernels_from_an_empty_cell_is_waiting() -> None:
@@ -120,6 +120,20 @@ def test_what_holds_up_the_kernels_from_an_empty_cell_is_waiting() -> None:
     (words,) = ("".join(cell["source"]) for cell in part_b["cells"] if cell["id"] == "b-share-answer")
     said = f"the estimate goes from {each[0].ns / 1e6:.2f} to {each[1].ns / 1e6:.2f} ms"
     assert said in " ".join(words.split())
+
+
+def test_two_elements_a_thread_are_still_held_up_by_shared_memory_and_issue() -> None:
+    large = np.ones((1024, 1024), np.float32)
+    e = estimated(TWO, "kernel", (64, 64), large, large, np.zeros_like(large), block=(16, 8))
+    (first, shared_ns), (second, issue_ns) = e.largest()[:2]
+    assert (first, second) == ("shared memory", "issue")
+    part_b = json.loads((NOTEBOOK.parent / "02b_what_a_tile_saves.ipynb").read_text(encoding="utf-8"))
+    texts = {each["id"]: each for each in part_b["cells"]}
+    printed = "".join("".join(each.get("text", [])) for each in texts["breakdown-run"]["outputs"])
+    tiled = found(r"^together +\S+ +(\S+)", printed, re.M)[1]
+    said = f"it takes {e.ns / 1e6:.2f} ms at 1,024 × 1,024, where tiled takes {tiled}: "
+    said += f"shared memory {shared_ns / 1e6:.2f}, issue {issue_ns / 1e6:.2f}"
+    assert said in " ".join("".join(texts["b-two-answer"]["source"]).split())
 
 
 SHARED = """
@@ -237,8 +251,13 @@ def kernel(v, a, out):
         (SHARED.replace(" and column < out.size:", ":"), "not yet", "outside its shape (200, 70)"),
         (SHARED.replace("        if start + t < v.size:", "        if True:"), "not yet", "outside its shape"),
         (SHARED.replace(" and start + k < v.size", ""), "not yet", "v has 200 numbers, a is 200 x 70"),
-        (SHARED.replace("a[start + k, column]", "a[k, column]"), "not yet", "elements differ"),
-        (SHARED.replace("out[column] = total", "out[column] += total"), "not yet", "elements differ"),
+        (SHARED.replace("a[start + k, column]", "a[k, column]"), "not yet", "meets the first rows of a again"),
+        (SHARED.replace("= v[start + t]", "= v[t]"), "not yet", "holds the first numbers of v again"),
+        (SHARED.replace("        k = 0", "        k = 0\n        total = np.float32(0)"), "not yet", "Only the last piece"),
+        (SHARED.replace("range(0, v.size, 64)", "range(0, 64, 64)"), "not yet", "Only the first piece"),
+        (SHARED.replace("a[start + k, column]", "a[column, start + k]"), "not yet", "k counts its rows, and comes first"),
+        (SHARED.replace("piece[k] * ", ""), "not yet", "multiply each number by its v[k]"),
+        (SHARED.replace("out[column] = total", "out[column] += total"), "not yet", "you added to what was there"),
         (SHARED.replace("(v, a, out)", "(v, a, out, n)"), "not yet", "takes v, a and out; yours takes 4"),
         (ALONE, "not yet", "1 of the threads wrote it alone"),
     ],
@@ -323,8 +342,12 @@ STARTER = "".join(TWO.splitlines(keepends=True)[:-1])
         ("def kernel(a, b, c):\n    pass\n", "your turn", "Nothing was written to c"),
         (NO_TILES, "not yet", "asks global memory 144 times, where tiles take 12"),
         (ONE_AFTER_THE_OTHER, "not yet", "as if a thread had one element"),
-        (TWO.replace("a_tile[y + 8, k] * from_b", "a_tile[y, k] * from_b"), "not yet", "elements differ"),
-        (TWO.replace("c[row + 8, column] =", "c[row + 16, column] ="), "not yet", "outside its shape (16, 16)"),
+        (TWO.replace("a_tile[y + 8, k] * from_b", "a_tile[y, k] * from_b"), "not yet", "repeats the upper one"),
+        (TWO.replace("= below", "= total"), "not yet", "repeats the upper one"),
+        (TWO.replace("below += a_tile", "total += a_tile"), "not yet", "into one sum, and none into the other"),
+        (TWO.replace("below += a_tile", "total += a_tile").replace("= below", "= total"), "not yet", "is stored twice"),
+        (TWO.replace("c[row + 8, column] =", "c[row + 16, column] ="), "not yet", "so no guard is missing: which index"),
+        (TWO.replace("c[row + 8, column] =", "c[row, column + 8] ="), "not yet", "so no guard is missing: which index"),
         (TWO.replace("c[row + 8, column] = below", "c[row + 1, column] = below"), "not yet", "c["),
         (TWO.replace("below += a_tile[y + 8, k] * from_b", "below = a_tile[y + 8, k] * from_b"), "not yet", "differ"),
         (TWO.replace("        cuda.syncthreads()\n        for", "        for"), "not yet", "Race on"),
@@ -343,7 +366,65 @@ def test_two_elements_a_thread_share_what_they_read(source: str, outcome: str, w
     assert reply.outcome == outcome and words in reply.words, reply
 
 
+SMALLER = """
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    mine = x[i] if i < x.size else np.float32(0)
+    smaller = 0
+    for start in range(0, x.size, 64):
+        piece[t] = x[start + t] if start + t < x.size else np.float32(np.inf)
+        cuda.syncthreads()
+        k = 0
+        while k < 64:
+            if piece[k] < mine:
+                smaller += 1
+            k += 1
+        cuda.syncthreads()
+    if i < x.size:
+        out[i] = smaller
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "source, outcome, words",
+    [
+        (SMALLER, "right", "load requests to global memory"),
+        (SMALLER.replace("np.inf", "0"), "not yet", "is 56 too large, and 56 places of the last piece lie behind the end"),
+        (SMALLER.replace("piece[k] < mine", "piece[k] <= mine"), "not yet", "is a number smaller than itself?"),
+        (SMALLER.replace("piece[k] < mine", "piece[k] > mine"), "not yet", "Those are the numbers that are larger"),
+        (SMALLER.replace("k = 0", "k = smaller = 0"), "not yet", "Only the last piece is counted"),
+    ],
+)
+def test_a_wrong_count_is_known_by_what_it_counted(source: str, outcome: str, words: str) -> None:
+    reply = reply_to(lesson02.count_smaller, source)
+    assert reply.outcome == outcome and words in reply.words, reply
+
+
+REVERSED = """
+def kernel(x, out):
+    piece = cuda.shared.array(64, np.float32)
+    t = cuda.threadIdx.x
+    for start in range(0, x.size, 64):
+        piece[t] = x[start + t]
+        cuda.syncthreads()
+        out[start + t] = piece[63 - t]
+        cuda.syncthreads()
+"""
+
+
+def test_barriers_are_counted_where_their_number_is_what_is_wrong() -> None:
+    one = REVERSED.replace("        cuda.syncthreads()\n", "").replace("    for", "    cuda.syncthreads()\n    for")
+    assert reply_to(lesson02.two_barriers, one).words.startswith("1 barrier in four rounds, and the report still says")
+    half = REVERSED.replace("cuda.syncthreads()\n        out", "if t < 32:\n            cuda.syncthreads()\n        out")
+    reply = reply_to(lesson02.two_barriers, half)
+    assert "did not reach" in reply.words and "in four rounds" not in reply.words, reply
+
+
 def test_an_answer_that_leaves_shared_memory_out_is_told_so() -> None:
+    reply = reply_to(lesson02.two_barriers, REVERSED.replace("piece[63 - t]", "x[start + 63 - t]"))
+    assert reply.outcome == "not yet" and "nothing is read from `piece`" in reply.words, reply
     straight = """
 def kernel(x, out):
     piece = cuda.shared.array(64, np.float32)

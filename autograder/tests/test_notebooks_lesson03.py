@@ -77,7 +77,7 @@ def test_a_wrong_answer_gets_words_that_help(exercise, answer, words: str) -> No
         (64, "tile[k, t] = x[first + k, start + t]", "tile[t, k]", "not yet", "rows begin in different banks"),
         (33, "tile[k, t] = x[first + k, start + t]", "tile[k, t]", "not yet", "elements differ"),
         (33, "tile[t, k] = x[first + k, start + t]", "tile[t, k]", "not yet", "where the line with total looks for it"),
-        (33, "tile[k, t] = x[start + t, first + k]", "tile[t, k]", "not yet", "outside its shape"),
+        (33, "tile[k, t] = x[start + t, first + k]", "tile[t, k]", "not yet", "no guard is missing"),
         (33, "pass", "x[first + k, start + t]", "not yet", "elements differ"),
         (33, "pass", "x[first + t, start + k]", "not yet", "do not go through the tile"),
     ],
@@ -183,9 +183,12 @@ LOOKED_UP = [
     ),
     ("    pass", "your turn", "Nothing was written to out"),
     ("    out[i] = box[x[i]]", "not yet", "Reads `x[200]`, outside its shape (200,)"),
+    ("    out[i] = box[x[i]]", "not yet", "for example with a guard"),
+    ("    k = cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x\n    out[k] = box[x[k]]", "not yet", "with a guard"),
+    ("    if i < x.size:\n        out[i] = x[box[i]]", "not yet", "no guard is missing: which index belongs to which array"),
     ("    if i < x.size:\n        out[i] = box[i]", "not yet", "x has 64 bytes. Thread i took entry i"),
     ("    if i < x.size:\n        out[i] = x[i]", "not yet", "out is a copy of x"),
-    ("    if i < x.size:\n        out[x[i]] = box[i]", "not yet", "outside its shape"),
+    ("    if i < x.size:\n        out[x[i]] = box[i]", "not yet", "no guard is missing: which index belongs to which array"),
     ("    if i < x.size:\n        out[i] = box[x[i]] + 1", "not yet", "64 of 64 bytes differ; the first: out[0] should be"),
     ("    if i < 64:\n        out[i] = box[x[i]]", "not yet", "x has 200 bytes. "),
     ("    if i == 0:\n        for k in range(x.size):\n            out[k] = box[x[k]]", "not yet", "1 of the threads"),
@@ -263,6 +266,12 @@ def kernel(x, out):
     column, row = cuda.grid(2)
     out[column, x.shape[0] - 1 - row] = x[row, column]
 """
+BY_PLACES_OF_OUT = """
+def kernel(x, out):
+    column, row = cuda.grid(2)
+    if row < out.shape[0] and column < out.shape[1]:
+        out[row, column] = x[x.shape[0] - 1 - column, row]
+"""
 UPRIGHT = [
     (GOOD, "right", "4 sectors a load request, 4 a store request, no bank conflict"),
     (GOOD | {"store": "out[column + ty, rows - 1 - row - tx]", "read": "tile[tx, ty]"}, "right", "no bank conflict"),
@@ -283,7 +292,9 @@ UPRIGHT = [
     ),
     (GOOD | {"read": "tile[tx, ty]"}, "not yet", "elements differ; the first: out[0, 0] should be"),
     (GOOD | {"store": "out[column + ty, row + tx]"}, "not yet", "elements differ"),
-    (GOOD | {"store": "out[rows - row - 32 + tx, column + ty]"}, "not yet", "outside its shape"),
+    (GOOD | {"store": "out[rows - row - 32 + tx, column + ty]"}, "not yet", "no guard is missing"),
+    (GOOD | {"store": "out[column + ty, rows - row - tx]"}, "not yet", "Writes `out[0, 64]`, outside its shape"),
+    (GOOD | {"width": 31}, "not yet", "no guard is missing"),
     (
         GOOD | {"store": "out[column + tx, rows - 1 - row - ty]", "read": "tile[ty, tx]"},
         "not yet",
@@ -302,6 +313,8 @@ def test_a_picture_is_turned_and_judged_by_what_was_counted(how: dict[str, Any],
 def test_a_picture_that_is_turned_without_a_tile_is_told_which_side_goes_down_the_columns() -> None:
     reply = reply_to(lesson03.turned_upright, DIRECT)
     assert "Sectors: 4 a load request, 32 a store request. The stores go down the columns. Let a tile" in reply.words
+    reply = reply_to(lesson03.turned_upright, BY_PLACES_OF_OUT)
+    assert "2,048 of 6,144 elements were not written; the first is out[64, 0]. The grid covers x" in reply.words
     reply = reply_to(lesson03.turned_upright, "\ndef kernel(x, out):\n    pass\n")
     assert reply.outcome == "your turn"
 
@@ -362,7 +375,8 @@ def printed(part: str, cell: str) -> str:
         f"with the {4 * 2**26 // 8 / 1e6:.0f} MB that the kernel stores",
         f"in place of `range` {LOOPS['range']:.2f} ms become {LOOPS['while']:.2f}, what DRAM needs alone. "
         f"({SUMS['sum_columns']:.2f} was another run.)",
-        f"That took {STORED[32]:.1f} ms for 2²⁶ stores, and the transpose takes {TURNED:.2f} for as many",
+        f"A stride of 32 took {STORED[32]:.1f} ms for 2²⁶ stores. Why does the transpose, with 8,192, take "
+        f"{TURNED:.2f} for as many",
         f"by a factor of **{SUMS['sum_rows'] / SUMS['sum_columns']:.1f}**",
         f"({2**18:,} threads, each sums up 1,024 numbers)",
         f"{4 * 2**26 / 1e6:.0f} MB that are *used*",
@@ -405,9 +419,8 @@ def test_lesson_3a_says(sentence: str) -> None:
         f"{LAYOUTS['(n, 4), all fields']:.2f} ms against {LAYOUTS['(4, n), all fields']:.2f}",
         f"take {LAYOUTS['record array, packed, one field'] / LAYOUTS['record array, align=True, one field']:.1f} times as "
         "long as the same records with `align=True` for the mass alone",
-        "16 store requests in place of 4, and L1 keeps no store back: "
         f"{LAYOUTS['record array, packed, all fields'] / LAYOUTS['record array, align=True, all fields']:.0f} times as "
-        "long as the same records",
+        "long as with `align=True`",
         f"32 × 4 = {32 * 4} bytes of shared memory",
     ],
 )
@@ -456,7 +469,7 @@ def test_what_holds_up_the_two_sums_is_as_lesson_3_says() -> None:
     for sentence in (
         f"The passes alone take {row_l1:.2f} ms of the {row_ms:.2f}",
         f"DRAM, {dram_ms:.2f} ms, and, by the simulated GPU's estimate, {instructions:.0f} instructions for one addition, "
-        f"about {issue:.1f} ms",
+        f"{issue:.2f} ms",
     ):
         assert sentence in prose(COALESCING)
 
@@ -520,7 +533,7 @@ def test_the_two_transposes_of_3b_differ_in_nothing_that_3a_counts() -> None:
 
 def test_the_layouts_that_3b_shows_are_those_that_were_measured() -> None:
     """Its words: four requests where one would do, and four times the sectors."""
-    _, _, _, *rows = printed(CORNER, "structures-measured").splitlines()
+    _, _, _, *rows = printed(CORNER, "structures-measured").partition("\n\n")[0].splitlines()
     table = {row[:26].strip(): [float(each) for each in row[26:].split()] for row in rows}
     for name, (_, _, one, everything) in table.items():
         assert (one, everything) == tuple(round(LAYOUTS[f"{name}, {words}"], 3) for words in ("one field", "all fields"))
@@ -530,6 +543,22 @@ def test_the_layouts_that_3b_shows_are_those_that_were_measured() -> None:
         "(n, 4)": [1, 16],
         "(4, n)": [1, 4],
     }
+
+
+def test_what_holds_up_the_layouts_is_as_lesson_3b_says() -> None:
+    head, *rows = printed(CORNER, "structures-measured").partition("\n\n")[2].splitlines()
+    names = re.split(r" {2,}", head)[1:]
+    table = {row[:22].strip(): dict(zip(names, map(float, row[22:].split()), strict=True)) for row in rows}
+    assert table["(n, 4), mass only"]["measured"] == round(LAYOUTS["(n, 4), one field"], 2)
+    assert table["packed, all fields"]["measured"] == round(LAYOUTS["record array, packed, all fields"], 2)
+    one = table["(n, 4), mass only"]
+    assert one["DRAM"] == pytest.approx(one["measured"], rel=0.05) and one["L2"] > 1.2 * one["measured"], "too long"
+    assert f"even if one is wanted, {one['DRAM']} ms, and the clock says {one['measured']}" in prose(CORNER)
+    alone = table["(4, n), mass only"]
+    needs = [alone[each] for each in ("DRAM", "L2", "block launch")]
+    assert f"would take {min(needs)} to {max(needs)} ms each" in prose(CORNER) and max(needs) < 0.9 * alone["measured"]
+    packed = table["packed, all fields"]
+    assert longest(packed) == "L2" and packed["L2"] > 2 * packed["L1"] and packed["measured"] > 1.5 * packed["L2"]
 
 
 def test_packed_records_take_16_stores_in_place_of_4_as_lesson_3b_says() -> None:
@@ -544,6 +573,7 @@ def test_packed_records_take_16_stores_in_place_of_4_as_lesson_3b_says() -> None
             profile(halve_structures)[1, 32](np.ones(32, each)).counters.global_store_requests for each in (packed, aligned)
         ]
     assert stores == [16, 4]
+    assert "a warp sends L2 16 store requests in place of 4" in prose(CORNER)
     assert "both put the fields at bytes 0, 4, 8, 12" in prose(CORNER)
 
 

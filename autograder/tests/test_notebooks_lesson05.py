@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autograder import simulate
+from autograder import profile, simulate
 from autograder.course import lesson05
-from autograder.course.lesson05 import exercises, measurements
+from autograder.course.lesson05 import exercises, kernels, measurements
 from autograder.course.lesson05.items import night_sky
 from autograder.kernels import histogram_global
 from autograder.perfmodel import SPECIFICATIONS
@@ -64,6 +64,7 @@ def test_the_right_answer_is_praised_and_an_empty_cell_invites(exercise, answer)
         (lesson05.robot_in_the_log, "12", "takes one number"),
         (lesson05.bins_that_fit, (12_288, 5), "where do the others go"),
         (lesson05.bins_that_fit, (12_288, 65_536 / 12_288), "The last third of a range"),
+        (lesson05.bins_that_fit, (12_288, 5.3), "The last third of a range"),
         (lesson05.bins_that_fit, (12_288, 16), "as large as fits"),
         (lesson05.bins_that_fit, (49_152, 2), "4 bytes"),
         (lesson05.two_additions_each, (3, 3), "in an order of your own"),
@@ -111,6 +112,13 @@ PAIR = "if i + 1 < items.size: cuda.atomic.add(pairs, (items[i], items[i + 1]), 
         (PAIR.replace("if i", "if i % 2 == 0 and i"), "not yet", "There are 999 pairs, and 500 were counted"),
         (PAIR.replace("pairs, (items[i], items[i + 1])", "pairs[items[i], items[i + 1]]"), "not yet", "a pair in parenth"),
         (PAIR.replace("(items[i], items[i + 1])", "[items[i], items[i + 1]]"), "not yet", "add(pairs, (a, b), 1)"),
+        (PAIR.replace("items[i], items[i + 1]", "i, i + 1"), "not yet", "so no guard is missing: which index belongs to"),
+        ("if i < items.size: cuda.atomic.add(pairs, (items[i], items[i + 1]), 1)", "not yet", "This thread has no element"),
+        ("i = cuda.threadIdx.x\n" + PAIR, "not yet", "Every block counted the same items, the first ones"),
+        ("if i + 1 < items.size and items[i] > 99: cuda.atomic.add(pairs, (items[i], items[i + 1]), 1)", "your turn",
+         "It loads, but no thread of this launch gets as far as a store or an atomic."),
+        ("if i + 1 < items.size: cuda.atomic.add(pairs, (items[i], items[i + 1]), 0)", "not yet",
+         "The kernel writes, but pairs is as it was before."),
         (
             "if i == 0:\n"
             "    for k in range(items.size - 1): cuda.atomic.add(pairs, (items[k], items[k + 1]), 1)",
@@ -178,6 +186,12 @@ if cuda.grid(1) == 0:
         (DRAW + "    places[ticket] = cuda.threadIdx.x", "not yet", "is not among the places"),
         (DRAW + "    places[ticket] = i\n    cuda.atomic.add(found, 0, 1)", "not yet", "found[0] is 310"),
         (DRAW.replace("i < items.size and ", "") + "    places[ticket] = i", "not yet", "Reads `items[1000]`"),
+        (DRAW.replace("0, 1)", "0, 1) - 1") + "    places[ticket] = i", "not yet", "the first ticket is 0."),
+        (DRAW.replace("found, 0", "found, wanted") + "    places[ticket] = i", "not yet", "so no guard is missing"),
+        (DRAW.replace(" and items[i] == wanted", "") + "    if items[i] == wanted: places[ticket] = i", "not yet",
+         "found[0] is 1000, and 155 items are wanted: all drew a ticket."),
+        ((DRAW + "    places[ticket] = i").replace("cuda.grid(1)", "cuda.threadIdx.x"), "not yet",
+         "138 is not among the places: none from 128 on is."),
         (ALONE, "not yet", "few threads wrote them all"),
     ],
 )
@@ -480,7 +494,7 @@ def test_lesson_5a_says(sentence: str) -> None:
         f"it takes {BLOCKS['262144'] / BLOCKS['1056']:.0f} times as long: those are {2**26 // 10**6} million additions",
         f"delivers in {4 * 2**26 / GPU.dram_gb_per_s / 1e6:.3f} ms. The floor of the valley is {BLOCKS['1056']:.2f}",
         f"A full GPU has {IN_FLIGHT:,} threads, so with 2^26 items a thread makes {ROUNDS:.0f} rounds. "
-        f"DRAM takes {ANSWER_US:.2f} microseconds to answer when nobody else asks: that is {ROUNDS * ANSWER_US / 1e3:.3f} "
+        f"DRAM takes {ANSWER_US:.3f} microseconds to answer when nobody else asks: that is {ROUNDS * ANSWER_US / 1e3:.3f} "
         f"of the {BLOCKS['1056']:.2f} ms",
         f"counts nothing takes {READING['uniform']:.2f} ms. (A little more even",
         f"Three things have changed since {GLOBAL['uniform']:.1f} ms",
@@ -501,6 +515,11 @@ def test_lesson_5a_says(sentence: str) -> None:
 )
 def test_lesson_5b_says(sentence: str) -> None:
     assert sentence in prose(COPIES)
+
+
+def test_of_the_question_for_two_kinds_of_items_both_answers_stay_hidden() -> None:
+    cells = {each["id"]: each["metadata"] for each in notebook_cells(COPIES, "code")}
+    assert all(cells[name]["jupyter"]["outputs_hidden"] for name in ("bins-uniform", "bins-zipf"))
 
 
 def test_lesson_5_s_words_for_measured_times_hold() -> None:
@@ -529,6 +548,21 @@ def test_the_robot_s_exercise_works_with_the_measured_rates() -> None:
 def test_a_thread_for_each_bin_loads_as_many_times_more_as_lesson_5a_says() -> None:
     scattered, gathered = (int(line.split()[1].replace(",", "")) for line in printed(ATOMICS, "run-gather").splitlines())
     assert prose(ATOMICS).count(f"{gathered // scattered} times as many: {256 // 32} warps hold the 256 bins") == 1
+
+
+def test_latency_limits_a_thread_for_each_bin_and_nothing_but_the_launch_so_few_additions() -> None:
+    limits = {line.split()[0]: line.rpartition(": ")[2] for line in printed(ATOMICS, "run-gather").splitlines()}
+    assert limits == {"global_atomics": "launch overhead", "owner_counts": "latency"}
+
+
+def test_one_lane_draws_for_its_warp_as_lesson_5a_says_of_tickets() -> None:
+    written, compiled = (int(each) for each in re.findall(r"\d+", printed(ATOMICS, "tickets").replace(",", "")))
+    assert (written, compiled) == (len(TEXT), len(TEXT) // 32)
+    assert "one lane draw for its warp" in prose(ATOMICS)
+    places, found_many = np.full(100, -1, np.int32), np.zeros(1, np.int32)
+    items = np.arange(100, dtype=np.int32) % 3
+    profile(kernels.draw_tickets)[2, 64](items, 1, places, found_many)
+    assert sorted(places[: found_many[0]]) == list(np.flatnonzero(items == 1)) and (places[found_many[0] :] == -1).all()
 
 
 def test_more_bins_are_more_passes_and_less_time() -> None:
@@ -580,6 +614,25 @@ def test_of_a_night_sky_s_runs_so_many_additions_are_left_with_248_items_a_threa
     assert f"For the night sky {100 * additions / sky.size:.1f} % of the additions are left" in prose(COPIES)
     alone = to_bin_0 / AT_ONE_PLACE / 1e6
     assert f"{WITH_RUNS['night sky']:.2f} ms, the queue at bin 0 takes {alone:.1f})" in prose(COPIES)
+
+
+def test_copies_in_global_memory_take_as_long_as_so_many_bins() -> None:
+    counters, near = 256 * H200["blocks_where_few"], UNIFORM_BINS["no copies"]["262144"]
+    assert f"they are {counters:,} counters, and 5a's table has {near:.2f} ms for about as many" in prose(COPIES)
+    assert abs(counters / 262_144 - 1) < 0.05 and abs(MS["copies in global memory"]["uniform"] / near - 1) < 0.05
+
+
+def test_what_the_estimate_says_of_shares_of_neighbours_and_of_weights() -> None:
+    """It has one price for an atomic in shared memory, so it does not see what the clock sees of weights."""
+    n, few = 2**24, H200["blocks_where_few"]
+    drawn = np.random.default_rng(1).integers(0, 256, n).astype(np.int32)
+    same, bins = np.zeros(n, np.int32), np.zeros(256, np.int32)
+    shares = profile(kernels.contiguous, sample_blocks=8)[few, 256](drawn, bins.copy()).estimate("H200")
+    assert shares.binding == "L2" and "(The estimate's limit is L2 then.)" in prose(COPIES)
+    weights = [profile(kernels.weighted, sample_blocks=8)[few, 256](items, bins.copy(), 1) for items in (drawn, same)]
+    first, second = (each.estimate("H200").ns for each in weights)
+    assert second / first < 1.1
+    assert "The estimate misses this: it charges for a request, however many lanes meet." in prose(COPIES)
 
 
 def test_which_way_is_the_fastest_for_more_bins() -> None:

@@ -154,7 +154,9 @@ def test_the_last_exercise_begins_with_the_kernel_that_its_reply_takes_for_uncha
         (AS_GIVEN, "your turn", "latency limits it"),
         (TILED, "right", "shared memory limits it. That is x 1."),
         (TILED.replace("and start + tx < a.shape[1]", ""), "not yet", "outside its shape"),
-        (AS_GIVEN.replace("a.shape[1]", "a.shape[1] - 1"), "not yet", "comes out wrong"),
+        (AS_GIVEN.replace("a.shape[1]", "a.shape[1] - 1"), "not yet", "wrong. 551 of 551 elements differ"),
+        (AS_GIVEN.replace("total +=", "c[row, column] +=").replace("        c[row, column] = total\n", ""), "not yet",
+         "loads 2 numbers from global memory (as given 2); it stores 1 there (as given, one at the end)."),
         (AS_GIVEN.replace("a.shape[1]", "a.shape[1] + 1"), "not yet", "outside its shape"),
         (
             AS_GIVEN.replace("a.shape[1]", "min(a.shape[1], 64)"),
@@ -165,7 +167,7 @@ def test_the_last_exercise_begins_with_the_kernel_that_its_reply_takes_for_uncha
         (HOISTED, "not yet", "takes as long as before: 512 us"),
         (HOISTED, "not yet", "executes 7.6 instructions (as given 7.6) and loads 2 numbers"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "takes as long as before"),
-        (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Independent loads change nothing in this prediction"),
+        (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Loading for several rounds at once changes nothing"),
         (AS_GIVEN.replace(BY_HAND, FOUR_A_ROUND), "not yet", "Load fewer numbers for each result (share them in a block"),
         (FOUR_ROWS, "not yet", "loads 1.2 numbers from global memory (as given 2). Let the lanes"),
         (FOUR_ROWS, "not yet", "or make fewer requests: keep operands in registers or shared memory."),
@@ -212,6 +214,21 @@ def sum_of_eight(x, y):
 FROM_THE_MIDDLE = TILE.replace(HALO, "    if t < 7 and i < x.size:\n        tile[t] = x[i]\n").replace(
     "    if i < x.size:\n        tile[t] = x[i]\n", "    if i + 7 < x.size:\n        tile[t + 7] = x[i + 7]\n", 1
 )
+ONE_LOADS = """
+def sum_of_eight(x, y):
+    tile = cuda.shared.array(256 + 7, np.float32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    if t == 0:
+        for k in range(263):
+            if i + k < x.size:
+                tile[k] = x[i + k]
+    cuda.syncthreads()
+    if i < y.size:
+        total = np.float32(0)
+        for k in range(8):
+            total += tile[t + k]
+        y[i] = total
+"""
 ALONE = """
 def sum_of_eight(x, y):
     if cuda.grid(1) == 0:
@@ -238,6 +255,8 @@ def sum_of_eight(x, y):
         (TILE.replace(HALO, ""), "not yet", "before anything was written there"),
         (TILE.replace("t < 7 and i + 256 < x.size", "t < 7"), "not yet", "outside its shape"),
         (TILE.replace("256 + 7", "256"), "not yet", "outside its shape (256,)"),
+        (TILE.replace("256 + 7", "256"), "not yet", "A block's 256 sums need 256 + 7 numbers."),
+        (ONE_LOADS, "not yet", "of a sector: few numbers at a time. Let all threads of a block load"),
         (EIGHT_LOADS.replace("y.size", "x.size"), "not yet", "outside its shape"),
         (EIGHT_LOADS.replace("range(8)", "range(7)"), "not yet", "the sum of 7 of the eight numbers"),
         (TILE.replace("= total", "= total / 8"), "not yet", "these are means"),
@@ -334,7 +353,7 @@ ONE_EACH = "\ndef sum_of_squares(x, sums):\n    t = cuda.grid(1)\n    if t < x.s
         (ONE_EACH, "not yet", "each thread took one number"),
         (NEIGHBOURS.replace("(x.size + sums.size - 1)", "x.size"), "not yet", "the last 232 numbers are missing"),
         (SQUARES.replace("sums[t] = total", "cuda.atomic.add(sums, 0, total)"), "not yet", "only one is above 0"),
-        (SQUARES.replace("cuda.gridsize(1)", "cuda.blockDim.x"), "not yet", "all sums together should be 2,339.4"),
+        (SQUARES.replace("cuda.gridsize(1)", "cuda.blockDim.x"), "not yet", "taken by one thread, once?"),
         (ONE_EACH.replace("    if t < x.size:\n    ", ""), "not yet", "each thread took one number"),
     ],
 )

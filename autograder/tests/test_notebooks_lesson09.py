@@ -349,7 +349,7 @@ def changed(program: str, *pairs_of: tuple[str, str]) -> str:
         (changed(GATHERED, ("while i <", "while i < 1 and i <")), "not yet", "Only the first house"),
         (changed(GATHERED, ("while i <", "while i < 50 and i <")), "not yet", "far[0] should be"),
         (changed(GATHERED, ("if own < places.size:", "if True:")), "not yet", "outside its shape"),
-        (changed(GATHERED, ("i += 1", "i += 0")), "not yet", "loop"),
+        (changed(GATHERED, ("i += 1", "i += 0")), "not yet", "its 50,000,000 units of work (an endless loop"),
         (changed(GATHERED, ("total += ", "far[own] += "), ("        far[own] = total\n", "")), "not yet", "store it once"),
         ("@cuda.jit\ndef none(houses, places, far):\n    pass\n", "your turn", "Nothing was written"),
         ("@cuda.jit\ndef two(houses, far):\n    pass\n", "not yet", "takes houses, places and far"),

@@ -27,7 +27,8 @@ COLUMNS, ROWS, BY_RANGE, ROWS_BY_RANGE = (
 NAIVE, CUBLAS = COLUMNS["4096"], MS["cuBLAS (TF32 off)"]["4096"]
 SIZES = ("1000", "1024", "1100", "2048", "4096")
 TIMES_AS_LONG = {size: ROWS[size] / COLUMNS[size] for size in SIZES}
-LIMITS = perfmodel.roofline(perfmodel.SPECIFICATIONS["H200"])
+GPU = perfmodel.SPECIFICATIONS["H200"]
+LIMITS = perfmodel.roofline(GPU)
 COUNTED = H200["counters"]["x along rows"]
 BLOCKS = ceil(1000 / 16)
 
@@ -101,7 +102,12 @@ def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
         f"{100 * LIMITS.bandwidth_gb_per_s / 4 / LIMITS.peak_gflop_per_s:.1f} % of the peak",
         f"grown {LIMITS.peak_gflop_per_s / 1000:.0f}-fold, the memory only {LIMITS.bandwidth_gb_per_s / 150:.0f}-fold",
         f"cuBLAS reaches {100 * 2 * 4096**3 / CUBLAS / 1e6 / LIMITS.peak_gflop_per_s:.0f} % of the peak",
-        f"the naive kernel {100 * CUBLAS / NAIVE:.1f} % of that",
+        f"the naive kernel {100 * CUBLAS / NAIVE:.1f} % of what cuBLAS does",
+        "rounds of 9 passes, divided by 132 × 1,980 million a second: "
+        f"{1e3 * 1000**3 / 32 * 9 / GPU.multiprocessors / (GPU.clock_ghz * 1e9):.2f} ms",
+        f"each of its {GPU.multiprocessors} multiprocessors makes one pass and starts up to "
+        f"{('zero', 'one', 'two', 'three', 'four')[int(GPU.warp_instructions_per_cycle)]} instructions",
+        f"there are {1000 * GPU.clock_ghz:,.0f} million cycles a second",
         f"33 / 5 = **{33 / 5}**",
         f"{COUNTED['global_load_sectors']:,} / {COUNTED['global_load_requests']:,} = "
         f"{COUNTED['global_load_sectors'] / COUNTED['global_load_requests']}",
@@ -160,6 +166,32 @@ def test_lesson_1b_s_kernels_are_held_up_by_what_it_says() -> None:
     predicted = {name: numbers[-2] / numbers[-1] for name, numbers in table.items()}
     assert 0.6 < predicted["x_along_rows"] < 0.72, "a third too short"
     assert all(0.9 < predicted[name] < 1.1 for name in ("x_along_columns", "with_range"))
+    assert needs["x_along_rows"]["L1"] < needs["with_range"]["issue"], "nine passes a round would disappear, too"
+
+
+def test_lesson_1b_s_answer_about_neighbours_says_what_holds_both_kernels_up() -> None:
+    from autograder import profile, simulate
+
+    notebook = json.loads((NOTEBOOKS / LESSON_1B).read_text(encoding="utf-8"))
+    texts = {each["id"]: "".join(each["source"]) for each in notebook["cells"]}
+    given = texts["answer-scale"].split("\n\n\n")[0]
+    mended = re.findall(r"```python\n(.*?)```", texts["solution-scale"], re.S)[0]
+    n = 2048
+    a, factor = np.ones((n, n), np.float32), np.ones(n, np.float32)
+    held_up = []
+    for file, source in (("scale as given", given), ("scale mended", mended)):
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        with simulate() as cuda:
+            scope: dict[str, Any] = {"cuda": cuda}
+            exec(compile(source, file, "exec"), scope)
+            p = profile(scope["scale"], sample_blocks=8)[n * n // 128, 128](a, factor, np.zeros_like(a))
+        e = p.estimate("H200")
+        held_up.append((e.ns / 1e6, [name for name, _ in e.largest()[:2]], p.counters))
+    (given_ms, given_by, counters), (mended_ms, mended_by, _) = held_up
+    assert given_by[0] == "L2" and mended_by == ["issue", "block launch"]
+    assert counters.global_store_sectors == 32 * counters.global_store_requests
+    words = f"L2 for the one that is given, {given_ms:.2f} ms (32 sectors a store); instructions, and the start of blocks, "
+    assert words + f"for this one, {mended_ms:.2f} ms" in prose(LESSON_1B)
 
 
 def test_lesson_1_s_times_are_those_that_the_model_is_held_against() -> None:
@@ -186,7 +218,6 @@ ADDED = list(TILING["milliseconds_by_added_shared_bytes"].values())
 ANSWERS_MS, ANSWERS = TILING["answers_milliseconds"], TILING["answers_counters"]
 TURNED, FOUR_EACH = (ANSWERS[name]["shared_wavefronts"] for name in ("tile of b turned", "a column of four each"))
 ADDS_256, ADDS_1024 = 256**3 // 32, 1024**3 // 32  # multiply-adds of a warp
-GPU = perfmodel.SPECIFICATIONS["H200"]
 TURNED_MS = TURNED / GPU.multiprocessors / GPU.clock_ghz / 1e6
 FOUR_EACH_INSTRUCTIONS = ANSWERS["a column of four each"]["warp_instructions"]
 SLOTS = ISSUE_SHARE * GPU.warp_instructions_per_cycle  # in a cycle of a multiprocessor, as the model counts them
@@ -246,7 +277,7 @@ def test_lesson_2a_says(sentence: str) -> None:
         f"{FOUR_EACH / ADDS_1024:.1f} passes through shared memory in place of {PASSES / ADDS_256:.1f}, and "
         f"{ANSWERS_MS['tiled'] / ANSWERS_MS['a column of four each']:.1f} times as fast as tiled",
         f"it needs {CUBLAS:.1f} ms, where tiled needs {TILED_16_RUN['4096']:.1f}",
-        f"The {TILED_16_RUN['4096']:.1f} ms of the beginning are {TILED_16:.1f} here",
+        f"({TILED_16:.1f} ms here, {TILED_16_RUN['4096']:.1f} at the beginning: another run",
         f"Not twice, but {ADDED[-1] / ADDED[0]:.1f} times",
         f"costs just {100 * (ADDED[1] / ADDED[0] - 1):.0f} %",
         f"loads 16 times less is {GAIN['1000']:.1f} times as fast",

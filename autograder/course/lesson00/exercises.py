@@ -21,7 +21,7 @@ def how_many_blocks(answer: Any) -> Reply:
             (
                 3906,
                 64,
-            ): "Rounded down: the last 64 elements would have no thread. Half a block is not to be had: round up.",
+            ): "Rounded down: the last 64 elements would have no thread. Half a block cannot be launched: round up.",
             (3907, 64): "The blocks are right. 3,907 x 256 threads for 1,000,000 elements: how many are too many?",
             (3906, 0): "3,906 x 256 = 999,936 threads: 64 elements have none.",
             (3906.25, 0): "There is no quarter of a block: round up.",
@@ -47,28 +47,30 @@ def backwards(kernel: Any) -> Reply:
         given = x.copy()
         launched = f"Launched with {grid} x {block} threads for {size} elements."
         p = profile(kernel)[grid, block](x, out)
-        untouched, owners = not out.any() and np.array_equal(x, given), Owners(block, out.shape)
-        if (wrong := nothing_right(p, untouched, "out", launched, owners=owners)) is not None:
-            return wrong
-        if not np.array_equal(x, given):
+        if not np.array_equal(x, given):  # before the report, whose remedy is for one array that all may change
             return not_yet(f"{launched} x itself has changed. Only out is to be written.")
+        owners = Owners(block, out.shape)
+        if (wrong := nothing_right(p, not out.any(), "out", launched, owners=owners, kernel=kernel)) is not None:
+            return wrong
         reply = judge_array(out, given[::-1], "", "out")
         if reply.outcome != "right":
-            return not_yet(f"{launched} {reply.words} {_backwards_asks(out, given)}")
+            return not_yet(f"{launched} {reply.words} {_backwards_asks(out, given, block)}")
         if (wrong := written_alone(kernel, grid, block, (given, np.zeros_like(out)), launched)) is not None:
             return wrong
     return right("The last element comes first, in every launch that was tried, and each thread moved one.")
 
 
-def _backwards_asks(out: np.ndarray, x: np.ndarray) -> str:
+def _backwards_asks(out: np.ndarray, x: np.ndarray, block: int) -> str:
     if np.array_equal(out, x):
         return "That is x as it was."
     if np.array_equal(out[1:], x[:0:-1]):
         return "All but out[0] are right: what is the index of the last element of x?"
-    if not out.all():
+    if not out.all() and np.array_equal(out[out != 0], x[::-1][out != 0]):
         never = int(np.count_nonzero(out == 0))
+        first = int(np.flatnonzero(out == 0)[0])
         told = f"{plural(never, 'element')} {'was' if never == 1 else 'were'} never written"
-        return f"{told}: how many does the guard let through?"
+        whose = f"out[{first}] belongs to thread {first % block} of block {first // block}"
+        return f"{told}. {whose}: what is i there, and does the guard let it through?"
     return "Write down for which i the thread reads x[0], and for which the last element."
 
 
@@ -84,6 +86,7 @@ def time_of_133(answer: Any) -> Reply:
             133: "That is a chip with one multiprocessor. Here 132 blocks run at the same time.",
         },
         tolerance=1e-4,
+        hint="132 of the blocks begin at once. When does the last one begin?",
     )
 
 
@@ -128,7 +131,7 @@ def first_kernel(kernel: Any) -> Reply:
         launched = f"Launched with {grid} x {block} threads for {size} elements."
         p = profile(kernel)[grid, block](x, y, out)
         untouched, owners = bool((out == -1).all()), Owners(block, out.shape)
-        if (wrong := nothing_right(p, untouched, "out", launched, owners=owners)) is not None:
+        if (wrong := nothing_right(p, untouched, "out", launched, owners=owners, kernel=kernel)) is not None:
             return wrong
         reply = judge_array(out, expected, "Your second kernel, right for every launch that was tried.", "out")
         if reply.outcome != "right":

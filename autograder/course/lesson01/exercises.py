@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, parameters, resource_named, threads_that_store
+from autograder.course.answers import RULES, Owners, parameters, resource_named, threads_that_store
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -33,6 +33,9 @@ def which_thread(answer: Any) -> Reply:
             (37, 50, 5, 2): "There are not that many blocks: which block of 16 is column 37 in?",
             (2, 3, 37, 50): "The blocks are right. threadIdx counts inside the block, from 0 to 15.",
             (3, 4, 5, 2): "The threads are right. Counting starts at 0: block 0 has columns 0 to 15.",
+            (2, 3, 2, 5): "The blocks are right. x comes first in threadIdx, too, and counts columns.",
+            (3, 2, 5, 2): "The threads are right. x comes first in blockIdx, too, and counts columns.",
+            (2, 3, 6, 3): "The blocks are right. Counting starts at 0: thread 0 of block 2 has column 32.",
         },
         hint="c[50, 37] is row 50, column 37, and x counts columns. How many whole blocks of 16 come before each?",
     )
@@ -47,6 +50,7 @@ def which_grid(answer: Any) -> Reply:
         {
             (13, 7): "Swapped: x comes first and runs along the columns.",
             (4, 25): "x runs along the columns, of which there are 200; y along the 100 rows.",
+            (6.25, 12.5): "A part of a block cannot be launched: round up.",
             (6, 12): "Rounded down: 6 x 32 = 192 threads leave 8 columns without one. Round up.",
             (6, 13): "The second is right. 6 x 32 = 192 threads leave 8 columns without one.",
             (7, 12): "The first is right. 12 x 8 = 96 threads leave 4 rows without one.",
@@ -74,8 +78,8 @@ def flat_matmul(kernel: Any) -> Reply:
     sizes = f"a is {m} x {k}, b is {k} x {n}."
     outside = [each for each in broken if each.kind in OUTSIDE]
     if outside:
-        index_of = {each.array for each in outside}
-        ask = _GUARD if _is_right_where_all_work(kernel) else _ask(index_of)
+        owners = Owners(LAUNCH[1], (m, n))
+        ask = _ask({each.array for each in outside}) if owners.has_element(outside[0]) else _GUARD
         return not_yet(f"{sizes} {outside[0].line}: {outside[0].message} {ask}")
     if broken:
         return not_yet(f"{sizes} {broken[0]}")
@@ -94,13 +98,10 @@ def flat_matmul(kernel: Any) -> Reply:
 
 LAUNCH = ((3, 2), (4, 4))
 OUTSIDE = ("out_of_bounds", "negative_index")
-_GUARD = (
-    "Both indices are right where every thread has an element of c. Here some have none, and must not get to this line: "
-    "look at the guard."
-)
+_GUARD = "The thread that did so has no element of c, and must not get to this line: look at the guard."
 _FIRST_LINE = (
     "Where c was written it is right, and no thread got to the elements that are still 0. Look at the first two lines: "
-    "x comes first and counts columns, y counts rows."
+    "which row and column has a thread (x comes first and counts columns, y counts rows), and whom does the guard let pass?"
 )
 
 
@@ -113,15 +114,6 @@ def _launched(kernel: Any, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, li
     grid, block = LAUNCH
     hazards = profile(kernel)[grid, block](a.ravel(), b.ravel(), c, m, k, n).hazards
     return c.reshape(m, n), [each for each in hazards if each.kind in RULES]
-
-
-def _is_right_where_all_work(kernel: Any) -> bool:
-    """Whether nothing goes wrong for matrices of as many rows and columns as the launch has threads along y and x."""
-    (blocks_x, blocks_y), (x, y) = LAUNCH
-    rng = np.random.default_rng(6)
-    a, b = rng.random((blocks_y * y, 7), dtype=np.float32), rng.random((7, blocks_x * x), dtype=np.float32)
-    c, broken = _launched(kernel, a, b)
-    return not broken and np.allclose(c, a @ b, rtol=1e-4)
 
 
 def _wrong_in(kernel: Any, a: np.ndarray, b: np.ndarray) -> set[str]:
@@ -154,6 +146,7 @@ def sectors_per_request(answer: Any) -> Reply:
             (2.5, 16.5): "That was the 32 x 32 block. Here a warp is two rows of 16 threads.",
             (8.5, 2): "Swapped: x along columns comes first.",
             (1.5, 8.5): "The second is right. Two rows of threads read two different rows of a: two sectors.",
+            (2, 16.5): "The first is right; the second was the 32 x 32 block. A warp now reads 16 rows of a.",
             (2, 9): "The first is right. Two neighbouring columns of b lie in one sector.",
             (4, 8.5): "The second is right. Those are the sectors of both loads together: take the mean of the two.",
             (2, 17): "The first is right. Those are the sectors of both loads together: take the mean of the two.",
@@ -186,7 +179,8 @@ def what_limits(answer: Any) -> Reply:
         return not_yet("The second is right. At 1,100 compare L1's time with that of the instructions that range takes.")
     if first == second == "issue":
         return not_yet("The first is right. At 1,024 compare the instructions' time with what L1 needs for 33 passes.")
+    good = "The first is right. " if first == "issue" else "The second is right. " if second == "L1" else ""
     return not_yet(
-        "Its instructions are those of with_range, its passes through L1 those of x_along_rows. Which of the two takes "
-        "longer, at each size?"
+        f"{good}Its instructions are those of with_range, its passes through L1 those of x_along_rows. Which of the two "
+        "takes longer, at each size?"
     )

@@ -6,14 +6,15 @@ from autograder.figures.palette import IDLE, INK, PALE_BLUE, PAPER, QUIET, VERMI
 from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure, plural
 
 _GAP = 110.0  # pixels between the threads and the matrix
-_TOP = 84.0
+_TOP = 70.0
 
 
-def strays(rows: int, columns: int, across: int, down: int, shown_row: int = 3) -> Figure:
+def strays(rows: int, columns: int, across: int, down: int, shown_row: int = 3, largest: float = 16.0) -> Figure:
     """Draws `across` x `down` threads, and the row-major (rows, columns) matrix that they write to.
 
     A thread of row r and column c writes to place r * columns + c, if that lies inside. Those with a column beyond the
     last hit an element of another thread: both are marked, and an arrow leads from those of `shown_row` to their prey.
+    A thread is drawn at most `largest` pixels wide.
     Raises ValueError where no thread goes astray.
     """
     astray = [(row, column) for row in range(down) for column in range(columns, across)]
@@ -22,7 +23,7 @@ def strays(rows: int, columns: int, across: int, down: int, shown_row: int = 3) 
         raise ValueError(f"{across} x {down} threads over {rows} x {columns} elements: none goes astray")
     hit = {divmod(row * columns + column, columns) for row, column in astray}
     canvas = Canvas()
-    cell = max(6.0, min(16.0, 720 / (across + columns)))
+    cell = max(6.0, min(largest, 720 / (across + columns)))
     right = MARGIN + across * cell + _GAP
     title = f"{across} x {down} threads over a matrix of {rows} x {columns}; the guard asks for the place in memory"
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
@@ -44,7 +45,7 @@ def strays(rows: int, columns: int, across: int, down: int, shown_row: int = 3) 
     end = canvas.key(MARGIN, bottom, entries)
     said = f"{plural(len(astray), 'thread')} of {across * down:,} write an element of another thread"
     canvas.text(right, _TOP + rows * cell + 24, said, size=SMALL, fill=QUIET)
-    width = max(end, right + columns * cell, right + 320)
+    width = max(end, right + columns * cell, right + 380)
     words = f"row {shown_row}, column {columns} writes to row {shown_row + 1}, column 0"
     return canvas.figure(width + MARGIN, bottom + 18, f"{title}. {said}: {words}, for example.")
 

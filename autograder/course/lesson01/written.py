@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import Owners, not_of, nothing_right, written_alone
+from autograder.course.answers import Owners, has_loop, not_of, nothing_right, written_alone
 from autograder.course.replies import Reply, judge_array, not_yet, right
 from autograder.errors import KernelFault
 from autograder.figures.svg import plural
@@ -55,6 +55,8 @@ def squared_distances(kernel: Any) -> Reply:
             "Those are the differences alone. Square each of them before you add it.": apart.sum(axis=2),
             "Only the last difference is in it: add up in a variable of the thread's own.": apart[:, :, -1] ** 2,
             "Only the first difference is in it: go through all the numbers of a point.": apart[:, :, 0] ** 2,
+            "The first difference is missing: where does the loop begin?": (apart[:, :, 1:] ** 2).sum(axis=2),
+            "The last difference is missing: how far does the loop count?": (apart[:, :, :-1] ** 2).sum(axis=2),
             "Only the first three differences are in it: p.shape[1] says how many there are.": (apart**2)[:, :, :3].sum(2),
             "That is the product of the two points, as in a matrix multiply. Take their difference.": p @ q.T,
         }
@@ -101,6 +103,7 @@ def vector_times_matrix(kernel: Any) -> Reply:
         mistakes = {
             "Only the last product is in it: add up in a variable of the thread's own.": x[-1] * a[-1],
             "Only the first product is in it: does the loop count on?": x[0] * a[0],
+            "The first product is missing: where does the loop begin to count?": x[1:] @ a[1:],
             "The last product is missing: how far does the loop count?": x[:-1] @ a[:-1],
             "Those are sums of columns of a: multiply each number by its x[k].": a.sum(axis=0),
         }
@@ -119,8 +122,8 @@ def vector_times_matrix(kernel: Any) -> Reply:
 
 
 _FIRST_LINES = (
-    "Where it was written it is right, and no thread got to the rest. Look at the first lines: x comes first and counts "
-    "columns, y counts rows."
+    "Where it was written it is right, and no thread got to the rest. Look at the first lines: which row and column has a "
+    "thread (x comes first and counts columns, y counts rows), and whom does the guard let pass?"
 )
 _OUTER_ASKS = "Each element takes one number of x, by its row, and one of y, by its column."
 _DISTANCE_ASKS = (
@@ -174,8 +177,12 @@ class KernelRun:
         if self.fault is not None:
             return not_yet(f"{self.launched} {self.fault}")
         missing = int(self.untouched.sum())
-        owners, is_untouched = Owners(self.block, self.shape), missing == expected.size
-        if (reply := nothing_right(self.profile, is_untouched, self.array, self.launched, owners=owners)) is not None:
+        owners = Owners(self.block, self.shape, counts=has_loop(self.kernel))
+        is_untouched = missing == expected.size
+        reply = nothing_right(
+            self.profile, is_untouched, self.array, self.launched, owners=owners, kernel=self.kernel
+        )
+        if reply is not None:
             return reply
         written = ~self.untouched
         differs = judge_array(np.where(written, self.result, expected), expected, "", self.array)

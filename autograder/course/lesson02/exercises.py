@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right, parameters, resource_named, written_alone
+from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, resource_named, written_alone
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -61,8 +62,11 @@ def two_barriers(kernel: Any) -> Reply:
         return Reply("your turn", "No barrier yet. Put in what is missing and run this cell again.")
     if broken and not barriers:
         return not_yet(f"syncwarp holds the 32 threads of one warp together, and the block has two warps: {broken[0]}")
+    if broken and broken[0].kind == "divergent_barrier":
+        return not_yet(str(broken[0]))
     if broken:
-        return not_yet(f"{barriers // 2} barriers in four rounds, and the report still says: {broken[0]}")
+        told = plural(barriers // 2, "barrier")
+        return not_yet(f"{told} in four rounds, and the report still says: {broken[0]}")
     each_warp = barriers // 2  # in four rounds
     if each_warp > 2 * 4:
         return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
@@ -75,6 +79,8 @@ def two_barriers(kernel: Any) -> Reply:
     reply = judge_array(out, x.reshape(4, 64)[:, ::-1].ravel(), praise, "out")
     if reply.outcome == "right" and not p.counters.shared_store_requests:
         return not_yet("out is right, but `piece` is gone: here the pieces are to go through shared memory.")
+    if reply.outcome == "right" and not p.counters.shared_load_requests:
+        return not_yet("out is right, but nothing is read from `piece`: here the pieces are to go through shared memory.")
     if reply.outcome == "right" and not barriers:
         return not_yet(
             "out is right, and needs no barrier: each thread reads what it stored itself. Leave the lines as they were, "
@@ -137,11 +143,12 @@ def count_smaller(kernel: Any) -> Reply:
         p = profile(kernel)[blocks, 64](x, out)
         shape = plural(pieces, "piece") + (f", the last one with {left} numbers" if left else "")
         launched = f"{plural(blocks, 'block')} of 64 threads; x has {size:,} numbers: {shape}."
-        if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched, leaves)) is not None:
+        if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched, leaves, kernel=kernel)) is not None:
             return wrong
-        reply = judge_array(out, np.argsort(np.argsort(x)), "", "out")
+        smaller = np.argsort(np.argsort(x))
+        reply = judge_array(out, smaller, "", "out")
         if reply.outcome != "right":
-            return not_yet(f"{launched} {reply.words}{leaves}")
+            return not_yet(f"{launched} {reply.words}{leaves}{_known(out, _miscounted(x, smaller))}")
         if size == COUNTED[-1]:
             if (wrong := written_alone(kernel, blocks, 64, (x, out), launched)) is not None:
                 return wrong
@@ -160,6 +167,28 @@ def count_smaller(kernel: Any) -> Reply:
             praise = f"Each warp sends {fetched:.1f} load requests to global memory, and without pieces {size} or more."
             sizes += _longer_than_shared(p, size)
     return right(praise)
+
+
+def _known(found: np.ndarray, mistakes: Mapping[str, np.ndarray]) -> str:
+    """The words for a known wrong result, after a space; nothing for any other."""
+    return next((f" {words}" for words, each in mistakes.items() if np.allclose(found, each, rtol=1e-4, atol=1e-4)), "")
+
+
+def _miscounted(x: np.ndarray, smaller: np.ndarray) -> dict[str, np.ndarray]:
+    """What count_smaller's known mistakes make of x, whose numbers are all different and above 0."""
+    behind = -x.size % 64
+    last = x[(x.size - 1) // 64 * 64 :]
+    mistakes = {
+        "Each count is one too large: is a number smaller than itself?": smaller + 1,
+        "Those are the numbers that are larger.": x.size - 1 - smaller,
+    }
+    if behind:
+        mistakes[
+            f"Each count is {behind} too large, and {behind} places of the last piece lie behind the end of x. What is in "
+            "them must be smaller than no number, or not be looked at."
+        ] = smaller + behind
+        mistakes["Only the last piece is counted: does the count begin anew with each?"] = (last < x[:, None]).sum(axis=1)
+    return mistakes
 
 
 def _loads_of_own_number(kernel: Any, x: np.ndarray) -> float:
@@ -204,11 +233,11 @@ def vector_times_matrix(kernel: Any) -> Reply:
         out, blocks = np.full(columns, UNTOUCHED), -(-columns // 64)
         p = profile(kernel, trace=True, trace_limit=4 * a.size)[blocks, 64](v, a, out)
         launched = f"{plural(blocks, 'block')} of 64 threads; v has {length:,} numbers, a is {length:,} x {columns}."
-        if (wrong := nothing_right(p, bool((out == UNTOUCHED).all()), "out", launched, leaves)) is not None:
+        if (wrong := nothing_right(p, bool((out == UNTOUCHED).all()), "out", launched, leaves, kernel=kernel)) is not None:
             return wrong
         reply = judge_array(out, v.astype(np.float64) @ a, "", "out")
         if reply.outcome != "right":
-            return not_yet(f"{launched} {reply.words}{leaves}")
+            return not_yet(f"{launched} {reply.words}{leaves}{_known(out, _wrong_sums(v, a))}")
         if blocks == 1 and (wrong := written_alone(kernel, blocks, 64, (v, a, out), launched)) is not None:
             return wrong  # where a thread that works alone is done soon
         if (length, columns) == VECTORS[-1]:
@@ -217,6 +246,27 @@ def vector_times_matrix(kernel: Any) -> Reply:
             praise = reply
             shapes += [(longer, 64) for longer in _longer_than_shared(p, length)]
     return praise
+
+
+def _wrong_sums(v: np.ndarray, a: np.ndarray) -> dict[str, np.ndarray]:
+    """What vector_times_matrix's known mistakes make of v and a."""
+    k = np.arange(v.size)
+    last = slice((v.size - 1) // 64 * 64, None)
+    mistakes = {
+        "Before the launch out was full of -1: you added to what was there.": v @ a + UNTOUCHED,
+        "Those are sums of columns of a: multiply each number by its v[k].": a.sum(axis=0),
+    }
+    if v.size > 64:
+        mistakes |= {
+            "Only the last piece is in it: does the sum begin anew with each?": v[last] @ a[last],
+            "Only the first piece is in it: does the loop over the pieces go on?": v[:64] @ a[:64],
+            "The second piece of v meets the first rows of a again: its first number is v[64], and belongs to row 64.": v
+            @ a[k % 64],
+            "Each piece holds the first numbers of v again: where does the second piece begin?": v[k % 64] @ a,
+        }
+    if v.size == a.shape[1]:
+        mistakes["Those are sums along the rows of a: k counts its rows, and comes first."] = a @ v
+    return mistakes
 
 
 def _what_was_shared(kernel: Any, profiled: Any, length: int) -> Reply:
@@ -257,7 +307,9 @@ def two_a_thread(kernel: Any) -> Reply:
         launched = f"a is {m} x {k}, b is {k} x {n}; blocks of 16 x 8 threads."
         if (wrong := _raced_by_warps(kernel, (n // 16, m // 16), (16, 8), (a, b, c), p.hazards, launched)) is not None:
             return wrong
-        if (wrong := nothing_right(p, bool((c == UNTOUCHED).all()), "c", launched)) is not None:
+        owners = Owners((16, 8), (m, n))  # half as many threads as elements: each has its own
+        is_untouched = bool((c == UNTOUCHED).all())
+        if (wrong := nothing_right(p, is_untouched, "c", launched, owners=owners, kernel=kernel)) is not None:
             return wrong
         expected = a.astype(np.float64) @ b
         below = np.arange(m) % 16 >= 8
@@ -267,7 +319,7 @@ def two_a_thread(kernel: Any) -> Reply:
         if missing := int((c == UNTOUCHED).sum()):
             return not_yet(f"{launched} {missing:,} of {c.size:,} elements were never written.")
         if (reply := judge_array(c, expected, "")).outcome != "right":
-            return not_yet(f"{launched} {reply.words}")
+            return not_yet(f"{launched} {reply.words}{_known(c, _wrong_halves(expected, below))}")
     asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 4 * k // 16  # four elements a phase
     if asked > 2 * of_tiles:
         return not_yet(
@@ -284,6 +336,20 @@ def two_a_thread(kernel: Any) -> Reply:
         f"{passes:.2f} passes through shared memory for each multiply-add of a warp; with one element a thread it is "
         f"{PASSES_OF_ONE}."
     )
+
+
+def _wrong_halves(expected: np.ndarray, below: np.ndarray) -> dict[str, np.ndarray]:
+    """What two_a_thread's known mistakes make of a right product; the rows `below` are the lower halves of its tiles."""
+    repeated, alone, twice = (expected.copy() for _ in range(3))
+    repeated[below] = expected[~below]
+    alone[~below] += expected[below]
+    alone[below] = 0
+    twice[~below] = twice[below] = alone[~below]
+    return {
+        "The lower half of each tile repeats the upper one: which sum is stored, and from which row of a_tile?": repeated,
+        "Both products went into one sum, and none into the other: each element needs its own.": alone,
+        "Both products went into one sum, which is stored twice: each element needs its own.": twice,
+    }
 
 
 def _raced_by_warps(

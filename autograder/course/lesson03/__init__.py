@@ -13,7 +13,7 @@ from autograder.course.lesson03.exercises import (
     transposed_a,
     turned_upright,
 )
-from autograder.course.lesson03.layouts import first_load, layouts, layouts_measured
+from autograder.course.lesson03.layouts import first_load, layout_limits, layouts, layouts_measured
 from autograder.course.lesson03.lines import memory_lines
 from autograder.course.lesson03.rates import gb_per_s, measured_gb_per_s, move_limits, sum_limits, sums_measured
 from autograder.course.lesson03.strides import (
@@ -44,6 +44,7 @@ __all__ = [
     "first_load",
     "first_loads",
     "gb_per_s",
+    "layout_limits",
     "layouts",
     "layouts_measured",
     "measured_gb_per_s",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right, parameters, written_alone
+from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, written_alone
 from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
 from autograder.figures.sector_map import sectors_of
 from autograder.figures.svg import plural
@@ -52,7 +52,8 @@ def table_of_bytes(kernel: Any) -> Reply:
         x, out = rng.integers(0, 256, size).astype(np.uint8), np.zeros(size, np.uint8)
         p = profile(kernel, trace=True, trace_limit=4 * size)[blocks, 64](x, box, out)
         launched = f"{plural(blocks, 'block')} of 64 threads; x has {size:,} bytes."
-        if (wrong := nothing_right(p, not out.any(), "out", launched)) is not None:
+        owners = Owners(64, out.shape) if size == 64 * blocks else None  # one byte for each thread
+        if (wrong := nothing_right(p, not out.any(), "out", launched, owners=owners)) is not None:
             return wrong
         if (differ := np.flatnonzero(out != box[x])).size:
             return not_yet(f"{launched} {_not_looked_up(x, box, out, differ)}")
@@ -216,7 +217,7 @@ def row_sums(kernel: Any) -> Reply:
     p = profile(kernel)[2, 32](x, out)
     broken = [each for each in p.hazards if each.kind in RULES]
     if broken:
-        return not_yet(str(broken[0]))
+        return not_yet(str(Owners(32, out.shape).advise(broken[0])))
     counted = p.counters
     loads = counted.global_load_sectors_per_request
     queued = counted.shared_load_bank_conflicts + counted.shared_store_bank_conflicts
@@ -267,7 +268,8 @@ def turned_upright(kernel: Any) -> Reply:
         x, out = rng.random((rows, columns), dtype=np.float32) + np.float32(1), np.zeros((columns, rows), np.float32)
         p = profile(kernel)[(columns // 32, rows // 32), (32, 32)](x, out)
         launched = f"x is {rows} x {columns}; {columns // 32} x {rows // 32} blocks of 32 x 32 threads."
-        if (wrong := nothing_right(p, not out.any(), "out", launched)) is not None:
+        owners = Owners((32, 32), x.shape)
+        if (wrong := nothing_right(p, not out.any(), "out", launched, owners=owners)) is not None:
             return wrong
         for mistake, words in (
             (x.T, "That is the transpose, a mirror image. Row 0 of x becomes the last column of out."),
@@ -277,9 +279,17 @@ def turned_upright(kernel: Any) -> Reply:
             if np.array_equal(out, mistake):
                 return not_yet(f"{launched} {words}")
         reply = judge_array(out, np.rot90(x, -1), "", "out")
+        if reply.outcome != "right" and not out.all():
+            return not_yet(f"{launched} {_left_out(out)} The grid covers x; out is {columns} x {rows}.")
         if reply.outcome != "right":
             return not_yet(f"{launched} {reply.words}")
     return _corner_is_turned(p.counters)
+
+
+def _left_out(out: np.ndarray) -> str:
+    """How many elements of a picture above zero were not written, and the first of them."""
+    row, column = np.argwhere(out == 0)[0]
+    return f"{int((out == 0).sum()):,} of {out.size:,} elements were not written; the first is out[{row}, {column}]."
 
 
 def _corner_is_turned(c: Any) -> Reply:

@@ -14,6 +14,9 @@ from autograder.figures.svg import Canvas, Figure, plural
 from autograder.records.accesses import Access
 
 LINE_BYTES = 128
+PARTICLES, PART = 1 << 25, 8  # that were measured; one in so many is estimated, which needs less memory here
+RESOURCES = ("DRAM", "L2", "L1", "block launch", "latency")
+_FIELDS = [(name, np.float32) for name in ("x", "y", "z", "mass")]
 _LEFT, _TALL = 60.0, 34.0
 _FIELD_COLOURS = (SKY, GREEN, ORANGE, PURPLE)
 
@@ -35,10 +38,9 @@ def layouts_measured(milliseconds: Mapping[str, float]) -> str:
     from autograder.course.lesson03.kernels import weigh_structures
     from autograder.kernels import weigh_columns, weigh_rows
 
-    fields = [(name, np.float32) for name in ("x", "y", "z", "mass")]
     cases = {
-        "record array, align=True": (weigh_structures, np.ones(32, np.dtype(fields, align=True))),
-        "record array, packed": (weigh_structures, np.ones(32, np.dtype(fields))),
+        "record array, align=True": (weigh_structures, np.ones(32, np.dtype(_FIELDS, align=True))),
+        "record array, packed": (weigh_structures, np.ones(32, np.dtype(_FIELDS))),
         "(n, 4)": (weigh_rows, np.ones((32, 4), np.float32)),
         "(4, n)": (weigh_columns, np.ones((4, 32), np.float32)),
     }
@@ -51,6 +53,33 @@ def layouts_measured(milliseconds: Mapping[str, float]) -> str:
         one, everything = (milliseconds[f"{name}, {words}"] for words in ("one field", "all fields"))
         counted = f"{c.global_load_requests:>8} {c.global_load_sectors:>9}"
         rows.append(f"{name:<26} {counted} {one:>12.3f} {everything:>17.3f}")
+    return "\n".join(rows)
+
+
+def layout_limits(milliseconds: Mapping[str, float]) -> str:
+    """What each resource of an H200 would take to halve a field of 2^25 particles, or all four, by their layout.
+
+    A table in milliseconds; beside the estimates stand the measured times, of `milliseconds` as in layouts_measured.
+    """
+    from autograder import profile
+    from autograder.course.lesson03.kernels import halve_columns, halve_structures, weigh_structures
+    from autograder.kernels import weigh_columns, weigh_rows
+
+    few = PARTICLES // PART
+    cases = {
+        "(n, 4), one field": (weigh_rows, np.ones((few, 4), np.float32)),
+        "(4, n), one field": (weigh_columns, np.ones((4, few), np.float32)),
+        "(4, n), all fields": (halve_columns, np.ones((4, few), np.float32)),
+        "record array, packed, one field": (weigh_structures, np.ones(few, np.dtype(_FIELDS))),
+        "record array, packed, all fields": (halve_structures, np.ones(few, np.dtype(_FIELDS))),
+    }
+    heads = (*RESOURCES, "measured")
+    rows = [f"{'milliseconds':<22}" + "".join(f"{head:>{max(4, len(head)) + 3}}" for head in heads)]
+    for name, (kernel, particles) in cases.items():
+        breakdown = profile(kernel, sample_blocks=4)[few // 256, 256](particles).estimate("H200").breakdown
+        times = [PART * breakdown[each] / 1e6 for each in RESOURCES] + [milliseconds[name]]
+        words = name.removeprefix("record array, ").replace("one field", "mass only")
+        rows.append(f"{words:<22}" + "".join(f"{ms:>{max(4, len(h)) + 3}.2f}" for ms, h in zip(times, heads, strict=True)))
     return "\n".join(rows)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder import perfmodel
+from autograder.perfmodel.prediction import ISSUE_SHARE
 
 SIDE = 8192  # of the square float32 matrix that is copied and transposed
 
@@ -58,6 +59,7 @@ def sums_measured(kernels: Mapping[str, Any], milliseconds: Mapping[str, float])
 def sum_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds: Mapping[str, float]) -> str:
     """What DRAM, L1 and issue of an H200 would take for kernels that sum up 2^28 numbers with 2^18 threads, as a table.
 
+    For issue it counts as many of the slots as an estimate does, ISSUE_SHARE.
     A kernel comes with the shape of a small matrix in which one block of 256 threads sums up 1,024 numbers a thread;
     `milliseconds` are the measured times by the kernels' names.
     """
@@ -77,7 +79,7 @@ def sum_limits(kernels: Mapping[str, tuple[Any, tuple[int, int]]], milliseconds:
         passes = p.counters.global_load_wavefronts / requests
         instructions = p.compiled.issued_warp_instructions / requests
         l1_ms = loads * passes / (cycles_a_ms * gpu.l1_wavefronts_per_cycle)
-        issue_ms = loads * instructions / (cycles_a_ms * gpu.warp_instructions_per_cycle)
+        issue_ms = loads * instructions / (cycles_a_ms * gpu.warp_instructions_per_cycle * ISSUE_SHARE)
         rows.append(
             f"{name:<12} {passes:>14.0f} {l1_ms:>7.2f} {instructions:>22.0f} {issue_ms:>10.2f} {milliseconds[name]:>13.2f}"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right, parameters, written_alone
+from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, written_alone
 from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
 
 BLOCKS, THREADS, LANES = 8, 256, 32
@@ -31,7 +31,8 @@ def find_warp(kernel: Any) -> Reply:
         p = profile(kernel)[1, shape](warps, lanes)
         launched = f"One block of {across} x {down} x {deep} threads."
         untouched = bool((warps == -1).all() and (lanes == -1).all())
-        if (wrong := nothing_right(p, untouched, "warps", launched)) is not None:
+        owners = Owners(warps.size, warps.shape)  # one block: each of its threads has an element
+        if (wrong := nothing_right(p, untouched, "warps", launched, owners=owners)) is not None:
             return wrong
         number = np.arange(warps.size).reshape(warps.shape)  # x first, as the last axis
         if not np.array_equal(warps, number // LANES):
@@ -68,7 +69,7 @@ def _counted_how(warps: np.ndarray) -> str:
         (number, "Those are the threads' numbers in the block. A new warp begins after every 32."),
         (number % LANES, "Those are lanes, places in a warp. Which warp is it?"),
         (number // LANES + 1, "Counting starts at 0: threads 0 to 31 are warp 0."),
-        (number * 0, "Everybody says warp 0. x is not all that counts: how many threads come before y = 1, or z = 1?"),
+        (number * 0, "Everybody says warp 0. How many threads come before the first with y = 1, and with z = 1?"),
         (y, "A warp is no row of the block: it is cut after every 32 threads."),
         (y + down * z, "A warp is no row of the block: it is cut after every 32 threads."),
         (z, "A warp is no layer of the block: it is cut after every 32 threads."),
@@ -121,7 +122,10 @@ def rows_in_order(kernel: Any) -> Reply:
         for order in (drawn, by_length):
             sums = np.full(rows, -1, np.float32)
             p = profile(kernel)[blocks, threads](order, starts, values, sums)
-            if (wrong := nothing_right(p, bool((sums == -1).all()), "sums", launched)) is not None:
+            at = next((each.array for each in p.hazards if each.kind in RULES), "")
+            more = f" {_WHERE_ROWS_LIE}." if at == parameters(kernel)[2] else ""
+            owners = Owners(threads, order.shape)
+            if (wrong := nothing_right(p, bool((sums == -1).all()), "sums", launched, more, owners)) is not None:
                 return wrong
             asked = np.isin(np.arange(rows), order)
             if not np.allclose(sums, np.where(asked, expected, -1), rtol=1e-4):
@@ -143,6 +147,9 @@ def rows_in_order(kernel: Any) -> Reply:
     )
 
 
+_WHERE_ROWS_LIE = "Row r goes from starts[r] to before starts[r + 1]"
+
+
 def _row_sums_wrong(sums: np.ndarray, expected: np.ndarray, asked: np.ndarray, order: np.ndarray) -> str:
     """What is wrong with the sums of rows, where sums began as -1 everywhere."""
     by_thread = np.full_like(sums, -1)
@@ -156,7 +163,7 @@ def _row_sums_wrong(sums: np.ndarray, expected: np.ndarray, asked: np.ndarray, o
         row = int(np.flatnonzero(untouched)[0])
         return f"Row {row} is not in order, and sums[{row}] was written. Thread i takes row order[i]."
     reply = judge_array(sums, np.where(asked, expected, -1), "", "sums")
-    return f"{reply.words} Row r goes from starts[r] to before starts[r + 1], and a row of length 0 has the sum 0."
+    return f"{reply.words} {_WHERE_ROWS_LIE}, and a row of length 0 has the sum 0."
 
 
 # ---- 4b --------------------------------------------------------------------------------------------------------------
@@ -237,7 +244,9 @@ def any_width(kernel: Any) -> Reply:
         sums = np.zeros(3, np.float32)
         p = profile(kernel)[3, threads](values.ravel(), sums)
         launched = f"3 blocks of {threads:,} threads."
-        if (wrong := nothing_right(p, not sums.any(), "sums", launched)) is not None:
+        behind = any(each.kind == "uninitialised_read" and (each.index or (0,))[0] >= threads for each in p.hazards)
+        more = f" A block of {threads:,} threads has as many numbers." if behind else ""
+        if (wrong := nothing_right(p, not sums.any(), "sums", launched, more)) is not None:
             return wrong
         if np.array_equal(sums, _halved(values)) and not np.array_equal(sums, values.sum(axis=1)):
             words = f"{launched} As before, a part is left behind wherever an odd number of them is halved."
@@ -308,10 +317,13 @@ def largest_of_warp(kernel: Any) -> Reply:
         c = p.counters
         if c.global_atomic_requests:
             return not_yet("It takes no atomic, at which lanes queue up: let them hand on values, in five shuffles.")
-        more = ""
-        if best.size == 1 and any((each.kind, each.array) == ("race", parameters(kernel)[1]) for each in p.hazards):
+        more, at_best = "", [each.kind for each in p.hazards if each.array == parameters(kernel)[1]]
+        if best.size == 1 and "race" in at_best:
             more = " One lane of each warp is to store: cuda.laneid tells which lane a thread is."
-        if (wrong := nothing_right(p, bool(np.isnan(best).all()), "best", launched, more)) is not None:
+        elif at_best:
+            more = f" {_A_PLACE_A_WARP}"
+        owners = Owners(threads, values.shape)
+        if (wrong := nothing_right(p, bool(np.isnan(best).all()), "best", launched, more, owners)) is not None:
             return wrong
         if c.shared_load_requests + c.shared_store_requests + c.barriers:
             return not_yet(
@@ -333,6 +345,9 @@ def largest_of_warp(kernel: Any) -> Reply:
     return right(f"Shuffles of each warp: {each}, and no barrier. Products and minima go the same way.")
 
 
+_A_PLACE_A_WARP = "Each warp has its own place in best: warp number i // 32 of the launch."
+
+
 def _no_largest(best: np.ndarray, warps: np.ndarray, shuffled: bool) -> str:
     """What is wrong with the largest values of warps, all of them below zero, where best began as NaN."""
     known: Mapping[str, np.ndarray] = {
@@ -349,6 +364,6 @@ def _no_largest(best: np.ndarray, warps: np.ndarray, shuffled: bool) -> str:
         return "Each warp stores what its lane 0 began with. Let the lanes compare, five times."
     if np.isnan(best).any():
         missing = int(np.flatnonzero(np.isnan(best))[0])
-        return f"best[{missing}] was not written. Each warp has its own place: warp number i // 32 of the launch."
+        return f"best[{missing}] was not written. {_A_PLACE_A_WARP}"
     words = next((words for words, values in known.items() if np.allclose(best, values, rtol=1e-4)), "")
     return words or judge_array(best, warps.max(axis=1), "", "best").words

@@ -89,6 +89,7 @@ def bins_that_fit(answer: Any) -> Reply:
         {
             (12_288, 5): "The bins are right. 5 x 12,288 = 61,440: where do the others go?",
             (12_288, 5.33): "The bins are right. The last third of a range needs all items read as well.",
+            (12_288, 5.3): "The bins are right. The last third of a range needs all items read as well.",
             (12_288, 16): "The bins are right. 16 ranges of 4,096 would be 65,536; here a range is as large as fits.",
             (49_152, 2): "An int32 has 4 bytes.",
             (12_000, 6): "A KiB has 1,024 bytes.",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right, parameters, threads_that_store
+from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, threads_that_store
 from autograder.course.lesson05.items import BINS, letters
 from autograder.course.replies import Reply, no_kernel, not_yet, right, source_of
 from autograder.errors import KernelFault
@@ -55,12 +55,16 @@ def follows(kernel: Any) -> Reply:
             if not _indexes_otherwise(kernel):
                 raise
             return not_yet(f"{fault} The index is a pair in parentheses: cuda.atomic.add(pairs, (a, b), 1).")
-        if (wrong := nothing_right(p, not pairs.any(), "pairs", launched)) is not None:
+        owners = None if _is_below_zero(p) else Owners(threads, (size - 1,))  # who looks back needs a guard of its own
+        if (wrong := nothing_right(p, not pairs.any(), "pairs", launched, owners=owners)) is not None:
             return wrong
         if (pairs == expected.T).all() and (pairs != expected).any():
             return not_yet(f"{launched} Row and column are swapped: pairs[a, b] is for an a that is followed by b.")
         if (pairs != expected).any():
-            return not_yet(f"{launched} {_first_pair(pairs, expected)}")
+            again = np.zeros_like(expected)
+            np.add.at(again, (items[:threads], items[1 : threads + 1]), blocks)
+            told = _SAME_ITEMS if blocks > 1 and (pairs == again).all() else ""
+            return not_yet(f"{launched} {_first_pair(pairs, expected)}{told}")
     requests = p.counters.global_atomic_requests
     if requests > 2 * _least_requests(size):
         words = f"{launched} The counts are right, but it took {requests:,} atomic requests, where "
@@ -71,6 +75,14 @@ def follows(kernel: Any) -> Reply:
         profile(kernel)[-(-text.size // threads), threads](text, seen)
         words += f" In the book {seen[ord('q'), ord('u')]} of {seen[ord('q')].sum()} q's are followed by a u."
     return right(words)
+
+
+_SAME_ITEMS = " Every block counted the same items, the first ones: `cuda.threadIdx.x` begins at 0 in each block."
+
+
+def _is_below_zero(p: Any) -> bool:
+    """Whether a launch used an index below 0."""
+    return any(each.kind == "negative_index" for each in p.hazards)
 
 
 def _indexes_otherwise(kernel: Any) -> bool:
@@ -112,10 +124,11 @@ def places_found(kernel: Any) -> Reply:
         places, found = np.full(size, -1, np.int32), np.zeros(1, np.int32)
         p = profile(kernel)[blocks, threads](items, WANTED, places, found)
         untouched = (places == -1).all() and not found[0]
-        more = _DRAW if any(each.kind == "race" for each in p.hazards) else ""
-        if (wrong := nothing_right(p, untouched, "places", launched, more)) is not None:
+        more = _DRAW if any(each.kind == "race" for each in p.hazards) else _FIRST_TICKET if _is_below_zero(p) else ""
+        owners = None if _is_below_zero(p) else Owners(threads, (size,))
+        if (wrong := nothing_right(p, untouched, "places", launched, more, owners)) is not None:
             return wrong
-        if (words := _wrong_places(items, places, int(found[0]))) is not None:
+        if (words := _wrong_places(items, places, int(found[0]), threads)) is not None:
             return not_yet(f"{launched} {words}")
     expected = np.flatnonzero(items == WANTED)
     arguments = (items, WANTED, np.full(size, -1, np.int32), np.zeros(1, np.int32))
@@ -133,14 +146,19 @@ def places_found(kernel: Any) -> Reply:
     return right(seen)
 
 
-def _wrong_places(items: np.ndarray, places: np.ndarray, found: int) -> str | None:
-    """What is wrong with the places that were written; None if nothing is."""
+_FIRST_TICKET = " The atomic gives back what stood there before its addition: the first ticket is 0."
+
+
+def _wrong_places(items: np.ndarray, places: np.ndarray, found: int, threads: int) -> str | None:
+    """What is wrong with the places that were written, in blocks of so many threads; None if nothing is."""
     expected, written = np.flatnonzero(items == WANTED), places[places != -1]
     many = expected.size
     if found == many and np.array_equal(np.sort(places[:many]), expected) and (places[many:] == -1).all():
         return None
     if not written.size:
         return f"found[0] is {found}, and {many} items are wanted. Nothing was written to places yet."
+    if found == items.size > many:
+        return f"found[0] is {found}, and {many} items are wanted: all drew a ticket. Only who stores should draw one."
     if np.array_equal(np.sort(written), expected):
         if (places[expected] == expected).all() and not np.array_equal(np.arange(many), expected):
             return "Each place stands at its own index, with gaps between. The atomic gives back a free index: use that."
@@ -154,6 +172,11 @@ def _wrong_places(items: np.ndarray, places: np.ndarray, found: int) -> str | No
     if written.size > many:
         return f"{written.size:,} places were written, and only {many} items are equal to wanted."
     missing = np.setdiff1d(expected, written)
+    if missing.size and missing.size == (expected >= threads).sum() and missing[0] >= threads:
+        return (
+            f"items[{missing[0]}] is equal to wanted, and {missing[0]} is not among the places: none from {threads} on is. "
+            "`cuda.threadIdx.x` begins at 0 in each block."
+        )
     if missing.size:
         return f"items[{missing[0]}] is equal to wanted, and {missing[0]} is not among the places."
     return f"Not all that was written is an index of a wanted item: {np.setdiff1d(written, expected)[0]} is none."

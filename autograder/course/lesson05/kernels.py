@@ -31,6 +31,15 @@ def owner_counts(items, bins):
 
 
 @cuda.jit
+def draw_tickets(items, wanted, places, found):
+    """Who has a wanted item stores its index at a place of its own; found[0] is how many there are."""
+    i = cuda.grid(1)
+    if i < items.size and items[i] == wanted:
+        ticket = cuda.atomic.add(found, 0, 1)
+        places[ticket] = i
+
+
+@cuda.jit
 def copies_in_global_memory(items, bins, copies):
     t, block = cuda.threadIdx.x, cuda.blockIdx.x
     i = cuda.grid(1)

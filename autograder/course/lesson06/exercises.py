@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from autograder.course.answers import Owners, not_of, nothing_right, parameters, written_alone
 from autograder.course.lesson06.lists import ends_of, list_along, one_link_each
 from autograder.course.replies import Reply, judge_number, judge_tuple, no_kernel, not_yet, right, unanswered
+from autograder.records.hazards import Hazard
 
 EULER = 0.5772156649  # Euler's constant: 1 + 1/2 + ... + 1/n is about ln n + EULER
 BLOCK = 64  # threads, of the launches that judge a kernel
@@ -68,9 +70,9 @@ def turn_around(kernel: Any) -> Reply:
         launched, given = f"{_blocks(blocks)}; a list of {n} nodes.", successor.copy()
         p = profile(kernel)[blocks, BLOCK](successor, found)
         is_untouched = n > 1 and np.array_equal(found, np.arange(n))
-        if (wrong := nothing_right(p, is_untouched, "predecessor", launched, _at_the_tail(p, order))) is not None:
-            return wrong
         if (wrong := _input_changed(launched, successor=(successor, given))) is not None:
+            return wrong
+        if (wrong := nothing_right(p, is_untouched, "predecessor", launched, _at_the_tail(p, order))) is not None:
             return wrong
         if n > 1 and np.array_equal(found, successor):
             words = "predecessor is successor once more. Wanted is who points to a node, not to whom it points."
@@ -154,6 +156,8 @@ def _judged_by_rounds(
             is_untouched = bool((new_values == EMPTY).all() and (new_successor == EMPTY).all())
             inputs = {"successor": (successor, before[0]), name: (values, before[1])}
             changed = _input_changed(launched, **inputs)
+            if (raced := _raced(p, kernel)) is not None:
+                return not_yet(f"{launched} {raced}")
             wrong = nothing_right(p, is_untouched and changed is None, "the new arrays", launched) or changed
             if wrong is not None:
                 return wrong
@@ -171,6 +175,19 @@ def _judged_by_rounds(
                 if (alone := _written_alone(kernel, p, blocks, arguments, launched)) is not None:
                     return alone
             successor, values = new_successor, new_values
+    return None
+
+
+def _raced(p: Any, kernel: Any) -> Hazard | None:
+    """The first race that double buffers would spare, with a remedy: old arrays are only read, new ones only written."""
+    names = parameters(kernel)
+    hazards: tuple[Hazard, ...] = p.hazards
+    for each in hazards:
+        if each.kind == "race" and each.array in names[:2]:
+            return replace(each, remedy=f"Leave `{each.array}` as it is, and write `{names[2 + names.index(each.array)]}`.")
+        if each.kind == "race" and each.array in names[2:] and not (each.writes and each.other_writes):
+            old = names[names.index(each.array) - 2]
+            return replace(each, remedy=f"`{each.array}` is for the next round: read `{old}`.")
     return None
 
 
@@ -196,7 +213,7 @@ def _first_wrong(**arrays: tuple[np.ndarray, np.ndarray]) -> str:
         wrong = np.flatnonzero(found != wanted)
         if wrong.size:
             at = int(wrong[0])
-            is_now = "was never written" if found[at] == EMPTY else f"is {found[at]}"
+            is_now = "is still what stood there before the launch" if found[at] == EMPTY else f"is {found[at]}"
             return f"{name}[{at}] should be {wanted[at]} and {is_now} ({wrong.size} of {found.size} are wrong)."
     return ""
 
@@ -333,10 +350,14 @@ def walk_links(kernel: Any) -> Reply:
         if words := _first_wrong(steps=(steps, wanted_steps)):
             late = np.where(ones > 0, wanted_steps - links[before_node], 0)
             first = np.where(ones > 0, wanted_steps - links[splitters][wanted_sublist], 0)
+            twice = np.where(ones > 0, wanted_steps + links[splitters][wanted_sublist], 0)
+            of_index = ones * links[wanted_sublist]
             mistakes = {
                 "In the loop every link still counts one.": ones,
                 "steps[after] is stored before the link to it is counted.": late,
                 "The first link of each walk, the one from its splitter, is not counted.": first,
+                "The first link of each walk, the one from its splitter, is counted twice.": twice,
+                "links[index] is the link of node number index. The walk stands at another: `node`.": of_index,
             }
             known = next((each for each, found in mistakes.items() if np.array_equal(steps, found)), "")
             return not_yet(f"{launched} {words} {known}".rstrip())

@@ -24,6 +24,7 @@ ATOMICS_MS = 2**26 / 1.36e6
 N, BLOCK = 1024, (16, 16)
 LONG_ROW = 1030  # longer than those of the product that is predicted, and no multiple of a tile
 AT_LEAST = 1.5  # times as fast as the kernel that the exercise starts from
+SELDOM = 0.1  # stores for each multiplication that are worth a word
 NO_DIFFERENCE = 1.03  # times as fast or as slow: nothing was gained
 PRODUCT = """@cuda.jit
 def product(a, b, c):
@@ -153,7 +154,9 @@ def sum_of_eight(kernel: Any) -> Reply:
         before, grid = x.copy(), ceil(n / WINDOW_BLOCK)
         p = profile(kernel)[grid, WINDOW_BLOCK](x, y)
         launched = f"{n} sums of {x.size} numbers:"
-        if (wrong := nothing_right(p, not y.any(), "y", launched)) is not None:
+        beyond = any(each.kind == "out_of_bounds" and each.space == "shared" for each in p.hazards)
+        more = f" A block's {WINDOW_BLOCK} sums need {WINDOW_BLOCK} + {WINDOW - 1} numbers." if beyond else ""
+        if (wrong := nothing_right(p, not y.any(), "y", launched, more)) is not None:
             return wrong
         if not np.array_equal(x, before):
             return not_yet(f"{launched} the kernel changes x. It should only read it.")
@@ -199,7 +202,10 @@ def _what_costs_in_2009(counters: Any) -> str:
     loads = counters.global_load_requests / counters.warps
     sectors = counters.global_load_sectors / max(1, counters.global_load_requests)
     stores = (counters.global_store_requests + counters.global_atomic_requests) / counters.warps
-    words = f"A thread makes {loads:.3g} loads from global memory, of {sectors:.3g} sectors on average: "
+    each = "a sector" if sectors == 1 else f"{sectors:.3g} sectors on average"
+    words = f"A thread makes {loads:.3g} loads from global memory, of {each}: "
+    if loads > 2 and sectors < 2:
+        return words + "few numbers at a time. Let all threads of a block load: 32 lanes side by side fetch 32 numbers."
     if loads > 2:
         return words + "let a block load each number once, and share it."
     if sectors > 4:
@@ -313,7 +319,8 @@ def _wrong_squares(x: np.ndarray, sums: np.ndarray) -> str:
         whole = x.size // sums.size * sums.size
         if np.isclose(found, (x[:whole] ** 2).sum(), rtol=1e-4):
             return f"the last {x.size - whole} numbers are missing. The threads' shares need not all be the same."
-        return f"all sums together should be {(x**2).sum():,.1f} and are {found:,.1f}."
+        words = f"all sums together should be {(x**2).sum():,.1f} and are {found:,.1f}."
+        return f"{words} Is each number taken by one thread, once?"
     busy = int((sums > 0).sum())
     if busy < min(x.size, sums.size) / 3:
         above = "one is" if busy == 1 else f"{busy} are"
@@ -370,7 +377,7 @@ def two_thirds_of_the_time(kernel: Any) -> Reply:
         return Reply("your turn", f"{told} {found.advice}")
     did = _per_round(p.compiled, start.counters)
     if found.binding == "latency" and _as_many_loads(p.compiled, start.counters):
-        did += " Independent loads change nothing in this prediction (whether the clock agrees is not measured)."
+        did += " (Loading for several rounds at once changes nothing in this prediction; nobody has asked the clock.)"
     faster = start.estimate.ns / found.ns
     if faster < 1 / NO_DIFFERENCE:
         return not_yet(f"c is right, and it takes longer: {told} {did} {found.advice}")
@@ -397,9 +404,11 @@ def _per_round(now: Any, before: Any) -> str:
         [getattr(each, name) / rounds for each in (now, before)]
         for name in ("issued_warp_instructions", "global_load_requests")
     )
+    stores = (now.global_store_requests + now.global_atomic_requests) / rounds
     return (
         f"For each multiplication a thread executes {instructions[0]:.1f} instructions (as given "
-        f"{instructions[1]:.1f}) and loads {loads[0]:.2g} numbers from global memory (as given {loads[1]:.2g})."
+        f"{instructions[1]:.1f}) and loads {loads[0]:.2g} numbers from global memory (as given {loads[1]:.2g})"
+        f"{f'; it stores {stores:.2g} there (as given, one at the end)' if stores > SELDOM else ''}."
     )
 
 
@@ -414,5 +423,6 @@ def _wrong_product(kernel: Any, profile: Any) -> str:
         if errors:
             return str(errors[0])
         if not np.allclose(c, a @ b, rtol=1e-4):
-            return f"Fast, perhaps, but a {m} x {k} by {k} x {n} product comes out wrong."
+            words = judge_array(c, a @ b, "").words
+            return f"Fast, perhaps, but a {m} x {k} by {k} x {n} product comes out wrong. {words}"
     return ""

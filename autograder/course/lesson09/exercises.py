@@ -23,6 +23,9 @@ from autograder.course.replies import Reply, not_yet, right, unanswered
 from autograder.errors import SubmissionError
 
 LANES = 32
+# Warp instructions of one launch: five times what the slowest answer does that comes to its end, so that a loop without an
+# end is told in seconds, and not in half a minute.
+MOST_WORK = 50_000_000
 
 
 def _with_faults_as_replies(exercise: Callable[[Any], Reply]) -> Callable[[Any], Reply]:
@@ -55,7 +58,7 @@ def distances(kernel: Any) -> Reply:
         houses, places = (rng.integers(0, 100, each).astype(np.float32) for each in (count, others))
         far = np.zeros(others, np.float32)
         launched = f"{count} houses, {others} places, {blocks} x 128 threads."
-        p = profile(kernel)[blocks, 128](houses, places, far)
+        p = profile(kernel, work_limit=MOST_WORK)[blocks, 128](houses, places, far)
         if (wrong := nothing_right(p, not far.any(), "far", launched)) is not None:
             return wrong
         if words := _other_distances(houses, places, far):
@@ -109,7 +112,7 @@ def near_in_bins(kernel: Any) -> Reply:
         starts = np.searchsorted(places.astype(np.int32), np.arange(length + 1)).astype(np.int32)
         near = np.full(size, -1, np.int32)
         launched = f"{size:,} places in {length} bins."
-        p = profile(kernel)[-(-size // 128), 128](places, starts, near)
+        p = profile(kernel, work_limit=MOST_WORK)[-(-size // 128), 128](places, starts, near)
         if (wrong := nothing_right(p, bool((near == -1).all()), "near", launched)) is not None:
             return wrong
         expected = (np.abs(places[:, None] - places[None, :]) <= np.float32(1)).sum(axis=1)
@@ -312,7 +315,7 @@ def mended_a(kernel: Any) -> Reply:
         image = np.random.default_rng(rows).integers(0, BINS, (rows, columns)).astype(np.int32)
         bins, expected = np.zeros(BINS, np.int32), np.bincount(image.ravel(), minlength=BINS)
         launched = f"{rows} x {columns} pixels, {blocks} blocks of 256."
-        p = profile(kernel)[blocks, 256](image, bins)
+        p = profile(kernel, work_limit=MOST_WORK)[blocks, 256](image, bins)
         if (wrong := nothing_right(p, not bins.any(), "bins", launched)) is not None:
             return wrong
         if not np.array_equal(bins, expected):
@@ -369,7 +372,7 @@ def mended_b(kernel: Any) -> Reply:
         sums = np.zeros(nodes, np.float32)
         blocks = -(-nodes * LANES // 256)
         launched = f"{nodes} nodes, one of them with {most:,} links, {blocks} blocks of 256."
-        p = profile(kernel)[blocks, 256](starts, links, weights, sums)
+        p = profile(kernel, work_limit=MOST_WORK)[blocks, 256](starts, links, weights, sums)
         if (wrong := nothing_right(p, not sums.any(), "sums", launched)) is not None:
             return wrong
         if words := _other_links(starts, links, weights, sums):
@@ -427,7 +430,7 @@ def mended_c(kernel: Any) -> Reply:
         x = rng.permutation(x).astype(np.float32)
         found, expected = np.full(x.size, -1, np.int32), np.searchsorted(edges, x, side="right")
         launched = f"{count:,} edge{'s' * (count > 1)}, {x.size:,} numbers."
-        p = profile(kernel)[-(-x.size // 128), 128](edges, x, found)
+        p = profile(kernel, work_limit=MOST_WORK)[-(-x.size // 128), 128](edges, x, found)
         if (wrong := nothing_right(p, bool((found == -1).all()), "found", launched)) is not None:
             return wrong
         if not np.array_equal(found, expected):
