@@ -136,6 +136,7 @@ ARGUMENTS: dict[str, tuple[Argument, ...]] = {
         _value("--seed", "N", "which ones, and the judge's cases; default: 1", type=positive, default=1),
         _value("--jobs", "N", "processes; default: one a core", type=positive),
         _file("--out", "folder in which verdicts are kept: a run that was stopped goes on from there", "FOLDER"),
+        _switch("--marks-only", "each up to the first check that it fails, without hints: for thousands of them"),
         PROGRESS,
     ),
     "bench": (

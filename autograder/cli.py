@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import json
 import os
 import sys
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if getattr(given, "no_confinement", False):
             without_confinement()
+        if getattr(given, "json", None):
+            check_writable(given.json)
         return int(given.command(given))
     except KitError as problem:
         print(f"autograder: {problem}", file=sys.stderr)
@@ -112,6 +115,7 @@ def check(given: argparse.Namespace) -> int:
 
 def grade(given: argparse.Namespace) -> int:
     """Grades a class and prints its table."""
+    with_few_threads()
     from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
 
     lab = load_lab(given.lab)
@@ -127,18 +131,29 @@ def grade(given: argparse.Namespace) -> int:
     return exit_code(results) if exit_code(results) == FAULT else handed_back or exit_code(results)
 
 
+def with_few_threads() -> None:
+    """Leaves cores to the workers: NumPy's BLAS would take all of them for each expected result, and spin on them.
+
+    It reads this when NumPy is first imported.
+    """
+    few = str(max(1, min(4, (os.cpu_count() or 1) // 8)))
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, few)
+
+
 def export(given: argparse.Namespace) -> int:
     """Makes what a learning platform takes from a class that has been graded: nothing is graded again."""
     from autograder.grading.class_folder import read_class, renewed_class
     from autograder.records import json_form
+    from autograder.records.stored import rows_of
 
     results = read_class(given.out)
-    wanted = wanted_forms(given, *{name for result in results for name in (result.lab, result.lab_title)})
+    wanted = wanted_forms(given, *{name for result in rows_of(results) for name in (result.lab, result.lab_title)})
     results, lines = renewed_class(results, told_of_class(given, wanted), given.out)
     for line in lines:
         print(f"autograder: {line}", file=sys.stderr)
     handed_back = hand_back(results, given.out, wanted)
-    write_json(given, [json_form.to_dict(result) for result in results])
+    write_json_list(given, map(json_form.to_dict, results))
     return handed_back
 
 
@@ -172,7 +187,7 @@ def demo(given: argparse.Namespace) -> int:
 
     lab = load_lab("lab01")
     results = graded_class(given, lab, folder("labs") / lab.name / "example_class", Path("build/demo"))
-    return FAULT if any(check.fault for result in results for check in result.checks) else PASSED
+    return FAULT if exit_code(results) == FAULT else PASSED
 
 
 def told_of_class(given: argparse.Namespace, wanted: Wanted) -> Told:
@@ -200,6 +215,7 @@ def wanted_forms(given: argparse.Namespace, *lab_names: str) -> Wanted:
 
 def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> int:
     """Writes the forms; returns the exit code that they come to: not 0 where one of them holds no grade at all."""
+    from autograder.records.stored import rows_of
     from autograder.reports import handing_back
 
     told = handing_back.hand_back(results, out, wanted)
@@ -209,28 +225,33 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> int:
         print(f"autograder: {sentence}", file=sys.stderr)
     if not told.empty:
         return PASSED
-    return FAULT if all(any(check.fault for check in result.checks) for result in results) else USAGE
+    return FAULT if all(any(check.fault for check in result.checks) for result in rows_of(results)) else USAGE
 
 
-def graded_class(given: argparse.Namespace, lab: Lab, submissions: Path, out: Path, **options: Any) -> list[Result]:
+def graded_class(
+    given: argparse.Namespace, lab: Lab, submissions: Path, out: Path, **options: Any
+) -> Sequence[Result]:
     from autograder.grading.class_grading import grade_class
     from autograder.records import json_form
+    from autograder.records.stored import rows_of
     from autograder.reports import terminal
 
     progress = sys.stderr.isatty() or given.progress
     results = grade_class(lab, submissions, out, device=given.device, jobs=given.jobs, progress=progress, **options)
-    print(terminal.render_class(results), end="")
+    print(terminal.render_class(rows_of(results)), end="")
     print(f"Written to {out}: gradebook.csv, misconceptions.csv, index.html, alike.html, reports/, results/")
-    write_json(given, [json_form.to_dict(result) for result in results])
+    write_json_list(given, map(json_form.to_dict, results))
     return results
 
 
-def exit_code(results: Iterable[Result]) -> int:
+def exit_code(results: Sequence[Result]) -> int:
     """3 where a fault of ours kept a check from running, else 1 where a submission failed one, else 0.
 
     A fault comes first: while there is one, the points of a class are not what they should be.
     """
-    results = list(results)
+    from autograder.records.stored import rows_of
+
+    results = rows_of(results)
     if any(check.fault for result in results for check in result.checks):
         return FAULT
     if any(result.outcome == "failed" for result in results):
@@ -408,7 +429,8 @@ def fuzz(given: argparse.Namespace) -> int:
         if shown:
             print(f"\r{done} graded", end="", file=sys.stderr, flush=True)
 
-    verdicts = campaign(lab, given.mutants, given.seed, given.jobs or os.cpu_count() or 1, given.out, tell)
+    jobs = given.jobs or os.cpu_count() or 1
+    verdicts = campaign(lab, given.mutants, given.seed, jobs, given.out, tell, marks_only=given.marks_only)
     if shown:
         print(file=sys.stderr)
     print(as_text(lab.name, given.seed, verdicts))
@@ -454,10 +476,32 @@ def existing_file(path: Path) -> Path:
     return path
 
 
+def check_writable(path: Path) -> None:
+    """Raises `UsageError` where a file cannot be written, before a command has done its work for it."""
+    if path.is_dir():
+        raise UsageError(f"{path} cannot be written: it is a folder.")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path} cannot be written: there is no folder {path.parent}.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"{path} cannot be written: it is not permitted.")
+
+
 def write_json(given: argparse.Namespace, data: Any) -> None:
     """Writes what a command found to the file given with --json."""
     if given.json:
         write_file(given.json, json.dumps(data, indent=1, allow_nan=False) + "\n")
+
+
+def write_json_list(given: argparse.Namespace, items: Iterable[Any]) -> None:
+    """The same of a list, one item in memory at a time."""
+    if given.json:
+        texts = (json.dumps(each, indent=1, allow_nan=False).replace("\n", "\n ") for each in items)
+        write_file(given.json, itertools.chain(["[\n "], _between(texts, ",\n "), ["\n]\n"]))
+
+
+def _between(texts: Iterable[str], comma: str) -> Iterator[str]:
+    for number, text in enumerate(texts):
+        yield f"{comma if number else ''}{text}"
 
 
 def write_html(path: Path, result: Result) -> None:
@@ -466,9 +510,10 @@ def write_html(path: Path, result: Result) -> None:
     write_file(path, html.render(result))
 
 
-def write_file(path: Path, text: str) -> None:
+def write_file(path: Path, text: str | Iterable[str]) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines([text] if isinstance(text, str) else text)
     except OSError as problem:
         raise UsageError(f"{path} cannot be written: {problem.strerror}.") from None
 

@@ -18,7 +18,7 @@ from autograder.sampling.sampler import Sampler
 from autograder.simgpu.counting.tracing import TRACE_LIMIT, Trace
 from autograder.simgpu.host.device import Session, estimate_launch
 from autograder.simgpu.host.dispatch import device
-from autograder.simgpu.host.launch import LaunchRecord
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
 from autograder.simgpu.host.script import launches_in_script
 from autograder.simgpu.host.single_launch import kernel_function as kernel_function
 from autograder.simgpu.values.arrays import DeviceArray
@@ -195,9 +195,10 @@ class Profile:
 class Profiler:
     """`profile(kernel)`: index it with grid and block, then call it with the kernel's arguments."""
 
-    def __init__(self, kernel: Any, sample_blocks: int | None, trace: bool, trace_limit: int) -> None:
+    def __init__(self, kernel: Any, sample_blocks: int | None, trace: bool, trace_limit: int, work_limit: int) -> None:
         self.function = kernel_function(kernel)
-        self.sample_blocks, self.tracing, self.trace_limit = sample_blocks, trace, trace_limit
+        self.sample_blocks, self.work_limit = sample_blocks, work_limit
+        self.tracing, self.trace_limit = trace, trace_limit
 
     def __getitem__(self, configuration: Any) -> Callable[..., Profile]:
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
@@ -212,7 +213,9 @@ class Profiler:
         for function in functions:
             validate_kernel(function)
         trace = Trace(self.trace_limit) if self.tracing else None
-        session = Session(chooser=Sampler(self.sample_blocks), trace=trace, output=lambda line: None)
+        session = Session(
+            chooser=Sampler(self.sample_blocks), trace=trace, output=lambda line: None, work_limit=self.work_limit
+        )
         given, copied_back = [], []
         for value in arguments:
             if hasattr(type(value), "copy_to_host") and not isinstance(value, DeviceArray):  # of a real GPU
@@ -232,14 +235,20 @@ class Profiler:
 
 
 def profile(
-    kernel: Any, *, sample_blocks: int | None = None, trace: bool = False, trace_limit: int = TRACE_LIMIT
+    kernel: Any,
+    *,
+    sample_blocks: int | None = None,
+    trace: bool = False,
+    trace_limit: int = TRACE_LIMIT,
+    work_limit: int = DEFAULT_WORK_LIMIT,
 ) -> Profiler:
     """Profiles one launch on the simulated GPU: `profile(kernel)[grid, block](a, b, c)` runs it and returns a `Profile`.
 
     `sample_blocks` simulates only so many blocks, spread over the grid, and scales the counts (outputs are then partial).
     `trace=True` keeps the first `trace_limit` accesses of each line to each array, and its branches, for pictures.
+    A kernel that does more than `work_limit` warp instructions is stopped as one without an end: `WorkLimit` is raised.
     """
-    return Profiler(kernel, sample_blocks, trace, trace_limit)
+    return Profiler(kernel, sample_blocks, trace, trace_limit, work_limit)
 
 
 def profile_script(path: Path, kernel: str) -> list[Profile]:

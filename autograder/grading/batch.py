@@ -6,15 +6,18 @@ later run takes over every result whose key is still the same.
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import sys
 import threading
 import traceback
-from collections.abc import Iterable
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from autograder.errors import GraderFault, KitError, MachineFault
 from autograder.grading.cards import Cards
@@ -28,6 +31,7 @@ from autograder.records.files import report_name, write_atomically
 from autograder.records.json_form import from_text, to_text, write_result
 from autograder.records.results import Result
 from autograder.records.runs import Source
+from autograder.records.stored import row_of
 
 SUBMISSIONS_A_WORKER = 250  # then a fresh one takes over: a leak must not grow with the class
 GPU_WORKERS = 3
@@ -60,6 +64,7 @@ class ClassBatch:
         self._limits = limits
         self._free: queue.SimpleQueue[Worker] = queue.SimpleQueue()
         self._graded: dict[Worker, int] = {}  # every worker, and how many submissions it has seen
+        self._shared: dict[Any, Any] = {}  # what rows have in common
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self.remarks: list[str] = []  # what to tell of the machine
@@ -74,31 +79,42 @@ class ClassBatch:
             worker.retire()
 
     def grade(self, entries: Iterable[Entry], progress: bool = False) -> list[Result]:
-        """Results in the order of `entries`; on Ctrl-C those that are done stay on disk and the rest is dropped."""
+        """Rows of the results, in the order of `entries`; the results themselves are on disk. On Ctrl-C those that are done
+        stay there and the rest is dropped."""
         entries = list(entries)
         workers = self._start_workers(len(entries))  # one that cannot start is one fault, not one a student
-        results: dict[int, Result] = {}
+        rows: dict[int, Result] = {}
         pool = ThreadPoolExecutor(workers, thread_name_prefix="grading")
         try:
-            places = {pool.submit(self.result_of, entry): place for place, entry in enumerate(entries)}
-            for done in with_progress(as_completed(places), len(entries), progress):
-                results[places[done]] = done.result()
+            places = enumerate(entries)
+            waiting = {pool.submit(self.result_of, entry): place for place, entry in itertools.islice(places, 2 * workers)}
+            with progress_of(len(entries), progress) as done_one:
+                while waiting:  # few at a time: a future of each would stay as long as the class is graded
+                    for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                        rows[waiting.pop(done)] = done.result()
+                        done_one()
+                        for place, entry in itertools.islice(places, 1):
+                            waiting[pool.submit(self.result_of, entry)] = place
         except BaseException:
             self.__exit__()  # workers end first: no thread still waits for one
             pool.shutdown(cancel_futures=True)
             raise
         pool.shutdown()
-        return [results[place] for place in range(len(entries))]
+        return [rows[place] for place in range(len(entries))]
 
     def result_of(self, entry: Entry) -> Result:
-        """One entry's result: the one on disk where its key still holds, else graded now and written."""
+        """The row of one entry's result: of the one on disk where its key still holds, else graded now and written."""
         if self._stopped.is_set():
             raise CancelledError
         worker = self._working()
         try:
-            return self._result_with(worker, entry)
+            return self.row_of(self._result_with(worker, entry))
         finally:
             self._free.put(worker)
+
+    def row_of(self, result: Result) -> Result:
+        with self._lock:
+            return row_of(result, self._shared)
 
     def _working(self) -> Worker:
         """A free worker. One whose GPU does not answer is left out from now on where there are others: it would be free at
@@ -178,15 +194,8 @@ class ClassBatch:
         return result
 
     def _checked(self, entry: Entry, worker: Worker, key: str) -> Result:
-        return check_submission(
-            self.lab,
-            entry.path,
-            worker=worker,
-            student=entry.student,
-            shown_as=entry.shown_as,
-            seed=self.seed,
-            key=key,
-        )
+        about_it = {"student": entry.student, "shown_as": entry.shown_as, "seed": self.seed, "key": key}
+        return checked(self.lab, entry.path, worker, **about_it)
 
     def faulted(self, entry: Entry, fault: str) -> Result:
         """The result of a submission that we failed to grade at all."""
@@ -222,6 +231,16 @@ class ClassBatch:
         return len(self._graded)
 
 
+def checked(lab: Lab, path: Path, worker: Worker, **about_it: Any) -> Result:
+    """`check_submission`, and once more where the worker was lost on the way and checks with it: to be killed from outside,
+    by a system short of memory or a person, costs nobody anything. What ends its worker itself does so again."""
+    before = worker.deaths
+    result = check_submission(lab, path, worker=worker, **about_it)
+    if worker.deaths > before and any(check.fault for check in result.checks):
+        result = check_submission(lab, path, worker=worker, **about_it)
+    return result
+
+
 def with_entry(entry: Entry, result: Result) -> Result:
     """The result, completed with what its entry knows: IDs, which of several files counts, flags, and when it came in."""
     return replace(
@@ -235,13 +254,13 @@ def with_entry(entry: Entry, result: Result) -> Result:
     )
 
 
-def with_progress(futures: Iterable[Future[Result]], total: int, progress: bool) -> Iterable[Future[Result]]:
-    """The same futures, with a progress bar on standard error: done of total, rate and time left."""
-    if not progress:
-        return futures
+@contextmanager
+def progress_of(total: int, shown: bool) -> Iterator[Callable[[], object]]:
+    """What to call for each that is done; it moves a progress bar on standard error: done of total, rate and time left."""
+    if not shown:
+        yield lambda: None
+        return
     from tqdm import tqdm
 
-    bar: Iterable[Future[Result]] = tqdm(
-        futures, total=total, unit="submission", file=sys.stderr, dynamic_ncols=True, desc="Grading"
-    )
-    return bar
+    with tqdm(total=total, unit="submission", file=sys.stderr, dynamic_ncols=True, desc="Grading") as bar:
+        yield bar.update

@@ -20,12 +20,14 @@ from filelock import FileLock, Timeout
 import autograder
 from autograder.errors import GraderFault, KitError, UsageError, one_line
 from autograder.grading.at_hand import at_hand
+from autograder.grading.class_pages import Fault, stored, write_pages
 from autograder.grading.identity import grader_version
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry, first_names
 from autograder.records.files import former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
+from autograder.records.stored import StoredResults, row_of
 from autograder.records.versions import VERSION, upgraded
 from autograder.reports.alike import AtHand
 from autograder.reports.by_hand import DUE, Override, applied, together
@@ -123,54 +125,76 @@ def _rename_former(out: Path) -> None:
                 before.rename(after)
 
 
+class NotShowable(Exception):
+    """Some results cannot be shown: whose and why; nobody is named where pages of the whole class failed."""
+
+    def __init__(self, faults: Mapping[str, Fault]) -> None:
+        super().__init__(", ".join(faults) or "a page of the class")
+        self.faults = faults
+
+
 def write_reports(
-    results: list[Result],
+    results: Sequence[Result],
     lab: Lab,
     out: Path,
     students: Iterable[str],
     overrides: Sequence[Override] = (),
     graded: GradedFrom | None = None,
-) -> None:
+    jobs: int | None = None,
+) -> StoredResults:
     """The class's gradebook and pages, from its results alone, and the list of whose results they are.
 
-    `students`: the whole class, those without a result as well. Pages of anybody else are taken away.
+    `students`: the whole class, those without a result as well. Pages of anybody else are taken away. `jobs`: how many
+    processes make pages. Raises `NotShowable` where a page cannot be made of a result that we had not failed to grade.
     """
+    held = StoredResults.of(results)
     stay = {report_name(student) for student in students}
     gone = _gone(stay, out)
-    _write_pages(results, lab.name, lab.title, out, at_hand(lab).within(results), overrides, graded)
-    _remove_pages(gone, stay, results, out)
+    try:
+        _write_pages(held, lab.name, lab.title, out, at_hand(lab), overrides, graded, jobs)
+    except (KitError, NotShowable):
+        raise
+    except Exception as problem:  # of all results together
+        raise NotShowable({}) from problem
+    _remove_pages(gone, stay, held.rows, out)
+    return held
 
 
 def _write_pages(
-    results: list[Result],
+    results: StoredResults,
     lab: str,
     title: str,
     out: Path,
     students_have: AtHand,
     overrides: Sequence[Override],
     graded: GradedFrom | None,
+    jobs: int | None = None,
 ) -> None:
-    from autograder.grading.fence import page_of
     from autograder.reports import alike, alike_page, class_page, gradebook, misconceptions
 
-    for result in results:
-        write_atomically(out / "reports" / f"{report_name(result.student)}.html", page_of(result))
-    gradebook.write(results, out / "gradebook.csv")
-    misconceptions.write(results, out / "misconceptions.csv")
-    groups = alike.alike(results, students_have)
+    rows = results.rows
+    seen = write_pages(results, out, students_have, jobs)
+    failed = {row.student for row in rows if any(check.fault for check in row.checks)}
+    if new := {student: why for student, why in seen.faults.items() if student not in failed}:
+        raise NotShowable(new)
+    results.weights = seen.weights
+    gradebook.write(rows, out / "gradebook.csv")
+    misconceptions.write(rows, out / "misconceptions.csv")
+    groups = alike.alike(rows, students_have, seen.marks)
     alike.write(groups, out / "alike.csv")
-    write_atomically(out / "alike.html", alike_page.render(groups, results, title))
-    write_atomically(out / "index.html", class_page.render(results, title))
+    readable = sum(bool(each.texts) for each in seen.marks.values())
+    write_atomically(out / "alike.html", alike_page.render(groups, results, title, readable))
+    write_atomically(out / "index.html", class_page.pieces(rows, title, None, misconceptions.examples_in(results)))
     listed = {
         "version": VERSION,
         "lab": lab,
         "graded": vars(graded) if graded else None,
-        "results": [report_name(result.student) for result in results],
-        "out_of_date": [report_name(result.student) for result in results if OUT_OF_DATE in result.flags],
-        "names": {report_name(result.student): result.name for result in results if result.name},
-        "dates": {report_name(each.student): _dates_kept(each) for each in results if each.handed_in or each.due},
+        "results": [report_name(row.student) for row in rows],
+        "out_of_date": [report_name(row.student) for row in rows if OUT_OF_DATE in row.flags],
+        "names": {report_name(row.student): row.name for row in rows if row.name},
+        "dates": {report_name(each.student): _dates_kept(each) for each in rows if each.handed_in or each.due},
         "overrides": [vars(each) for each in overrides],
-        "at_hand": students_have.to_dict(),
+        "at_hand": seen.at_hand.to_dict(),
     }
     write_atomically(out / CLASS_LIST, json.dumps(listed, indent=1) + "\n")
 
@@ -245,13 +269,15 @@ class Told:
         return decided, rows, [*(unread if asked else ()), *(unknown if asked else ()), *lines]
 
 
-def renewed_class(results: list[Result], told: Told, out: Path) -> tuple[list[Result], list[str]]:
+def renewed_class(results: Sequence[Result], told: Told, out: Path) -> tuple[StoredResults, list[str]]:
     """A finished run's results with what is told of them, and its pages anew where that changes any; with a line for each
     row that was not followed."""
+    held = StoredResults.of(results)
     before = overrides_of(out)
-    decided, rows, lines = told.of(results, out)
-    if decided != results or rows != before:
-        _write_pages(decided, decided[0].lab, decided[0].lab_title, out, _students_had(out), rows, graded_from(out))
+    rows, overrides, lines = told.of(held.rows, out)
+    decided = held.with_rows(rows)
+    if rows != held.rows or overrides != before:
+        _write_pages(decided, rows[0].lab, rows[0].lab_title, out, _students_had(out), overrides, graded_from(out))
     return decided, lines
 
 
@@ -312,19 +338,20 @@ def _remove(file: Path) -> None:
         raise GraderFault(f"{file} cannot be removed: {problem.strerror}.", remedy=remedy) from None
 
 
-def read_class(out: Path) -> list[Result]:
+def read_class(out: Path) -> StoredResults:
     """The results of a finished run; raises `UsageError` where `out` is none."""
     with suppress(OSError, KitError, ValueError):  # where nothing can be written, it is read as it is
         _rename_former(out)
+    shared: dict[Any, Any] = {}
     try:
         listed = json.loads((out / CLASS_LIST).read_text(encoding="utf-8"))
         _look_at_version(listed, out)
-        results = {name: _read(out / "results" / f"{name}.json") for name in listed["results"]}
+        rows = {name: row_of(_read(out / "results" / f"{name}.json"), shared) for name in listed["results"]}
         for name in listed.get("out_of_date", ()):
-            results[name] = replace(results[name], flags=(*results[name].flags, OUT_OF_DATE))
+            rows[name] = replace(rows[name], flags=(*rows[name].flags, OUT_OF_DATE))
         for name, real in listed.get("names", {}).items():
-            results[name] = replace(results[name], name=str(real))
-        return list(results.values())
+            rows[name] = replace(rows[name], name=str(real))
+        return stored(out, list(rows.values()))
     except OSError as problem:
         what = f"{out} is not the folder of a finished run: {problem.filename} cannot be read."
         raise UsageError(what, remedy="Give the folder that `autograder grade` wrote with --out.") from None

@@ -14,14 +14,16 @@ from autograder.grading.class_folder import (
     OUT_OF_DATE,
     GradedFrom,
     NameOf,
+    NotShowable,
     Told,
     prepared,
     result_on_disk,
     write_reports,
 )
+from autograder.grading.class_pages import stored
 from autograder.grading.dask_batch import DaskBatch
 from autograder.grading.exports import opened_class
-from autograder.grading.fence import showable_class
+from autograder.grading.fence import class_is_showable, showable, unshowable
 from autograder.grading.grade import PUBLIC_SEED
 from autograder.grading.identity import result_key
 from autograder.grading.jobs import Limits
@@ -30,6 +32,7 @@ from autograder.grading.submissions import Entry, first_names
 from autograder.records.files import report_name, write_atomically
 from autograder.records.json_form import to_text
 from autograder.records.results import Result
+from autograder.records.stored import StoredResults, row_of
 
 
 def grade_class(
@@ -48,13 +51,13 @@ def grade_class(
     dask: str = "",
     told: Told | None = None,
     tell: Callable[[str], object] = lambda line: None,
-) -> list[Result]:
+) -> StoredResults:
     """Grades all that `handed_in` holds and writes `out`: results/*.json, reports/*.html, gradebook.csv, index.html.
 
     `handed_in`: a folder, or a zip as a learning platform exports it. `only`: these students (name or ID); of the
     others the results that are there already stay and go into the reports, flagged where they are out of date. `told`:
     names, dates, and points by hand; `tell` gets a line for each of these that was not followed. `seed_file`: where a secret
-    `seed` stands, for whoever archives the class.
+    `seed` stands, for whoever archives the class. What comes back holds rows: a result that is asked for is read from `out`.
     """
     told = told or Told()
     with opened_class(handed_in, out) as entries:
@@ -66,12 +69,14 @@ def grade_class(
             else:
                 batch = ClassBatch(lab, out, jobs=jobs, **options)
             with batch:
-                graded = {result.student: result for result in batch.grade(chosen, progress)}
+                graded = {row.student: row for row in batch.grade(chosen, progress)}
                 details, remarks = batch.fault_details, batch.remarks
             found = (graded.get(each.student) or left_over(lab, out, each, seed) for each in entries)
-            results = shown_or_faulted([each for each in found if each is not None], lab, out, details)
-            results, rows, lines = told.of(results, out)
-            if absent := sorted({each.student for each in entries} - {each.student for each in results}):
+            results = stored(out, [each for each in found if each is not None])
+            if not class_is_showable(results.rows, lab):
+                results = without_unshowable(results, lab, out, details)
+            decided, overrides, lines = told.of(results.rows, out)
+            if absent := sorted({each.student for each in entries} - {each.student for each in results.rows}):
                 lines.append(f"{len(absent)} of the class ({first_names(absent)}): not graded yet, so not in the reports.")
             for line in (*remarks, *lines):
                 tell(line)
@@ -82,28 +87,48 @@ def grade_class(
                 hidden=str(lab.hidden_spec or ""),
                 labs=str(lab.folder),
             )
-            write_reports(results, lab, out, (each.student for each in entries), rows, origin)
+
+            def written(decided: Sequence[Result]) -> StoredResults:
+                students = (each.student for each in entries)
+                return write_reports(results.with_rows(decided), lab, out, students, overrides, origin, jobs)
+
+            try:
+                final = written(decided)
+            except NotShowable as problem:  # pages tell more than what was tried before
+                for student, fault in problem.faults.items():
+                    row = next(each for each in results.rows if each.student == student)
+                    results = with_fault(results, unshowable(row, lab, fault.words), fault.details, out, details)
+                if not problem.faults:
+                    results = without_unshowable(results, lab, out, details)
+                final = written(told.of(results.rows, out)[0])
             if details:
                 faults = "\n".join(f"{student}\n{text}" for student, text in sorted(details.items()))
                 write_atomically(out / "grader_faults.txt", faults)
+    return final
+
+
+def without_unshowable(results: StoredResults, lab: Lab, out: Path, details: dict[str, str]) -> StoredResults:
+    """The results, with the fault that stands in for each that some report could not show."""
+    for row in results.rows:
+        shown, why = showable(results.whole(row), lab)
+        if why:
+            results = with_fault(results, shown, why, out, details)
     return results
 
 
-def shown_or_faulted(results: Sequence[Result], lab: Lab, out: Path, details: dict[str, str]) -> list[Result]:
-    """The results, with the fault that stands in for one that some report could not show: on disk, and in `details`."""
-    found = []
-    for result, (shown, why) in zip(results, showable_class(results, lab), strict=True):
-        if why:
-            shown = replace(shown, ids=result.ids, note=result.note)
-            details[result.student] = why
-            write_atomically(out / "results" / f"{report_name(result.student)}.json", to_text(shown))
-        found.append(shown)
-    return found
+def with_fault(
+    results: StoredResults, instead: Result, why: str, out: Path, details: dict[str, str]
+) -> StoredResults:
+    """The results with one in place of that student's: on disk, among the rows, and in `details`."""
+    details[instead.student] = why
+    write_atomically(out / "results" / f"{report_name(instead.student)}.json", to_text(instead))
+    return results.with_rows([instead if each.student == instead.student else each for each in results.rows])
 
 
 def left_over(lab: Lab, out: Path, entry: Entry, seed: str) -> Result | None:
-    """An earlier run's result of a student who was not graded now, flagged where it would come out anew today."""
+    """The row of an earlier run's result of a student who was not graded now, flagged where it would come out anew today."""
     result = result_on_disk(out, entry)
+    result = None if result is None else row_of(result, {})
     if result is None or (entry.problem and result.error):
         return result
     try:

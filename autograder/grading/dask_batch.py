@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault, KitError, MachineFault, UsageError
-from autograder.grading.batch import ClassBatch, with_entry, with_progress
+from autograder.grading.batch import ClassBatch, checked, progress_of, with_entry
 from autograder.grading.cards import Cards
-from autograder.grading.grade import PUBLIC_SEED, check_submission, unreadable
+from autograder.grading.grade import PUBLIC_SEED, unreadable
 from autograder.grading.identity import grader_version, result_key
 from autograder.grading.jobs import Greeting, Limits
 from autograder.grading.labs import lab_digest, load_lab, with_hidden_checks
@@ -33,6 +33,7 @@ from autograder.records.results import Result
 
 CONNECT_SECONDS = 15
 SECONDS_BETWEEN_LOOKS = 5.0
+AHEAD = 4  # submissions under way for each thread of the cluster: none waits for the next one
 INSTALL = "Install it with: python -m pip install dask distributed"
 
 
@@ -86,36 +87,52 @@ class DaskBatch(ClassBatch):
         self._client.close()
 
     def grade(self, entries: Iterable[Entry], progress: bool = False) -> list[Result]:
-        """Results in the order of `entries`; on Ctrl-C those that are done stay on disk and the rest is cancelled."""
+        """Rows of the results, in the order of `entries`; on Ctrl-C those that are done stay on disk and the rest is
+        cancelled."""
         from distributed import as_completed
 
         entries = list(entries)
         greeting = self._greeting()
-        results: dict[int, Result] = {}
+        rows: dict[int, Result] = {}
         waiting: dict[Any, int] = {}
-        for place, entry in enumerate(entries):
-            try:
-                found = self._at_once(entry, greeting)
-                if isinstance(found, Result):
-                    results[place] = found
-                else:
-                    waiting[self._submit(entry, found)] = place
-            except MachineFault:
-                raise
-            except Exception as problem:  # one submission's trouble is one row, and tried again next time
-                results[place] = self.failed(entry, problem)
+        places = enumerate(entries)
+
+        def submitted(most: int) -> Iterator[Any]:
+            """The next so many that are to be graded, under way; what needs no grading is done with."""
+            while most > 0 and (following := next(places, None)) is not None:
+                place, entry = following
+                try:
+                    found = self._at_once(entry, greeting)
+                    if isinstance(found, str):
+                        future = self._submit(entry, found)
+                        waiting[future] = place
+                        most -= 1
+                        yield future
+                        continue
+                except MachineFault:
+                    raise
+                except Exception as problem:  # one submission's trouble is one row, and tried again next time
+                    found = self.failed(entry, problem)
+                rows[place] = self.row_of(found)
+                done_one()
+
         try:
-            with self._watched(waiting):
-                for future in with_progress(as_completed(waiting), len(waiting), progress):
-                    place = waiting[future]
-                    results[place] = self._received(entries[place], future)
+            with progress_of(len(entries), progress) as done_one, self._watched(waiting):
+                threads = sum(self._client.nthreads().values())
+                under_way = as_completed(submitted(max(AHEAD * threads, 1)))
+                for future in under_way:  # few at a time: what is under way is in the memory of the cluster and here
+                    place = waiting.pop(future)
+                    rows[place] = self.row_of(self._received(entries[place], future))
+                    done_one()
+                    for following in submitted(1):
+                        under_way.add(following)
         except BaseException:
             self._client.cancel(list(waiting))
             if self._none_left.is_set():
                 what = f"No Dask worker that grades on {greeting.device} is left."
                 raise GraderFault(what, remedy="Start one and give the same command again.") from None
             raise
-        return [results[place] for place in range(len(entries))]
+        return [rows[place] for place in range(len(entries))]
 
     def _greeting(self) -> Greeting:
         """What the cluster grades with; raises `GraderFault` where it has no worker or another version than ours."""
@@ -230,7 +247,7 @@ def grade_bytes(lab: str, hidden: str, device: str, name: str, data: bytes, abou
     with tempfile.TemporaryDirectory(prefix="autograder-dask-") as folder:
         path = Path(folder) / name
         path.write_bytes(data)
-        return to_text(check_submission(loaded, path, worker=_worker(device), **about_it))
+        return to_text(checked(loaded, path, _worker(device), **about_it))
 
 
 def _worker(device: str) -> Worker:
@@ -238,7 +255,8 @@ def _worker(device: str) -> Worker:
     mine = (threading.get_ident(), device)
     if mine not in _workers:
         worker = Worker(device)
-        if used := Cards.of(worker.greeting.cards).used:
+        used = Cards.of(worker.greeting.cards).used
+        if len(used) > 1:  # a single one is what it has already
             with _counting:
                 card = used[next(_numbers) % len(used)]
             worker.close()

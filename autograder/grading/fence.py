@@ -1,15 +1,18 @@
 """Keeps one student's trouble in that student's row: finds the results that a report cannot show before reports are made.
 
 Errors during grading are caught where they happen (grade.py, batch.py). An error while a result is written down would
-cost everybody the gradebook. So every form is first made of each result alone.
+cost everybody the gradebook. So forms of a class are tried before any is written, and made of each result alone where that
+goes wrong; a student's own page is made by itself (class_pages.py).
 """
 
 from __future__ import annotations
 
+import collections
 import html
 import json
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from autograder.errors import MachineFault
 from autograder.grading.grade import FAULT_OF_OURS, faulted, in_words
@@ -17,37 +20,37 @@ from autograder.grading.spec import Lab
 from autograder.records.results import Result
 
 
-def showable_class(results: Sequence[Result], lab: Lab) -> list[tuple[Result, str]]:
-    """What `showable` says of each. Forms of a class are made of all at once, and one by one only where that goes wrong."""
+def class_is_showable(rows: Sequence[Result], lab: Lab) -> bool:
+    """Whether forms of a class can be made of all at once. Where not, `showable` says of each alone whose fault it is."""
     try:
-        for make in _forms_of_class(lab):
-            make(results)
+        for make in _forms_of_class(lab)[:-1]:  # side by side are only submissions that are alike
+            make(rows)
     except MachineFault:
         raise
     except Exception:
-        return [showable(each, lab) for each in results]
-    return [showable(each, lab, _forms_of_one()) for each in results]
+        return False
+    return True
 
 
-def showable(
-    result: Result, lab: Lab, forms: Sequence[Callable[[Result], object]] | None = None
-) -> tuple[Result, str]:
-    """(result, ""), or (a result that says that this one cannot be shown, the traceback of why).
-
-    `forms`: those that are made of it; all of them where none are given.
-    """
+def showable(result: Result, lab: Lab) -> tuple[Result, str]:
+    """(result, ""), or (a result that says that this one cannot be shown, the traceback of why)."""
     try:
-        for make in _forms_of_one() if forms is None else forms:
+        for make in _forms_of_one():
             make(result)
-        for of_class in _forms_of_class(lab) if forms is None else ():
+        for of_class in _forms_of_class(lab):
             of_class([result])
     except MachineFault:
         raise
     except Exception as problem:
-        fault = f"The result cannot be shown: {in_words(problem)}."
-        instead = faulted(lab, result.student, result.submission, result.device, result.source, fault)
-        return instead, traceback.format_exc()
+        return unshowable(result, lab, in_words(problem)), traceback.format_exc()
     return result, ""
+
+
+def unshowable(result: Result, lab: Lab, why: str) -> Result:
+    """What stands in for a result that cannot be shown: no verdict, and our fault."""
+    fault = f"The result cannot be shown: {why}."
+    instead = faulted(lab, result.student, result.submission, result.device, result.source, fault)
+    return replace(instead, ids=result.ids, note=result.note)
 
 
 def page_of(result: Result) -> str:
@@ -86,7 +89,7 @@ def _forms_of_class(lab: Lab) -> Sequence[Callable[[Sequence[Result]], object]]:
 
     return (
         terminal.render_class,
-        lambda results: class_page.render(results, lab.title),
+        lambda results: collections.deque(class_page.pieces(results, lab.title), maxlen=0),  # made, and not kept
         gradebook.text,
         misconceptions.text,
         junit.text,

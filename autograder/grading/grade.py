@@ -104,6 +104,7 @@ def check_submission(
     counters: Counters | None = None
     functions: tuple[FunctionText, ...] = ()
     fingerprints: tuple[FunctionFingerprint, ...] = ()
+    chosen_name = ""
     try:
         summary = read(lab, submission, worker)
     except SubmissionError as problem:
@@ -122,6 +123,7 @@ def check_submission(
             lines, counters = profile_case(grading)
             functions = texts_of(summary, checks)
             fingerprints = summary.fingerprints
+        chosen_name = one_line(summary.leaderboard_name).strip() if lab.leaderboard else ""
     return Result(
         lab=lab.name,
         lab_title=lab.title,
@@ -140,6 +142,7 @@ def check_submission(
         seconds=round(time.perf_counter() - started, 3),
         functions=functions,
         fingerprints=fingerprints,
+        chosen_name=chosen_name,
     )
 
 

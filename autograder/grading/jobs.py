@@ -98,6 +98,7 @@ class Summary:
     functions: Mapping[str, FunctionSummary]
     broken: Mapping[str, BrokenDefinition] = field(default_factory=dict)
     fingerprints: tuple[FunctionFingerprint, ...] = ()  # of the functions that the lab asks for, and those that they call
+    leaderboard_name: str = ""  # the text that stands at module level under LEADERBOARD_NAME
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def write_new_lab(name: str) -> list[Path]:
     """
     found = NAME.fullmatch(name)
     if found is None or LAB_FOLDER.fullmatch(name) is None:
-        raise UsageError(f"`{name}` is no name for a lab.", remedy="Names are labNN_topic: lab07_prefix_sum.")
+        raise UsageError(f"`{name}` is no name for a lab.", remedy="Names are labNN_topic: lab08_prefix_sum.")
     labs = labs_root()
     if taken := sorted(path.name for path in labs.glob(f"lab{found['number']}_*")):
         raise UsageError(f"There is a lab {found['number']} already: {taken[0]}.", remedy="Take another number.")

@@ -66,6 +66,7 @@ class Worker:
     """
 
     card = ""  # the one GPU that the process sees, as in CUDA_VISIBLE_DEVICES; empty: all that this process sees
+    deaths = 0  # how often its process ended without an answer
 
     def __init__(
         self, device: str = "auto", limits: Limits | None = None, *, until_narrow: bool = False, card: str = ""
@@ -309,6 +310,7 @@ class Worker:
             if out_of_time.is_set():
                 self.close()
                 return None
+            self.deaths += 1
             raise WorkerDied("The grader's worker ended without an answer" + self._last_words()) from None
         except Exception as problem:  # whatever a damaged or forged answer makes of itself
             self.close()

@@ -46,6 +46,7 @@ from autograder.live import wants_gpu
 
 SIMULATED = "autograder.simulated_device:SimulatedDevice"
 GPU = "autograder.cudagpu:GpuDevice"
+MOST_OF_A_NAME = 40  # characters
 
 
 def main() -> None:
@@ -182,7 +183,8 @@ class WorkerState:
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
         functions = {name: _summary(each, self.program, texts) for name, each in self.program.functions.items()}
         compared_by = fingerprints(self.program, [each.name for each in job.required])
-        return Summary(self.program.label, functions, self.program.broken, compared_by)
+        chosen = leaderboard_name(self.program)
+        return Summary(self.program.label, functions, self.program.broken, compared_by, chosen)
 
     def _read_baseline(self, file: File | None) -> None:
         """Keeps the baseline from one submission to the next where its text has not changed: it is compiled once."""
@@ -194,6 +196,15 @@ class WorkerState:
         if self.program is None:
             raise GraderFault("A submission was to be run before it was read.")
         return self.program
+
+
+def leaderboard_name(program: Program) -> str:
+    """What a submission says its author is called on a leaderboard; empty where it says nothing that could be a name."""
+    try:
+        found = program.names["LEADERBOARD_NAME"] if "LEADERBOARD_NAME" in program.names else ""
+    except SubmissionError:  # that it cannot be read costs nobody anything
+        return ""
+    return found[:MOST_OF_A_NAME] if isinstance(found, str) else ""
 
 
 def _text_of(handed_in: File | Submission) -> Submission:

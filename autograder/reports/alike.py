@@ -8,6 +8,7 @@ in Moss (https://theory.stanford.edu/~aiken/publications/papers/sigmod03.pdf). H
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import itertools
 import keyword
@@ -16,7 +17,7 @@ import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from autograder.records.files import write_atomically
 from autograder.records.results import FunctionFingerprint, Result
@@ -33,6 +34,7 @@ MOST_STUDENTS = 10  # what more of them have is what one comes to
 LEAST_OWN = 3  # statements (or for the same text also names and comments) of their own that two must share
 # Of 348 pairs of right answers of different designs, in six labs, two reach this; the next pair shares 89 percent (lab 4).
 NEARLY_SHARE, NEARLY_OWN = 0.9, 6
+Kind = TypeVar("Kind", bound=Hashable)
 MOST_OF_A_CELL = 32_000  # characters: spreadsheets take no more
 
 
@@ -76,11 +78,23 @@ class Alike:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """What one submission is compared by: hashes, so that a class of thousands is held in memory. Of statements, names and
+    comments those that not everybody has at hand."""
+
+    texts: str = ""  # empty: it could not be read, or is too large
+    program: str = ""
+    statements: tuple[str, ...] = ()
+    words: tuple[int, ...] = ()
+    is_starter: bool = False
+
+
+@dataclass(frozen=True)
 class _Own:
     """What one submission has of its own."""
 
     statements: Counter[str]
-    words: frozenset[str]
+    words: frozenset[int]
 
 
 def compared(results: Iterable[Result]) -> list[Result]:
@@ -88,20 +102,43 @@ def compared(results: Iterable[Result]) -> list[Result]:
     return [each for each in results if each.fingerprints]
 
 
-def alike(results: Sequence[Result], at_hand: AtHand) -> list[Alike]:
-    """Groups of submissions that are alike, the same files first; each group once, by what says most of it."""
+def mark_of(result: Result, at_hand: AtHand) -> Mark:
+    """What a submission is compared by in a class that has so much at hand."""
+    functions = result.fingerprints
+    if not functions:
+        return Mark()
+    words = {word for each in functions for word in words_of(each.text)} - at_hand.words
+    statements = sorted(one.digest for each in functions for one in each.statements if one.digest not in at_hand.statements)
+    return Mark(
+        texts=_hash("\0".join(_texts(result))),
+        program=_hash("\0".join(sorted(each.digest for each in functions))),
+        statements=tuple(statements),
+        words=tuple(sorted(int(_hash(each), 16) for each in words)),
+        is_starter=all(each.text in at_hand.starter for each in functions),
+    )
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def alike(results: Sequence[Result], at_hand: AtHand, marks: Mapping[str, Mark] | None = None) -> list[Alike]:
+    """Groups of submissions that are alike, the same files first; each group once, by what says most of it.
+
+    `marks`: what each is compared by, by student, where the results themselves are not in memory.
+    """
     results = sorted(results, key=lambda each: (each.display_name.casefold(), each.student))
-    own = _own(results, at_hand)
+    marks = {each.student: mark_of(each, at_hand) for each in results} if marks is None else marks
+    own = _own(marks)
     found: list[Alike] = []
     for group in _equal(results, lambda each: each.key):
-        texts = [each.text for each in group[0].fingerprints]
-        if not texts or not all(text in at_hand.starter for text in texts):
+        if not marks[group[0].student].is_starter:
             found.append(_exact(SAME_FILE, group, own))
-    for group in _equal(compared(results), lambda each: _texts(each)):
-        marks = own[group[0].student]
-        if marks.statements.total() + len(marks.words) >= LEAST_OWN:
+    for group in _equal(results, lambda each: marks[each.student].texts):
+        mine = own[group[0].student]
+        if mine.statements.total() + len(mine.words) >= LEAST_OWN:
             found.append(_exact(SAME_TEXT, group, own))
-    programs = list(_equal(compared(results), _program, least=1))
+    programs = list(_equal(results, lambda each: marks[each.student].program, least=1))
     for group in programs:
         if len(group) > 1 and own[group[0].student].statements.total() >= LEAST_OWN:
             found.append(_exact(SAME_PROGRAM, group, own))
@@ -157,32 +194,20 @@ def _texts(result: Result) -> tuple[str, ...]:
     return tuple(sorted("\n".join(map(str.rstrip, each.text.splitlines())) for each in result.fingerprints))
 
 
-def _program(result: Result) -> tuple[str, ...]:
-    return tuple(sorted(each.digest for each in result.fingerprints))
-
-
-def _own(results: Sequence[Result], at_hand: AtHand) -> dict[str, _Own]:
-    """What each student's submission has of its own."""
-    statements = {
-        result.student: Counter(one.digest for each in result.fingerprints for one in each.statements)
-        for result in results
-    }
-    words = {
-        result.student: frozenset(word for each in result.fingerprints for word in words_of(each.text))
-        for result in results
-    }
-    frequent = _frequent(map(set, statements.values())) | at_hand.statements
-    frequent_words = _frequent(words.values()) | at_hand.words
+def _own(marks: Mapping[str, Mark]) -> dict[str, _Own]:
+    """What each student's submission has of its own: neither at hand nor found in many."""
+    frequent = _frequent(set(each.statements) for each in marks.values())
+    frequent_words = _frequent(each.words for each in marks.values())
     return {
         student: _Own(
-            Counter({one: count for one, count in marks.items() if one not in frequent}),
-            words[student] - frequent_words,
+            Counter(one for one in mark.statements if one not in frequent),
+            frozenset(mark.words) - frequent_words,
         )
-        for student, marks in statements.items()
+        for student, mark in marks.items()
     }
 
 
-def _frequent(marks: Iterable[Iterable[str]]) -> set[str]:
+def _frequent(marks: Iterable[Iterable[Kind]]) -> set[Kind]:
     counts = Counter(itertools.chain.from_iterable(marks))
     return {each for each, count in counts.items() if count > MOST_STUDENTS}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from autograder.records.results import FunctionFingerprint, Result
+from autograder.records.stored import StoredResults
 from autograder.reports.alike import KINDS, MOST_STUDENTS, SAME_FILE, SAME_TEXT, Alike, compared
 from autograder.reports.class_page import report_link
 from autograder.reports.templating import policy, render_template
@@ -42,11 +43,13 @@ class GroupView:
     others: tuple[tuple[Result, str], ...]  # those beyond the columns, with the way to their reports
 
 
-def render(groups: Sequence[Alike], results: Sequence[Result], lab_title: str) -> str:
-    """One self-contained page: `groups` of `results`, by kind."""
+def render(groups: Sequence[Alike], results: Sequence[Result], lab_title: str, read: int | None = None) -> str:
+    """One self-contained page: `groups` of `results`, by kind. Of results on disk only those in columns are read; `read`:
+    how many of them can be compared."""
+    held = StoredResults.of(results)
     views, room = [], MOST_CHARACTERS
     for group in groups[:MOST_GROUPS]:
-        columns = _columns(group) if room > 0 else ()
+        columns = _columns(group, held.whole) if room > 0 else ()
         room -= sum(len(line.text) for column in columns for line in column.lines)
         others = tuple((each, report_link(each)) for each in group.results[len(columns) :])
         views.append(GroupView(group, columns, others))
@@ -56,18 +59,19 @@ def render(groups: Sequence[Alike], results: Sequence[Result], lab_title: str) -
         kinds=[(title, [each for each in views if each.group.kind == kind]) for kind, title in KINDS.items()],
         exact=(SAME_FILE, SAME_TEXT),
         left_out=len(groups) - len(views),
-        compared=len(compared(results)),
+        compared=len(compared(results)) if read is None else read,
         total=len(results),
         most_students=MOST_STUDENTS,
         policy=policy(""),
     )
 
 
-def _columns(group: Alike) -> tuple[Side, ...]:
-    first = group.results[0].fingerprints
+def _columns(group: Alike, whole: Callable[[Result], Result]) -> tuple[Side, ...]:
+    shown = [whole(each) for each in group.results[:MOST_COLUMNS]]
+    first = shown[0].fingerprints
     return tuple(
-        Side(each, report_link(each), _lines(_in_order_of(first, each.fingerprints), group.shared))
-        for each in group.results[:MOST_COLUMNS]
+        Side(row, report_link(row), _lines(_in_order_of(first, each.fingerprints), group.shared))
+        for row, each in zip(group.results, shown, strict=False)
     )
 
 

@@ -155,7 +155,7 @@ def speed_summary(speeds: Sequence[tuple[str, Speed]]) -> str:
     ratios = sorted(speed.ratio for _, speed in speeds)
     reached = sum(speed.ratio >= speed.threshold for _, speed in speeds)
     return (
-        f"{len(ratios)} submissions with a speed, from {ratio_text(ratios[0])} to {ratio_text(ratios[-1])} times the "
-        f"baseline, median {ratio_text(ratios[len(ratios) // 2])}; {reached} reach the threshold of "
+        f"{len(ratios)} submissions with a speed, from {ratio_text(ratios[0])} to {ratio_text(ratios[-1])} times "
+        f"{speeds[0][1].compared_with}, median {ratio_text(ratios[len(ratios) // 2])}; {reached} reach the threshold of "
         f"{ratio_text(speeds[0][1].threshold)}."
     )

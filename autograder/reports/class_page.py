@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -15,9 +15,10 @@ from autograder.reports.attention import KINDS, Reason, reasons
 from autograder.reports.by_hand import told
 from autograder.reports.charts import DotPlot, dot_plot, histogram, speed_summary
 from autograder.reports.html import data_uri
-from autograder.reports.misconceptions import CheckStep, HintTally, steps
+from autograder.reports.leaderboard import places
+from autograder.reports.misconceptions import CheckStep, ExampleOf, HintTally, steps
 from autograder.reports.speed import Speed, speed_of
-from autograder.reports.templating import asset, policy, render_template
+from autograder.reports.templating import asset, policy, template_pieces
 from autograder.reports.wording import points_text
 
 DRAWINGS = 400_000  # bytes of all examples' pictures together
@@ -75,18 +76,35 @@ class SpeedPlot:
     plot: DotPlot
     summary: str
     sources: str
+    compared_with: str
 
 
-def render(results: Iterable[Result], lab_title: str, unmatched: Mapping[str, Sequence[str]] | None = None) -> str:
-    """One self-contained page with a sortable row a student, each linked to `reports/NAME.html` beside it.
+def render(
+    results: Iterable[Result],
+    lab_title: str,
+    unmatched: Mapping[str, Sequence[str]] | None = None,
+    example_of: ExampleOf | None = None,
+) -> str:
+    """One self-contained page with a sortable row a student, each linked to `reports/NAME.html` beside it."""
+    return "".join(pieces(results, lab_title, unmatched, example_of))
 
-    `unmatched`: by the name of a filled-in file, a line for every row or submission that it left out.
+
+def pieces(
+    results: Iterable[Result],
+    lab_title: str,
+    unmatched: Mapping[str, Sequence[str]] | None = None,
+    example_of: ExampleOf | None = None,
+) -> Iterator[str]:
+    """The same page piece by piece: it has some 3,500 characters a student.
+
+    `unmatched`: by the name of a filled-in file, a line for every row or submission that it left out. `example_of`: chooses
+    the examples of misconceptions where `results` are rows.
     """
     ordered = sorted(results, key=lambda result: (result.display_name.casefold(), result.student))
     entries = [_entry(result) for result in ordered]
-    views = _step_views(ordered)
+    views = _step_views(ordered, example_of)
     script = asset("sort.js")
-    return render_template(
+    return template_pieces(
         "class_page.html.j2",
         lab_title=lab_title,
         entries=entries,
@@ -99,6 +117,7 @@ def render(results: Iterable[Result], lab_title: str, unmatched: Mapping[str, Se
         unread=sum(bool(result.error) for result in ordered),
         link=report_link,
         speeds=_speed_plots(ordered),
+        leaderboard=places(ordered),
         devices=sorted({(result.device, result.source) for result in ordered}),
         script=script,
         policy=policy(script),
@@ -144,10 +163,10 @@ def _points(results: Sequence[Result]) -> dict[str, object]:
     return {"histogram": drawn, "summary": summary, **words}
 
 
-def _step_views(results: Sequence[Result]) -> list[StepView]:
+def _step_views(results: Sequence[Result], example_of: ExampleOf | None) -> list[StepView]:
     """Every check in the lab's order, with as many of its hints' drawings as the page has room for."""
     views, room = [], DRAWINGS
-    for step in steps(results):
+    for step in steps(results, example_of):
         hints = []
         for tally in step.hints:
             drawing = data_uri(tally.example.picture.svg) if tally.example and tally.example.picture else None
@@ -175,5 +194,6 @@ def _speed_plots(results: Sequence[Result]) -> list[SpeedPlot]:
     plots = []
     for title, speeds in by_title.items():
         sources = " and ".join(sorted({speed.source for _, speed in speeds}))
-        plots.append(SpeedPlot(title, dot_plot(speeds), speed_summary(speeds), sources))
+        compared_with = " or ".join(sorted({speed.compared_with for _, speed in speeds}))
+        plots.append(SpeedPlot(title, dot_plot(speeds), speed_summary(speeds), sources, compared_with))
     return plots

@@ -9,9 +9,11 @@ from pathlib import Path
 from autograder.errors import UsageError
 from autograder.records.files import report_name, write_atomically, write_bytes_atomically
 from autograder.records.results import Result
+from autograder.records.stored import rows_of
 from autograder.reports import canvas, class_page, feedback, gradescope, junit, moodle
 from autograder.reports.filled_csv import Filling, read_sheet
 from autograder.reports.late import Dates
+from autograder.reports.misconceptions import examples_in
 from autograder.reports.moodle import AboveMaximum, Comments
 
 
@@ -68,6 +70,7 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> HandedBac
     Raises `UsageError` where a platform's file is not what it should be; nothing of the instructor's is changed.
     """
     told = HandedBack()
+    rows = rows_of(results)
     unmatched: dict[str, list[str]] = {}
     for name, given in (("canvas", wanted.canvas), ("moodle", wanted.moodle)):
         if given is not None:
@@ -75,22 +78,23 @@ def hand_back(results: Sequence[Result], out: Path, wanted: Wanted) -> HandedBac
             if target.exists() and given.exists() and target.samefile(given):
                 raise UsageError(f"{given} is where the filled-in copy goes.", remedy="Keep the export elsewhere.")
             if name == "canvas":
-                data, outcome = canvas.filled(given, results, wanted.canvas_column)
+                data, outcome = canvas.filled(given, rows, wanted.canvas_column)
             else:
                 data, outcome = moodle.filled(
-                    given, results, wanted.moodle_column, wanted.above_maximum, wanted.comments, wanted.moodle_comments
+                    given, rows, wanted.moodle_column, wanted.above_maximum, wanted.comments, wanted.moodle_comments
                 )
             write_bytes_atomically(target, data)
-            _tell(told, given, target, outcome, results)
+            _tell(told, given, target, outcome, rows)
             unmatched[target.name] = outcome.lines
-    if unmatched and results:
-        write_atomically(out / "index.html", class_page.render(results, results[0].lab_title, unmatched))
+    if unmatched and rows:
+        page = class_page.pieces(rows, rows[0].lab_title, unmatched, examples_in(results))
+        write_atomically(out / "index.html", page)
     if wanted.feedback:
-        _feedback(results, out, told)
+        _feedback(rows, out, told)
     if wanted.gradescope:
         _gradescope(results, out / "gradescope", told)
     if wanted.junit is not None:
-        write_atomically(wanted.junit, junit.text(results))
+        write_atomically(wanted.junit, junit.text(rows))
         told.lines.append(f"Written: {wanted.junit}")
     return told
 

@@ -12,11 +12,12 @@ import os
 import re
 import tokenize
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from autograder.records.files import write_atomically
 from autograder.records.results import CheckResult, FunctionText, Hint, Picture, Result
+from autograder.records.stored import StoredResults, Weight
 from autograder.reports.gradebook import neutral
 
 NOT_TRIED, WITHOUT_HINT = "(not tried)", "(no hint)"  # in the CSV's column of hints
@@ -43,6 +44,10 @@ class Example:
     hazards: tuple[str, ...] = ()
     picture: Picture | None = None
     is_secret: bool = False  # it may quote inputs that students are not to see
+
+
+Failed = tuple[Result, CheckResult]
+ExampleOf = Callable[[Sequence[Failed]], Example | None]  # the example of some who got the same hint in the same words
 
 
 @dataclass(frozen=True)
@@ -83,13 +88,14 @@ class CheckStep:
         return self.ran + len(self.not_run)
 
 
-def steps(results: Sequence[Result]) -> tuple[CheckStep, ...]:
-    """The class's checks in the lab's order."""
+def steps(results: Sequence[Result], example_of: ExampleOf | None = None) -> tuple[CheckStep, ...]:
+    """The class's checks in the lab's order. `example_of`: chooses each hint's example; by default among the results."""
     names = dict.fromkeys(check.name for result in results for check in result.checks)
-    return tuple(_step(number, name, results) for number, name in enumerate(names, start=1))
+    example_of = example_of or examples_in(results)
+    return tuple(_step(number, name, results, example_of) for number, name in enumerate(names, start=1))
 
 
-def _step(number: int, name: str, results: Sequence[Result]) -> CheckStep:
+def _step(number: int, name: str, results: Sequence[Result], example_of: ExampleOf) -> CheckStep:
     found = [(result, check) for result in results for check in result.checks if check.name == name]
     failed = [(result, check) for result, check in found if check.outcome == "failed" and check.tried]
     one = found[0][1]
@@ -103,12 +109,12 @@ def _step(number: int, name: str, results: Sequence[Result]) -> CheckStep:
         failed=tuple(result for result, _ in failed),
         not_tried=tuple(result for result, check in found if check.outcome == "failed" and not check.tried),
         not_run=tuple(result for result, check in found if check.outcome == "not run"),
-        hints=_hints(failed),
+        hints=_hints(failed, example_of),
         without_hint=tuple(result for result, check in failed if not check.hints),
     )
 
 
-def _hints(failed: Sequence[tuple[Result, CheckResult]]) -> tuple[HintTally, ...]:
+def _hints(failed: Sequence[Failed], example_of: ExampleOf) -> tuple[HintTally, ...]:
     """The hints of those who failed a check, the most frequent first."""
     given: dict[str, list[tuple[Result, CheckResult, Hint]]] = {}
     for result, check in failed:
@@ -119,20 +125,47 @@ def _hints(failed: Sequence[tuple[Result, CheckResult]]) -> tuple[HintTally, ...
         sentence = Counter(hint.text for _, _, hint in each).most_common(1)[0][0]
         alike = [(result, check) for result, check, hint in each if hint.text == sentence]
         whose = tuple(result for result, _, _ in each)
-        tallies.append(HintTally(name, sentence, whose, _example(alike)))
+        tallies.append(HintTally(name, sentence, whose, example_of(alike)))
     return tuple(sorted(tallies, key=lambda tally: (-len(tally.results), tally.name)))
 
 
 # ---- one example -----------------------------------------------------------------------------------
 
 
-def _example(found: Sequence[tuple[Result, CheckResult]]) -> Example | None:
-    """The example that shows most; of several alike not the first by name, since who that is can be guessed."""
-    made = [(_example_of(result, check), result.key) for result, check in found]
-    best, _ = max(
-        made, key=lambda each: (each[0].picture is not None, bool(each[0].code), bool(each[0].hazards), each[1])
-    )
-    return best if best.code or best.hazards or best.picture else None
+def examples_in(results: Sequence[Result]) -> ExampleOf:
+    """Chooses the example that shows most; of several alike not the first by name, since who that is can be guessed.
+
+    Of results on disk the one that is chosen is read, and others only where nobody has weighed them yet.
+    """
+    held = StoredResults.of(results)
+
+    def weight(result: Result, check: CheckResult) -> Weight:
+        if held.read is None:
+            return _weight(_example_of(result, check))
+        if result.student not in held.weights:
+            held.weights[result.student] = weights_of(held.whole(result))
+        return held.weights[result.student].get(check.name, (False, False, False))
+
+    def chosen(found: Sequence[Failed]) -> Example | None:
+        result, check = max(found, key=lambda each: (*weight(*each), each[0].key))
+        whole = held.whole(result)
+        best = _example_of(whole, next(each for each in whole.checks if each.name == check.name))
+        return best if any(_weight(best)) else None
+
+    return chosen
+
+
+def weights_of(result: Result) -> dict[str, Weight]:
+    """How much each check that got a hint would show as an example, by name."""
+    return {each.name: _weight(_example_of(result, each)) for each in result.checks if each.hints}
+
+
+def _weight(example: Example) -> Weight:
+    return example.picture is not None, bool(example.code), bool(example.hazards)
+
+
+def no_example(found: Sequence[Failed]) -> None:
+    """For a table, which shows none."""
 
 
 def _example_of(result: Result, check: CheckResult) -> Example:
@@ -205,7 +238,7 @@ def text(results: Sequence[Result]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow(["check", "hint", "sentence", "count", "share", "students"])
-    for step in steps(sorted(results, key=lambda result: (result.display_name, result.student))):
+    for step in steps(sorted(results, key=lambda result: (result.display_name, result.student)), no_example):
         for hint, sentence, whose in _rows(step):
             share = round(len(whose) / len(results), 4)
             writer.writerow([neutral(step.name), neutral(hint), neutral(sentence), len(whose), share, _joined(whose)])

@@ -18,13 +18,13 @@ from autograder.reports.wording import duration_text, one_line, points_text, rat
 
 NAMES = (
     "ratio", "low", "high", "threshold", "full_points_at", "baseline_ns", "submission_ns", "ambiguous",
-    "interval_held_percent",
+    "interval_held_percent", "compared_with",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Speed:
-    """How many times faster than the baseline a submission is, and where the thresholds lie."""
+    """How many times as fast as the baseline, or as a library, a submission is, and where the thresholds lie."""
 
     ratio: float
     low: float
@@ -35,6 +35,7 @@ class Speed:
     baseline_ns: float | None = None
     submission_ns: float | None = None
     ambiguous: bool = False  # the interval contains the threshold, however often it was timed
+    compared_with: str = "the baseline"  # or a library's name
     held_percent: float | None = None  # of predictions for other labs, those whose interval held what a GPU gave
 
     @property
@@ -63,7 +64,7 @@ class Speed:
             interval = f", interval {ends}" if self.source == "measured" else f", {ends} expected of a GPU"
             if self.source != "measured" and self.held_percent is not None:
                 interval += f" (right for {self.held_percent:.0f} % of the answers that were timed)"
-        pace = f"{ratio_text(self.ratio)} times the speed of the baseline{times}{interval}"
+        pace = f"{ratio_text(self.ratio)} times the speed of {self.compared_with}{times}{interval}"
         targets = f"The threshold is {ratio_text(self.threshold)}"
         if self.full_points_at is not None and self.full_points_at > self.threshold:
             targets += f", full points from {ratio_text(self.full_points_at)}"
@@ -86,10 +87,10 @@ class Speed:
             return ""
         where = "The next threshold is" if self.goal == self.threshold else "Full points start at"
         if self.ratio <= 0:
-            return f"{where} {ratio_text(self.goal)} times the baseline."
+            return f"{where} {ratio_text(self.goal)} times {self.compared_with}."
         # Rounded up: who reaches the printed factor has reached the goal.
         factor = math.ceil(100 * self.goal / self.ratio - 1e-9) / 100
-        return f"{where} {ratio_text(self.goal)} times the baseline: {ratio_text(factor)} times faster than now."
+        return f"{where} {ratio_text(self.goal)} times {self.compared_with}: {ratio_text(factor)} times faster than now."
 
 
 def speed_of(check: CheckResult) -> Speed | None:
@@ -110,6 +111,7 @@ def speed_of(check: CheckResult) -> Speed | None:
         baseline_ns=_number(measured, "baseline_ns"),
         submission_ns=_number(measured, "submission_ns"),
         ambiguous=bool(measured.get("ambiguous", False)),
+        compared_with=_words(measured, "compared_with", "the baseline"),
         held_percent=_number(measured, "interval_held_percent"),
     )
 
@@ -121,6 +123,11 @@ def message_of(check: CheckResult, unreadable: bool = False) -> str:
     said_by_error = unreadable and check.outcome == "not run"
     said_by_hazard = check.outcome == "failed" and bool(check.hazards) and check.message == str(check.hazards[0])
     return "" if said_by_speed or said_by_error or said_by_hazard else check.message
+
+
+def _words(measured: Mapping[str, Any], name: str, otherwise: str) -> str:
+    found = measured.get(name)
+    return one_line(found, 80) if isinstance(found, str) and found else otherwise
 
 
 def _number(measured: Mapping[str, Any], name: str) -> float | None:

@@ -10,6 +10,7 @@ import base64
 import functools
 import hashlib
 import re
+from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
@@ -23,6 +24,11 @@ from autograder.reports import wording
 def render_template(name: str, **values: Any) -> str:
     """The template `name` filled with `values`, every string among them cleaned by `wording.visible` and escaped."""
     return _environment().get_template(name).render(**values)
+
+
+def template_pieces(name: str, **values: Any) -> Iterator[str]:
+    """The same piece by piece, for a page that grows with a class; what is wrong with `values` is raised on the way."""
+    return _environment().get_template(name).generate(**values)
 
 
 @functools.cache

@@ -31,9 +31,9 @@ FILES = (
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[tuple[Worker, Worker]]:
-    with Worker("simulated") as one, Worker("simulated") as other:
-        yield one, other
+def workers(simulated: Worker) -> Iterator[tuple[Worker, Worker]]:
+    with Worker("simulated") as other:
+        yield simulated, other
 
 
 @pytest.mark.parametrize("file", FILES)

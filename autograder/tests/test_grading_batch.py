@@ -16,7 +16,7 @@ import pytest
 
 from autograder.errors import GraderFault, UsageError
 from autograder.grading import batch as batch_module
-from autograder.grading import check, class_folder
+from autograder.grading import check, class_folder, class_pages
 from autograder.grading.batch import ClassBatch
 from autograder.grading.class_folder import prepared, read_class
 from autograder.grading.class_grading import grade_class
@@ -449,7 +449,7 @@ def test_two_students_never_share_a_result_file_whatever_their_names(lab, folder
     for name, text in zip(TWINS, ("right", "wrong"), strict=True):
         (folder / f"{name}.py").write_text(text)
     out = tmp_path / "out"
-    results = grade_class(lab, folder, out)
+    results = list(grade_class(lab, folder, out))  # all of them: files go
     assert {each.student: each.points for each in results if each.student in TWINS} == dict(
         zip(TWINS, (2, 0), strict=True)
     )
@@ -472,7 +472,7 @@ def older_run(lab, folder, tmp_path, monkeypatch, request):
     (folder / "Ann%);(B.py").write_text("wrong")
     out = tmp_path / "out"
     with monkeypatch.context() as then:
-        for module in (batch_module, class_folder, class_page, gradebook, handing_back):
+        for module in (batch_module, class_folder, class_pages, class_page, gradebook, handing_back):
             then.setattr(module, "report_name", as_before)
         then.setattr("autograder.grading.class_folder._rename_former", lambda out: None)
         hand_back(grade_class(lab, folder, out), out, Wanted(gradescope=True))

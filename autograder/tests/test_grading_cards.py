@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import sys
 from collections import defaultdict
 
 import numpy as np
@@ -19,7 +20,7 @@ from autograder.grading.cards import Cards
 from autograder.grading.class_grading import grade_class
 from autograder.grading.worker import Worker, gpu_lock
 from autograder.records.runs import Uninitialised
-from autograder.tests.grading_fakes import CARD_LOG, TEST_CARDS, lab_with
+from autograder.tests.grading_fakes import CARD_DEATHS, CARD_LOG, TEST_CARDS, lab_with
 
 pytestmark = pytest.mark.long
 
@@ -107,6 +108,19 @@ def test_a_restarted_worker_stays_on_its_card(graded, monkeypatch):
     results, _, runs = graded("H,H", jobs=2)
     assert [each.outcome for each in results] == ["passed"] * 9 and set(runs) == {"0", "1"}
     assert all(len(each) > 1 for each in runs.values())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("deaths", "faults"), [(0, 0), (1, 0), (2, 1)])
+def test_a_worker_that_is_killed_costs_nobody_anything_and_one_that_ends_twice_is_a_fault(
+    graded, tmp_path, monkeypatch, deaths, faults
+):
+    (tmp_path / "deaths").write_text("x" * deaths)
+    monkeypatch.setenv(CARD_DEATHS, str(tmp_path / "deaths"))
+    results, _, _ = graded("H", jobs=1)
+    assert (tmp_path / "deaths").read_text() == ""
+    assert [each.outcome for each in results] == ["not run"] * faults + ["passed"] * (9 - faults)
+    assert sum(check.fault for each in results for check in each.checks) == faults
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def failing(function: Callable[..., Any], problem: BaseException) -> Callable[..
 PLACES = {
     "reading": (NamedWorker, "read"), "the key": (batch_module, "result_key"), "grading": (batch_module, "check_submission"),
     "the student's facts": (batch_module, "with_entry"), "the result on disk": (batch_module, "write_result"),
-    "the page": (html, "render"), "the class's page": (class_page, "render"), "the gradebook": (gradebook, "_row"),
+    "the page": (html, "render"), "the class's page": (class_page, "pieces"), "the gradebook": (gradebook, "_row"),
     "JUnit": (junit, "_suite"), "the terminal": (terminal, "render"), "the class's table": (terminal, "render_class"),
     "all checks": (grade_module, "judge_all"),
 }  # fmt: skip
@@ -315,12 +315,6 @@ def test_a_message_of_any_length_is_cut_where_it_is_made() -> None:
 # ---- what made the grader fail -------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def worker():
-    with Worker("simulated") as running:
-        yield running
-
-
 def answer(lab: str, name: str) -> str:
     return (Path(load_lab(lab).folder.parent.parent) / "solutions" / load_lab(lab).name / "right" / name).read_text()
 
@@ -362,7 +356,7 @@ RETURNED = {
 
 @pytest.mark.parametrize("what", RETURNED)
 def test_whatever_a_submission_returns_is_its_authors_mistake_in_one_line(
-    what: str, worker: Worker, tmp_path: Path
+    what: str, simulated: Worker, tmp_path: Path
 ) -> None:
     value, words = RETURNED[what]
     text = answer("lab06", "every_32.py").replace(
@@ -372,7 +366,7 @@ def test_whatever_a_submission_returns_is_its_authors_mistake_in_one_line(
     at = text.index("    return links", start)
     text = f"{text[:at]}    m = links.size\n    return {value}\n{text[at:]}"
     line = text[:start].count("\n") + 1
-    message = told(judged(worker, "lab06", "ranks_the_splitters", text, tmp_path))
+    message = told(judged(simulated, "lab06", "ranks_the_splitters", text, tmp_path))
     assert words.replace("line 49", f"line {line}") in message
 
 
@@ -388,13 +382,13 @@ SKIPS = {
 
 @pytest.mark.parametrize("lab_name", SKIPS)
 def test_a_submission_that_launches_nothing_where_it_is_counted_or_timed_fails_in_one_line(
-    lab_name: str, worker: Worker, tmp_path: Path
+    lab_name: str, simulated: Worker, tmp_path: Path
 ) -> None:
     check_name, file, function, test, words = SKIPS[lab_name]
     text = answer(lab_name, file)
     end = text.index("\n", text.index(function)) + 1
     text = f"{text[:end]}    {test}\n        return\n{text[end:]}"
-    assert re.fullmatch(words, told(judged(worker, lab_name, check_name, text, tmp_path)))
+    assert re.fullmatch(words, told(judged(simulated, lab_name, check_name, text, tmp_path)))
 
 
 class LaunchesNothing:
@@ -466,13 +460,13 @@ def test_pages_of_a_class_are_tried_once_for_all_and_one_by_one_only_where_that_
     lab: Lab, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[int] = []
-    really = class_page.render
+    really = class_page.pieces
 
-    def counted(results: Sequence[Result], *rest: Any) -> str:
+    def counted(results: Sequence[Result], *rest: Any) -> Iterator[str]:
         tried.append(len(results))
         return really(results, *rest)
 
-    monkeypatch.setattr(class_page, "render", counted)
+    monkeypatch.setattr(class_page, "pieces", counted)
     grade_class(lab, folder, tmp_path / "out")
     students = len(list(folder.iterdir()))
     assert tried == [students, students]  # tried, and written

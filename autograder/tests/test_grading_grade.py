@@ -201,12 +201,6 @@ CHECKS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def simulated():
-    with Worker("simulated") as worker:
-        yield worker
-
-
 def read_as(text, path, worker, required=NEEDED, checks=CHECKS):
     path.write_text(text)
     return check_submission(lab_with(*checks, required=required), path, worker=worker)

@@ -34,7 +34,7 @@ METADATA = "---\n" + "".join(
 )
 # What each command comes to in the course below, where that is not 0: half of its class is wrong, a starter is no
 # solution, nobody has written the new lab's judge, `doctor` says what a test machine lacks, and there is no cluster.
-CODES = {"grade": {1}, "check lab07": {1}, "fuzz lab07": {2}, "doctor": {0, 3}, "grade --dask": {2}}
+CODES = {"grade": {1}, "check lab08": {1}, "fuzz lab08": {2}, "doctor": {0, 3}, "grade --dask": {2}}
 
 
 @pytest.fixture(scope="module")

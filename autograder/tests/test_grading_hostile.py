@@ -57,7 +57,7 @@ def test_an_attack_breaks_nothing_and_gets_one_clear_line(attack: Hostile, worke
 
 
 def test_every_lab_but_the_first_has_its_attacks() -> None:
-    labs = ("lab02", "lab03", "lab04", "lab05", "lab06")
+    labs = ("lab02", "lab03", "lab04", "lab05", "lab06", "lab07")
     assert {each.lab for each in hostile()} == set(labs)
     for lab in labs:
         names = {check.name for check in load_lab(lab).checks}

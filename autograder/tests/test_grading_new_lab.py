@@ -23,7 +23,7 @@ from autograder.tests.remedies import promised_hints, remedies
 
 pytestmark = pytest.mark.long
 
-NAME = "lab07_prefix_sum"
+NAME = "lab08_prefix_sum"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -52,8 +52,8 @@ def hints(result):
 
 
 def test_the_new_lab_grades_its_solution_and_its_starter_at_once(course, worker):
-    lab = load_lab("lab07")
-    assert (lab.title, lab.lesson, lab.points) == ("Prefix sum", "07_prefix_sum", 8)
+    lab = load_lab("lab08")
+    assert (lab.title, lab.lesson, lab.points) == ("Prefix sum", "08_prefix_sum", 8)
     solution = check_submission(lab, course / "solutions" / NAME / "lab.ipynb", worker=worker)
     assert solution.outcome == "passed" and solution.points == lab.points, solution
     starter = check_submission(lab, lab.notebook, worker=worker)
@@ -62,7 +62,7 @@ def test_the_new_lab_grades_its_solution_and_its_starter_at_once(course, worker)
 
 
 def test_its_wrong_answers_fail_what_they_say_and_get_their_hint(course, worker):
-    lab = load_lab("lab07")
+    lab = load_lab("lab08")
     wrong = sorted((course / "solutions" / NAME / "wrong").glob("*.py"))
     assert len(wrong) == 3
     for path in wrong:
@@ -77,7 +77,7 @@ def test_its_wrong_answers_pass_once_they_are_mended_as_their_hints_say(course, 
     mended = remedies(NAME)
     assert {(each.answer, each.hint) for each in mended} == promised_hints(NAME)
     for each in mended:
-        assert check_submission(load_lab("lab07"), each.mended, worker=worker).outcome == "passed", each.answer
+        assert check_submission(load_lab("lab08"), each.mended, worker=worker).outcome == "passed", each.answer
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="types are not checked on Python 3.10, see the Makefile")
@@ -131,7 +131,7 @@ def test_in_the_course_s_folder_it_gets_a_test_that_passes_and_a_line_in_the_syl
     options = ("-q", "-p", "no:cacheprovider", "-m", "not gpu")
     out = inside(copy, "-m", "pytest", *options, own, syllabus, f"{fences}[{NAME}-False]")
     assert "7 skipped" in out and "failed" not in out  # its verdicts, which nobody has taken down yet
-    assert f"| {NAME} | 07b_a_model_of_today | 2 |" in (copy / "slides" / "SYLLABUS.md").read_text(encoding="utf-8")
+    assert f"| {NAME} | 08b_to_the_limit | 2 |" in (copy / "slides" / "SYLLABUS.md").read_text(encoding="utf-8")
     inside(copy, "-m", "ruff", "check", f"labs/{NAME}", f"solutions/{NAME}", own)
 
 
@@ -144,7 +144,7 @@ def test_a_second_further_lab_stands_below_the_first_one():
 
 
 def test_its_threshold_can_be_calibrated(course):
-    (found,) = calibrate(load_lab("lab07"), device="simulated")
+    (found,) = calibrate(load_lab("lab08"), device="simulated")
     assert found.recommended is not None and 1 < found.recommended < 3.2
     assert "simulated" in calibration_text(found) and "every time" in calibration_text(found)
 
@@ -158,9 +158,9 @@ def test_a_name_that_is_none_is_bad_usage(course, capsys, name):
 
 def test_a_lab_is_never_written_over(course, capsys):
     before = (course / "labs" / NAME / "spec.py").read_bytes()
-    for name in (NAME, "lab07_other"):
+    for name in (NAME, "lab08_other"):
         assert cli.main(["new-lab", name]) == 2
-        assert "There is a lab 07 already" in capsys.readouterr().err
+        assert "There is a lab 08 already" in capsys.readouterr().err
     (course / "solutions" / "lab09_mine").mkdir()
     assert cli.main(["new-lab", "lab09_mine"]) == 2
     assert (course / "labs" / NAME / "spec.py").read_bytes() == before

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pytest
 
 from autograder.errors import Line
 from autograder.grading import CheckFailed, check, pictures
@@ -13,7 +12,6 @@ from autograder.grading.attempt import Attempt
 from autograder.grading.grade import check_submission
 from autograder.grading.labs import labs_root, load_lab
 from autograder.grading.trials import Trial
-from autograder.grading.worker import Worker
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.reports import html, terminal
@@ -21,12 +19,6 @@ from autograder.reports.withheld import for_students
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
 SOLUTIONS = labs_root().parent / "solutions"
-
-
-@pytest.fixture(scope="module")
-def worker():
-    with Worker("simulated") as started:
-        yield started
 
 
 def graded(worker, lab_name, file, **options):
@@ -38,8 +30,8 @@ def check_called(result, name):
     return next(each for each in result.checks if each.name == name)
 
 
-def test_an_estimated_speed_is_shown_as_bars_and_on_the_roofline(worker):
-    result = graded(worker, "lab01", "lab.ipynb")
+def test_an_estimated_speed_is_shown_as_bars_and_on_the_roofline(simulated):
+    result = graded(simulated, "lab01", "lab.ipynb")
     speeds = [each for each in result.checks if each.source == "simulated"]
     assert [each.name for each in speeds] == ["faster_than_the_baseline", "faster_at_other_sizes_too"]
     for speed in speeds:
@@ -111,8 +103,8 @@ def test_under_a_secret_seed_a_student_sees_no_picture_of_the_data():
 # ---- requests ----------------------------------------------------------------------------------------
 
 
-def test_the_sectors_of_the_offending_line_are_drawn(worker):
-    result = graded(worker, "lab01", "wrong/column_by_column.py")
+def test_the_sectors_of_the_offending_line_are_drawn(simulated):
+    result = graded(simulated, "lab01", "wrong/column_by_column.py")
     failed = check_called(result, "walks_along_the_rows_of_b")
     (picture,) = failed.pictures  # the load from b is no worse than it has to be
     assert "loads from a: 32 sectors for 32 lanes" in picture.alt
@@ -135,13 +127,13 @@ def test_the_line_that_a_failure_is_about_is_drawn_although_another_wastes_more(
         assert found is not None and found[1] is drawn
 
 
-def test_the_bank_conflicts_of_the_offending_line_are_drawn(worker):
-    result = graded(worker, "lab02", "wrong/tile_b_transposed.py")
+def test_the_bank_conflicts_of_the_offending_line_are_drawn(simulated):
+    result = graded(simulated, "lab02", "wrong/tile_b_transposed.py")
     (picture,) = check_called(result, "meets_no_bank_conflicts").pictures
     assert "reads tile_b: 8 wavefronts" in picture.alt and "tile_b[x, i]" in picture.alt
 
 
-def test_stores_are_drawn_where_the_check_is_about_stores(worker):
-    result = graded(worker, "lab03", "wrong/no_tile.py")
+def test_stores_are_drawn_where_the_check_is_about_stores(simulated):
+    result = graded(simulated, "lab03", "wrong/no_tile.py")
     (picture,) = check_called(result, "stores_whole_sectors").pictures
     assert "stores to b: 32 sectors for 32 lanes" in picture.alt

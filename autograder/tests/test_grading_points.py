@@ -7,7 +7,6 @@ Seeds are secret here: what stands in a table of the public seed's values is ano
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,12 +25,6 @@ HONEST = [each for each in tricks() if not each.kind]
 KINDS = {"nothing when counted", "cheap when timed", "sample", "values known", "host", "diluted"}
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker("simulated") as running:
-        yield running
-
-
 def graded(lab: Lab, trick: Trick, worker: Worker) -> Result:
     return check_submission(lab, trick.submission, worker=worker, seed=SEED)
 
@@ -48,10 +41,10 @@ def marked(trick: Trick) -> Any:
 
 
 @pytest.mark.parametrize("trick", [marked(each) for each in shared_out(TRICKS)])
-def test_a_trick_earns_nothing_where_it_does_no_work(trick: Trick, worker: Worker) -> None:
+def test_a_trick_earns_nothing_where_it_does_no_work(trick: Trick, simulated: Worker) -> None:
     """Each check that it is after is judged alone: no other stands before it."""
     lab = load_lab(trick.lab)
-    grading = Grading(lab, worker, SEED, grade.read(lab, trick.submission, worker))
+    grading = Grading(lab, simulated, SEED, grade.read(lab, trick.submission, simulated))
     for check in lab.checks:
         if check.name in trick.denied:
             found = judge(grading, check)
@@ -59,9 +52,9 @@ def test_a_trick_earns_nothing_where_it_does_no_work(trick: Trick, worker: Worke
 
 
 @pytest.mark.parametrize("honest", [marked(each) for each in shared_out(HONEST)])
-def test_honest_work_near_a_trick_keeps_full_marks(honest: Trick, worker: Worker) -> None:
+def test_honest_work_near_a_trick_keeps_full_marks(honest: Trick, simulated: Worker) -> None:
     lab = load_lab(honest.lab)
-    result = graded(lab, honest, worker)
+    result = graded(lab, honest, simulated)
     assert result.outcome == "passed" and not result.flags, said(result)
     assert sum(each.points for each in result.checks if not each.bonus) == lab.points, said(result)
 
