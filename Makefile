@@ -19,6 +19,9 @@ COMPILE := from autograder.simulated_device import SimulatedDevice; SimulatedDev
 # What lets AUTOGRADER_SIMULATE=1 take effect in every Python of .venv; a wheel brings it along.
 AT_EVERY_START := import pathlib, shutil, sysconfig, autograder; shutil.copy(pathlib.Path(autograder.__file__).parent / \
 	'simgpu' / 'children' / 'autograder_simulate.pth', sysconfig.get_path('purelib'))
+# Tests start Python some hundred times, and pytest rewrites each of their modules: what is compiled is kept, also where an
+# image (as those of Docker often do) asks that nothing be.
+unexport PYTHONDONTWRITEBYTECODE
 SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))
 
 .PHONY: demo test quick lab slides bench doctor clean lint types unit starters notebooks

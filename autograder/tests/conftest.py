@@ -21,8 +21,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path not in long)
 
 
+@pytest.fixture(scope="session")
+def simulated() -> Iterator[Worker]:
+    """For every test that asks nothing special of its worker: to start one takes longer than to grade with it."""
+    with Worker("simulated") as running:
+        running.start()  # here, and not with the environment or in the folder of the first test that asks for it
+        yield running
+
+
 @pytest.fixture(scope="module", params=DEVICES)
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    """For what is graded on each device."""
+    if request.param == "simulated":
+        yield request.getfixturevalue("simulated")
+        return
     with Worker(request.param) as running:
         yield running
 

@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
@@ -307,7 +308,8 @@ def device_without_driver() -> MisbehavingDevice:
 
 class CardDevice(GpuInAllButSpeed):
     """A GPU of a machine that has the cards which TEST_CARDS names, kind by kind: sees those that CUDA_VISIBLE_DEVICES
-    leaves, writes down when each run was on which, and does not open where its kind ends in "broken"."""
+    leaves, writes down when each run was on which, and does not open where its kind ends in "broken". Its process is killed
+    in the middle of a run for each letter of the file that CARD_DEATHS names, which is one less then."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -321,6 +323,10 @@ class CardDevice(GpuInAllButSpeed):
     def run(self, program: Program, request: RunRequest) -> Run:
         begun = time.monotonic()
         run = super().run(program, request)
+        deaths = Path(os.environ.get(CARD_DEATHS, os.devnull))
+        if left := deaths.read_text():
+            deaths.write_text(left[1:])
+            os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(0.4)  # so that runs on two cards overlap, if they can
         with open(os.environ[CARD_LOG], "a") as log:
             log.write(f"{self.card} {begun} {time.monotonic()}\n")
@@ -338,3 +344,4 @@ class KindDevice(SimulatedDevice):
 
 TEST_KIND = "AUTOGRADER_TEST_KIND"
 TEST_CARDS, CARD_LOG = "AUTOGRADER_TEST_CARDS", "AUTOGRADER_TEST_CARD_LOG"
+CARD_DEATHS = "AUTOGRADER_TEST_CARD_DEATHS"

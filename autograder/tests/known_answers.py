@@ -21,6 +21,15 @@ def promised(path: Path) -> tuple[frozenset[str], str]:
     return KnownAnswer(f"wrong/{path.stem}", "wrong", path).promise
 
 
+def earns_a_part_of(path: Path) -> set[str]:
+    """The checks that a right answer passes without all of their points: `# earns a part of: CHECK[, CHECK]`.
+
+    For checks whose points go by a ramp that begins where they are passed.
+    """
+    first, _, names = path.read_text(encoding="utf-8").partition("\n")[0].partition(": ")
+    return {each.strip() for each in names.split(",")} if first == "# earns a part of" else set()
+
+
 def failed_checks(result: Result) -> set[str]:
     """Names of the failed checks, bonus aside."""
     return {each.name for each in result.checks if each.outcome == "failed" and not each.bonus}

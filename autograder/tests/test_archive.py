@@ -17,6 +17,7 @@ from autograder import cli
 from autograder.archive import again
 from autograder.grading import identity
 from autograder.grading.class_folder import CLASS_LIST
+from autograder.tests.lending import lend_compiled
 from autograder.tests.test_grading_bad_input import GOOD
 
 LABS = Path(__file__).resolve().parents[2] / "labs"
@@ -80,6 +81,7 @@ def test_a_term_is_graded_again_from_its_archive_to_the_same_gradebooks_byte_for
     place.mkdir()
     subprocess.run(["tar", "-xzf", str(term / "TERM.tar.gz"), "-C", str(place)], check=True)
     (unpacked,) = place.iterdir()
+    assert lend_compiled(unpacked / "kit" / "autograder")
     assert unpacked.name == "TERM" and "`A`: One thread, one element" in (unpacked / "README.md").read_text()
     listed = json.loads((unpacked / "archive.json").read_text())
     assert [each["name"] for each in listed["classes"]] == ["A", "lab01"]

@@ -142,7 +142,7 @@ def test_labs_lists_every_lab_with_its_points(capsys, tmp_path):
 
 def test_a_json_file_that_cannot_be_written_is_bad_usage(capsys, tmp_path):
     assert cli.main(["labs", "--json", str(tmp_path / "no" / "labs.json")]) == 2
-    assert "cannot be written: No such file or directory." in capsys.readouterr().err
+    assert "cannot be written: there is no folder" in capsys.readouterr().err
 
 
 def test_starters_check_says_what_has_drifted_and_fails(capsys, monkeypatch, tmp_path):

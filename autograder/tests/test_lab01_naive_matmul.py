@@ -166,17 +166,16 @@ def test_the_bonus_lies_between_the_loops_whatever_the_block(source: str) -> Non
 
 
 @pytest.mark.parametrize("wide, high", [(1, 2), (2, 2), (3, 5)])
-def test_blocks_without_an_element_hardly_change_the_predicted_speed(wide: int, high: int) -> None:
+def test_blocks_without_an_element_hardly_change_the_predicted_speed(wide: int, high: int, simulated: Worker) -> None:
     text = (SOLUTIONS / "right" / "block_32_by_8.py").read_text(encoding="utf-8")
     surplus = text.replace("(-(-n // width), -(-m // height))", f"({wide} * -(-n // width), {high} * -(-m // height))")
     assert surplus != text
     ratios = []
-    with Worker("simulated") as simulated:
-        for code in (text, surplus):
-            answer = submission_from_cells("surplus.py", [("surplus.py", code)], is_notebook=False)
-            result = check_submission(LAB, answer, worker=simulated)
-            assert result.points == LAB.points, report(result)
-            ratios.append({check.name: check.measured["ratio"] for check in result.checks if "ratio" in check.measured})
+    for code in (text, surplus):
+        answer = submission_from_cells("surplus.py", [("surplus.py", code)], is_notebook=False)
+        result = check_submission(LAB, answer, worker=simulated)
+        assert result.points == LAB.points, report(result)
+        ratios.append({check.name: check.measured["ratio"] for check in result.checks if "ratio" in check.measured})
     assert set(ratios[0]) == {SPEED_CHECK, OTHER_SIZES}
     assert ratios[1] == pytest.approx(ratios[0], rel=0.06)
 

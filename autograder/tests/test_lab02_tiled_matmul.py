@@ -93,15 +93,16 @@ def test_nobody_finds_out_which_blocks_are_sampled(worker: Worker) -> None:
     assert ratios[1] < 1.1 * ratios[0]  # looking costs its own copies and launches, and gains nothing
 
 
-def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(tmp_path: Path) -> None:
+def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(
+    tmp_path: Path, simulated: Worker
+) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_16.py").read_text(encoding="utf-8")
     total = "    total = np.float32(0)\n"
     leaves = code.replace(total, f"{total}    if row >= m and col >= n:\n        return\n")
     assert leaves != code
     path = tmp_path / "leaves_at_the_corner.py"
     path.write_text(leaves, encoding="utf-8")
-    with Worker("simulated") as running:
-        result = check_submission(LAB, path, worker=running)
+    result = check_submission(LAB, path, worker=simulated)
     check = next(each for each in result.checks if each.name == "brings_every_thread_to_its_barriers")
     assert check.outcome == "passed" and "all that have not returned" in check.title, report(result)
 

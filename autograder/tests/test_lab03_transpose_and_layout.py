@@ -81,17 +81,15 @@ def in_place(*replaced: tuple[str, str]) -> Submission:
     return submission_from_cells("in_place.py", [("in_place.py", code)], is_notebook=False)
 
 
-def test_another_transpose_in_place_earns_the_bonus() -> None:
-    with Worker("simulated") as worker:
-        result = check_submission(LAB, in_place(), worker=worker)
+def test_another_transpose_in_place_earns_the_bonus(simulated: Worker) -> None:
+    result = check_submission(LAB, in_place(), worker=simulated)
     assert result.points == sum(each.points for each in LAB.checks), report(result)
 
 
 @pytest.mark.parametrize("name", WRONG_IN_PLACE)
-def test_a_wrong_transpose_in_place_costs_the_bonus_alone_and_says_why(name: str) -> None:
+def test_a_wrong_transpose_in_place_costs_the_bonus_alone_and_says_why(name: str, simulated: Worker) -> None:
     (old, new), hint = WRONG_IN_PLACE[name]
-    with Worker("simulated") as worker:
-        result = check_submission(LAB, in_place((old, new)), worker=worker)
+    result = check_submission(LAB, in_place((old, new)), worker=simulated)
     assert result.outcome == "passed" and result.points == LAB.points, report(result)
     assert result.checks[-1].outcome == "failed"
     assert [each.name for each in result.checks[-1].hints] == [hint] * bool(hint), report(result)
@@ -107,15 +105,14 @@ LEAVES_POINTS_OUT = {
 
 
 @pytest.mark.parametrize("name", LEAVES_POINTS_OUT)
-def test_points_left_out_where_many_fall_earn_nothing_for_speed(name: str, tmp_path: Path) -> None:
+def test_points_left_out_where_many_fall_earn_nothing_for_speed(name: str, tmp_path: Path, simulated: Worker) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
     old, new, hint = LEAVES_POINTS_OUT[name]
     shortened = code.replace(old, new)
     assert shortened != code
     path = tmp_path / "leaves_points_out.py"
     path.write_text(shortened, encoding="utf-8")
-    with Worker("simulated") as running:
-        result = check_submission(LAB, path, worker=running)
+    result = check_submission(LAB, path, worker=simulated)
     assert failed_checks(result) == {"faster_over_many_steps"}, report(result)
     assert next(each for each in result.checks if each.name == "faster_over_many_steps").points == 0
     assert hints(result) == {hint} - {""}, report(result)
@@ -139,14 +136,13 @@ COUNTED_AND_NOT_DONE = {
 
 
 @pytest.mark.parametrize("name", COUNTED_AND_NOT_DONE)
-def test_work_that_is_left_out_where_it_is_counted_does_not_count(name: str) -> None:
+def test_work_that_is_left_out_where_it_is_counted_does_not_count(name: str, simulated: Worker) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
     before, added, fails = COUNTED_AND_NOT_DONE[name]
     changed = code.replace(before, added + before)
     assert changed != code
-    with Worker("simulated") as running:
-        answer = submission_from_cells("left_out.py", [("left_out.py", changed)], is_notebook=False)
-        result = check_submission(LAB, answer, worker=running, seed="draws 160 rows")
+    answer = submission_from_cells("left_out.py", [("left_out.py", changed)], is_notebook=False)
+    result = check_submission(LAB, answer, worker=simulated, seed="draws 160 rows")
     assert failed_checks(result) == fails, report(result)
 
 
@@ -157,28 +153,28 @@ PRETENDS_WHEN_TIMED = {  # what a step does in place of its own where as many po
 
 
 @pytest.mark.parametrize("name", PRETENDS_WHEN_TIMED)
-def test_steps_that_are_timed_are_verified(name: str) -> None:
+def test_steps_that_are_timed_are_verified(name: str, simulated: Worker) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
     guard = "    if i < by_field.shape[1]:\n"
     pretends = f"    if by_field.shape[1] >= {SPEC.FALL_POINTS[0]}:\n        {PRETENDS_WHEN_TIMED[name]}\n"
     assert code.count(guard) == 1
     answer = submission_from_cells("pretends.py", [("pretends.py", code.replace(guard, pretends + guard))])
-    with Worker("simulated") as running:
-        result = check_submission(LAB, answer, worker=running)
+    result = check_submission(LAB, answer, worker=simulated)
     assert failed_checks(result) == {"faster_over_many_steps"}, report(result)
     check = next(each for each in result.checks if each.name == "faster_over_many_steps")
     assert check.points == 0 and "elements are wrong" in check.message, report(result)
 
 
-def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(tmp_path: Path) -> None:
+def test_a_thread_that_has_returned_is_not_waited_for_and_the_check_says_no_more_than_that(
+    tmp_path: Path, simulated: Worker
+) -> None:
     code = (SOLUTIONS / "right" / "tiles_of_32.py").read_text(encoding="utf-8")
     load = "    if row < rows and col < columns:\n"
     leaves = code.replace(load, f"    if row >= rows and col >= columns:\n        return\n{load}", 1)
     assert leaves != code
     path = tmp_path / "leaves_at_the_corner.py"
     path.write_text(leaves, encoding="utf-8")
-    with Worker("simulated") as running:
-        result = check_submission(LAB, path, worker=running)
+    result = check_submission(LAB, path, worker=simulated)
     check = next(each for each in result.checks if each.name == "brings_every_thread_to_its_barrier")
     assert check.outcome == "passed" and "all that have not returned" in check.title, report(result)
 

@@ -64,9 +64,8 @@ def test_the_baseline_is_right_and_its_warps_diverge_in_every_step() -> None:
     assert run.counters.divergent_branches > 5 * run.counters.warps
 
 
-def test_where_a_sum_is_wrong_an_index_below_zero_is_shown_with_its_line_and_thread() -> None:
-    with Worker("simulated") as running:
-        result = check_submission(LAB, SOLUTIONS / "wrong" / "narrow_index.py", worker=running)
+def test_where_a_sum_is_wrong_an_index_below_zero_is_shown_with_its_line_and_thread(simulated: Worker) -> None:
+    result = check_submission(LAB, SOLUTIONS / "wrong" / "narrow_index.py", worker=simulated)
     failed = next(each for each in result.checks if each.outcome == "failed")
     assert re.search(r"expected .*line 19: Reads `values\[-32768\]`.* Block \(128, 0, 0\), thread", failed.message)
 
@@ -84,7 +83,7 @@ LOOP = "    while i < values.size:\n        own += values[i]\n        i += cuda.
     ],
     ids=["a quarter is added", "2 % are left out", "60 rounds of 63"],
 )
-def test_work_that_is_left_out_where_it_is_timed_is_noticed(loop: str, tmp_path: Path) -> None:
+def test_work_that_is_left_out_where_it_is_timed_is_noticed(loop: str, tmp_path: Path, simulated: Worker) -> None:
     """The required kernel is right; the host launches another one, which is not, on many elements."""
     text = (SOLUTIONS / "right" / "halves_of_any_width.py").read_text(encoding="utf-8")
     kernel = found(WHOLE_KERNEL, text)[0]
@@ -95,8 +94,7 @@ def test_work_that_is_left_out_where_it_is_timed_is_noticed(loop: str, tmp_path:
     )
     path = tmp_path / "stops_early.py"
     path.write_text(text, encoding="utf-8")
-    with Worker("simulated") as running:
-        result = check_submission(LAB, path, worker=running)
+    result = check_submission(LAB, path, worker=simulated)
     assert failed_checks(result) == {SPEED_CHECK}, report(result)
     speed = next(each for each in result.checks if each.name == SPEED_CHECK)
     assert speed.points == 0 and "total[0]" in speed.message
@@ -122,7 +120,7 @@ TILES = """
     ],
 )  # fmt: skip
 def test_nobody_is_told_that_work_is_left_out_who_shares_it_out_in_another_way(
-    each: int, blocks: str, tmp_path: Path
+    each: int, blocks: str, tmp_path: Path, simulated: Worker
 ) -> None:
     """Blocks that take several widths of themselves at a time, so that some have more to do than others."""
     text = (SOLUTIONS / "right" / "halves_of_any_width.py").read_text(encoding="utf-8")
@@ -130,8 +128,7 @@ def test_nobody_is_told_that_work_is_left_out_who_shares_it_out_in_another_way(
     assert f"range({each})" in text and blocks in text
     path = tmp_path / "tiles.py"
     path.write_text(text, encoding="utf-8")
-    with Worker("simulated") as running:
-        result = check_submission(LAB, path, worker=running)
+    result = check_submission(LAB, path, worker=simulated)
     assert result.outcome == "passed", report(result)
 
 

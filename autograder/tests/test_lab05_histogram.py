@@ -62,13 +62,12 @@ def test_updates_in_global_memory_alone_earn_the_first_part(graded: Grade) -> No
     assert len(first_part) == 5 and all(each.points == each.max_points for each in first_part), report(result)
 
 
-def test_what_the_host_does_where_it_is_timed_is_not_for_free(tmp_path: Path) -> None:
+def test_what_the_host_does_where_it_is_timed_is_not_for_free(tmp_path: Path, simulated: Worker) -> None:
     """The same answer that passes, but for a copy with as many items as are timed and with no others."""
     text = (SOLUTIONS / "right" / "grid_stride_loop.py").read_text(encoding="utf-8")
     path = tmp_path / "asks_when_timed.py"
     path.write_text(text + "    if 900_000 < items.size < 1_200_000:\n        bins.copy_to_host()\n", encoding="utf-8")
-    with Worker("simulated") as running:
-        result = check_submission(LAB, path, worker=running)
+    result = check_submission(LAB, path, worker=simulated)
     assert failed_checks(result) == set(SPEED_CHECKS), report(result)
     speeds = [each for each in result.checks if each.name.startswith("fast_on")]
     assert not any(each.points for each in speeds) and "asks for copy_to_host" in speeds[0].message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -105,12 +105,6 @@ def with_broken(answer: Submission, name: str, way: Callable[[str], str]) -> Sub
     return submission_from_cells("lab.ipynb", cells)
 
 
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker("simulated") as running:
-        yield running
-
-
 def graded(lab_name: str, answer: str, name: str, way: str, worker: Worker) -> Result:
     """What grading says; of most ways without the checks of speed, which take longest."""
     lab = load_lab(lab_name)
@@ -125,9 +119,9 @@ def graded(lab_name: str, answer: str, name: str, way: str, worker: Worker) -> R
     ("lab_name", "answer", "name"), [(*answer, name) for answer, functions in KEPT.items() for name in functions]
 )
 def test_the_checks_that_come_to_a_broken_function_fail_and_the_others_earn_their_points(
-    lab_name: str, answer: str, name: str, way: str, worker: Worker
+    lab_name: str, answer: str, name: str, way: str, simulated: Worker
 ) -> None:
-    result = graded(lab_name, answer, name, way, worker)
+    result = graded(lab_name, answer, name, way, simulated)
     asked = [each for each in result.checks if not each.bonus]
     kept = KEPT[lab_name, answer][name] & {each.name for each in asked}
     assert {each.name for each in asked if each.points == each.max_points} == kept, report(result)
@@ -140,7 +134,7 @@ def test_the_checks_that_come_to_a_broken_function_fail_and_the_others_earn_thei
     assert any(f"`{name}`" in each or "code cell" in each for each in told), report(result)
 
 
-def test_a_kernel_that_the_lab_launches_may_be_another_for_the_lab_alone(worker: Worker) -> None:
+def test_a_kernel_that_the_lab_launches_may_be_another_for_the_lab_alone(simulated: Worker) -> None:
     """Lab 4 launches `block_sums_kernel` with two arguments; a `total_sum` that gives its own three does nothing wrong."""
     lab = load_lab("lab04")
     path = lab.folder.parent.parent / "solutions" / lab.name / "right/halves_of_any_width.py"
@@ -150,7 +144,7 @@ def test_a_kernel_that_the_lab_launches_may_be_another_for_the_lab_alone(worker:
         "](", "](1, "
     )
     answer = submission_from_cells("lab.py", [("lab.py", text)], is_notebook=False)
-    result = check_submission(lab, answer, worker=worker)
+    result = check_submission(lab, answer, worker=simulated)
     passed = {each.name for each in result.checks if each.outcome == "passed"}
     assert passed - {"waits_less_often"} == TOTAL, report(result)
     assert "The lab calls block_sums_kernel(values, sums)." in result.checks[0].message

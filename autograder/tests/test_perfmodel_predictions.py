@@ -159,11 +159,12 @@ def test_what_of_a_lab_s_answers_was_not_timed_yet_is_said(lab: str, check: str)
 
 
 @pytest.mark.parametrize("lab", verdicts.labs())
-def test_a_lab_s_thresholds_are_those_its_counts_were_taken_for_and_its_counts_are_fresh(lab: str) -> None:
+def test_a_lab_s_thresholds_are_those_its_counts_were_taken_for_and_its_counts_are_fresh(
+    lab: str, simulated: Worker
+) -> None:
     counted = json.loads((verdicts.SOLUTIONS / lab / "calibration" / "counted.json").read_text(encoding="utf-8"))
     solution = known_answers(load_lab(lab))["solution"]
-    with Worker("simulated") as worker:
-        compared = compared_by_the_solution(load_lab(lab), worker)
+    compared = compared_by_the_solution(load_lab(lab), simulated)
     assert {check: each.threshold for check, each in compared.items()} == {
         check: counted[check]["threshold"] for check in counted
     }

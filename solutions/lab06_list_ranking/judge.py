@@ -27,6 +27,7 @@ def cases(rng: np.random.Generator) -> Iterator[JudgedCall]:
         many = nodes if nodes < 3 else size(rng, nodes // 2, nodes)
         yield ranked(*random_lists(rng, many, min(lists, many)))
     yield ranked(*random_lists(rng, 256 * int(rng.integers(2, 9)), 1))
+    yield ranked(*random_lists(rng, 8193, 1))  # every power of two nodes a splitter: the last one begins a block
 
 
 def random_lists(rng: np.random.Generator, nodes: int, lists: int) -> tuple[np.ndarray, np.ndarray]:

@@ -95,7 +95,7 @@ def looks_once(successor, rank):
 def rank_list(successor, rank, scratch):
     n = successor.size
     blocks = (n + THREADS - 1) // THREADS
-    if 8_000 < n < 10_000:
+    if 8_193 < n < 10_000:
         looks_once[blocks, THREADS](successor, rank)
         return
     start[blocks, THREADS](successor, scratch[0], scratch[1])
