@@ -254,7 +254,7 @@ class Writer(BodyWriter):
 
 
 def random_body(choose: random.Random, simple: bool) -> str:
-    return Writer(choose, simple).body()
+    return Writer(choose, simple=simple).body()
 
 
 def inputs(choose: random.Random) -> dict[str, np.ndarray]:
