@@ -13,6 +13,7 @@ from autograder.errors import KernelFault, SubmissionError
 from autograder.simgpu.counting import counting_primitives as count_prim
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.machine import access
+from autograder.simgpu.machine.addressing import Addressing
 from autograder.simgpu.ordering import order_primitives as order_prim
 from autograder.simgpu.primitives import ATOMIC, READ, WARP, WRITE, locate
 
@@ -148,6 +149,65 @@ def test_a_repeated_access_moves_what_each_of_its_rounds_moves_alone(dtype, stri
 
     one_by_one = np.sum([counted(shift, shift + 1) for shift in range(SHIFTS)], axis=0)
     assert counted(0, SHIFTS) == one_by_one.tolist()
+
+
+@cuda.jit
+def ahead_unsigned(source, target, rounds):
+    """In the last rounds the last lanes are past the end."""
+    i = np.uint32(cuda.grid(1))
+    for step in range(rounds):
+        target[i] += source[i + np.uint32(step)]
+
+
+@cuda.jit
+def back_unsigned(source, target, rounds):
+    """Below 0 an unsigned number is a large one: in the second round the first lane is outside, then more and more."""
+    i = np.uint32(cuda.grid(1))
+    for step in range(rounds):
+        target[i] += source[i - np.uint32(step)]
+
+
+@cuda.jit
+def round_and_back_unsigned(source, target, rounds):
+    """A sum that passed below 0 and came back is inside again."""
+    i = np.uint32(cuda.grid(1))
+    for step in range(rounds):
+        below = i - np.uint32(40)
+        target[i] += source[below + np.uint32(40 + step)]
+
+
+@pytest.mark.parametrize("kernel", [ahead_unsigned, back_unsigned, round_and_back_unsigned], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("rounds", [3, 70])
+def test_unsigned_indices_that_move_along_leave_what_each_access_by_itself_does(monkeypatch, kernel, rounds):
+    size = 100
+
+    def everything_of():
+        source, target = cuda.to_device(np.arange(size, dtype=np.float32)), cuda.to_device(np.zeros(64, np.float32))
+        found = profile(kernel)[2, 32](source, target, rounds)
+        hazards = [(h.kind, h.line, h.message, h.occurrences) for h in found.hazards]
+        return target.copy_to_host().tobytes(), found.counters, found.compiled, found.lines, hazards
+
+    moved: list[bool] = []
+    look = Addressing._moved
+
+    def watched(self, pattern, indices):
+        base = look(self, pattern, indices)
+        moved.append(base is not None and self.sums.of(indices[0])[1] != 0)
+        return base
+
+    monkeypatch.setattr(Addressing, "_moved", watched)
+    short = everything_of()
+    assert any(moved) == (kernel is not back_unsigned)  # whose first lane is outside from the second round on
+    monkeypatch.setattr(Addressing, "_moved", lambda *arguments: None)
+    assert everything_of() == short
+
+    lanes = np.arange(64)
+    wanted = lanes[:, None] + np.arange(rounds) * (-1 if kernel is back_unsigned else 1)
+    inside = (wanted >= 0) & (wanted < size)
+    occurrences = sum(h[3] for h in short[4] if h[0] == "out_of_bounds")
+    assert occurrences == np.count_nonzero(~inside)
+    held = inside.all(1)
+    assert np.array_equal(np.frombuffer(short[0], np.float32)[held], wanted.sum(1)[held])
 
 
 def test_a_name_that_a_kernel_lacked_is_found_once_it_is_there():

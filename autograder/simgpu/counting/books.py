@@ -34,6 +34,7 @@ class Books:
         self.warps_more = 0.0  # warps beyond the source's that carry out machine code here, as a share: regrouping.py
         self._more = 0.0  # the instructions that these carry out
         self._rows: dict[Operation, list[int]] = {}
+        self._source_rows: dict[Operation, list[int]] = {}
 
     def row(self, op: Operation) -> list[int]:
         """The running counts of an operation's source line, by `SLOT`."""
@@ -74,7 +75,9 @@ class Books:
 
     def left_out(self, op: Operation, mask: Mask) -> list[int]:
         """`instruction` for an operation that the compiler removes: only the source has it."""
-        row = self.tally.source_row(op.line)
+        row = self._source_rows.get(op)
+        if row is None:
+            row = self._source_rows[op] = self.tally.source_row(op.line)
         row[WARP_INSTRUCTIONS] += mask.warps
         row[THREAD_INSTRUCTIONS] += mask.active
         self.launch.work += mask.warps

@@ -37,6 +37,7 @@ SYMBOLS = {
 LONG_DIVISION, SHORT_DIVISION = 87, 18  # machine instructions, see `_count_parts`
 MOST_ITEMS = 1000  # of a tuple, which Numba keeps in registers
 SIMPLE = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}  # on two scalars
+BY_A_SCALAR = {ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod}  # where that is positive
 DATES = "mM"  # kinds of dtype: timedelta64 and datetime64
 DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod)
 SPECIAL = (ast.Div, ast.Pow)  # computed by the special-function units or in software
@@ -46,9 +47,15 @@ SPECIAL_SLOT = SLOT["special_operations"]
 
 
 class Rule:
-    """What has been found out about one of + - * on operands of two types: integers, or floats that stay as wide."""
+    """What has been found out about one of + - * on operands of two types: integers, or floats that stay as wide.
 
-    __slots__ = ("kind", "left", "right", "dtype", "is_folded", "is_fused", "is_integer", "slot", "compute")
+    And about // and % of integers, whose right operand then is a positive scalar.
+    """
+
+    __slots__ = (
+        "kind", "left", "right", "dtype", "is_folded", "is_fused", "is_integer", "slot", "compute", "compute_scalars",
+        "divides",
+    )  # fmt: skip
 
     def __init__(
         self, kind: type[ast.operator], left: np.dtype, right: np.dtype, dtype: np.dtype, is_folded: bool,
@@ -60,6 +67,8 @@ class Rule:
         self.is_fused = multiplies and not self.is_integer and kind is not ast.Mult  # one instruction with that
         self.slot = INTEGER_SLOT if self.is_integer else OPERATION_SLOT[dtype.itemsize]
         self.compute = OPERATORS[kind]
+        self.compute_scalars = SIMPLE.get(kind) or BY_A_SCALAR[kind]
+        self.divides = kind in BY_A_SCALAR
 
     def apply(self, machine: Machine, op: Operation, left: Number, right: Number, mask: Mask) -> Number:
         """The result for operands of these types, counted."""
@@ -73,8 +82,17 @@ class Rule:
             return result
         if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
             return integer_vector(machine, op, self.kind, self.dtype, left, right)
-        simple: Number = SIMPLE[self.kind](left.astype(self.dtype), right.astype(self.dtype))
+        if left.dtype is not self.dtype:
+            left = left.astype(self.dtype)
+        if right.dtype is not self.dtype:
+            right = right.astype(self.dtype)
+        simple: Number = self.compute_scalars(left, right)
         return simple
+
+
+def is_divisor(right: Number) -> bool:
+    """Whether nothing can go wrong where integers are divided by this: a positive scalar."""
+    return isinstance(right, np.integer) and bool(right > 0)
 
 
 def by_rule(
@@ -82,7 +100,7 @@ def by_rule(
 ) -> Value:
     """What `binary` gives, where it may be known already what to do with operands of these types."""
     if rule is not None and isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
-        if rule.left is left.dtype and rule.right is right.dtype:
+        if rule.left is left.dtype and rule.right is right.dtype and (not rule.divides or is_divisor(right)):
             return rule.apply(machine, op, left, right, mask)
     return binary(machine, op, kind, left, right, mask)
 
@@ -105,7 +123,9 @@ def binary(
     if kind in DIVISIONS:
         machine.raise_in_debug(op, right == 0, mask, DivisionByZero, "division by zero")
     is_widened = left.dtype != compute or right.dtype != compute
-    if kind in SIMPLE and (compute.kind in "iu" or compute.kind == "f" and not is_widened):
+    if (kind in SIMPLE and (compute.kind in "iu" or compute.kind == "f" and not is_widened)) or (
+        kind in BY_A_SCALAR and compute.kind in "iu" and is_divisor(right) and not op.divides_in_parts
+    ):
         rule = Rule(kind, left.dtype, right.dtype, compute, op.is_folded, op.multiplies)
         if hasattr(op, "rule"):
             op.rule = rule
@@ -155,7 +175,7 @@ def integer_vector(
     if known is not None:
         machine.sums.forget(known[2])
     machine.integers[op, kind] = (left, right, result)
-    if kind in (ast.Add, ast.Sub) and dtype.kind == "i":
+    if kind in (ast.Add, ast.Sub):
         if isinstance(left, np.ndarray) and isinstance(right, np.generic):
             machine.sums.note(result, left, int(right) if kind is ast.Add else -int(right))
         elif isinstance(right, np.ndarray) and isinstance(left, np.generic) and kind is ast.Add:
