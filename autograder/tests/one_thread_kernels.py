@@ -75,6 +75,7 @@ class LoopWriter(BodyWriter):
                 self.pick(*(f"{name}[{counter}]" for name in WHOLE)), self.pick(*(f"{name}[{counter}]" for name in WHOLE)),
                 f"own[{counter} & 3]", "mine[2]", f"int(tile[{counter} & 7])",
                 f"table[{counter} % 4, {self.pick('1', counter + ' % 6')}]", "LIMIT", "constants[k % 5]",
+                f"row[{counter} % 6]", f"row[{counter} - 3]",
             )  # fmt: skip
         less, kind = depth - 1, self.choose.randint(0, 13)
         if kind <= 4:
@@ -164,6 +165,7 @@ class LoopWriter(BodyWriter):
                     f"cuda.atomic.{self.pick('max', 'min')}(o64, {self.index()}, {self.whole(1)} + 0)",
                     f"print('at', k, a, {self.whole(1)})", "grid2[k % 3][1] = p", "cuda.threadfence_block()",
                     f"fresh[{self.index()}] = {self.whole(1)}", f"table[{self.index()}, 1] += 1", "d = a + 0",
+                    f"row[{self.pick(*self.counters, 'k')} % 6] {self.pick('', '+')}= {self.whole(1)}",
                     f"old = cuda.atomic.add(o32, k % {N}, 1)",
                     f"own[{self.pick('k & 3', '2', 'k % 5')}] = {self.whole(1)}",
                     f"tile[{self.pick('k & 7', 'k')}] += {self.floating(1)}",
@@ -204,6 +206,7 @@ class LoopWriter(BodyWriter):
         self.line(f"a, b, c = x64[0] + 0, {self.pick('7', 'n', 'x32[1] + 0')}, x64[3] % 11")
         self.line("p, q, r = f64[0] * 1.0, 3 / n, f32[2]")
         self.line("k = 0")
+        self.line("row = table[(cuda.threadIdx.x + 2) % 4]")  # begins elsewhere for each lane
         self.line("own, mine = cuda.local.array(4, np.int32), cuda.local.array(4, np.int64)")
         self.line("tile = cuda.shared.array(8, np.float32)")
         for place in range(4):

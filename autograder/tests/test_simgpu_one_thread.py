@@ -321,31 +321,43 @@ def test_the_limit_of_work_holds_to_the_statement_in_a_loop_that_is_by_itself(by
     assert stopped[0] == stopped[1]
 
 
-def test_a_round_of_one_thread_asks_nobody() -> None:
+@cuda.jit
+def running_total(a, out):
+    total = np.float32(0)
+    for i in range(a.size):
+        total += a[i]
+        out[i] = total
+
+
+@cuda.jit
+def running_total_of_a_row(rows, totals):
+    a, out = rows[cuda.threadIdx.x], totals[cuda.threadIdx.x]  # parts that begin elsewhere for each lane
+    total = np.float32(0)
+    for i in range(a.size):
+        total += a[i]
+        out[i] = total
+
+
+@pytest.mark.parametrize("kernel, shape", [(running_total, 4000), (running_total_of_a_row, (1, 4000))], ids=["array", "row"])
+def test_a_round_of_one_thread_asks_nobody(kernel: Any, shape: int | tuple[int, int]) -> None:
     """It is quick because nothing of the machine is called: that can be counted, and time on a busy computer cannot."""
     session = Session()
-    arrays = [session.to_device(np.ones(4000, np.float32)) for _ in range(2)]
+    arrays = [session.to_device(np.ones(shape, np.float32)) for _ in range(2)]
     calls = 0
 
     def note(*_: object) -> None:
         nonlocal calls
         calls += 1
 
-    @cuda.jit
-    def running_total(a, out):
-        total = np.float32(0)
-        for i in range(a.size):
-            total += a[i]
-            out[i] = total
-
-    running_total.__autograder_function__  # noqa: B018 (read before it is watched)
-    session.launch(running_total.__autograder_function__, 1, 1, arrays)
+    kernel.__autograder_function__  # noqa: B018 (read before it is watched)
+    session.launch(kernel.__autograder_function__, 1, 1, arrays)
     sys.setprofile(note)
     try:
-        session.launch(running_total.__autograder_function__, 1, 1, arrays)
+        session.launch(kernel.__autograder_function__, 1, 1, arrays)
     finally:
         sys.setprofile(None)
     assert calls < 4000 * 2
+    assert arrays[1].copy_to_host().ravel()[-1] == 4000
 
 
 def test_what_is_not_written_out_says_why() -> None:

@@ -113,7 +113,7 @@ class Going:
         if view.buffer.space in ("local", "shared"):
             return view.lengths is None and view.outside is None and view.field is None and not view.read_only
         return view.buffer.address % SECTOR_BYTES == 0 and all(
-            may_be_alone(memory, view, self.mask, each.op, each.kind, is_left_out=True)
+            may_be_alone(memory, view, self.mask, each.op, each.kind, is_written=True)
             for each in self.written.accesses
             if each.view == number
         )

@@ -41,11 +41,12 @@ class AccessedMemory(Protocol):
 
 
 def may_be_alone(
-    memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int, *, is_left_out: bool = False
+    memory: AccessedMemory, view: View, mask: Mask, op: Operation, kind: int, *, is_written: bool = False
 ) -> bool:
     """Whether the accesses of this operation to this array are so simple that `LoneAccess` can carry them out.
 
-    `is_left_out`: whoever asks counts accesses that the compiler removes, which `LoneAccess` does not.
+    `is_written`: that a loop which is written out (one_thread) can. It also counts accesses that the compiler removes, and
+    takes a part of an array that begins elsewhere for each lane.
     """
     buffer, size = view.buffer, view.data.itemsize
     return (
@@ -55,7 +56,7 @@ def may_be_alone(
         and view.field is None
         and view.lengths is None
         and view.outside is None
-        and isinstance(view.offset, int)
+        and (is_written or isinstance(view.offset, int))
         and size <= SECTOR_BYTES
         and buffer.address % size == 0
         and buffer.owner.watcher is None
@@ -64,7 +65,7 @@ def may_be_alone(
         and memory.reports.launch.debug is None
         and not (kind != READ and view.read_only)
         and op.by_round is None
-        and (is_left_out or not memory.counting.is_left_out(op, kind))
+        and (is_written or not memory.counting.is_left_out(op, kind))
     )
 
 
