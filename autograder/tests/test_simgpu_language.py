@@ -940,3 +940,20 @@ def test_what_python_cannot_read_is_to_be_run_where_it_stands(is_notebook: bool,
     submission = submission_from_cells("lab", [("lab", "x = (1\n")], is_notebook=is_notebook)
     with pytest.raises(SubmissionError, match=what):
         parse_program(submission).function("x")
+
+
+def test_a_range_of_unsigned_numbers_gives_unsigned_ones_to_one_lane_and_to_many():
+    @cuda.jit
+    def one_below(first, above, counts, n):
+        i = cuda.grid(1)
+        for k in range(n):  # the same for all
+            first[i] = k - np.uint32(1)
+            break
+        for k in range(np.uint32(0), counts[i], np.uint32(2)):  # as many as the lane says
+            above[i] += k - np.uint32(1) > n
+
+    for threads in (1, 32):
+        first, above, counts = np.zeros(threads), np.zeros(threads), np.full(threads, 9, np.uint32)
+        one_below[1, threads](first, above, counts, np.uint32(5))
+        assert (first == 2.0**64).all()
+        assert (above == 2).all()  # for 0, of which one below is the largest number, and 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 
 import numba
@@ -49,6 +50,15 @@ def test_every_operator_on_every_pair_of_types_gives_numbas_type(op, typing_cont
             if numba_type != ours:
                 wrong.append(f"{a} {op.__name__} {b}: Numba {numba_type}, ours {ours}")
     assert not wrong, "\n".join(wrong)
+
+
+WHOLE = [each for each in DTYPES if each.kind in "iu"]
+
+
+@pytest.mark.parametrize("bounds", [*itertools.product(WHOLE), *itertools.product(WHOLE, WHOLE)], ids=str)
+def test_a_range_counts_in_unsigned_numbers_where_it_does_in_numba(bounds, typing_context):
+    iterated = typing_context.resolve_function_type(range, tuple(map(from_dtype, bounds)), {}).return_type
+    assert str(nt.of_range(bounds)).startswith("u") == str(iterated.dtype).startswith("u")
 
 
 @pytest.mark.parametrize("path", TYPES)

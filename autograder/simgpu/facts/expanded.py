@@ -22,7 +22,6 @@ from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.statements import Continue
 from autograder.simgpu.operations.steps import Lowered
-from autograder.simgpu.values import numba_types as nt
 
 MOST_ROUNDS_IN_ALL = 20_000  # gone through one by one in the whole kernel
 MOST_BODIES = 5_000  # calls of device functions that are followed, counted in each round
@@ -105,7 +104,7 @@ class Expanded(Analysis):
         start, stop, step = (each.constant for each in (source.start, source.stop, source.step))
         if start is None or stop is None or not step:
             return None
-        return [KnownNumber(nt.INT64, self.forms.constant(i), False) for i in range(start, stop, step)]
+        return [KnownNumber(source.dtype, self.forms.constant(i), False) for i in range(start, stop, step)]
 
 
 def expand(

@@ -72,11 +72,12 @@ class KnownName:
 
 @dataclass(frozen=True)
 class KnownRange:
-    """A range()."""
+    """A range(), and the type of its numbers."""
 
     start: KnownNumber
     stop: KnownNumber
     step: KnownNumber
+    dtype: np.dtype
 
 
 @dataclass(frozen=True, eq=False)

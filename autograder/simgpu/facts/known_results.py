@@ -233,9 +233,10 @@ class KnownResults:
         if len(numbers) != len(arguments) or not 1 <= len(numbers) <= 3:
             return ANYTHING
         zero, one = (KnownNumber(nt.INT64, self.forms.constant(n), False) for n in (0, 1))
+        dtype = nt.of_range(each.dtype for each in numbers)
         if len(numbers) == 1:
-            return KnownRange(zero, numbers[0], one)
-        return KnownRange(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else one)
+            return KnownRange(zero, numbers[0], one, dtype)
+        return KnownRange(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else one, dtype)
 
     def grid(self, arguments: Sequence[Known]) -> Known:
         """`cuda.grid(n)`: threadIdx plus blockIdx times blockDim."""

@@ -54,8 +54,8 @@ class LoopVariables:
         around = frozenset() if _is_fixed(source) else self.here.around
         form = self.here.forms.atom(key, frozenset([op]) | around)
         match source:
-            case KnownRange(start, stop, step):
-                return KnownNumber(nt.INT64, form, start.varies or stop.varies or step.varies)
+            case KnownRange(start, stop, step, dtype):
+                return KnownNumber(dtype, form, start.varies or stop.varies or step.varies)
             case KnownTuple(items) if items and all(isinstance(each, KnownNumber) for each in items):
                 merged = items[0]
                 for each in items[1:]:

@@ -62,7 +62,7 @@ from autograder.simgpu.operations.statements import (
     split,
 )
 from autograder.simgpu.operations.steps import STATEMENT_COST, Block, Statement
-from autograder.simgpu.values.numba_types import BOOL, INT64
+from autograder.simgpu.values.numba_types import BOOL, INT64, of_range
 
 
 class Writer(Expressions):
@@ -245,6 +245,8 @@ class Writer(Expressions):
         bounds = [self.number(each) for each in call.arguments]
         if not 1 <= len(bounds) <= 3 or any(each.by_lane or not numbers.is_whole(each.dtype) for each in bounds):
             raise NotWritten("bounds that differ by lane, or are no integers")
+        if of_range(each.dtype for each in bounds) != INT64:
+            raise NotWritten("a loop over unsigned numbers")
         if len(bounds) == 3 and bounds[2].low <= 0 <= bounds[2].high:
             raise NotWritten("a step that may be 0")
         low = min(bounds[0].low, bounds[1].low) if len(bounds) > 1 else 0

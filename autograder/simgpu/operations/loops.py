@@ -20,6 +20,7 @@ from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.slicing import check_one_length, lanes_within, part_of
 from autograder.simgpu.operations.statements import Target, split
 from autograder.simgpu.operations.steps import Block, Expression, Statement
+from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import Lanes, Number, Value
@@ -261,15 +262,19 @@ class For(Loop):
         if isinstance(value, Range):
             bounds = [number(bound, self.source) for bound in value.bounds]
             if not any(isinstance(bound, np.ndarray) for bound in bounds):
-                return [np.int64(i) for i in range(*map(int, bounds))]
+                counted = nt.of_range(bound.dtype for bound in bounds).type
+                return [counted(i) for i in range(*map(int, bounds))]
         raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
 
 
 def plain_numbers(kept: Value) -> range | None:
-    """The numbers that a loop goes over, where that is a range that all lanes share."""
+    """The numbers that a loop goes over, where that is a range of signed numbers that all lanes share."""
     if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
         return None
-    bounds = [int(each) for each in kept.bounds if isinstance(each, (np.integer, np.bool_))]
+    given = [each for each in kept.bounds if isinstance(each, (np.integer, np.bool_))]
+    if nt.of_range(each.dtype for each in given) != nt.INT64:
+        return None
+    bounds = [int(each) for each in given]
     if len(bounds) < len(kept.bounds) or bounds[2:] == [0]:
         return None
     return range(*bounds)
@@ -286,6 +291,7 @@ def _count_up(
             raise op.fault(f"range() needs integers, not {bound.dtype}.", "Use // instead of /, or int().")
     if not 1 <= len(bounds) <= 3:
         raise op.fault("range() takes one to three arguments.")
+    counted = nt.of_range(bound.dtype for bound in bounds)
     first, last = (np.int64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
     by: Number = bounds[2] if len(bounds) == 3 else np.int64(1)
     stands_still = np.equal(by, 0)
@@ -293,7 +299,7 @@ def _count_up(
         raise op.fault("range() with a step of 0 never ends.")
     if not any([isinstance(bound, np.ndarray) for bound in (first, last, by)]):
         for value in range(int(first), int(last), int(by)):
-            yield np.int64(value), None
+            yield counted.type(value), None
         return
     start, stop, step = (np.asarray(bound, dtype=np.int64) for bound in (first, last, by))
     if loop.is_four_at_once:
@@ -304,5 +310,5 @@ def _count_up(
     up = bool(np.all(step > 0))
     while True:
         still = (current < stop) if up else np.where(step > 0, current < stop, current > stop)
-        yield current, still
+        yield current.astype(counted, copy=False), still
         current = current + step

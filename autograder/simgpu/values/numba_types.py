@@ -7,6 +7,7 @@ against Numba's own type inference.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from functools import cache
 from typing import TypeVar, cast
 
@@ -109,6 +110,20 @@ def _operator_types(op: type, a: np.dtype, b: np.dtype) -> tuple[np.dtype, np.dt
         raise TypeError
     wide = common(a, b)
     return wide, wide
+
+
+def of_range(bounds: Iterable[np.dtype | None]) -> np.dtype:
+    """The type of a range's numbers, by those of its bounds as they are written.
+
+    Numba has a range of uint64, which takes unsigned bounds, and beside a uint64 signed ones of up to 16 bits. Else it
+    counts in signed numbers: here always in the widest, since what they are added to widens them anyway.
+    """
+    given = list(bounds)
+    if any(each is None for each in given):
+        return INT64
+    signed = [each for each in given if each is not None and each.kind != "u"]
+    narrow = UINT64 in given and all(each.kind == "i" and each.itemsize <= 2 for each in signed)
+    return UINT64 if not signed or narrow else INT64
 
 
 def is_integer(dtype: np.dtype) -> bool:
