@@ -571,8 +571,9 @@ class Attempt:
         """Verifies what sampled blocks left of the outputs; no kernel wrote to what is not among those."""
         if run.is_unverified:
             self.flags.append(
-                f"{self.check}: `{request.function}` reads what it has written, at this size too much for the simulated GPU "
-                "to carry out whole: speed is predicted from a sample, and results of this size were not looked at."
+                f"{self.check}: `{request.function}` reads or adds to what it has written, at this size too much for "
+                "the simulated GPU to carry out whole: speed is predicted from a sample, and results of this size were "
+                "not looked at."
             )
             return
         inputs = {name: value for name, value in request.arguments.items() if isinstance(value, np.ndarray)}

@@ -100,6 +100,8 @@ class Follower(Sampler):
         """The run is over, at the function's end or before it: from here on it is the grader who reads."""
         self._settle(is_the_end)
         for name, buffer in self._results.items():
+            if buffer.address in self.partials:
+                self.partials[buffer.address].want_sums()
             if buffer.address in self.partials and len(self._passes.get(name, [])) < 2:  # see `written`
                 self.partials[buffer.address].look_for_rules()
         for partial in self.partials.values():

@@ -194,6 +194,21 @@ class Partial:
             each for each in self.producers if each.footprint.rule is None and self._written_before(each).any()
         ]
 
+    def added_to(self) -> np.ndarray:
+        """A flag for each element to which blocks of a sampled launch added last: those left out may have added to it too."""
+        shadow, everything = self.buffer.shadow, slice(None)
+        if shadow is None or not self.producers:
+            return np.zeros(len(self.buffer.data), bool)
+        return np.asarray(shadow.is_added_to(everything) & (shadow.written_at >= self.producers[0].since))
+
+    def want_sums(self) -> None:
+        """Asks for all blocks that add to this array: of a result, no sum of which parts are missing can be looked at."""
+        sums = self.added_to()
+        if sums.any():
+            self.wanted = sums if self.wanted is None else self.wanted | sums
+            self.before = len(self.producers)
+            self.is_for_the_host_alone = False
+
     def _written_before(self, producer: Producer) -> np.ndarray:
         """A flag for each element that was written before a launch which can write it too, and not since."""
         shadow = self.buffer.shadow
@@ -209,8 +224,7 @@ class Partial:
         missing = np.zeros(len(stamps), bool)
         for reach, since in self._since.values():
             missing |= (stamps < since) & (True if reach is None else reach[elements])
-        if shadow is not None:  # where blocks add to one element, each of them is missing
-            missing |= shadow.is_added_to(elements) & (stamps >= self.producers[0].since)
+        missing |= self.added_to()[elements]  # where blocks add to one element, each of them is missing
         return missing
 
 

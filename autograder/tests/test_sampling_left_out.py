@@ -74,6 +74,18 @@ def adds_in_two_launches(a, b, c):
     multiply[(8, 8), (16, 16)](a, b, c, 0, 64)
     multiply[(16, 4), (8, 32)](a, b, c, 64, 128)
 
+@cuda.jit
+def add_parts(a, b, c):
+    column, row, part = cuda.grid(3)
+    total = 0.0
+    for k in range(16 * part, 16 * part + 16):
+        total += a[row, k] * b[k, column]
+    cuda.atomic.add(c, (row, column), total)
+
+def eight_blocks_add_to_each_element(a, b, c):
+    clear[64, 256](c)
+    add_parts[(8, 8, 8), (16, 16)](a, b, c)
+
 def upper_and_lower_half(a, b, c):
     half_of_it[(8, 4), (16, 16)](a, b, c, 0)
     half_of_it[(8, 4), (16, 16)](a, b, c, 64)
@@ -111,6 +123,15 @@ def test_two_sampled_blocks_show_no_rule_and_a_few_more_are_carried_out_for_it(
     assert len(right) >= 2 * 256 and right.all() and run.launches[1].counters.simulated_blocks == 2
     run, right = sampled("touches_what_is_left_out", blocks=2, seed=seed)
     assert run.written["c"][0, 0] and np.count_nonzero(~right) == 1
+
+
+def test_sums_to_which_left_out_blocks_add_are_whole_or_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A right product in parts of its depth was told wrong: in a sampled block's elements stood that block's part alone."""
+    run, right = sampled("eight_blocks_add_to_each_element")
+    assert right.all() and len(right) >= 8 * 256 and not run.is_unverified
+    monkeypatch.setattr(left_out, "MOST_WORK", 0)
+    run, right = sampled("eight_blocks_add_to_each_element")
+    assert run.is_unverified and not len(right)
 
 
 def test_what_the_last_launch_leaves_wrong_is_seen() -> None:

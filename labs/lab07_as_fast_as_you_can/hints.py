@@ -17,11 +17,13 @@ from autograder.grading import Attempt, witness
 from autograder.grading.evidence import ProductEvidence, recogniser
 from autograder.grading.products import product
 from autograder.records.counters import SIGNS, Counters
-from autograder.records.runs import RunRequest
+from autograder.records.runs import Launch, RunRequest
 
 MULTIPROCESSORS = 132  # of an H200
+BYTES = 4  # of a float32
 LEAST_TOLD_APART = 1000  # elements: a wrong sum is among its row's right ones about every other time
 SQUARES = (2, 4, 8, 16)  # sides of a thread's square of sums
+SQUARE_OF_SEVERAL_TILES = 256  # as many rows as the product that failed has
 WORK = (
     "asks_global_memory_seldom", "keeps_operands_in_registers", "meets_few_bank_conflicts",
     "spends_its_instructions_on_multiplying",
@@ -45,13 +47,27 @@ class FastEvidence(ProductEvidence):
 
     @cached_property
     def sums_a_thread(self) -> float:
-        """Elements of C for each thread of the launch that computes most."""
-        threads = [int(np.prod(each.grid) * np.prod(each.block)) for each in self.simulated.launches]
-        return self.m * self.n / max(threads) if threads else 0.0
+        """Sums that a thread of the launch which multiplies most leaves in memory, on average: elements of C, or parts of
+        such that are added up later. Other launches (that clear, pad or transpose) have threads of their own."""
+
+        def arithmetic(launch: Launch) -> int:
+            return launch.counters.float32_operations + launch.counters.float64_operations
+
+        launch = max(self.simulated.launches, key=arithmetic, default=None)
+        if launch is None:
+            return 0.0
+        left = launch.counters.global_store_useful_bytes / BYTES + 32 * launch.counters.global_atomic_requests
+        return float(left / np.prod(launch.grid) / np.prod(launch.block))
 
     @property
     def launch_count(self) -> int:
         return len(self.simulated.launches)
+
+    @property
+    def launches_grow_with_depth(self) -> bool:
+        """Whether sums of twice as many terms take more launches: an experiment."""
+        request = replace(product(self.attempt, self.request.function, self.m, 2 * self.k, self.n), sample_blocks=1)
+        return len(self.attempt.trace(request).launches) >= 1.5 * self.launch_count
 
     @property
     def blocks(self) -> int:
@@ -94,6 +110,12 @@ class FastEvidence(ProductEvidence):
     @property
     def wrote_columns(self) -> int:
         return 0 if self.corner is None else self.corner[1]
+
+    @property
+    def is_right_where_written(self) -> bool:
+        """Whether only elements that nobody wrote are wrong."""
+        wrong = self.attempt.wrong
+        return wrong is not None and not wrong.problem and not (wrong.wrong & self.run.written["c"]).any()
 
     @property
     def counts_threads_for_blocks(self) -> bool:
@@ -169,7 +191,7 @@ def swapped_grid_axes(seen: FastEvidence) -> bool:
 def too_few_blocks(seen: FastEvidence) -> bool:
     """The blocks reach over {seen.wrote_rows} x {seen.wrote_columns} elements of C, and it has {seen.m} x {seen.n}.
     Does the host divide by the rows and columns that a block of the kernel computes?"""
-    return seen.wrote_rows > 0 and not seen.elsewhere(128, 16, 128).is_right
+    return seen.wrote_rows > 0 and seen.is_right_where_written and not seen.elsewhere(128, 16, 128).is_right
 
 
 @misconception("right_at_any_size", shows=witness.LEFT_OUT)
@@ -240,6 +262,8 @@ def stored_elsewhere(seen: FastEvidence) -> bool:
         return False
     if seen.run.written["c"].sum() < LEAST_TOLD_APART:  # few numbers are among those of their rows by chance
         return False
+    if not (wrong.wrong & seen.run.written["c"]).any():  # what was stored is right where it stands
+        return False
     rows = zip(wrong.got, wrong.expected, seen.run.written["c"], strict=True)
     return all(bool(np.isin(got[here], expected).all()) for got, expected, here in rows)
 
@@ -248,7 +272,8 @@ def stored_elsewhere(seen: FastEvidence) -> bool:
 def square_only(seen: FastEvidence) -> bool:
     """Square matrices go well, and others do not: A is {seen.m} x {seen.k} and B {seen.k} x {seen.n} here. Which of
     the three sizes bounds what?"""
-    return seen.corner is None and seen.elsewhere(64, 64, 64).is_right and seen.elsewhere(128, 128, 128).is_right
+    sides = (64, 128, SQUARE_OF_SEVERAL_TILES)  # a block may compute one tile, or several one after the other
+    return seen.corner is None and all(seen.elsewhere(side, side, side).is_right for side in sides)
 
 
 @misconception("right_at_any_size", shows=witness.RESULT)
@@ -405,7 +430,7 @@ def slow_at_the_edges(seen: FastEvidence) -> bool:
 Shows = Callable[[FastEvidence], bool]
 CAUSES: dict[str, Shows] = {
     "no_tiles": lambda seen: not seen.left.shared_load_requests and seen.left.global_load_requests > seen.multiply_adds,
-    "a_launch_for_each_tile": lambda seen: len(seen.simulated.launches) > 3,
+    "a_launch_for_each_tile": lambda seen: seen.launch_count > 3 and seen.launches_grow_with_depth,
     "float64": lambda seen: seen.left.float64_operations > seen.multiply_adds,
     "slow_at_the_edges": lambda seen: seen.attempt.check == "as_fast_with_edges" and seen.is_slow_at_the_edges_only,
     "one_sum_a_thread": lambda seen: seen.sums_a_thread <= 1.5,

@@ -53,6 +53,7 @@ SPEED_WORK_LIMIT = 800_000_000
 WHOLE = (256, 32, 128)  # m, k, n: whole tiles up to 256 x 128, several phases of each
 RAGGED = ((131, 19, 67), (61, 37, 141))  # primes, and one that three tiles of 47 divide: one tall, one wide
 TINY = ((1, 1, 1), (1, 9, 2), (5, 1, 1))
+OVER_A_BYTE = ((261, 2, 3), (3, 2, 261))  # rows, or columns, that eight bits cannot count
 REAL = (70, 90, 110)
 LONG = (24, 150, 20)
 COUNTED = (128, 192, 64)  # depths
@@ -89,7 +90,7 @@ def sizes() -> list[tuple[int, int, int]]:
 
 
 def whole_sizes(attempt: Attempt) -> tuple[int, int, int]:
-    """m, k and n of the product that is timed, all of them multiples of 64, as the seed draws them."""
+    """m, k and n of the product that is timed, as the seed draws them: m and n multiples of 128, k of 32."""
     down, across = SIDES[attempt.drawn(0, len(SIDES) - 1)]
     return 128 * down, attempt.drawn(*DEPTHS), 128 * across
 
@@ -145,7 +146,7 @@ def stays_inside_what_it_has(attempt: Attempt) -> None:
 @check(points=2, after=("stays_inside_what_it_has",))
 def right_at_any_size(attempt: Attempt) -> None:
     """Right: every element comes out right at any size, down to one element, as exact as float32 sums can be."""
-    for shape in (*RAGGED, *TINY, REAL, LONG):
+    for shape in (*RAGGED, *TINY, *OVER_A_BYTE, REAL, LONG):
         trial = multiplied(attempt, shape, on="device")
         products.expect_product(attempt, trial.request, trial.run.outputs["c"])
         attempt.expect_inputs_unchanged(trial.run)
