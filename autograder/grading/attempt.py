@@ -45,6 +45,7 @@ Outputs = Mapping[str, np.ndarray]
 # Holds what a function left in its arrays to what is right, and raises `CheckFailed` where it is not.
 Judgement = Callable[["Attempt", RunRequest, Outputs], None]
 DRAWN_AT_ONCE = 1 << 20  # random numbers
+OF_ORDER = ("race", "divergent_barrier")  # kinds of hazards that sampled blocks have by themselves
 LEAST_COVERED = 0.95  # of a result, judged by sampled blocks, some of which may lie beyond its edges
 LOOK_AGAIN = 8  # times as many blocks are sampled where fewer seem to cover less
 TOO_GOOD = 1.5  # times the best known answer's ratio, from which somebody is to look
@@ -547,8 +548,12 @@ class Attempt:
                 self.show(Picture(figure.svg, figure.alt))
 
     def _verify_sampled(self, request: RunRequest, run: Run, shorter: Callable[[], RunRequest] | None) -> None:
-        """Holds the sampled blocks of an estimated run to their share of the result: a speed is that of the whole work."""
-        covered = run.covered
+        """Holds the sampled blocks of an estimated run to their share of the result: a speed is that of the whole work.
+
+        And to the order of threads: what comes out right of a race, by chance, is no result. Other faults may come of what
+        the sample leaves out.
+        """
+        sampled, covered = run, run.covered
         if any(share < LEAST_COVERED for share in covered.values()):  # by chance, where some blocks have nothing to do?
             more: dict[str, Any] = {
                 "sample_blocks": LOOK_AGAIN * (request.sample_blocks or 1),
@@ -566,6 +571,7 @@ class Attempt:
             if run.fault is not None:
                 raise CheckFailed(str(run.fault), hazards=errors_in(run))
         self._verify_known(request, run)
+        self.expect_no_hazards(sampled, OF_ORDER)
 
     def _verify_known(self, request: RunRequest, run: Run) -> None:
         """Verifies what sampled blocks left of the outputs; no kernel wrote to what is not among those."""

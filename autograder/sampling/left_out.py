@@ -195,7 +195,7 @@ class Partial:
         ]
 
     def added_to(self) -> np.ndarray:
-        """A flag for each element to which blocks of a sampled launch added last: those left out may have added to it too."""
+        """A flag for each element to which blocks of a sampled launch added last: others may have added to it too."""
         shadow, everything = self.buffer.shadow, slice(None)
         if shadow is None or not self.producers:
             return np.zeros(len(self.buffer.data), bool)

@@ -193,14 +193,15 @@ def for_each_multiply_add(attempt: Attempt, run: Run, names: Sequence[str], what
 def asks_global_memory_seldom(attempt: Attempt) -> str:
     """Counted work: what comes from global memory is used for many multiply-adds."""
     names = ("global_load_requests", "global_atomic_requests")
-    return for_each_multiply_add(attempt, counted(attempt), names, "loads from global memory", GLOBAL_LOADS)
+    return for_each_multiply_add(attempt, counted(attempt), names, "loads and atomics of global memory", GLOBAL_LOADS)
 
 
 @check(points=2, after=("keeps_its_threads_in_order",))
 def keeps_operands_in_registers(attempt: Attempt) -> str:
     """Counted work: what comes from shared memory is used for several multiply-adds; local arrays stay in registers."""
     names = ("shared_load_requests", "shared_atomic_requests", "shuffles", "local_load_requests")
-    return for_each_multiply_add(attempt, counted(attempt), names, "fetches from shared or local memory", FETCHES)
+    what = "fetches from shared or local memory or other lanes"
+    return for_each_multiply_add(attempt, counted(attempt), names, what, FETCHES)
 
 
 @check(points=1, after=("keeps_its_threads_in_order",))
