@@ -24,7 +24,8 @@ get_ipython().display_formatter.mimebundle_formatter.for_type_by_name(
     lambda figure: ({"image/svg+xml": figure.svg, "text/plain": figure.alt}, {"image/svg+xml": {"alt": figure.alt}})
 )
 """
-_SHOW_EACH = "from IPython.display import display as _display\nfor _each in _:\n    _display(_each)"
+# The last value that a cell gave; `_` is not that any more once a deck's code has assigned to it.
+_SHOW_EACH = "from IPython.display import display as _display\nfor _each in list(_oh.values())[-1]:\n    _display(_each)"
 _RICHEST_FIRST = ("image/svg+xml", "text/html", "image/png", "text/plain")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -61,7 +62,10 @@ def execute(deck: Deck, folder: Path, seconds: int = 120) -> Executed:
             if isinstance(part, CodeBlock) and part.is_executed:
                 outputs[part.line.number] = _run_part(client, part, part.code)
                 if part.mode == "steps":
-                    outputs[part.line.number] = _run_part(client, part, _SHOW_EACH)
+                    shown = _run_part(client, part, _SHOW_EACH) if outputs[part.line.number] else ()
+                    if not shown:
+                        raise UsageError("Steps end with a list of what to show: this block shows nothing.", line=part.line)
+                    outputs[part.line.number] = shown
             elif isinstance(part, Text) and part.values:
                 values[part.line.number] = tuple(_value(client, part, each) for each in part.values)
     return Executed(outputs, values)

@@ -112,6 +112,23 @@ def test_frames_take_each_other_s_place(tmp_path: Path) -> None:
         assert page.count(f'class="frame fragment {kind}"') == 1
 
 
+def test_frames_are_those_of_their_own_block_whatever_the_deck_s_code_has_named(tmp_path: Path) -> None:
+    """IPython's `_` stays what a deck assigned to it, and every later slide with steps was empty."""
+    slides = "---\n## A\n```python silent\n_, other = (), 2\n```\nNote: 1 min.\n"
+    slides += '---\n## B\n```python steps alt="Two"\n["one", "two"]\n```\nNote: 1 min.\n'
+    silent, steps = execute(deck_of(tmp_path, TITLE + slides), tmp_path).outputs.values()
+    assert not silent and [each.data for each in steps] == ["'one'", "'two'"]
+
+
+@pytest.mark.parametrize("code", ["[]", "None", "frames = [1, 2]"])
+def test_steps_that_show_nothing_stop_the_build_with_their_line(tmp_path: Path, code: str) -> None:
+    slides = "---\n## A\n```python silent\n[1, 2]\n```\nNote: 1 min.\n"
+    slides += f'---\n## B\n```python steps alt="Two"\n{code}\n```\nNote: 1 min.\n'
+    with pytest.raises(UsageError, match="shows nothing") as found:
+        execute(deck_of(tmp_path, TITLE + slides), tmp_path)
+    assert found.value.line is not None
+
+
 def test_a_figure_s_small_text_grows_until_the_last_row_can_read_it(tmp_path: Path) -> None:
     deck = deck_of(tmp_path, TITLE + '---\n## A\n```python figure alt="Small"\n0\n```\nNote: 1 min.\n')
     svg = '<svg viewBox="0 0 1168 100"><text id="t" font-size="12">12</text><text font-size="44">44</text></svg>'
