@@ -24,6 +24,7 @@ BYTES = 4  # of a float32
 LEAST_TOLD_APART = 1000  # elements: a wrong sum is among its row's right ones about every other time
 SQUARES = (2, 4, 8, 16)  # sides of a thread's square of sums
 SQUARE_OF_SEVERAL_TILES = 256  # as many rows as the product that failed has
+LESS_THAN_A_TILE = (5, 19, 7)  # m, k, n
 INSTRUCTIONS = "spends_its_instructions_on_multiplying"
 WORK = (
     "asks_global_memory_seldom", "keeps_operands_in_registers", "meets_few_bank_conflicts",
@@ -115,6 +116,16 @@ class FastEvidence(ProductEvidence):
         last = np.r_[missing[ends], missing[-1]]
         runs = [f"{a}" if a == b else f"{a} to {b}" for a, b in zip(first, last, strict=True)]
         return ", ".join(runs[:4]) + (", ..." if len(runs) > 4 else "")
+
+    @property
+    def fetches_all_there_is(self) -> bool:
+        """Whether no element of A or B is left out that a block needs, and only what does not exist: an experiment.
+
+        Its C is smaller than any tile, with sums longer than many, so that threads beyond its edges have elements to fetch.
+        """
+        m, k, n = LESS_THAN_A_TILE
+        counters = self.elsewhere(m, k, n).simulated.counted or Counters()
+        return counters.global_load_useful_bytes >= BYTES * (m * k + k * n)
 
     @property
     def wrote_rows(self) -> int:
@@ -353,7 +364,7 @@ def terms_unguarded(seen: FastEvidence) -> bool:
 def tile_edge_not_zeroed(seen: FastEvidence) -> bool:
     """At the edges, places of a tile are multiplied that nothing was stored in: in the last round they hold an
     earlier tile, or whatever was there. Where there is no element, store a zero."""
-    return any(each.space == "shared" for each in seen.found("uninitialised_read"))
+    return any(each.space == "shared" for each in seen.found("uninitialised_read")) and seen.fetches_all_there_is
 
 
 # ---- work and speed: the first cause ---------------------------------------------------------------------------------
