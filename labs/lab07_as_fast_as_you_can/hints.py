@@ -26,10 +26,8 @@ SQUARES = (2, 4, 8, 16)  # sides of a thread's square of sums
 SQUARE_OF_SEVERAL_TILES = 256  # as many rows as the product that failed has
 LESS_THAN_A_TILE = (5, 19, 7)  # m, k, n
 INSTRUCTIONS = "spends_its_instructions_on_multiplying"
-WORK = (
-    "asks_global_memory_seldom", "keeps_operands_in_registers", "meets_few_bank_conflicts",
-    INSTRUCTIONS,
-)  # fmt: skip
+IN_A_BLOCK = ("keeps_operands_in_registers", "meets_few_bank_conflicts", INSTRUCTIONS)
+WORK = ("asks_global_memory_seldom", *IN_A_BLOCK)
 OF_NO_INSTRUCTIONS = ("bank_conflicts", "too_few_blocks_for_the_gpu", "scattered_loads")  # causes that take only time
 SPEED = ("as_fast_as_it_gets", "as_fast_with_edges")
 Matrix = np.ndarray
@@ -416,7 +414,7 @@ def bank_conflicts(seen: FastEvidence) -> bool:
     return seen.cause == "bank_conflicts"
 
 
-@misconception(*WORK, *SPEED, shows=witness.reason(SIGNS, lambda seen: seen.lines))
+@misconception(*IN_A_BLOCK, *SPEED, shows=witness.reason(SIGNS, lambda seen: seen.lines))
 def signed_indices(seen: FastEvidence) -> bool:
     """Many instructions only see to it that an index could be negative, and then counts from the end. An index of an
     unsigned type (np.uint32) never is; then neighbouring elements can be fetched together, too."""
