@@ -248,6 +248,7 @@ class SimulatedDevice:
             record.compiled,
             estimated_ns=None if estimate is None else estimate.ns,
             array_bytes=record.array_bytes,
+            lines=tuple(each.line for each in record.lines),
             estimate=estimate,
         )
 

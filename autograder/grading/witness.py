@@ -251,6 +251,21 @@ def compiled(*names: str, least: float = 1) -> Witness:
     return _counted(names, least, lambda line: line.compiled, ", as the compiler leaves them")
 
 
+def in_words(counters: Iterable[str]) -> str:
+    """Names of counters, what they begin and end with said once:
+    `shared_load_requests`, `shared_store_requests` -> "shared load and store requests"."""
+    names = [name.split("_") for name in counters]
+    fewest = min(map(len, names))
+    first = 0
+    while first < fewest - 1 and len({name[first] for name in names}) == 1:
+        first += 1
+    last = 0
+    while last < fewest - first - 1 and len({name[-1 - last] for name in names}) == 1:
+        last += 1
+    between = " and ".join(" ".join(name[first : len(name) - last]) for name in names)
+    return " ".join([*names[0][:first], between, *names[0][len(names[0]) - last :]])
+
+
 def _counted(names: Iterable[str], least: float, of_line: Callable[[LineProfile], Counters], where: str) -> Witness:
     def of(line: LineProfile) -> float:
         return sum(float(getattr(of_line(line), name)) for name in names)
@@ -259,17 +274,20 @@ def _counted(names: Iterable[str], least: float, of_line: Callable[[LineProfile]
         line = max(seen.simulated.lines, key=of, default=None)
         if line is None or of(line) < least:
             return ""
-        words = " and ".join(name.replace("_", " ") for name in names)
+        words = in_words(names)
         return f"{line.line}: `{line.text.strip()}`, {of(line):,.0f} {words}{where}"
 
     return Witness(f"counted {', '.join(names)}{where}", look)
 
 
-def reason(why: str) -> Witness:
-    """The line with most instructions of which the compiler's rules say this: one of simgpu/facts/reasons.py, or `SIGNS`."""
+def reason(why: str, among: Callable[[Any], Iterable[LineProfile]] | None = None) -> Witness:
+    """The line with most instructions of which the compiler's rules say this: one of simgpu/facts/reasons.py, or `SIGNS`.
+
+    `among`: only these lines.
+    """
 
     def look(seen: Seen) -> str:
-        lines = (each for each in seen.simulated.lines if why in each.why)
+        lines = (each for each in (seen.simulated.lines if among is None else among(seen)) if why in each.why)
         line = max(lines, key=lambda each: each.compiled.issued_warp_instructions, default=None)
         return "" if line is None else f"{line.line}: `{line.text.strip()}`: {why}"
 
@@ -283,7 +301,7 @@ def not_counted(*names: str) -> Witness:
         counters = seen.simulated.counters
         if counters is None or any(getattr(counters, name) for name in names):
             return ""
-        return f"{' and '.join(name.replace('_', ' ') for name in names)}: none in the whole run"
+        return f"{in_words(names)}: none in the whole run"
 
     return Witness(f"no {', '.join(names)}", look)
 

@@ -15,6 +15,7 @@ from autograder.simgpu.values.arrays import DeviceArray, buffer_of, elements_whe
 from autograder.simgpu.values.memory import Buffer
 
 MOST_OF_AN_ARRAY = 0.75  # written by all blocks of a launch, from which it counts as one that writes the whole array
+MOST_REACHES = 64  # kept of a run, each as large as an array: launches on further parts may write any element
 
 
 class Follower(Sampler):
@@ -84,12 +85,13 @@ class Follower(Sampler):
             if last is not None and footprint.is_like(last):
                 footprint = last  # a step like the one before
             self._footprints[key] = footprint
-            if key not in self._reaches:
-                self._reaches[key] = launch.reach_of(buffer)
+            parts = (launch.kernel, buffer.address, launch.parts_of(buffer))
+            if parts not in self._reaches:
+                self._reaches[parts] = launch.reach_of(buffer) if len(self._reaches) < MOST_REACHES else None
             partial = self.partials.setdefault(buffer.address, Partial(buffer))
             buffer.watcher = partial
             work = record.counters.warp_instructions
-            partial.add(Producer(launch.earlier_launches, launch.started, self._reaches[key], footprint, work))
+            partial.add(Producer(launch.earlier_launches, launch.started, self._reaches[parts], footprint, work))
 
     def _settle(self, is_the_end: bool = False) -> None:
         """What the host has read of sampled launches has come to matter, for a launch or for how the run ended."""

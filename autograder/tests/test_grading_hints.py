@@ -22,7 +22,7 @@ from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge, read
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.spec import HintRule, Lab, hint
-from autograder.grading.witness import LAUNCH, RESULT, Witness, hazard
+from autograder.grading.witness import LAUNCH, RESULT, Witness, hazard, in_words
 from autograder.grading.worker import Worker
 from autograder.language.source import Submission, submission_from_cells
 from autograder.records.results import CheckResult
@@ -58,6 +58,19 @@ def judged(lab: Lab, submission: Submission, names: Collection[str], worker: Wor
 
 
 # ---- the machinery ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "counters, words",
+    [
+        (("shared_load_bank_conflicts", "shared_store_bank_conflicts"), "shared load and store bank conflicts"),
+        (("global_load_requests",), "global load requests"),
+        (("float64_operations", "float64_transcendentals"), "float64 operations and transcendentals"),
+        (("shuffles", "barriers"), "shuffles and barriers"),
+    ],
+)
+def test_what_names_of_counters_begin_and_end_with_is_said_once(counters: tuple[str, ...], words: str) -> None:
+    assert in_words(counters) == words
 
 
 def test_a_hint_without_a_witness_does_not_load() -> None:

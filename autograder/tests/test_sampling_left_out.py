@@ -89,6 +89,24 @@ def eight_blocks_add_to_each_element(a, b, c):
 def upper_and_lower_half(a, b, c):
     half_of_it[(8, 4), (16, 16)](a, b, c, 0)
     half_of_it[(8, 4), (16, 16)](a, b, c, 64)
+
+@cuda.jit
+def multiply_whole(a, b, c):
+    column, row = cuda.grid(2)
+    total = 0.0
+    for k in range(a.shape[1]):
+        total += a[row, k] * b[k, column]
+    c[row, column] = total
+
+def four_quarters(a, b, c):
+    for row in (0, 64):
+        for column in (0, 64):
+            part = c[row : row + 64, column : column + 64]
+            multiply_whole[(4, 4), (16, 16)](a[row : row + 64], b[:, column : column + 64], part)
+
+def quarters_of_what_was_cleared(a, b, c):
+    clear[64, 256](c)
+    four_quarters(a, b, c)
 """
 
 
@@ -132,6 +150,22 @@ def test_sums_to_which_left_out_blocks_add_are_whole_or_not_looked_at(monkeypatc
     monkeypatch.setattr(left_out, "MOST_WORK", 0)
     run, right = sampled("eight_blocks_add_to_each_element")
     assert run.is_unverified and not len(right)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_launches_that_are_given_other_parts_of_an_array_write_none_of_each_other(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four launches with one block each were taken to write over one another, and to be too much to carry out whole."""
+    monkeypatch.setattr(left_out, "LITTLE_WORK", 0)
+    monkeypatch.setattr(left_out, "MOST_WORK", 0)
+    run, right = sampled("four_quarters", blocks=1, seed=seed)
+    assert not run.is_unverified and len(right) == 4 * 256 and right.all() and run.covered["c"] == 1.0
+
+
+def test_parts_of_an_array_that_another_launch_has_written_are_written_over() -> None:
+    run, right = sampled("quarters_of_what_was_cleared")
+    assert not run.is_unverified and len(right) >= 8 * 256 and right.all()
 
 
 def test_what_the_last_launch_leaves_wrong_is_seen() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from autograder.grading import Attempt, witness
 from autograder.grading.evidence import ProductEvidence, recogniser
 from autograder.grading.products import product
-from autograder.records.counters import SIGNS, Counters
+from autograder.records.counters import SIGNS, Counters, LineProfile
 from autograder.records.runs import Launch, RunRequest
 
 MULTIPROCESSORS = 132  # of an H200
@@ -24,10 +24,11 @@ BYTES = 4  # of a float32
 LEAST_TOLD_APART = 1000  # elements: a wrong sum is among its row's right ones about every other time
 SQUARES = (2, 4, 8, 16)  # sides of a thread's square of sums
 SQUARE_OF_SEVERAL_TILES = 256  # as many rows as the product that failed has
-WORK = (
-    "asks_global_memory_seldom", "keeps_operands_in_registers", "meets_few_bank_conflicts",
-    "spends_its_instructions_on_multiplying",
-)  # fmt: skip
+LESS_THAN_A_TILE = (5, 19, 7)  # m, k, n
+INSTRUCTIONS = "spends_its_instructions_on_multiplying"
+IN_A_BLOCK = ("keeps_operands_in_registers", "meets_few_bank_conflicts", INSTRUCTIONS)
+WORK = ("asks_global_memory_seldom", *IN_A_BLOCK)
+OF_NO_INSTRUCTIONS = ("bank_conflicts", "too_few_blocks_for_the_gpu", "scattered_loads")  # causes that take only time
 SPEED = ("as_fast_as_it_gets", "as_fast_with_edges")
 Matrix = np.ndarray
 
@@ -46,14 +47,25 @@ class FastEvidence(ProductEvidence):
         return self.m * self.k * self.n / 32
 
     @cached_property
-    def sums_a_thread(self) -> float:
-        """Sums that a thread of the launch which multiplies most leaves in memory, on average: elements of C, or parts of
-        such that are added up later. Other launches (that clear, pad or transpose) have threads of their own."""
+    def multiplying(self) -> Launch | None:
+        """The launch that multiplies most: others clear, copy, pad or transpose."""
 
         def arithmetic(launch: Launch) -> int:
             return launch.counters.float32_operations + launch.counters.float64_operations
 
-        launch = max(self.simulated.launches, key=arithmetic, default=None)
+        return max(self.simulated.launches, key=arithmetic, default=None)
+
+    @property
+    def lines(self) -> list[LineProfile]:
+        """The source lines of that launch."""
+        own = set(self.multiplying.lines) if self.multiplying is not None else set()
+        return [each for each in self.simulated.lines if each.line in own]
+
+    @cached_property
+    def sums_a_thread(self) -> float:
+        """Sums that a thread of the launch which multiplies most leaves in memory, on average: elements of C, or parts of
+        such that are added up later. Other launches (that clear, pad or transpose) have threads of their own."""
+        launch = self.multiplying
         if launch is None:
             return 0.0
         left = launch.counters.global_store_useful_bytes / BYTES + 32 * launch.counters.global_atomic_requests
@@ -104,6 +116,16 @@ class FastEvidence(ProductEvidence):
         return ", ".join(runs[:4]) + (", ..." if len(runs) > 4 else "")
 
     @property
+    def fetches_all_there_is(self) -> bool:
+        """Whether no element of A or B is left out that a block needs, and only what does not exist: an experiment.
+
+        Its C is smaller than any tile, with sums longer than many, so that threads beyond its edges have elements to fetch.
+        """
+        m, k, n = LESS_THAN_A_TILE
+        counters = self.elsewhere(m, k, n).simulated.counted or Counters()
+        return counters.global_load_useful_bytes >= BYTES * (m * k + k * n)
+
+    @property
     def wrote_rows(self) -> int:
         return 0 if self.corner is None else self.corner[0]
 
@@ -127,14 +149,15 @@ class FastEvidence(ProductEvidence):
     @property
     def cause(self) -> str:
         """What to mend first: the first of `CAUSES` that this run shows."""
-        return next((name for name, shows in CAUSES.items() if shows(self)), "")
+        of_no_instructions = OF_NO_INSTRUCTIONS if self.attempt.check == INSTRUCTIONS else ()
+        return next((name for name, shows in CAUSES.items() if name not in of_no_instructions and shows(self)), "")
 
     @property
     def is_slow_at_the_edges_only(self) -> bool:
         """Whether odd sizes go to a kernel with far fewer sums a thread than whole tiles: an experiment."""
         request = replace(product(self.attempt, self.request.function, 2048, 32, 2048), sample_blocks=1)
         launches = self.attempt.trace(request).launches
-        threads = max((int(np.prod(each.grid) * np.prod(each.block)) for each in launches), default=0)
+        threads = sum(int(np.prod(each.grid) * np.prod(each.block)) for each in launches)  # each may compute a part of C
         return threads > 0 and self.sums_a_thread <= 2048 * 2048 / threads / 4
 
 
@@ -339,7 +362,7 @@ def terms_unguarded(seen: FastEvidence) -> bool:
 def tile_edge_not_zeroed(seen: FastEvidence) -> bool:
     """At the edges, places of a tile are multiplied that nothing was stored in: in the last round they hold an
     earlier tile, or whatever was there. Where there is no element, store a zero."""
-    return any(each.space == "shared" for each in seen.found("uninitialised_read"))
+    return any(each.space == "shared" for each in seen.found("uninitialised_read")) and seen.fetches_all_there_is
 
 
 # ---- work and speed: the first cause ---------------------------------------------------------------------------------
@@ -391,7 +414,7 @@ def bank_conflicts(seen: FastEvidence) -> bool:
     return seen.cause == "bank_conflicts"
 
 
-@misconception(*WORK, *SPEED, shows=witness.reason(SIGNS))
+@misconception(*IN_A_BLOCK, *SPEED, shows=witness.reason(SIGNS, lambda seen: seen.lines))
 def signed_indices(seen: FastEvidence) -> bool:
     """Many instructions only see to it that an index could be negative, and then counts from the end. An index of an
     unsigned type (np.uint32) never is; then neighbouring elements can be fetched together, too."""
@@ -446,7 +469,7 @@ CAUSES: dict[str, Shows] = {
 
 
 def _share_of_signs(seen: FastEvidence) -> float:
-    """The share of all instructions that lines have whose indices may be negative."""
-    everything = sum(each.compiled.issued_warp_instructions for each in seen.simulated.lines)
-    signs = sum(each.compiled.issued_warp_instructions for each in seen.simulated.lines if SIGNS in each.why)
+    """The share of the multiplying kernel's instructions that lines have whose indices may be negative."""
+    everything = sum(each.compiled.issued_warp_instructions for each in seen.lines)
+    signs = sum(each.compiled.issued_warp_instructions for each in seen.lines if SIGNS in each.why)
     return signs / everything if everything else 0.0

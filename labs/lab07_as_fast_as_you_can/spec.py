@@ -43,9 +43,12 @@ BEST_KNOWN_RAGGED = 0.766
 # the model solution. Conflicts: 0.18 and less in right answers, 0.43 in lesson 8's `squares`. Loads: 2 / 16 with
 # tiles of 16 x 16.
 FETCHES = 0.5
+LEAST_FETCHES = 0.02  # four numbers at a time for squares of 16 x 16, which no thread has the registers for, take 0.03
 INSTRUCTIONS = 2.6
 GLOBAL_LOADS = 0.1
 CONFLICTS = 0.3
+
+SHARED = ("shared_load_requests", "shared_atomic_requests", "shuffles")  # how lanes come by what others have fetched
 
 WORK_LIMIT = 100_000_000
 SPEED_WORK_LIMIT = 800_000_000
@@ -189,6 +192,17 @@ def for_each_multiply_add(attempt: Attempt, run: Run, names: Sequence[str], what
     return f"{counted:.3g} {what} for each multiply-add, at most {limit:g} asked for."
 
 
+def expect_shared_operands(attempt: Attempt, run: Run) -> None:
+    """Fails the check where operands come from global memory alone: care with what is shared is for who shares it."""
+    fetches = sum(getattr(compiled(run), name) for name in SHARED) / multiply_adds(run)
+    if fetches < LEAST_FETCHES:
+        attempt.record(shared_fetches_for_each_multiply_add=fetches, least=LEAST_FETCHES)
+        raise CheckFailed(
+            f"{fetches:.3g} fetches from shared memory or other lanes for each multiply-add: what is multiplied does not "
+            f"come from there, and this check looks at how it does. {most_of(run, 'global_load_requests')}"
+        )
+
+
 @check(points=1, after=("keeps_its_threads_in_order",))
 def asks_global_memory_seldom(attempt: Attempt) -> str:
     """Counted work: what comes from global memory is used for many multiply-adds."""
@@ -199,16 +213,19 @@ def asks_global_memory_seldom(attempt: Attempt) -> str:
 @check(points=2, after=("keeps_its_threads_in_order",))
 def keeps_operands_in_registers(attempt: Attempt) -> str:
     """Counted work: what comes from shared memory is used for several multiply-adds; local arrays stay in registers."""
-    names = ("shared_load_requests", "shared_atomic_requests", "shuffles", "local_load_requests")
+    run = counted(attempt)
+    expect_shared_operands(attempt, run)
     what = "fetches from shared or local memory or other lanes"
-    return for_each_multiply_add(attempt, counted(attempt), names, what, FETCHES)
+    return for_each_multiply_add(attempt, run, (*SHARED, "local_load_requests"), what, FETCHES)
 
 
 @check(points=1, after=("keeps_its_threads_in_order",))
 def meets_few_bank_conflicts(attempt: Attempt) -> str:
     """Counted work: the lanes of a warp find their shared elements in different banks."""
+    run = counted(attempt)
+    expect_shared_operands(attempt, run)
     names = ("shared_load_bank_conflicts", "shared_store_bank_conflicts")
-    return for_each_multiply_add(attempt, counted(attempt), names, "bank conflicts", CONFLICTS)
+    return for_each_multiply_add(attempt, run, names, "bank conflicts", CONFLICTS)
 
 
 @check(points=2, after=("keeps_its_threads_in_order",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -140,7 +141,8 @@ def captured_by(functions: Iterable[Function]) -> dict[Hashable, View]:
 def reach_of(found: Found, arrays: Mapping[Hashable, View], buffer: Buffer) -> np.ndarray | None:
     """A flag for each element of an array that a launch may write; None if it may write any.
 
-    It follows from an index that is the same number for all threads: `fields[2, i] = ...` writes row 2 only.
+    It follows from the parts of it that the kernel is given, as `c[:half]`, and from an index that is the same number for
+    all threads: `fields[2, i] = ...` writes row 2 only.
     """
     ours = {identity for identity, view in arrays.items() if view.buffer.owner is buffer}
     stores = [each for each in found.stores.values() if each.array.identity in ours]
@@ -149,13 +151,17 @@ def reach_of(found: Found, arrays: Mapping[Hashable, View], buffer: Buffer) -> n
     reach = np.zeros(len(buffer.data), bool)
     for each in stores:
         view = arrays[each.array.identity]
+        if view.buffer is not buffer or view.field is not None or not isinstance(view.offset, int):
+            return None
         constants = [None if index is None or index[1] else index[0] for index in each.indices]
-        if not each.array.is_whole or view.buffer is not buffer or view.field is not None or len(constants) != view.ndim:
-            return None
-        if not isinstance(view.offset, int) or all(each is None for each in constants):
-            return None
+        if not each.array.is_whole or len(constants) != view.ndim:
+            constants = [None] * view.ndim
         if any(n is not None and not 0 <= n < size for n, size in zip(constants, view.shape, strict=True)):
             return None
+        if prod(view.shape) == len(reach) and all(n is None for n in constants):
+            return None
+        if 0 in view.shape:
+            continue
         part = np.lib.stride_tricks.as_strided(reach[view.offset :], view.shape, view.strides)  # a flag is a byte
         part[tuple(slice(None) if n is None else n for n in constants)] = True
     return reach

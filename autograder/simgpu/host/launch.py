@@ -307,6 +307,11 @@ class RunningLaunch(LaunchState):
         """A flag for each element of an array that the kernel can write, as far as its text tells; None: any."""
         return reach_of(self.prepared.found, self.arrays, buffer)
 
+    def parts_of(self, buffer: Buffer) -> tuple[object, ...]:
+        """Where the arrays lie in an allocation that the kernel was given of it, to know such launches by."""
+        views = [view for view in self.arrays.values() if view.buffer.owner is buffer]
+        return tuple((str(view.offset), view.shape, view.strides) for view in views)
+
     # -- the record's lines ---------------------------------------------------------------------------------------
 
     def profile_of(self, line: Line, source: Counters, compiled: Counters) -> LineProfile:

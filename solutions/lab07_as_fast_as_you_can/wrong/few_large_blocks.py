@@ -13,7 +13,7 @@ EACH = SIDE * DEEP // THREADS
 WIDE = SIDE + 4
 
 
-@cuda.jit
+@cuda.jit(max_registers=64)  # a multiprocessor has no more for each of 1,024 threads
 def matmul_fast_kernel(a, b, c):
     tile_a = cuda.shared.array((DEEP, WIDE), float32)
     tile_b = cuda.shared.array((DEEP, SIDE), float32)

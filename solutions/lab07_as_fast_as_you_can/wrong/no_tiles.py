@@ -1,4 +1,4 @@
-# fails: asks_global_memory_seldom, spends_its_instructions_on_multiplying, as_fast_as_it_gets, as_fast_with_edges; hint: no_tiles
+# fails: asks_global_memory_seldom, keeps_operands_in_registers, meets_few_bank_conflicts, spends_its_instructions_on_multiplying, as_fast_as_it_gets, as_fast_with_edges; hint: no_tiles
 import math
 
 import numpy as np
