@@ -10,6 +10,7 @@ import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault, SubmissionError
+from autograder.simgpu.counting import counting
 from autograder.simgpu.counting import counting_primitives as count_prim
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.machine import access
@@ -283,6 +284,29 @@ def test_warps_that_do_what_the_last_one_did_move_what_each_of_them_moves_alone(
                         banked += count_prim.count_wavefronts(*part)
                     results.append([*touched, *totals, *banked])
                 assert results[0] == results[1]
+
+
+@cuda.jit
+def moved_on(a, b):
+    i = cuda.grid(1)
+    for j in range(6):
+        b[i + 2 * j] = a[3 * i + j]
+
+
+def test_what_an_access_costs_that_moves_on_does_not_grow_with_the_array(monkeypatch):
+    sizes = []
+
+    class Noted:  # NumPy, as counting.py sees it
+        def __getattr__(self, name):
+            def make(shape, *others):
+                sizes.append(int(np.prod(shape)))
+                return getattr(np, name)(shape, *others)
+
+            return make if name in ("zeros", "empty", "full") else getattr(np, name)
+
+    monkeypatch.setattr(counting, "np", Noted())
+    moved_on[2, 64](np.zeros(1_000_000, np.float32), np.zeros(1_000_000, np.float32))
+    assert sizes and max(sizes) <= 2 * 128
 
 
 def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():

@@ -268,11 +268,12 @@ class Counting:
         counted = pattern.moved.get(phase)
         start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
         if counted is None:
-            touched = np.zeros(len(buffer.touched), np.uint8)
-            counted = _count_lanes(buffer, place, place.by_lane, buffer.address, itemsize, kind, touched)
-            counted.touched = np.flatnonzero(touched) - start
-            if kind == READ:
-                counted.of_first_block = self._of_first_block(buffer, place, pattern, itemsize) - start
+            lanes, linear = place.mask.lanes, place.by_lane
+            counted = _count_lanes(buffer, place, linear, buffer.address, itemsize, kind, buffer.touched)
+            counted.touched = _listed(buffer, lanes, linear, itemsize, start)
+            if kind == READ:  # the first block of the batch
+                padded = self.batch.geometry.padded
+                counted.of_first_block = _listed(buffer, lanes[:padded], linear[:padded], itemsize, start)
             pattern.moved[phase] = counted
         if counted.marked_at == start:  # the same sectors as last time
             return counted, 0
@@ -281,14 +282,6 @@ class Counting:
             counted.touched, counted.of_first_block, start, _MARK[kind], buffer.touched, buffer.stamps,
             self.batch.first_thread + 1,
         )  # fmt: skip
-
-    def _of_first_block(self, buffer: Buffer, place: Place, pattern: Pattern, itemsize: int) -> np.ndarray:
-        """The sectors that the first block of the batch touches, int64, counted from the buffer's first sector."""
-        lanes = place.mask.lanes[: self.batch.geometry.padded]
-        stamps = np.zeros(len(buffer.touched), np.int64)
-        linear = pattern.offsets[: lanes.size] + place.base
-        count_prim.count_new_sectors(lanes, linear, buffer.address, itemsize, stamps, 1)
-        return np.flatnonzero(stamps)
 
     def _count_first_block(self, view: View, place: Place, itemsize: int) -> int:
         """The sectors that the first block of the batch had not loaded yet; it stands for all blocks of the batch."""
@@ -308,7 +301,7 @@ class Counting:
         if not op.is_added_up_by_the_warp:
             self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
             return
-        unseen = np.zeros(len(buffer.touched), np.uint8), np.zeros(len(buffer.touched), np.int64)
+        unseen = np.empty(len(buffer.touched), np.uint8), np.empty(len(buffer.touched), np.int64)  # nobody reads these
         self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen)
         by_warp = lanes.reshape(-1, WARP)  # the first lane stands for the warp
         together, made = int(by_warp.sum(axis=1).max()), self.books.made_instead(op)
@@ -410,6 +403,14 @@ def _count_lanes(
             banked = count_prim.count_wavefronts(place.mask.lanes, linear, origin, unit)[1]
             wavefronts = max(banked, -(-lines // LINES_PER_PASS))
     return GlobalCount(requests, sectors, lines, elements, wavefronts)
+
+
+def _listed(buffer: Buffer, lanes: np.ndarray, linear: np.ndarray, itemsize: int, start: int) -> np.ndarray:
+    """The sectors of an array that these lanes touch, int64, counted from its sector `start`."""
+    listed = np.empty(lanes.size * (2 + (itemsize - 1) // count_prim.SECTOR_BYTES), np.int64)
+    start += buffer.address >> count_prim.SECTOR_SHIFT
+    found = count_prim.list_sectors(lanes, linear, buffer.address, itemsize, start, listed)
+    return listed[:found].copy()
 
 
 def _parts(view: View, itemsize: int) -> list[tuple[int, int]]:

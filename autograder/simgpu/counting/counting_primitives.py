@@ -207,6 +207,27 @@ def count_new_sectors(
     return new
 
 
+@compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64, int64[::1])")
+def list_sectors(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, start: Integer, listed: np.ndarray
+) -> int:
+    """Writes the sectors that these lanes touch, counted from `start`, some of them more than once; returns how many.
+
+    `listed` has room for all sectors of each lane's element.
+    """
+    n = 0
+    before = np.int64(-1)  # that of the lane before: neighbours mostly share one
+    for lane in range(lanes.shape[0]):
+        if lanes[lane]:
+            begin = address + linear[lane] * itemsize
+            for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+                if s != before:
+                    listed[n] = s - start
+                    n += 1
+                    before = s
+    return n
+
+
 @compiled_when_called("int64(int64[::1], int64[::1], int64, uint8, uint8[::1], int64[::1], int64)")
 def mark_sectors(
     sectors: np.ndarray, of_first_block: np.ndarray, start: Integer, mark: Integer, touched: np.ndarray,
