@@ -157,9 +157,9 @@ class Counting:
     def _round_of(self, by_round: ByRound) -> Rounds:
         return tuple(self.rounds.get(loop, 0) for loop in by_round.loops)
 
-    def count_register(self, place: Place, op: Operation, kind: int) -> None:
+    def count_register(self, mask: Mask, op: Operation, kind: int) -> None:
         """Counts an access to a local array that lies in registers."""
-        self.books.left_out(op, place.mask)[_LOCAL[kind]] += place.mask.warps
+        self.books.left_out(op, mask)[_LOCAL[kind]] += mask.warps
 
     def keep(self, trace: Trace, view: View, place: Place, op: Operation, kind: int) -> None:
         """Keeps the first accesses of a source line, warp by warp, for pictures."""

@@ -227,7 +227,10 @@ class For(Loop):
 
         `kept`: what is looped over.
         """
-        if isinstance(kept, Range):
+        if isinstance(kept, Range) and 1 <= len(kept.bounds) <= 2 and all(type(bound) is np.int64 for bound in kept.bounds):
+            for each in range(*map(int, kept.bounds)):  # type: ignore[arg-type]
+                yield np.int64(each), None
+        elif isinstance(kept, Range):
             yield from _count_up(self, list(kept.bounds), mask, machine.counting)
         elif isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):

@@ -128,6 +128,7 @@ class Buffer:
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
         self.is_seen_by_host = False  # so that the host may write to the allocation without a word
         self.is_borrowed = False  # the elements are the host's own, for a launch that only reads them
+        self.by_thread: tuple[np.ndarray, np.ndarray] | None = None  # of local arrays: where each thread's begins; its row
         if not initialised:
             self.need_shadow()
 
