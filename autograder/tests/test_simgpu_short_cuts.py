@@ -261,6 +261,7 @@ def patterns(rng: np.random.Generator, elements: int) -> list[np.ndarray]:
         lane % 16 + lane // 16 * int(rng.integers(16, 40)),
         lane % 16 * 17 + lane // 16,
         lane % WARP * int(rng.integers(0, 9)) + lane // WARP * int(rng.integers(0, 70)),
+        lane % 16 * 37 + lane // 16 % 8 * int(rng.integers(1, 9)) + lane // 128 * 128,  # blocks of four warps, lines apart
         lane[::-1],
         rng.integers(0, elements, len(lane)),
         np.repeat(rng.integers(0, elements, len(lane) // 8), 8),
@@ -275,15 +276,15 @@ def test_warps_that_do_what_the_last_one_did_move_what_each_of_them_moves_alone(
         for linear in patterns(rng, elements):
             for address in (256, 292):
                 results = []
-                for step in (WARPS * WARP, WARP):
+                for step, period in ((WARPS * WARP, 1), (WARPS * WARP, 4), (WARPS * WARP, WARPS), (WARP, 1)):
                     touched = np.zeros(elements * itemsize // count_prim.SECTOR_BYTES + 2, np.uint8)
                     totals, banked = np.zeros(count_prim.TOTALS, np.int64), np.zeros(3, np.int64)
                     for first in range(0, len(lanes), step):
                         part = lanes[first : first + step], linear[first : first + step], address, itemsize
-                        count_prim.count_sectors(*part, touched, np.uint8(1), totals)
+                        count_prim.count_sectors(*part, period, touched, np.uint8(1), totals)
                         banked += count_prim.count_wavefronts(*part)
                     results.append([*touched, *totals, *banked])
-                assert results[0] == results[1]
+                assert results[0] == results[1] == results[2] == results[3]
 
 
 @cuda.jit
@@ -329,7 +330,7 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
             if what > 1:
                 warp_sync.reshape(blocks, -1)[here] = now
             grid_sync = now if what == 4 and here.all() else grid_sync
-            lanes, linear = lanes_of[rng.integers(0, 5)], patterns_of[rng.integers(0, 7)]
+            lanes, linear = lanes_of[rng.integers(0, 5)], patterns_of[rng.integers(0, 8)]
             kind, must_be_set = int(rng.choice([READ, WRITE, ATOMIC])), bool(rng.integers(0, 2))
             found = []
             for shadow, looked in ((one, 0), (other, 1)):  # where words may have been looked at, each lane goes alone

@@ -51,6 +51,7 @@ class Counting:
         self.batch = batch
         self.books = books
         self.trace = trace
+        self.period = batch.geometry.warps_per_block
         self.held_loads: set[Operation] = set()  # accesses whose element a loop around keeps in a register
         self.held_stores: set[Operation] = set()  # accesses whose element is stored after the loop
         self.rounds: dict[Operation, int] = {}  # by loop: its present round, if accesses depend on that
@@ -195,7 +196,7 @@ class Counting:
             counted, new_to_first_block = self._count_pattern(buffer, place, place.pattern, itemsize, kind)
         else:
             linear, origin, unit = _units(view, place.by_lane, itemsize)
-            counted = _count_lanes(buffer, place, linear, origin, unit, kind, buffer.touched)
+            counted = _count_lanes(buffer, place, linear, origin, unit, kind, self.period)
         requests, sectors, lines, useful_bytes = _GLOBAL[kind]
         row[requests] += counted.requests
         row[sectors] += counted.sectors
@@ -243,8 +244,7 @@ class Counting:
         linear = place.by_lane
         counted = [
             _count_lanes(
-                buffer, place, linear * (buffer.itemsize // size) + offset // size, buffer.address, size, kind,
-                buffer.touched,
+                buffer, place, linear * (buffer.itemsize // size) + offset // size, buffer.address, size, kind, self.period
             )
             for offset, size in parts
         ]  # fmt: skip
@@ -269,7 +269,7 @@ class Counting:
         start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
         if counted is None:
             lanes, linear = place.mask.lanes, place.by_lane
-            counted = _count_lanes(buffer, place, linear, buffer.address, itemsize, kind, buffer.touched)
+            counted = _count_lanes(buffer, place, linear, buffer.address, itemsize, kind, self.period)
             counted.touched = _listed(buffer, lanes, linear, itemsize, start)
             if kind == READ:  # the first block of the batch
                 padded = self.batch.geometry.padded
@@ -383,18 +383,18 @@ class Counting:
         linear = (place.by_lane - lanes * size) * WARP + lanes % WARP
         totals = np.zeros(count_prim.TOTALS, np.int64)
         scratch = np.zeros(size * itemsize + 2, np.uint8)
-        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, scratch, _MARK[READ], totals)
+        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, self.period, scratch, _MARK[READ], totals)
         requests, sectors, lines = (int(n) for n in totals[:3])
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
         row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
 
 
 def _count_lanes(
-    buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, touched: np.ndarray
+    buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, period: int
 ) -> GlobalCount:
-    """Counts lane by lane; `linear` is in units of `unit` bytes from the address `origin`."""
+    """Counts lane by lane, blocks of `period` warps; `linear` is in units of `unit` bytes from the address `origin`."""
     totals = np.zeros(count_prim.TOTALS, np.int64)
-    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, touched, _MARK[kind], totals)
+    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, period, buffer.touched, _MARK[kind], totals)
     requests, sectors, lines, elements = (int(n) for n in totals[:4])
     wavefronts = 0
     if kind == READ:
