@@ -320,6 +320,7 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
     for _ in range(30):
         one, other = ([np.zeros((3, elements), np.int32) for _ in range(3)] for _ in range(2))
         now = grid_sync = 2
+        was_read = 0
         block_sync, warp_sync = np.full(blocks, now, np.int32), np.full(WARPS, now, np.int32)
         for site in range(12):
             here = rng.random(blocks) < 0.8
@@ -332,13 +333,15 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
             grid_sync = now if what == 4 and here.all() else grid_sync
             lanes, linear = lanes_of[rng.integers(0, 5)], patterns_of[rng.integers(0, 8)]
             kind, must_be_set = int(rng.choice([READ, WRITE, ATOMIC])), bool(rng.integers(0, 2))
+            was_read = now if kind == READ else was_read
             found = []
             for shadow, looked in ((one, 0), (other, 1)):  # where words may have been looked at, each lane goes alone
                 findings = np.zeros(order_prim.FINDINGS, np.int64)
                 seen = np.full((looked * WARPS * WARP, 1, order_prim.SEEN_COLUMNS), -1, np.int64)
                 of_groups = np.full((looked * (blocks + WARPS), 1, order_prim.SEEN_COLUMNS), -1, np.int64)
                 check_order(
-                    lanes, linear, kind, 0, padded, now, must_be_set, site, grid_sync, block_sync, warp_sync, *shadow, -1,
+                    lanes, linear, kind, 0, padded, now, must_be_set, site, grid_sync, looked or was_read >= grid_sync,
+                    block_sync, warp_sync, *shadow, -1,
                     nobody, seen, of_groups, *released, findings,
                 )  # fmt: skip
                 found.append(findings)

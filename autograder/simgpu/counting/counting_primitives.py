@@ -108,7 +108,7 @@ def count_rising(
 
 
 @compiled("UniTuple(int64, 2)(boolean[::1], int64[::1], int64)", boundscheck=False)
-def lowest_and_highest(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> tuple[int, int]:
+def lowest_and_highest(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> tuple[Integer, Integer]:
     """Of the elements of the warp at `first`, which has an active lane."""
     lowest, highest = np.int64(1) << 62, np.int64(-1)
     for lane in range(first, first + WARP):
@@ -125,8 +125,8 @@ def count_sectors(
 ) -> None:  # fmt: skip
     """Counts what one warp instruction moves: requests, distinct sectors, distinct lines and distinct elements.
 
-    `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in. A warp
-    that does what another one did, whole lines away, costs what that cost: the warp that was counted last, or the same warp
+    `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in. A
+    warp that does what another one did, whole lines away, costs what that cost: the warp counted last, or the same warp
     of the block before (`period`: the warps of a block).
     """
     element_keys, sector_keys, line_keys = np.empty(SET, np.int64), np.empty(SET, np.int64), np.empty(SET, np.int64)
@@ -248,7 +248,7 @@ def list_sectors(
     `listed` has room for all sectors of each lane's element.
     """
     n = 0
-    before = np.int64(-1)  # that of the lane before: neighbours mostly share one
+    before: Integer = np.int64(-1)  # that of the lane before: neighbours mostly share one
     for lane in range(lanes.shape[0]):
         if lanes[lane]:
             begin = address + linear[lane] * itemsize

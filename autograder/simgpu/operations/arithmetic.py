@@ -102,10 +102,10 @@ def by_rule(
 ) -> Value:
     """What `binary` gives, where it may be known already what to do with operands of these types."""
     if rule is not None:
-        of_left = left.__class__ is rule.left_class or isinstance(left, np.ndarray) and left.dtype is rule.left
-        if of_left and (right.__class__ is rule.right_class or isinstance(right, np.ndarray) and right.dtype is rule.right):
-            if not rule.divides or is_divisor(right):
-                return rule.apply(machine, op, left, right, mask)
+        if isinstance(left, rule.left_class) or isinstance(left, np.ndarray) and left.dtype is rule.left:
+            if isinstance(right, rule.right_class) or isinstance(right, np.ndarray) and right.dtype is rule.right:
+                if not rule.divides or is_divisor(right):
+                    return rule.apply(machine, op, left, right, mask)
     return binary(machine, op, kind, left, right, mask)
 
 
