@@ -122,7 +122,7 @@ class Registers:
         """Whether a view is of the whole array of each thread, as it was made."""
         if view is self.view:
             return True
-        if view.offset is self.begins and view.lengths is view.field is view.outside is None:
+        if view.offset is self.begins and view.lengths is None and view.field is None and view.outside is None:
             self.view = view
             return True
         return False
