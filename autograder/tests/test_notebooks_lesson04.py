@@ -943,3 +943,20 @@ def kernel_of(source: str) -> Any:
         scope: dict[str, Any] = {"cuda": cuda, "np": np}
         exec(compile(source, file, "exec"), scope)
         return cuda.jit(scope["kernel"])
+
+
+def test_rows_in_any_order_are_predicted_to_wait_alike() -> None:
+    """As 4a says of the estimate: latency limits both orders, and it hardly sees a difference; the clock sees 1.8 times."""
+    from autograder.course.lesson04 import kernels
+
+    prose = " ".join("".join(cell["source"]) for cell in WARPS)
+    lengths = np.random.default_rng(4).geometric(1 / 200, 2048)
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    values, ns = np.ones(int(starts[-1]), np.float32), {}
+    for name, order in (("as drawn", np.arange(2048)), ("sorted", np.argsort(-lengths, kind="stable"))):
+        given = (order.astype(np.int32), starts, values, np.zeros(2048, np.float32))
+        estimate = profile(kernels.row_sums)[8, 256](*given).estimate("H200")
+        assert estimate.binding == "latency"
+        ns[name] = estimate.ns
+    assert ns["sorted"] / ns["as drawn"] < 1.1 and "hardly sees a difference between the orders: a miss" in prose
+    assert H200["rows"][2]["sorted"] / H200["rows"][2]["as drawn"] > 1.7
