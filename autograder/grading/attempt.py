@@ -421,7 +421,9 @@ class Attempt:
             self.flags += flags
         else:
             before = len(self.flags)
-            request, comparison = self._compare(draw, threshold, element_by_element)
+            request, comparison = self._compare(
+                lambda: replace(draw(), least_ratio=no_points_at), threshold, element_by_element
+            )
             if comparison.sampled is not None and element_by_element:
                 self._verify_sampled(request, comparison.sampled, shorter)
             if once and self.compared is not None:

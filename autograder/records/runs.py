@@ -70,6 +70,8 @@ class RunRequest:
     # carried out for it. Without it launches read what memory holds: for counts alone, of work that no value changes.
     follows_reads: bool = False
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
+    # Of a comparison: below this ratio nobody asks how slow it is, and the simulated GPU may give the run up.
+    least_ratio: float | None = None
     scratch: tuple[str, ...] = ()  # arguments lent to work in: what they hold afterwards is nobody's business
     wants_returned: bool = False  # whether `Run.returned` is to be what the function returned
     # What the simulated GPU estimates for the lab's baseline, where carrying that out takes too long; None: it is run.
