@@ -237,6 +237,7 @@ class SimulatedDevice:
             launches=launches,
             counted=sum((record.counters for record in session.records), Counters()),
             covered=follower.covered,
+            covered_at_most=follower.at_most,
             loaded=follower.loaded,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),

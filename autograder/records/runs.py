@@ -114,6 +114,8 @@ class Run:
     is_unverified: bool = False  # sampled, and too much is read of what the sample leaves out: no result can be judged
     # Where blocks were sampled: share of each Uninitialised argument that all blocks write, judged by those sampled.
     covered: Mapping[str, float] = field(default_factory=dict)
+    # The same if all blocks of a launch wrote as much as the sampled one that wrote most: below 1 something is left out.
+    covered_at_most: Mapping[str, float] = field(default_factory=dict)
     # Where blocks were sampled: of each array that was given, which of its sectors (32 bytes) those blocks loaded: flags.
     loaded: Mapping[str, np.ndarray] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()

@@ -33,7 +33,7 @@ class GivingUp:
     next_look: float = FIRST_LOOK  # units of work of the whole run
 
     def look(self, op: Operation, work: int, earlier: Sequence[LaunchRecord], so_far: LaunchRecord, begun: int) -> None:
-        """Raises `TooSlow` where the launches before and this one, of which `begun` blocks have been begun, take too long."""
+        """Raises `TooSlow` where this launch, `begun` blocks of which have been begun, and those before it take too long."""
         from autograder.perfmodel import SPECIFICATIONS, in_a_row
         from autograder.perfmodel.prediction import duration
         from autograder.simgpu.host.device import estimate_launch
