@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from autograder.language.validate import validate_kernel
 from autograder.perfmodel.host_time import call_ns, floor_ns
 from autograder.records.counters import Counters
 from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.sampling.beginnings import Beginnings, Kinds
 from autograder.sampling.follower import Follower
 from autograder.sampling.left_out import MOST_ROUNDS, Plan
 from autograder.simgpu.counting.tracing import Trace
@@ -54,7 +56,13 @@ class SimulatedDevice:
         compile_all()
 
     def run(
-        self, program: Program, request: RunRequest, *, checks_order: bool = True, giving_up: GivingUp | None = None
+        self,
+        program: Program,
+        request: RunRequest,
+        *,
+        checks_order: bool = True,
+        giving_up: GivingUp | None = None,
+        kinds: Kinds | None = None,
     ) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
 
@@ -63,7 +71,7 @@ class SimulatedDevice:
         """
         sample: CarriedOut | None = None
         is_followed = request.sample_blocks is not None and request.follows_reads
-        for plan in (Plan(), Plan(keeps_to_rules=True)):
+        for plan in (Plan(kinds=kinds), Plan(keeps_to_rules=True, kinds=kinds)):
             for _ in range(MOST_ROUNDS if is_followed else 0):
                 carried_out = self._carry_out(program, request, True, plan, giving_up)
                 sample = sample or carried_out
@@ -82,12 +90,36 @@ class SimulatedDevice:
         checks_order |= is_followed
         return self._gather(request, self._carry_out(program, request, checks_order, plan, giving_up), plan)
 
+    def _kinds_left_out(self, program: Program, request: RunRequest) -> Kinds:
+        """Of each launch the kinds of blocks that its sample has none of; none where the function does not get that far."""
+        if request.sample_blocks is None or not request.follows_reads:
+            return {}
+        beginnings = Beginnings(request.sample_blocks, request.sample_seed)
+        session = Session(
+            chooser=beginnings, checks_order=False, work_limit=request.work_limit or DEFAULT_WORK_LIMIT, output=silent
+        )
+        with suppress(KitError):  # what is wrong is told by the run itself
+            handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
+            self._call(program, request, session, handles)
+        return beginnings.kinds
+
+    @staticmethod
+    def _call(program: Program, request: RunRequest, session: Session, handles: dict[str, Any]) -> Any:
+        """Calls the request's function, or launches it where it is a kernel; what it returned."""
+        from autograder.language.host import call
+
+        function = program.function(request.function)
+        if function.kind == "kernel":
+            for each in reachable(function):
+                validate_kernel(each)
+            session.launch(function, request.grid, request.block, tuple(handles.values()))
+            return None
+        return call(program, function, tuple(handles.values()), session, wants_returned=request.wants_returned)
+
     def _carry_out(
         self, program: Program, request: RunRequest, checks_order: bool, plan: Plan, giving_up: GivingUp | None
     ) -> CarriedOut:
         """Calls the function in a session of its own, with the blocks of a plan beside those that are sampled."""
-        from autograder.language.host import call
-
         follower = Follower(request.sample_blocks, request.sample_seed, plan, follows_reads=request.follows_reads)
         session = Session(
             chooser=follower,
@@ -105,14 +137,7 @@ class SimulatedDevice:
             follower.watch({name: handles[name] for name in new}, {name: handles[name] for name in given})
         returned, fault = None, None
         try:
-            function = program.function(request.function)
-            if function.kind == "kernel":
-                for each in reachable(function):
-                    validate_kernel(each)
-                session.launch(function, request.grid, request.block, tuple(handles.values()))
-            else:
-                wants = request.wants_returned
-                returned = call(program, function, tuple(handles.values()), session, wants_returned=wants)
+            returned = self._call(program, request, session, handles)
         except SubmissionError as error:
             fault = error.with_traceback(None)  # whose frames hold this one, and its arrays
         follower.finish(is_the_end=fault is None)
@@ -138,7 +163,8 @@ class SimulatedDevice:
             whose = "the lab's baseline" if library is None else library.name
             giving_up = GivingUp(self.model, baseline_ns / requests[0].least_ratio, whose, baseline_ns)
         # Of a sample, what was written is known by its checks.
-        run = self.run(submission, requests[0], checks_order=sampled, giving_up=giving_up)
+        kinds = self._kinds_left_out(submission, requests[0])
+        run = self.run(submission, requests[0], checks_order=sampled, giving_up=giving_up, kinds=kinds)
         fault, outputs = run.fault, run.outputs
         submission_ns = self._call_ns(run)
         ratio = baseline_ns / submission_ns if fault is None else 0.0

@@ -104,6 +104,13 @@ class Chooser:
         """The blocks of a launch that is about to begin; None: all of them, counted."""
         return None
 
+    def stops_after(self, launch: RunningLaunch) -> int | None:
+        """The work after which a batch of blocks is stopped, whether it has ended or not; None: it is carried out."""
+        return None
+
+    def stopped(self, launch: RunningLaunch, machine: Machine) -> None:
+        """A batch has come to its end, or to where it was stopped."""
+
     def in_all(self, launch: RunningLaunch, work: Work) -> Work:
         """What the counted blocks have done stands for so much work of the launch."""
         return work
@@ -163,6 +170,7 @@ class RunningLaunch(LaunchState):
         self.giving_up, self.earlier = giving_up, earlier or []
         self.warps = Warps()  # of the batches so far
         self.machine: Machine | None = None  # of the batch that is carried out
+        self.stops_at: int | None = None  # the work at which the batch is stopped
         self._set_next_look()
         self.interrupted: BaseException | None = None  # what ended it from outside, before its time: Ctrl-C for one
         self.counted = np.zeros(0, np.int64)  # the blocks that count
@@ -224,6 +232,9 @@ class RunningLaunch(LaunchState):
             for position in range(begin, len(blocks), per_batch):
                 batch = Batch(self.geometry, blocks[position : position + per_batch], position)
                 self.begun = position + len(batch.blocks)
+                stops_after = self.chooser.stops_after(self)
+                self.stops_at = None if stops_after is None else self.work + stops_after
+                self._set_next_look()
                 machine = self.machine = Machine(self, batch, lower, self.prepared.written_loops)
                 try:
                     machine.run(lowered, bound)
@@ -236,6 +247,7 @@ class RunningLaunch(LaunchState):
                 except BaseException as problem:
                     self.interrupted = problem
                 self.warps = self.warps_so_far(machine)
+                self.chooser.stopped(self, machine)
                 self.local_bytes_per_thread = max(self.local_bytes_per_thread, machine.local_bytes)
                 if fault is not None or self.interrupted is not None or self.debug is not None and self.raised is not None:
                     break
@@ -254,6 +266,8 @@ class RunningLaunch(LaunchState):
 
     def look(self, op: Operation) -> None:
         super().look(op)
+        if self.stops_at is not None and self.work >= self.stops_at:
+            raise Stopped
         giving_up, machine = self.giving_up, self.machine
         if giving_up is not None and machine is not None and self.carried_out is self.counted:
             work = self.earlier_work + self.work
@@ -268,6 +282,8 @@ class RunningLaunch(LaunchState):
         looks = [half if self.work <= half else self.work_limit]
         if self.giving_up is not None:
             looks.append(int(self.giving_up.next_look) - self.earlier_work)
+        if self.stops_at is not None:
+            looks.append(self.stops_at)
         self.next_look = max(self.work, min(looks))
 
     def progress(self) -> tuple[int, int]:
