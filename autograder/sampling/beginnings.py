@@ -1,8 +1,8 @@
 """How the blocks of a launch begin: many of them are begun at once and soon stopped, to see which do other things.
 
-A few sampled blocks stand for all. Where every second block leaves its loop out, one that was sampled by chance does not show
-that. So blocks are told apart by the instructions that their warps execute at first, and of each kind that many blocks are of
-one is carried out and looked at: beside the sample, where the sample has none.
+A few sampled blocks stand for all. Where every second block leaves its loop out, one that was sampled by chance does not
+show that. So blocks are told apart by the instructions that their warps execute at first, and of each kind that many blocks
+are of one is carried out and looked at: beside the sample, where the sample has none.
 
 This is a run of its own, whose results nobody reads: launches find what the launches before them left out.
 """

@@ -26,7 +26,7 @@ class Follower(Sampler):
         self.plan = plan  # what is carried out beside the sample
         self.follows_reads = follows_reads  # see `autograder.records.runs.RunRequest`
         self.covered: dict[str, float] = {}  # share of each result that all blocks write, judged by those sampled
-        self.at_most: dict[str, float] = {}  # the same if every block of each launch wrote as much as the one that wrote most
+        self.at_most: dict[str, float] = {}  # the same if all blocks of a launch wrote as much as the one that wrote most
         self.loaded: dict[str, np.ndarray] = {}  # of each input a flag for each sector that sampled blocks loaded
         self.partials: dict[int, Partial] = {}  # arrays that sampled launches may have written, by address
         self._most_of_launch: dict[str, float] = {}  # the same of one launch
