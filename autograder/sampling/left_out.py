@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from autograder.sampling.beginnings import Kinds
 from autograder.simgpu.host.stores import Stores
 from autograder.simgpu.values.lanes import Geometry
 from autograder.simgpu.values.memory import Buffer
@@ -231,7 +232,8 @@ class Partial:
 class Plan:
     """Which blocks are carried out beside the sample, by the number of the launch."""
 
-    def __init__(self, *, keeps_to_rules: bool = False) -> None:
+    def __init__(self, *, keeps_to_rules: bool = False, kinds: Kinds | None = None) -> None:
+        self.kinds = kinds or {}  # of blocks that the sample has none of, one of each of which is carried out
         self.keeps_to_rules = keeps_to_rules  # also of launches that are little work: what these read may be much
         self.goes_beyond_rules = False  # some such launch was taken in whole although it follows a rule
         self.blocks: dict[int, np.ndarray | None] = {}  # `ALL`: the launch is not sampled
@@ -241,7 +243,10 @@ class Plan:
         self._work = 0  # warp instructions of the runs so far
 
     def beside_the_sample(self, launch: int) -> np.ndarray | None:
-        return ALL if self.is_whole else self.blocks.get(launch, np.zeros(0, np.int64))
+        if self.is_whole:
+            return ALL
+        others = np.array([each.block for each in self.kinds.get(launch, ())], np.int64)
+        return _together(self.blocks.get(launch, np.zeros(0, np.int64)), others)
 
     def grow(self, partials: Sequence[Partial], work_of_run: int) -> bool:
         """Takes in the blocks that a run missed; False where it missed none."""
