@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, log10
+from math import ceil, inf, log10
 
 from autograder.perfmodel.occupancy import Occupancy, occupancy
 from autograder.perfmodel.specification import Specification
@@ -57,7 +57,8 @@ FEWER_LOADS = "load fewer numbers for each result (share them in a block, or let
 class Estimate:
     """A predicted time and why: `breakdown` maps each resource to the nanoseconds it would need on its own.
 
-    `interval_ns`: where the clock's time is expected, by the resource that binds; None for a GPU that nobody measured.
+    `interval_ns`: where the clock's time is expected, by the resource that binds; None for a GPU that nobody measured. Its
+    upper end is infinite where threads wait for each other in a loop.
     """
 
     ns: float
@@ -134,6 +135,9 @@ def how_sure(found: Estimate) -> str:
     """A predicted time with its interval in words, and with the share of unseen kernels that such intervals have held."""
     if found.interval_ns is None:
         return f"{duration(found.ns)}; how far off is not known, for nobody has measured this GPU"
+    if found.interval_ns[1] == inf:
+        least = duration(found.interval_ns[0])
+        return f"{duration(found.ns)} if no thread had to wait; {least} or more, for its threads wait for each other in a loop"
     low, high = map(duration, found.interval_ns)
     share = known().held_time(found.binding)
     return f"{duration(found.ns)}; {low} to {high} in {share} % of unseen kernels that {found.binding} limits"
@@ -175,6 +179,10 @@ def estimate(
     breakdown |= _memory_times(counters, specification, traffic, local)
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
     breakdown["launch overhead"] = _overhead_ns(counters, specification)
+    if counters.waiting_warps:
+        assumptions.append(
+            f"{counters.waiting_warps:,} warps wait for other threads in a loop: how often it goes round cannot be predicted"
+        )
     binding = max(breakdown, key=breakdown.__getitem__)
     if binding == "launch overhead":
         assumptions.append("nothing waits for the host, which takes 19 us and more for each launch")
@@ -190,7 +198,7 @@ def estimate(
         occupancy_limit=fit.limit,
         operations=counters.operations,
         dram_bytes=SECTOR_BYTES * (traffic.dram_sectors + local.dram_sectors),
-        interval_ns=interval_of_time(ns, binding, specification.name),
+        interval_ns=interval_of_time(ns, binding, specification.name, waits=counters.waiting_warps > 0),
     )
 
 
@@ -285,7 +293,7 @@ class Traffic:
         live = _live_bytes(counters, resident)
         lost = (loads - fetched) * _beyond(resident.l1_bytes, live)
         footprint = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
-        past_l2 = _lost_by_l2(specification, min(footprint, specification.multiprocessors * live))
+        past_l2 = lost_by_l2(specification, min(footprint, specification.multiprocessors * live))
         atomics = counters.unique_atomic_sectors
         return cls(
             l2_load_sectors=fetched + lost,
@@ -294,7 +302,7 @@ class Traffic:
             dram_store_sectors=written,
             dram_scattered_loads=past_l2 * lost,
             dram_scattered_stores=past_l2 * (stores - written)
-            + (counters.global_atomic_sectors - atomics) * _lost_by_l2(specification, SECTOR_BYTES * atomics),
+            + (counters.global_atomic_sectors - atomics) * lost_by_l2(specification, SECTOR_BYTES * atomics),
             assumption="L1 serves what a block reads again, while it has room for it, and L2 what other blocks read again",
         )
 
@@ -308,7 +316,7 @@ def _live_bytes(counters: Counters, resident: Resident) -> float:
     return resident.threads / WARP * LINE_BYTES * lines / max(1, counters.global_load_requests)
 
 
-def _lost_by_l2(specification: Specification, bytes_between: float) -> float:
+def lost_by_l2(specification: Specification, bytes_between: float) -> float:
     """The share of what comes back to L2 that it has lost, where so many bytes were touched in between.
 
     As random places on 64 to 256 MiB have it (limits.json): twice what it keeps leaves it a third, not half.

@@ -50,6 +50,7 @@ class UnseenPrediction:
     binding: str  # what limits the launches, by the model
     next_binding: str = ""  # what comes next in the longest launch that this limits
     ahead: float = 1.0  # how many times the next one's time the first takes there
+    waits: bool = False  # its threads wait for each other in a loop: what is predicted is the least
 
     @property
     def error(self) -> float:
@@ -100,6 +101,7 @@ def _predicted(measured: dict[str, Any], counted: dict[str, Any], place: int) ->
         binding=binding if predicted_ns < 2 * in_line else "launch overhead",  # the GPU waits for the host more than it works
         next_binding=longest.next_binding,
         ahead=longest.ahead,
+        waits=any(launch["counters"].get("waiting_warps") for launch in counted["launches"]),
     )
 
 
@@ -137,6 +139,7 @@ def table(found: Sequence[UnseenPrediction]) -> str:
         row("error of the time: median, 90th percentile", (percentiles([each.error for each in half]) for half in halves)),
         row("rank correlation", (f"{rank_correlation(half):.2f}" for half in halves)),
         row("off by more than three times", (str(sum(each.factor > 3 for each in half)) for half in halves)),
+        row("of these, predicted as a least time", (str(sum(each.factor > 3 and each.waits for each in half)) for half in halves)),
         row("error of the instructions", (instructions(half, "simulated_instructions") for half in halves)),
     ]
     return "\n".join(lines)
