@@ -136,8 +136,8 @@ def how_sure(found: Estimate) -> str:
     if found.interval_ns is None:
         return f"{duration(found.ns)}; how far off is not known, for nobody has measured this GPU"
     if found.interval_ns[1] == inf:
-        least = duration(found.interval_ns[0])
-        return f"{duration(found.ns)} if no thread had to wait; {least} or more, for its threads wait for each other in a loop"
+        least, ns = (duration(each) for each in (found.interval_ns[0], found.ns))
+        return f"{ns} if no thread had to wait; {least} or more, for its threads wait for each other in a loop"
     low, high = map(duration, found.interval_ns)
     share = known().held_time(found.binding)
     return f"{duration(found.ns)}; {low} to {high} in {share} % of unseen kernels that {found.binding} limits"
@@ -429,7 +429,8 @@ def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy
     if counters.global_load_sectors:
         per_request = counters.global_load_sectors / counters.global_load_requests
         misses = (1 - _share_ahead(counters)) * min(loads, traffic.l2_load_sectors / blocks / per_request)
-        from_dram = (traffic.dram_load_sectors + traffic.dram_scattered_loads) / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
+        read = traffic.dram_load_sectors + traffic.dram_scattered_loads
+        from_dram = read / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
         # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
         from_dram = min(1.0, max(from_dram, 1 / turns))
         wait = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles

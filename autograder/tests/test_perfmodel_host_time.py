@@ -12,7 +12,15 @@ from autograder.language import parse_program
 from autograder.language.program import Program
 from autograder.language.source import submission_from_cells
 from autograder.perfmodel import SPECIFICATIONS, host_time, in_a_row
-from autograder.perfmodel.host_time import CHAIN_LAUNCH_NS, HOST_GB_PER_S, LAUNCH_NS, PRICES, call_ns, chain_ns, floor_ns
+from autograder.perfmodel.host_time import (
+    CHAIN_LAUNCH_NS,
+    HOST_GB_PER_S,
+    LAUNCH_NS,
+    PRICES,
+    call_ns,
+    chain_ns,
+    floor_ns,
+)
 from autograder.perfmodel.measurements import unseen
 from autograder.records.runs import RunRequest, Uninitialised
 from autograder.records.transfers import Transfer
