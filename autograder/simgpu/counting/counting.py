@@ -44,6 +44,14 @@ _SHARED = {
 }
 
 
+EXCHANGES = ("exch", "cas")  # what shared memory does with words of any type
+
+
+def _is_word(dtype: np.dtype) -> bool:
+    """Whether shared memory adds such numbers by itself: of others an atomic is a loop of loads and compare-and-swaps."""
+    return dtype.kind in "iu" and dtype.itemsize == BANK_BYTES
+
+
 class Counting:
     """Counts what the accesses of one batch move."""
 
@@ -59,8 +67,8 @@ class Counting:
         self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
-    def count(self, view: View, place: Place, op: Operation, kind: int) -> None:
-        """Adds an access and what it moves to the row of its source line."""
+    def count(self, view: View, place: Place, op: Operation, kind: int, atomic: str = "") -> None:
+        """Adds an access and what it moves to the row of its source line; `atomic`: which one it is."""
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
         is_met = op.joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
@@ -89,7 +97,7 @@ class Counting:
                 self._count_global(moves, view, place, op, kind, of_block=row)
         elif space == "shared":
             if kind == ATOMIC:
-                self._count_shared_atomic(row, view, place)
+                self._count_shared_atomic(row, view, place, atomic not in EXCHANGES and not _is_word(view.data.dtype))
             elif op.by_round is not None and not is_left_out:
                 self._count_wide(row, view, place, op, kind)
             else:
@@ -356,13 +364,15 @@ class Counting:
         for slot, count in zip(_SHARED[kind], counted, strict=True):
             row[slot] += count
 
-    def _count_shared_atomic(self, row: list[int], view: View, place: Place) -> None:
+    def _count_shared_atomic(self, row: list[int], view: View, place: Place, is_a_loop: bool) -> None:
         scratch = np.zeros(view.buffer.data.nbytes // count_prim.SECTOR_BYTES + 2, np.uint8)
         itemsize = view.data.itemsize
         counted = count_prim.count_atomics(
             place.mask.lanes, place.by_lane, 0, itemsize, scratch, np.zeros(len(scratch), np.int64)
         )
         row[SLOT["shared_atomic_requests"]] += counted[0]
+        if is_a_loop:
+            row[SLOT["shared_atomic_tries"]] += counted[3]
         worst = SLOT["shared_atomic_worst_multiplicity"]
         row[worst] = max(row[worst], counted[2])
 

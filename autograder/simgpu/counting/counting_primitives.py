@@ -408,12 +408,13 @@ def count_wavefronts(
     return requests, wavefronts, conflicts
 
 
-@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
+@compiled_when_called("UniTuple(int64, 4)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
 def count_atomics(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, touched: np.ndarray,
     by_sector: np.ndarray,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Counts warps' atomics as the hardware does: requests, sectors, and the most lanes on one address, of all requests and
+    summed over them.
 
     The sectors of an atomic are not distinct sectors. Each touched sector counts as often as lanes meet on one of its
     addresses, the largest number of them (seen on an H200; see README.md). `by_sector` adds these up for each sector.
@@ -422,7 +423,7 @@ def count_atomics(
     sector_keys, sector_tags, largest = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
     slots, sector_slots = np.empty(WARP, np.int64), np.empty(WARP, np.int64)
     first_sector = address >> SECTOR_SHIFT
-    requests = sectors = worst = 0
+    requests = sectors = worst = summed = 0
     for first in range(0, lanes.shape[0], WARP):
         tag = np.int64(first + 1)
         n = 0
@@ -444,10 +445,10 @@ def count_atomics(
         if n == 0:
             continue
         requests += 1
-        different = 0
+        different = most = 0
         for i in range(n):
             here = lanes_on[slots[i]]
-            worst = max(worst, here)
+            most = max(most, here)
             sector = ((address + keys[slots[i]] * itemsize) >> SECTOR_SHIFT) - first_sector
             slot = sector & SET_MASK
             while sector_tags[slot] == tag and sector_keys[slot] != sector:
@@ -465,4 +466,6 @@ def count_atomics(
             touched[sector] |= 3
             sectors += largest[sector_slots[i]]
             by_sector[sector] += largest[sector_slots[i]]
-    return requests, sectors, worst
+        worst = max(worst, most)
+        summed += most
+    return requests, sectors, worst, summed

@@ -167,7 +167,7 @@ class Memory:
     ) -> Number | None:  # fmt: skip
         """An atomic update in lane order; returns the old values where `want_old`."""
         place = self.addressing.locate(view, indices, mask, op, ATOMIC)
-        self.counting.count(view, place, op, ATOMIC)
+        self.counting.count(view, place, op, ATOMIC, operation)
         self.ordering.check(view, place, op, ATOMIC, reads=operation != "exch" or want_old)
         data = view.data
         where = place.mask.where
