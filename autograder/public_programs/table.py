@@ -19,8 +19,8 @@ MEANING: dict[Outcome, str] = {
     "size": "stopped by its time (60 s of a processor for a script, 180 s for a notebook) or by memory",
     "refused": "refused, rightly: Numba does not compile it either",
     "gap": "meets a gap of the simulated GPU",
-    "other": "stops for reasons of its own, or never: a missing file or package, Python 2, a removed name, CuPy's own kernels, "
-    "a window that somebody is to close",
+    "other": "stops for reasons of its own, or never: a missing file or package, Python 2, a removed name, CuPy's own "
+    "kernels, a window that somebody is to close",
 }
 WORST_FIRST: tuple[Outcome, ...] = ("gap", "size", "refused", "cells", "other", "runs")
 
