@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,7 +141,7 @@ class Profile:
         return {
             "gpu": found.specification,
             "ns": found.ns,
-            "interval_ns": found.interval_ns,
+            "interval_ns": found.interval_ns and [None if each == inf else each for each in found.interval_ns],
             "binding": found.binding,
             "limits": found.limits,
             "breakdown_ns": dict(found.largest(0.0)),

@@ -550,9 +550,9 @@ def test_lesson_7b_says(sentence: str) -> None:
         (A, "of eight lanes moves eight sectors", round(REQUEST_OF_THE_WALK) == 8),
         (B, "within 10 % up to 2²⁰", max(abs(CASES[RANDOM, size].error) for size in (2**16, 2**20)) < 0.1),
         (B, "Right in two rows, and too fast in four", len(LISTS_TOO_FAST) == 4 and min(LISTS_TOO_FAST) > 0),
-        (B, "block launch has the narrowest interval", min(FACTORS, key=FACTORS.__getitem__) == "block launch"),
-        (B, "and issue the largest share inside", max(FACTORS, key=sureness.known().held_time) == "issue"),
-        (B, "Latency and DRAM limit too few of the first half", not {"latency", "DRAM"} & set(FACTORS)),
+        (B, "issue has the narrowest interval", min(FACTORS, key=FACTORS.__getitem__) == "issue"),
+        (B, "and the largest share inside", max(FACTORS, key=sureness.known().held_time) == "issue"),
+        (B, "Latency, DRAM and others limit too few kernels of the first half", not {"latency", "DRAM"} & set(FACTORS)),
         (B, "0.14 ms whatever the items", {round(each["privatized"], 2) for each in LARGE.values()} == {0.14}),
         (B, "(At 2²⁴ the model says that latency holds it up.)", CASES[PRIVATE, 2**24].estimate.binding == "latency"),
         (
