@@ -218,7 +218,7 @@ def test_a_reader_s_kernel_with_another_result_is_named() -> None:
         (lesson09.diagnosis_a, "contention", "not yet", "two names"),
         (lesson09.diagnosis_b, ("load balance", "regularization"), "right", "share it out"),
         (lesson09.diagnosis_b, ("memory bandwidth", "data layout"), "not yet", "not for bandwidth"),
-        (lesson09.diagnosis_b, ("regularity", "regularization"), "not yet", "the line above"),
+        (lesson09.diagnosis_b, ("regularity", "regularization"), "not yet", "The line above"),
         (lesson09.diagnosis_b, ("load balance", "compaction"), "not yet", "far too much"),
         (lesson09.diagnosis_b, ("load balance", "tiling"), "not yet", "busiest thread"),
         (lesson09.diagnosis_c, ("efficiency", "input binning"), "right", "does too much"),
