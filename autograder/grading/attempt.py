@@ -421,7 +421,9 @@ class Attempt:
             self.flags += flags
         else:
             before = len(self.flags)
-            request, comparison = self._compare(draw, threshold, element_by_element)
+            request, comparison = self._compare(
+                lambda: replace(draw(), least_ratio=no_points_at), threshold, element_by_element
+            )
             if comparison.sampled is not None and element_by_element:
                 self._verify_sampled(request, comparison.sampled, shorter)
             if once and self.compared is not None:
@@ -553,15 +555,18 @@ class Attempt:
         And to the order of threads: what comes out right of a race, by chance, is no result. Other faults may come of what
         the sample leaves out.
         """
-        sampled, covered = run, run.covered
-        if any(share < LEAST_COVERED for share in covered.values()):  # by chance, where some blocks have nothing to do?
+        sampled, covered, at_most = run, run.covered, run.covered_at_most
+        # By chance, where some blocks have nothing to do, or less to do than others?
+        if any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values()):
             more: dict[str, Any] = {
                 "sample_blocks": LOOK_AGAIN * (request.sample_blocks or 1),
                 "work_limit": LOOK_AGAIN * (request.work_limit or 0) or None,
             }
-            covered = self._runner.run(replace(request, **more), "simulated").covered
+            again = self._runner.run(replace(request, **more), "simulated")
+            covered, at_most = again.covered, again.covered_at_most
         for name, share in covered.items():
-            if share < LEAST_COVERED:
+            share = min(share, at_most[name])
+            if share < LEAST_COVERED or at_most[name] < 1:
                 raise CheckFailed(
                     f"Only {share:.0%} of `{name}` is computed at this size: speed counts where all the work is done."
                 )

@@ -206,9 +206,8 @@ def diagnosis_a(answer: Any) -> Reply:
         (CONTENTION, "coarsening"),
         "Each block clears 256 bins and merges 256, for 256 pixels. The bins are private already; the blocks are too many.",
         {
-            MEMORY: "The loads look bad, 32 sectors for each request. But read the last line: how long would L2 and DRAM "
-            "take, "
-            "and how long does what binds?",
+            MEMORY: "The loads look bad, 32 sectors for each request. But read the last line: how long would L2 and L1 "
+            "take, through which these sectors go, and how long does what binds?",
             EFFICIENCY: "86 steps for 32 pixels are many, but issuing them is not what binds. What is?",
             BALANCE: "Slowest and average warp do the same.",
             REGULARITY: "All 32 lanes are at work.",
@@ -231,12 +230,10 @@ def diagnosis_b(answer: Any) -> Reply:
         (BALANCE, "regularization"),
         "Whoever has the longest row keeps everybody waiting, so share it out.",
         {
-            MEMORY: "The weights lie anywhere, that is true. But the sectors are few, and L1, L2 and DRAM need next to "
-            "nothing in "
-            "the last line.",
-            REGULARITY: "Few lanes are at work, that is true. But if all 32 were, how many times as fast could it get? "
-            "And what "
-            "does the line above say?",
+            MEMORY: "The weights lie anywhere, that is true. But in the last line L1 needs 2 of 174 us, and L2 and DRAM, "
+            "which it does not even name, need less. It waits, and not for bandwidth.",
+            REGULARITY: "Few lanes are at work, that is true. But idle lanes cost instructions, and issue takes 5 of 174 "
+            "us. It waits: for whom? The line above says it.",
             EFFICIENCY: "Issuing its steps takes 5 of 174 us. It waits. For whom?",
             CONTENTION: "There is no atomic in it.",
         },

@@ -17,6 +17,7 @@ from autograder.records.counters import LineProfile
 from autograder.records.hazards import Hazard
 from autograder.records.transfers import Transfer
 from autograder.simgpu.exceptions import Debug
+from autograder.simgpu.host.giving_up import GivingUp
 from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, Chooser, LaunchRecord, RunningLaunch
 from autograder.simgpu.host.repeats import Repeats
 from autograder.simgpu.values import arrays
@@ -46,6 +47,7 @@ class Session:
         checks_order: bool = True,
         chooser: Chooser | None = None,
         knows_repeats: bool = False,
+        giving_up: GivingUp | None = None,
     ) -> None:
         self.addresses = AddressSpace()
         self.work_limit = work_limit
@@ -56,6 +58,7 @@ class Session:
         self.checks_order = checks_order
         self.chooser = chooser or Chooser()
         self.repeats = Repeats() if knows_repeats else None
+        self.giving_up = giving_up
         self.wants_lines = True  # of each launch's record: counts by source line
         self.records: list[LaunchRecord] = []
         self.last: LaunchRecord | None = None  # of the launch before, also if it ended early
@@ -98,6 +101,8 @@ class Session:
             chooser=self.chooser,
             wants_lines=self.wants_lines,
             repeats=self.repeats,
+            giving_up=self.giving_up,
+            earlier=self.records,
         )
         try:
             record = self.last = running.run(values)

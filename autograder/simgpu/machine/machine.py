@@ -305,6 +305,7 @@ class Machine:
             self.local_bytes += size * dtype.itemsize
             self.counting.count_clearing(op, size * dtype.itemsize)
         offset = np.arange(self.batch.size, dtype=np.int64) * max(1, size)
+        buffer.by_thread = offset, buffer.data.reshape(self.batch.size, -1)
         return self._make_view(op, buffer, offset, extents, dtype)
 
     def _make_view(self, op: Operation, buffer: Buffer, offset: Lanes, extents: tuple[int, ...], dtype: np.dtype) -> View:

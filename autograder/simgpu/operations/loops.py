@@ -232,7 +232,11 @@ class For(Loop):
 
         `kept`: what is looped over.
         """
-        if isinstance(kept, Range):
+        bounds = [int(each) for each in kept.bounds if type(each) is np.int64] if isinstance(kept, Range) else []
+        if isinstance(kept, Range) and 1 <= len(bounds) == len(kept.bounds) <= 2:  # most loops
+            for number_of_round in range(*bounds):
+                yield np.int64(number_of_round), None
+        elif isinstance(kept, Range):
             yield from _count_up(self, list(kept.bounds), mask, machine.counting)
         elif isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):

@@ -1,0 +1,80 @@
+"""How the blocks of a launch begin: many of them are begun at once and soon stopped, to see which do other things.
+
+A few sampled blocks stand for all. Where every second block leaves its loop out, one that was sampled by chance does not
+show that. So blocks are told apart by the instructions that their warps execute at first, and of each kind that many blocks
+are of one is carried out and looked at: beside the sample, where the sample has none.
+
+This is a run of its own, whose results nobody reads: launches find what the launches before them left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from autograder.sampling.sampler import NO_BLOCKS, spread
+from autograder.simgpu.host.launch import LANES_PER_BATCH, Chooser, Part, RunningLaunch, Work
+from autograder.simgpu.machine.machine import Machine
+
+BEGINNING = 1_000_000  # units of work of all blocks together: a tenth of a second, some two hundred statements
+MANY = 1 / 8  # of the blocks: kinds with fewer, such as those at an edge, are left to the sample
+MOST_KINDS = 8  # of a launch: where blocks are of more, each goes its own way, and none stands for others
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of blocks that the sample of a launch has none of: one of them, and what share of all are like it."""
+
+    block: int
+    share: float
+
+
+@dataclass
+class Beginnings(Chooser):
+    """Begins many blocks of each launch, the sampled ones among them, and tells of which kinds the sample has none."""
+
+    sample_blocks: int
+    sample_seed: int | None
+    kinds: dict[int, list[Kind]] = field(default_factory=dict)  # by the number of the launch
+    _looked_at: np.ndarray = field(default_factory=lambda: NO_BLOCKS)  # of the launch that runs, by chance
+    _sampled: np.ndarray = field(default_factory=lambda: NO_BLOCKS)
+
+    def choose(self, launch: RunningLaunch) -> Part | None:
+        geometry = launch.geometry
+        self._sampled = spread(self.sample_blocks, geometry.grid, self.sample_seed)
+        room = LANES_PER_BATCH // geometry.padded - len(self._sampled)
+        if len(self._sampled) >= geometry.blocks or room < 1:
+            return Part(self._sampled[:1], NO_BLOCKS)
+        chance = np.random.default_rng([self.sample_seed or 0, 1]).permutation(geometry.blocks)[:room]
+        self._looked_at = np.sort(chance)
+        return Part(np.union1d(self._sampled, self._looked_at), NO_BLOCKS)
+
+    def stops_after(self, launch: RunningLaunch) -> int | None:
+        return BEGINNING
+
+    def done(self, launch: RunningLaunch, work: Work) -> Work:
+        return work
+
+    def stopped(self, launch: RunningLaunch, machine: Machine) -> None:
+        blocks = machine.batch.blocks
+        executed = machine.books.warp_work.by_warp().reshape(len(blocks), -1)
+        by_chance = np.isin(blocks, self._looked_at)
+        if len(blocks) != len(launch.counted) or not by_chance.any():
+            return
+        _, kind = np.unique(executed, axis=0, return_inverse=True)
+        kind = kind.reshape(-1)
+        if kind.max() >= MOST_KINDS:
+            return
+        seen = set(kind[np.isin(blocks, self._sampled)].tolist())
+        found = []
+        for each in set(kind.tolist()) - seen:
+            share = float(np.mean(kind[by_chance] == each))
+            if share >= MANY:
+                found.append(Kind(int(blocks[np.flatnonzero((kind == each) & by_chance)[0]]), share))
+        if found:
+            self.kinds[launch.earlier_launches] = sorted(found, key=lambda kind: kind.block)
+
+
+Kinds = Mapping[int, list[Kind]]
