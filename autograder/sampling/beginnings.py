@@ -24,7 +24,7 @@ MOST_KINDS = 8  # of a launch: where blocks are of more, each goes its own way, 
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindOfBlocks:
     """A kind of blocks that the sample of a launch has none of: one of them, and what share of all are like it."""
 
     block: int
@@ -37,7 +37,7 @@ class Beginnings(Chooser):
 
     sample_blocks: int
     sample_seed: int | None
-    kinds: dict[int, list[Kind]] = field(default_factory=dict)  # by the number of the launch
+    kinds: dict[int, list[KindOfBlocks]] = field(default_factory=dict)  # by the number of the launch
     _looked_at: np.ndarray = field(default_factory=lambda: NO_BLOCKS)  # of the launch that runs, by chance
     _sampled: np.ndarray = field(default_factory=lambda: NO_BLOCKS)
 
@@ -72,9 +72,9 @@ class Beginnings(Chooser):
         for each in set(kind.tolist()) - seen:
             share = float(np.mean(kind[by_chance] == each))
             if share >= MANY:
-                found.append(Kind(int(blocks[np.flatnonzero((kind == each) & by_chance)[0]]), share))
+                found.append(KindOfBlocks(int(blocks[np.flatnonzero((kind == each) & by_chance)[0]]), share))
         if found:
             self.kinds[launch.earlier_launches] = sorted(found, key=lambda kind: kind.block)
 
 
-Kinds = Mapping[int, list[Kind]]
+Kinds = Mapping[int, list[KindOfBlocks]]
