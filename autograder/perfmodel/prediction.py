@@ -293,8 +293,8 @@ class Traffic:
         live = _live_bytes(counters, resident)
         lost = (loads - fetched) * _beyond(resident.l1_bytes, live)
         in_all = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
-        # warps of a block may walk along the same lines: all together touch no more than their blocks ever do
-        ever = SECTOR_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
+        # Warps of a block may walk along the same lines: all together touch no more than their blocks ever do.
+        ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
         past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * min(live, ever)))
         atomics = counters.unique_atomic_sectors
         return cls(

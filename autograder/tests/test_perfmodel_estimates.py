@@ -320,14 +320,14 @@ def test_what_lanes_store_to_again_goes_to_dram_sector_by_sector_where_l2_has_lo
 
 def test_blocks_whose_warps_share_their_lines_keep_them_in_l2() -> None:
     """A transpose: each lane stores to a line of its own, but eight warps of the block to the same."""
-    requests = 2**24 // 32
+    requests = 8 * 132 * 64
     turned = work(
-        warp_instructions=40 * requests, threads=2**24, warps=requests, blocks=2**14, global_load_requests=requests,
-        global_load_sectors=4 * requests, global_load_lines=requests, block_load_sectors=4 * requests,
-        unique_load_sectors=4 * requests, global_store_requests=requests, global_store_sectors=32 * requests,
-        global_store_lines=32 * requests, unique_store_sectors=4 * requests,
+        warp_instructions=40 * requests, global_load_requests=requests, global_load_sectors=4 * requests,
+        global_load_lines=requests, block_load_sectors=4 * requests, unique_load_sectors=4 * requests,
+        global_store_requests=requests, global_store_sectors=32 * requests, global_store_lines=32 * requests,
+        unique_store_sectors=4 * requests,
     )  # fmt: skip
-    found = estimate(turned, H200, threads_per_block=1024, array_bytes=2**27).breakdown["DRAM"]
+    found = estimate(turned, H200, threads_per_block=256, array_bytes=2**27).breakdown["DRAM"]
     assert found == pytest.approx(32 * 8 * requests / H200.dram_achievable_gb_per_s)
 
 

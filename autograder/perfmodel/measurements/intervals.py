@@ -158,7 +158,8 @@ def coverage_table() -> str:
     answers = without_its_group(judged_answers())
     told = [shares(found) for found in (held, answers)]
     lines = [
-        "| limited by | times: within a factor of | kernels | held half within | ratios | answers | within, of labs left out |",
+        "| limited by | times: within a factor of | kernels | held half within "
+        "| ratios | answers | within, of labs left out |",
         "|---|---|---|---|---|---|---|",
     ]
     resources = sorted({*known.times, *known.ratios, *told[0], *told[1]} - {ANY})
