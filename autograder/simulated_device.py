@@ -63,7 +63,6 @@ class SimulatedDevice:
         *,
         checks_order: bool = True,
         giving_up: GivingUp | None = None,
-        kinds: Kinds | None = None,
     ) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
 
@@ -72,6 +71,7 @@ class SimulatedDevice:
         """
         sample: CarriedOut | None = None
         is_followed = request.sample_blocks is not None and request.follows_reads
+        kinds = self._kinds_left_out(program, request) if is_followed and request.looks_for_kinds else None
         for plan in (Plan(kinds=kinds), Plan(keeps_to_rules=True, kinds=kinds)):
             for _ in range(MOST_ROUNDS if is_followed else 0):
                 carried_out = self._carry_out(program, request, True, plan, giving_up)
@@ -93,8 +93,7 @@ class SimulatedDevice:
 
     def _kinds_left_out(self, program: Program, request: RunRequest) -> Kinds:
         """Of each launch the kinds of blocks that its sample has none of; none where the function does not get that far."""
-        if request.sample_blocks is None or not request.follows_reads:
-            return {}
+        assert request.sample_blocks is not None
         beginnings = Beginnings(request.sample_blocks, request.sample_seed)
         session = Session(
             chooser=beginnings, checks_order=False, work_limit=request.work_limit or DEFAULT_WORK_LIMIT, output=silent
@@ -164,8 +163,7 @@ class SimulatedDevice:
             whose = "the lab's baseline" if library is None else library.name
             giving_up = GivingUp(self.model, baseline_ns / requests[0].least_ratio, whose, baseline_ns)
         # Of a sample, what was written is known by its checks.
-        kinds = self._kinds_left_out(submission, requests[0])
-        run = self.run(submission, requests[0], checks_order=sampled, giving_up=giving_up, kinds=kinds)
+        run = self.run(submission, requests[0], checks_order=sampled, giving_up=giving_up)
         fault, outputs = run.fault, run.outputs
         submission_ns = self._call_ns(run)
         ratio = baseline_ns / submission_ns if fault is None else 0.0

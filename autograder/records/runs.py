@@ -69,6 +69,7 @@ class RunRequest:
     # What a later launch, or host code that goes on, reads of sampled launches is there: blocks beside the sample are
     # carried out for it. Without it launches read what memory holds: for counts alone, of work that no value changes.
     follows_reads: bool = False
+    looks_for_kinds: bool = False  # of blocks that the sample has none of: one of each common kind is carried out as well
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
     # Of a comparison: below this ratio nobody asks how slow it is, and the simulated GPU may give the run up.
     least_ratio: float | None = None

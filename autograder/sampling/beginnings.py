@@ -19,13 +19,14 @@ from autograder.simgpu.host.launch import LANES_PER_BATCH, Chooser, Part, Runnin
 from autograder.simgpu.machine.machine import Machine
 
 BEGINNING = 1_000_000  # units of work of all blocks together: a tenth of a second, some two hundred statements
-MANY = 1 / 8  # of the blocks: kinds with fewer, such as those at an edge, are left to the sample
+MANY = 1 / 12  # of the blocks: kinds with fewer, such as those at an edge, are mostly left to the sample
+SURE = 3.0  # standard deviations
 MOST_KINDS = 8  # of a launch: where blocks are of more, each goes its own way, and none stands for others
 
 
 @dataclass(frozen=True)
 class KindOfBlocks:
-    """A kind of blocks that the sample of a launch has none of: one of them, and what share of all are like it."""
+    """A kind of blocks that the sample of a launch has none of: one of them, and what share of all are surely like it."""
 
     block: int
     share: float
@@ -70,11 +71,19 @@ class Beginnings(Chooser):
         seen = set(kind[np.isin(blocks, self._sampled)].tolist())
         found = []
         for each in set(kind.tolist()) - seen:
-            share = float(np.mean(kind[by_chance] == each))
+            like_it, seen_by_chance = np.flatnonzero((kind == each) & by_chance), int(np.count_nonzero(by_chance))
+            share = len(like_it) / seen_by_chance
             if share >= MANY:
-                found.append(KindOfBlocks(int(blocks[np.flatnonzero((kind == each) & by_chance)[0]]), share))
+                found.append(KindOfBlocks(int(blocks[like_it[0]]), surely(share, seen_by_chance, launch.geometry.blocks)))
         if found:
             self.kinds[launch.earlier_launches] = sorted(found, key=lambda kind: kind.block)
 
 
 Kinds = Mapping[int, list[KindOfBlocks]]
+
+
+def surely(share: float, seen: int, of: int) -> float:
+    """The least share of all that goes with a share of those that were seen by chance."""
+    if seen >= of:
+        return share
+    return max(0.0, share - SURE * float(np.sqrt(share * (1 - share) / seen)))
