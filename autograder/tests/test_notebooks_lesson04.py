@@ -570,6 +570,7 @@ LANE_0 = {
         ({"at": "cuda.blockIdx.x"}, "not yet", "Race on `best["),
         ({"at": "cuda.blockIdx.x"}, "not yet", "or use an atomic. Each warp has its own place in best: warp number i // 32"),
         ({"at": "cuda.threadIdx.x // 32"}, "not yet", "Each warp has its own place in best"),
+        ({"at": "i // 31"}, "not yet", "11 x 96 threads"),
         ({"at": "i"}, "not yet", "no guard is missing: which index belongs to which array? Each warp has its own place"),
     ],
 )

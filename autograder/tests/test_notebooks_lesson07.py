@@ -254,6 +254,7 @@ def sum_of_eight(x, y):
         (TILE.replace("    cuda.syncthreads()\n", ""), "not yet", "with nothing in between to order them"),
         (TILE.replace(HALO, ""), "not yet", "before anything was written there"),
         (TILE.replace("t < 7 and i + 256 < x.size", "t < 7"), "not yet", "outside its shape"),
+        (TILE.replace("i + 256 < x.size", "i + 256 <= x.size"), "not yet", "Reads `x[515]`, outside its shape (515,)"),
         (TILE.replace("256 + 7", "256"), "not yet", "outside its shape (256,)"),
         (TILE.replace("256 + 7", "256"), "not yet", "A block's 256 sums need 256 + 7 numbers."),
         (ONE_LOADS, "not yet", "of a sector: few numbers at a time. Let all threads of a block load"),

@@ -218,7 +218,7 @@ def test_a_reader_s_kernel_with_another_result_is_named() -> None:
         (lesson09.diagnosis_a, "contention", "not yet", "two names"),
         (lesson09.diagnosis_b, ("load balance", "regularization"), "right", "share it out"),
         (lesson09.diagnosis_b, ("memory bandwidth", "data layout"), "not yet", "not for bandwidth"),
-        (lesson09.diagnosis_b, ("regularity", "regularization"), "not yet", "the line above"),
+        (lesson09.diagnosis_b, ("regularity", "regularization"), "not yet", "The line above"),
         (lesson09.diagnosis_b, ("load balance", "compaction"), "not yet", "far too much"),
         (lesson09.diagnosis_b, ("load balance", "tiling"), "not yet", "busiest thread"),
         (lesson09.diagnosis_c, ("efficiency", "input binning"), "right", "does too much"),
@@ -378,6 +378,7 @@ def test_a_gather_is_judged_by_what_it_wrote_and_how(program: str, outcome: str,
         (changed(IN_BINS, ("min(own + 2, starts.size - 1)", "own + 2")), "not yet", "`starts["),
         (changed(IN_BINS, ("own + 2", "own + 30"), ("own - 1", "own - 30")), "not yet", "Three bins hold about"),
         (changed(IN_BINS, ("found += 1", "found += 2")), "not yet", "near[0] should be"),
+        (changed(IN_BINS, ("<= np.float32(1)", "< np.float32(1)")), "not yet", "exactly 1 away count as well"),
     ],
 )
 def test_binning_is_judged_by_whom_it_asked(program: str, outcome: str, words: str) -> None:

@@ -25,6 +25,11 @@ class MatmulEvidence(ProductEvidence):
     """What the last run showed, and the guard that it breaks."""
 
     @property
+    def lacks_a_border(self) -> bool:
+        """Whether exactly the last row of C was not written, or the last column, or both."""
+        return self.corner in ((self.m - 1, self.n - 1), (self.m - 1, self.n), (self.m, self.n - 1))
+
+    @property
     def broken_guard(self) -> str:
         """The guard that explains how many threads stored outside C; "" where none did."""
         stray = sum(each.occurrences for each in self.found("out_of_bounds", "c"))
@@ -272,7 +277,7 @@ def endless_loop(seen: MatmulEvidence) -> bool:
 @misconception("right_on_square_matrices", shows=witness.LEFT_OUT)
 def unwritten_border(seen: MatmulEvidence) -> bool:
     """The last row or column is never written: `row < m` already stops before m, so it needs no `- 1`."""
-    return seen.corner in ((seen.m - 1, seen.n - 1), (seen.m - 1, seen.n), (seen.m, seen.n - 1))
+    return seen.lacks_a_border and seen.elsewhere(seen.m + 3, seen.k, seen.n + 7).lacks_a_border
 
 
 @misconception("right_on_square_matrices", shows=witness.race("global"))

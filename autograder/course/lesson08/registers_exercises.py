@@ -47,7 +47,7 @@ def four_in_a_column(kernel: Any) -> Reply:
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     rng = np.random.default_rng(81)
-    for m, depth, n in ((32, 32, 32), (64, 96, 32)):
+    for m, depth, n in ((32, 32, 32), (64, 96, 64)):
         a, b = rng.random((m, depth), dtype=np.float32), rng.random((depth, n), dtype=np.float32)
         c = np.full((m, n), UNTOUCHED)
         p = profile(kernel)[(n // 32, m // 32), (32, 8)](a, b, c)
@@ -115,7 +115,7 @@ def square_of_sums(kernel: Any) -> Reply:
     from autograder import profile
 
     rng = np.random.default_rng(82)
-    for m, depth, n in ((32, 8, 32), (32, 24, 64)):
+    for m, depth, n in ((32, 8, 32), (64, 24, 64)):
         a, b = rng.random((m, depth), dtype=np.float32), rng.random((depth, n), dtype=np.float32)
         c = np.full((m, n), UNTOUCHED)
         p = profile(kernel)[(n // 32, m // 32), 64](a, b, c)

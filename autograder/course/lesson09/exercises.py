@@ -109,6 +109,7 @@ def near_in_bins(kernel: Any) -> Reply:
     for size, length in PLACES:
         places = np.sort((np.random.default_rng(size).random(size) * length).astype(np.int32)).astype(np.float32)
         places += np.random.default_rng(length).random(size).astype(np.float32) * np.float32(0.99)
+        places[::9] = np.floor(places[::9]) + np.float32(0.25)  # many are exactly 1 apart
         starts = np.searchsorted(places.astype(np.int32), np.arange(length + 1)).astype(np.int32)
         near = np.full(size, -1, np.int32)
         launched = f"{size:,} places in {length} bins."
@@ -144,6 +145,9 @@ def _other_neighbours(places: np.ndarray, near: np.ndarray, expected: np.ndarray
     three = np.abs(bins[None, :] - bins[:, None]) <= 1
     if np.array_equal(near, three.sum(axis=1)):
         return "All places of three bins were counted. Only those at most 1 away count."
+    nearer = (np.abs(places[:, None] - places[None, :]) < np.float32(1)).sum(axis=1)
+    if np.array_equal(near, nearer):
+        return "At most 1 away is asked for: those exactly 1 away count as well."
     wrong = np.flatnonzero(near != expected)
     ends = "" if 0 < bins[wrong].min() and bins[wrong].max() < bins.max() else _AT_THE_ENDS
     at = int(wrong[0])

@@ -54,12 +54,12 @@ class Memory:
             if element >= 0:
                 found: Number = alone.data[element]
                 return found
-        buffer = view.buffer
-        if buffer.by_thread is not None and not op.is_of_local_memory:
+        registers = view.buffer.registers
+        if registers is not None and not op.is_of_local_memory and registers.is_whole(view):
             element = self._register(view, indices)
             if element >= 0:
                 self.counting.count_register(mask, op, READ)
-                register: Number = buffer.by_thread[1][:, element].copy()
+                register: Number = registers.rows[:, element].copy()
                 return register
         place = self.addressing.locate(view, indices, mask, op, READ)
         data, pattern = view.data, place.pattern
@@ -94,18 +94,17 @@ class Memory:
                 alone.data[element] = value
                 self.changes += 1
                 return
-        buffer = view.buffer
-        if buffer.by_thread is not None and not op.is_of_local_memory:
+        registers = view.buffer.registers
+        if registers is not None and not op.is_of_local_memory and registers.is_whole(view):
             element = self._register(view, indices)
             if element >= 0:
                 self.counting.count_register(mask, op, WRITE)
                 if not isinstance(value, NUMBERS) or value.dtype is not view.data.dtype:
                     value = self.cast(value, view.data.dtype, mask.where, view, op)
-                registers = buffer.by_thread[1][:, element]
                 if mask.active == self.batch.size:
-                    registers[:] = value
+                    registers.rows[:, element] = value
                 else:
-                    np.copyto(registers, value, where=mask.lanes)
+                    np.copyto(registers.rows[:, element], value, where=mask.lanes)
                 self.changes += 1
                 return
         if view.read_only:
@@ -134,11 +133,8 @@ class Memory:
         self.changes += 1
 
     def _register(self, view: View, indices: Indices) -> int:
-        """The element of each thread's own array that all of them mean, where that lies in registers; -1: not so simple."""
-        by_thread = view.buffer.by_thread
-        if by_thread is None or view.offset is not by_thread[0] or view.lengths is not None or view.field is not None:
-            return -1
-        if self.batch.has_raised or self.counting.trace is not None or view.outside is not None:
+        """The element of each thread's own array that all of them mean; -1 where it takes a closer look."""
+        if self.batch.has_raised or self.counting.trace is not None:
             return -1
         element = 0
         for index, extent, stride in zip(indices, view.shape, view.strides, strict=True):

@@ -109,6 +109,25 @@ class Shadow:
         return is_added_to
 
 
+class Registers:
+    """A local array as what lies in registers: a row for each thread, whose own array begins at `begins`."""
+
+    __slots__ = ("begins", "rows", "view")
+
+    def __init__(self, begins: np.ndarray, rows: np.ndarray) -> None:
+        self.begins, self.rows = begins, rows
+        self.view: View | None = None  # the last one that was found to be of the whole array
+
+    def is_whole(self, view: View) -> bool:
+        """Whether a view is of the whole array of each thread, as it was made."""
+        if view is self.view:
+            return True
+        if view.offset is self.begins and view.lengths is None and view.field is None and view.outside is None:
+            self.view = view
+            return True
+        return False
+
+
 class Buffer:
     """One allocation: its elements, its device address, and what is known about past accesses.
 
@@ -135,7 +154,7 @@ class Buffer:
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
         self.is_seen_by_host = False  # so that the host may write to the allocation without a word
         self.is_borrowed = False  # the elements are the host's own, for a launch that only reads them
-        self.by_thread: tuple[np.ndarray, np.ndarray] | None = None  # of local arrays: where each thread's begins; its row
+        self.registers: Registers | None = None  # of local arrays
         if not initialised:
             self.need_shadow()
 
