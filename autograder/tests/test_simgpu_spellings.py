@@ -44,7 +44,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("scan", "terms named"): "shared_store_wavefronts threads_per_instruction time",
     ("stencil", "two comparisons"): "threads_per_instruction",
     ("stencil", "ifs nested"): "threads_per_instruction time",
-    ("shared stencil", "ifs nested"): "threads_per_instruction time",
     ("saxpy", "grid commuted"): "threads_per_instruction time",
 }
 
