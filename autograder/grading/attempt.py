@@ -569,8 +569,8 @@ class Attempt:
             if at_most[name] < 1 or share < LEAST_COVERED:
                 most = f"At most {np.floor(1000 * at_most[name]) / 10:g}%"  # rounded down: never of all
                 raise CheckFailed(
-                    f"{most if at_most[name] < 1 else f'Only {share:.0%}'} of `{name}` is computed at this size: speed counts "
-                    "where all the work is done."
+                    f"{most if at_most[name] < 1 else f'Only {share:.0%}'} of `{name}` is computed at this size: speed "
+                    "counts where all the work is done."
                 )
         if run.is_unverified and shorter is not None:
             request = replace(shorter(), follows_reads=True)
