@@ -558,7 +558,8 @@ class Attempt:
         """
         sampled, covered, at_most = run, run.covered, run.covered_at_most
         # By chance, where some blocks have nothing to do, or less to do than others?
-        if any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values()):
+        is_short = any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values())
+        if is_short or run.has_idle_blocks:
             more: dict[str, Any] = {
                 "sample_blocks": LOOK_AGAIN * (request.sample_blocks or 1),
                 "work_limit": LOOK_AGAIN * (request.work_limit or 0) or None,
@@ -569,8 +570,8 @@ class Attempt:
             if at_most[name] < 1 or share < LEAST_COVERED:
                 most = f"At most {np.floor(1000 * at_most[name]) / 10:g}%"  # rounded down: never of all
                 raise CheckFailed(
-                    f"{most if at_most[name] < 1 else f'Only {share:.0%}'} of `{name}` is computed at this size: speed counts "
-                    "where all the work is done."
+                    f"{most if at_most[name] < 1 else f'Only {share:.0%}'} of `{name}` is computed at this size: speed "
+                    "counts where all the work is done."
                 )
         if run.is_unverified and shorter is not None:
             request = replace(shorter(), follows_reads=True)
