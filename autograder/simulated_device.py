@@ -21,9 +21,10 @@ from autograder.sampling.beginnings import Beginnings, Kinds
 from autograder.sampling.follower import Follower
 from autograder.sampling.left_out import MOST_ROUNDS, Plan
 from autograder.simgpu.counting.tracing import Trace
-from autograder.simgpu.host.device import Session, estimate_launch, merged_hazards, merged_lines
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.giving_up import GivingUp
-from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT
+from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch, merged_hazards, merged_lines
 from autograder.simgpu.machine.launch_state import silent
 from autograder.simgpu.primitives import compile_all
 from autograder.simgpu.values.arrays import DeviceArray, contents

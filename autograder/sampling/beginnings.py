@@ -26,7 +26,7 @@ MOST_KINDS = 8  # of a launch: where blocks are of more, each goes its own way, 
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindOfBlocks:
     """A kind of blocks that the sample of a launch has none of: one of them, and what share of all are surely like it."""
 
     block: int
@@ -39,7 +39,7 @@ class Beginnings(Chooser):
 
     sample_blocks: int
     sample_seed: int | None
-    kinds: dict[int, list[Kind]] = field(default_factory=dict)  # by the number of the launch
+    kinds: dict[int, list[KindOfBlocks]] = field(default_factory=dict)  # by the number of the launch
     _looked_at: np.ndarray = field(default_factory=lambda: NO_BLOCKS)  # of the launch that runs, by chance
     _sampled: np.ndarray = field(default_factory=lambda: NO_BLOCKS)
 
@@ -78,12 +78,12 @@ class Beginnings(Chooser):
             like_it, seen_by_chance = np.flatnonzero((kind == each) & by_chance), int(np.count_nonzero(by_chance))
             share = len(like_it) / seen_by_chance
             if share >= MANY:
-                found.append(Kind(int(blocks[like_it[0]]), surely(share, seen_by_chance, launch.geometry.blocks)))
+                found.append(KindOfBlocks(int(blocks[like_it[0]]), surely(share, seen_by_chance, launch.geometry.blocks)))
         if found:
             self.kinds[launch.earlier_launches] = sorted(found, key=lambda kind: kind.block)
 
 
-Kinds = Mapping[int, list[Kind]]
+Kinds = Mapping[int, list[KindOfBlocks]]
 
 
 def surely(share: float, seen: int, of: int) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 
 from autograder.sampling.left_out import ALL, Footprint, Partial, Plan, Producer
 from autograder.sampling.sampler import Sampler
-from autograder.simgpu.host.launch import LaunchRecord, Part, RunningLaunch, Work
+from autograder.simgpu.host.launch import Part, RunningLaunch, Work
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.values.arrays import DeviceArray, buffer_of, elements_where, written_elements
 from autograder.simgpu.values.memory import Buffer
 

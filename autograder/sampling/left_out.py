@@ -195,16 +195,16 @@ class Partial:
             each for each in self.producers if each.footprint.rule is None and self._written_before(each).any()
         ]
 
-    def added_to(self) -> np.ndarray:
-        """A flag for each element to which blocks of a sampled launch added last: others may have added to it too."""
-        shadow, everything = self.buffer.shadow, slice(None)
+    def added_to(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Of each of these elements, whether blocks of a sampled launch added to it last: others may have added too."""
+        shadow = self.buffer.shadow
         if shadow is None or not self.producers:
-            return np.zeros(len(self.buffer.data), bool)
-        return np.asarray(shadow.is_added_to(everything) & (shadow.written_at >= self.producers[0].since))
+            return np.zeros(len(self.buffer.data), bool)[elements]
+        return np.asarray(shadow.is_added_to(elements) & (shadow.written_at[elements] >= self.producers[0].since))
 
     def want_sums(self) -> None:
         """Asks for all blocks that add to this array: of a result, no sum of which parts are missing can be looked at."""
-        sums = self.added_to()
+        sums = self.added_to(slice(None))
         if sums.any():
             self.wanted = sums if self.wanted is None else self.wanted | sums
             self.before = len(self.producers)
@@ -225,7 +225,7 @@ class Partial:
         missing = np.zeros(len(stamps), bool)
         for reach, since in self._since.values():
             missing |= (stamps < since) & (True if reach is None else reach[elements])
-        missing |= self.added_to()[elements]  # where blocks add to one element, each of them is missing
+        missing |= self.added_to(elements)  # where blocks add to one element, each of them is missing
         return missing
 
 

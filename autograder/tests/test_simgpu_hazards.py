@@ -551,6 +551,22 @@ def test_uninitialised_device_memory_is_reported_until_it_is_written():
     assert profile(double)[1, 64](array).hazards == ()
 
 
+def test_memory_that_a_launch_only_reads_is_told_of_where_it_is_unset_and_nowhere_else():
+    @cuda.jit
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    @cuda.jit
+    def copy(a, b, begin):
+        b[cuda.grid(1)] = a[begin + cuda.grid(1)]
+
+    array, other = cuda.device_array(128, np.float32), np.zeros(64, np.float32)
+    fill[1, 64](array)
+    assert profile(copy)[1, 64](array, other, 0).hazards == ()
+    (found,) = profile(copy)[1, 64](array, other, 24).hazards
+    assert (found.kind, found.occurrences, found.thread, found.index) == ("uninitialised_read", 24, (40, 0, 0), (64,))
+
+
 def endless_while(a):
     i = 0
     while i < 10:

@@ -82,7 +82,6 @@ class MachineCode:
         self.of_all: dict[Operation, Way] = {}  # by `and`: what is known where all of its operands hold
         self.asked_by: dict[Junction, If] = {}  # by `and` or `or`: the branch whose condition it is
         self.alone: set[Operation] = set()  # statements that are all of an arm
-        self.chained: set[Operation] = set()  # statements that are all of an `else`: an `elif`
 
     def of_kernel(self, body: Block) -> None:
         self.kernel = body.function
@@ -145,8 +144,6 @@ class MachineCode:
         one, other = way.copy(), way.copy()
         self.integers.note_bounds(op.condition, True, one)
         self.integers.note_bounds(op.condition, False, other)
-        if len(op.orelse.statements) == 1:
-            self.chained.add(op.orelse.statements[0])
         if op.condition in self.of_all:
             one.done |= self.of_all[op.condition].done
         self.block(op.body, one)
@@ -154,7 +151,7 @@ class MachineCode:
         op.short_arms, op.is_short_for_else = 0, False
         is_open = not (leaves or is_guard or self._is_asked_in_parts(op) or self.short_arms.has_no_predicate(op.condition))
         if is_open and self.short_arms.is_short(op.orelse, op.body):
-            if self.short_arms.is_short(op.body, op.orelse) and not (op in self.chained and not has_else):
+            if self.short_arms.is_short(op.body, op.orelse):
                 op.slots = op.behind_body = op.behind_orelse = 0
                 op.short_arms = max(1, self.short_arms.size(op.body) + self.short_arms.size(op.orelse))
             if op in self.last and has_else:

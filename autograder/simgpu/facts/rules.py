@@ -14,12 +14,14 @@ from functools import cached_property
 import numpy as np
 
 from autograder.simgpu.facts.arms import Arms
+from autograder.simgpu.facts.behind_loops import made_behind
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, Unknown, varies
 from autograder.simgpu.facts.library import SYNCHRONISES
 from autograder.simgpu.facts.registers import Registers
+from autograder.simgpu.facts.waiting import Waiting
 from autograder.simgpu.facts.wide_accesses import WideAccesses
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -77,9 +79,11 @@ class Rules:
     def _loop(self, loop: For | While) -> None:
         if isinstance(loop, While):
             loop.is_hopeless = self._is_hopeless(loop)
+            loop.waits = Waiting(self.found, self.forms).is_in(loop, self._inside(loop))
             return
         loop.is_written_out = self.written_out.includes(loop)
         loop.is_cheap = loop.is_written_out or not self._uses_counter(loop)
+        loop.behind = made_behind(loop, self.found, self.written_out)
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:

@@ -90,7 +90,9 @@ class ShortArms:
         waiting: list[Operation] = [arm]
         while waiting:
             each = waiting.pop()
-            if isinstance(each, (If, For, While, Return, Break, Continue, Raise)):
+            if isinstance(each, (For, While, Return, Break, Continue, Raise)):
+                return False
+            if isinstance(each, If) and not (each.short_arms and is_empty(each.orelse)):
                 return False
             if isinstance(each, FunctionCall) and not self._is_straight(each):
                 return False
