@@ -263,6 +263,7 @@ class SimulatedDevice:
             counted=sum((record.counters for record in session.records), Counters()),
             covered=follower.covered,
             covered_at_most=follower.at_most,
+            has_idle_blocks=follower.has_idle_blocks,
             loaded=follower.loaded,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),

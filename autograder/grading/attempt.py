@@ -558,7 +558,8 @@ class Attempt:
         """
         sampled, covered, at_most = run, run.covered, run.covered_at_most
         # By chance, where some blocks have nothing to do, or less to do than others?
-        if any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values()):
+        is_short = any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values())
+        if is_short or run.has_idle_blocks:
             more: dict[str, Any] = {
                 "sample_blocks": LOOK_AGAIN * (request.sample_blocks or 1),
                 "work_limit": LOOK_AGAIN * (request.work_limit or 0) or None,

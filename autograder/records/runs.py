@@ -117,6 +117,7 @@ class Run:
     covered: Mapping[str, float] = field(default_factory=dict)
     # The same if all blocks of a launch wrote as much as the sampled one that wrote most: below 1 something is left out.
     covered_at_most: Mapping[str, float] = field(default_factory=dict)
+    has_idle_blocks: bool = False  # beside the sample a kind of blocks was found that writes nothing of a result
     # Where blocks were sampled: of each array that was given, which of its sectors (32 bytes) those blocks loaded: flags.
     loaded: Mapping[str, np.ndarray] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()

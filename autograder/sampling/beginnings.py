@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from autograder.sampling.sampler import NO_BLOCKS, spread
-from autograder.simgpu.host.launch import LANES_PER_BATCH, Chooser, Part, RunningLaunch, Work
+from autograder.simgpu.host.launch import Chooser, Part, RunningLaunch, Work
 from autograder.simgpu.machine.machine import Machine
 
 BEGINNING = 1_000_000  # units of work of all blocks together: a tenth of a second, some two hundred statements
 MANY = 1 / 12  # of the blocks: kinds with fewer, such as those at an edge, are mostly left to the sample
 SURE = 3.0  # standard deviations
+FEWEST = 128  # blocks of a launch that are begun
 MOST_KINDS = 8  # of a launch: where blocks are of more, each goes its own way, and none stands for others
 
 
@@ -45,12 +46,15 @@ class Beginnings(Chooser):
     def choose(self, launch: RunningLaunch) -> Part | None:
         geometry = launch.geometry
         self._sampled = spread(self.sample_blocks, geometry.grid, self.sample_seed)
-        room = LANES_PER_BATCH // geometry.padded - len(self._sampled)
+        room = self.blocks_at_once(launch) - len(self._sampled)
         if len(self._sampled) >= geometry.blocks or room < 1:
             return Part(self._sampled[:1], NO_BLOCKS)
         chance = np.random.default_rng([self.sample_seed or 0, 1]).permutation(geometry.blocks)[:room]
         self._looked_at = np.sort(chance)
         return Part(np.union1d(self._sampled, self._looked_at), NO_BLOCKS)
+
+    def blocks_at_once(self, launch: RunningLaunch) -> int:
+        return max(FEWEST, super().blocks_at_once(launch))
 
     def stops_after(self, launch: RunningLaunch) -> int | None:
         return BEGINNING

@@ -86,6 +86,10 @@ class Chooser:
         """The blocks of a launch that is about to begin; None: all of them, counted."""
         return None
 
+    def blocks_at_once(self, launch: RunningLaunch) -> int:
+        """How many blocks make a batch."""
+        return max(1, LANES_PER_BATCH // launch.geometry.padded)
+
     def stops_after(self, launch: RunningLaunch) -> int | None:
         """The work after which a batch of blocks is stopped, whether it has ended or not; None: it is carried out."""
         return None
@@ -290,7 +294,7 @@ class RunningLaunch(LaunchState):
     def blocks_per_batch(self, blocks: int) -> int:
         if self.prepared.is_cooperative:
             return max(1, blocks)  # every block must be there at the same time
-        return max(1, LANES_PER_BATCH // self.geometry.padded)
+        return self.chooser.blocks_at_once(self)
 
     def work_done(self, warps: Warps) -> Work:
         """What the blocks carried out so far did together."""
