@@ -118,6 +118,73 @@ def lowest_and_highest(lanes: np.ndarray, linear: np.ndarray, first: Integer) ->
     return lowest, highest
 
 
+@compiled(
+    "UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, int64, int64, uint8[::1], uint8, int64[::1], int64[::1],"
+    " int64[::1], int64[::1])",
+    boundscheck=False,
+)
+def count_near(
+    lanes: np.ndarray, linear: np.ndarray, first: Integer, address: Integer, itemsize: Integer, lowest: Integer,
+    touched: np.ndarray, mark: Integer, marked: np.ndarray, near_elements: np.ndarray, near_sectors: np.ndarray,
+    near_lines: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
+    """`count_rising` for elements in any order that lie near each other: a slot for each element and sector, no search."""
+    elements = sectors = lines = 0
+    first_sector = address >> SECTOR_SHIFT
+    tag = np.int64(first + 1)
+    low_sector = (address + lowest * itemsize) >> SECTOR_SHIFT
+    low_line = low_sector >> LINE_SHIFT
+    for lane in range(first, first + WARP):
+        if not lanes[lane]:
+            continue
+        e = np.uint64(linear[lane] - lowest)
+        if near_elements[e] == tag:
+            continue
+        near_elements[e] = tag
+        elements += 1
+        begin = address + linear[lane] * itemsize
+        for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+            at = np.uint64(s - low_sector)
+            if near_sectors[at] != tag:
+                near_sectors[at] = tag
+                touched[np.uint64(s - first_sector)] |= mark
+                marked[np.uint64(sectors & SET_MASK)] = s - first_sector
+                sectors += 1
+                line = np.uint64((s >> LINE_SHIFT) - low_line)
+                if near_lines[line] != tag:
+                    near_lines[line] = tag
+                    lines += 1
+    return elements, sectors, lines
+
+
+@compiled(
+    "UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1], int64[::1],"
+    " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])",
+    boundscheck=False,
+)
+def count_far(
+    lanes: np.ndarray, linear: np.ndarray, first: Integer, address: Integer, itemsize: Integer, touched: np.ndarray,
+    mark: Integer, marked: np.ndarray, element_keys: np.ndarray, element_tags: np.ndarray, sector_keys: np.ndarray,
+    sector_tags: np.ndarray, line_keys: np.ndarray, line_tags: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
+    """`count_rising` for elements in any order, wherever they lie."""
+    elements = sectors = lines = 0
+    first_sector = address >> SECTOR_SHIFT
+    tag = np.int64(first + 1)
+    for lane in range(first, first + WARP):
+        if not lanes[lane] or not is_new(linear[lane], tag, element_keys, element_tags):
+            continue
+        elements += 1
+        begin = address + linear[lane] * itemsize
+        for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+            if is_new(s, tag, sector_keys, sector_tags):
+                touched[np.uint64(s - first_sector)] |= mark
+                marked[np.uint64(sectors & SET_MASK)] = s - first_sector
+                sectors += 1
+                lines += is_new(s >> LINE_SHIFT, tag, line_keys, line_tags)
+    return elements, sectors, lines
+
+
 @compiled("void(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1])")
 def count_sectors(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, period: Integer, touched: np.ndarray,
@@ -141,8 +208,9 @@ def count_sectors(
     before = np.full((period, 4), -1, np.int64)  # by warp of a block: first active lane, result, its number, sectors from it
     last: Integer = np.int64(-1)  # the last warp that was counted lane by lane
     last_active: Integer = np.int64(0)
+    here, slot = -1, -1  # the warp within its block; the result that was made last
     for first in range(0, lanes.shape[0], WARP):
-        here = (first >> WARP_SHIFT) % period
+        here = here + 1 if here + 1 < period else 0
         active = first_active(lanes, first)
         if active == first + WARP:
             before[here, 1] = -1
@@ -153,56 +221,38 @@ def count_sectors(
         if last >= 0:
             shift = linear[active] - linear[last_active]
             if (shift * itemsize) & LINE_MASK == 0 and is_moved(lanes, linear, first, last, shift):
-                same, moved = (made - 1) % kept, (shift * itemsize) >> SECTOR_SHIFT
+                same, moved = np.int64(slot), (shift * itemsize) >> SECTOR_SHIFT
         if same < 0 and before[here, 1] >= 0 and counts[before[here, 1], 3] == before[here, 2]:
             shift = linear[active] - linear[before[here, 0]]
             if (shift * itemsize) & LINE_MASK == 0 and is_moved(lanes, linear, first, first - WARP * period, shift):
                 same, moved = before[here, 1], before[here, 3] + ((shift * itemsize) >> SECTOR_SHIFT)
         if same < 0:
             last, last_active = first, active
-            same = made % kept
+            slot = slot + 1 if slot + 1 < kept else 0
+            same = np.int64(slot)
             made += 1
             marked = marks[same]
             new_elements, new_sectors, new_lines = count_rising(
                 lanes, linear, first, address, itemsize, touched, mark, marked
             )
             if new_elements == 0:
-                tag = np.int64(first + 1)
                 lowest, highest = lowest_and_highest(lanes, linear, first)
                 low_sector = (address + lowest * itemsize) >> SECTOR_SHIFT
                 high_sector = (address + highest * itemsize + itemsize - 1) >> SECTOR_SHIFT
                 is_near = highest - lowest < NEAR and high_sector - low_sector < NEAR
-                if is_near and near_elements.shape[0] == 0:
-                    near_elements, near_sectors = np.zeros(NEAR, np.int64), np.zeros(NEAR, np.int64)
-                    near_lines = np.zeros(NEAR, np.int64)
-                for lane in range(first, first + WARP):
-                    if not lanes[lane]:
-                        continue
-                    if is_near:  # a slot for each element and sector: no search
-                        e = np.uint64(linear[lane] - lowest)
-                        if near_elements[e] == tag:
-                            continue
-                        near_elements[e] = tag
-                    elif not is_new(linear[lane], tag, element_keys, element_tags):
-                        continue
-                    new_elements += 1
-                    begin = address + linear[lane] * itemsize
-                    for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
-                        if is_near:
-                            at = np.uint64(s - low_sector)
-                            if near_sectors[at] == tag:
-                                continue
-                            near_sectors[at] = tag
-                            line = np.uint64((s >> LINE_SHIFT) - (low_sector >> LINE_SHIFT))
-                            new_lines += near_lines[line] != tag
-                            near_lines[line] = tag
-                        elif is_new(s, tag, sector_keys, sector_tags):
-                            new_lines += is_new(s >> LINE_SHIFT, tag, line_keys, line_tags)
-                        else:
-                            continue
-                        touched[s - first_sector] |= mark
-                        marked[new_sectors & SET_MASK] = s - first_sector
-                        new_sectors += 1
+                if is_near:
+                    if near_elements.shape[0] == 0:
+                        near_elements, near_sectors = np.zeros(NEAR, np.int64), np.zeros(NEAR, np.int64)
+                        near_lines = np.zeros(NEAR, np.int64)
+                    new_elements, new_sectors, new_lines = count_near(
+                        lanes, linear, first, address, itemsize, lowest, touched, mark, marked, near_elements, near_sectors,
+                        near_lines,
+                    )  # fmt: skip
+                else:
+                    new_elements, new_sectors, new_lines = count_far(
+                        lanes, linear, first, address, itemsize, touched, mark, marked, element_keys, element_tags,
+                        sector_keys, sector_tags, line_keys, line_tags,
+                    )  # fmt: skip
             counts[same, 0], counts[same, 1], counts[same, 2], counts[same, 3] = new_elements, new_sectors, new_lines, made
             if new_sectors > SET:  # more than were kept
                 last = np.int64(-1)
