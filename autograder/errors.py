@@ -20,6 +20,8 @@ FaultKind = Literal[
     "shape_not_constant",  # of a shared or local array
     "not_an_element_type",  # what is given as the type of an array's elements
     "division_by_zero",  # in host code
+    "still_going",  # beyond a limit, and getting on: no loop without an end was seen
+    "out_of_time",  # of a processor: what had been done by then nobody knows
 ]
 
 
@@ -130,6 +132,10 @@ class KernelFault(SubmissionError):
 
 class WorkLimit(KernelFault):
     """A run did more work, or took more time, than it was allowed."""
+
+
+class TooSlow(KernelFault):
+    """A timed run that was given up: what it had done by then takes far longer than anything that earns points."""
 
 
 class NotCarriedOut(KernelFault):

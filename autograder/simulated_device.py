@@ -5,22 +5,26 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError, WorkLimit
+from autograder.errors import GraderFault, KitError, NotCarriedOut, SubmissionError, TooSlow, WorkLimit
 from autograder.language.program import Program, reachable
 from autograder.language.validate import validate_kernel
 from autograder.perfmodel.host_time import call_ns, floor_ns
 from autograder.records.counters import Counters
 from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.sampling.beginnings import Beginnings, Kinds
 from autograder.sampling.follower import Follower
 from autograder.sampling.left_out import MOST_ROUNDS, Plan
 from autograder.simgpu.counting.tracing import Trace
-from autograder.simgpu.host.device import Session, estimate_launch, merged_hazards, merged_lines
-from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
+from autograder.simgpu.host.device import Session
+from autograder.simgpu.host.giving_up import GivingUp
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT
+from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch, merged_hazards, merged_lines
 from autograder.simgpu.machine.launch_state import silent
 from autograder.simgpu.primitives import compile_all
 from autograder.simgpu.values.arrays import DeviceArray, contents
@@ -52,7 +56,14 @@ class SimulatedDevice:
         """Makes now what runs would make when they first need it: afterwards nothing is compiled into a cache on disk."""
         compile_all()
 
-    def run(self, program: Program, request: RunRequest, *, checks_order: bool = True) -> Run:
+    def run(
+        self,
+        program: Program,
+        request: RunRequest,
+        *,
+        checks_order: bool = True,
+        giving_up: GivingUp | None = None,
+    ) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
 
         Without `checks_order` nobody looks for races and uninitialised reads: a comparison asks for results and work.
@@ -60,12 +71,14 @@ class SimulatedDevice:
         """
         sample: CarriedOut | None = None
         is_followed = request.sample_blocks is not None and request.follows_reads
-        for plan in (Plan(), Plan(keeps_to_rules=True)):
+        kinds = self._kinds_left_out(program, request) if is_followed and request.looks_for_kinds else None
+        for plan in (Plan(kinds=kinds), Plan(keeps_to_rules=True, kinds=kinds)):
             for _ in range(MOST_ROUNDS if is_followed else 0):
-                carried_out = self._carry_out(program, request, True, plan)
+                carried_out = self._carry_out(program, request, True, plan, giving_up)
                 sample = sample or carried_out
                 partials, work = list(carried_out.follower.partials.values()), carried_out.session.work
-                if self._is_cut_short(carried_out, plan) or not plan.grow(partials, work):
+                is_settled = isinstance(carried_out.fault, TooSlow) or self._is_cut_short(carried_out, plan)
+                if is_settled or not plan.grow(partials, work):
                     return self._gather(request, carried_out, plan)
                 if plan.is_too_much:
                     break
@@ -76,12 +89,37 @@ class SimulatedDevice:
             return _without_results(self._gather(request, sample, Plan()))
         plan.is_whole = is_followed
         checks_order |= is_followed
-        return self._gather(request, self._carry_out(program, request, checks_order, plan), plan)
+        return self._gather(request, self._carry_out(program, request, checks_order, plan, giving_up), plan)
 
-    def _carry_out(self, program: Program, request: RunRequest, checks_order: bool, plan: Plan) -> CarriedOut:
-        """Calls the function in a session of its own, with the blocks of a plan beside those that are sampled."""
+    def _kinds_left_out(self, program: Program, request: RunRequest) -> Kinds:
+        """Of each launch the kinds of blocks that its sample has none of; none where the function does not get that far."""
+        assert request.sample_blocks is not None
+        beginnings = Beginnings(request.sample_blocks, request.sample_seed)
+        session = Session(
+            chooser=beginnings, checks_order=False, work_limit=request.work_limit or DEFAULT_WORK_LIMIT, output=silent
+        )
+        with suppress(KitError):  # what is wrong is told by the run itself
+            handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
+            self._call(program, request, session, handles)
+        return beginnings.kinds
+
+    @staticmethod
+    def _call(program: Program, request: RunRequest, session: Session, handles: dict[str, Any]) -> Any:
+        """Calls the request's function, or launches it where it is a kernel; what it returned."""
         from autograder.language.host import call
 
+        function = program.function(request.function)
+        if function.kind == "kernel":
+            for each in reachable(function):
+                validate_kernel(each)
+            session.launch(function, request.grid, request.block, tuple(handles.values()))
+            return None
+        return call(program, function, tuple(handles.values()), session, wants_returned=request.wants_returned)
+
+    def _carry_out(
+        self, program: Program, request: RunRequest, checks_order: bool, plan: Plan, giving_up: GivingUp | None
+    ) -> CarriedOut:
+        """Calls the function in a session of its own, with the blocks of a plan beside those that are sampled."""
         follower = Follower(request.sample_blocks, request.sample_seed, plan, follows_reads=request.follows_reads)
         session = Session(
             chooser=follower,
@@ -89,6 +127,7 @@ class SimulatedDevice:
             work_limit=request.work_limit or DEFAULT_WORK_LIMIT,
             trace=Trace(only=request.traced_line) if request.traced_line else None,
             output=silent,
+            giving_up=None if giving_up is None else replace(giving_up),
         )
         handles = {name: self._to_device(session, value) for name, value in request.arguments.items()}
         if request.sample_blocks is not None:
@@ -98,14 +137,7 @@ class SimulatedDevice:
             follower.watch({name: handles[name] for name in new}, {name: handles[name] for name in given})
         returned, fault = None, None
         try:
-            function = program.function(request.function)
-            if function.kind == "kernel":
-                for each in reachable(function):
-                    validate_kernel(each)
-                session.launch(function, request.grid, request.block, tuple(handles.values()))
-            else:
-                wants = request.wants_returned
-                returned = call(program, function, tuple(handles.values()), session, wants_returned=wants)
+            returned = self._call(program, request, session, handles)
         except SubmissionError as error:
             fault = error.with_traceback(None)  # whose frames hold this one, and its arrays
         follower.finish(is_the_end=fault is None)
@@ -126,9 +158,12 @@ class SimulatedDevice:
 
         baseline_ns, library = self._reference_ns(baseline, requests[0]), requests[0].library
         sampled = requests[0].sample_blocks is not None
-        run = self.run(
-            submission, requests[0], checks_order=sampled
-        )  # of a sample, what was written is known by its checks
+        giving_up = None
+        if requests[0].least_ratio is not None:
+            whose = "the lab's baseline" if library is None else library.name
+            giving_up = GivingUp(self.model, baseline_ns / requests[0].least_ratio, whose, baseline_ns)
+        # Of a sample, what was written is known by its checks.
+        run = self.run(submission, requests[0], checks_order=sampled, giving_up=giving_up)
         fault, outputs = run.fault, run.outputs
         submission_ns = self._call_ns(run)
         ratio = baseline_ns / submission_ns if fault is None else 0.0
@@ -174,7 +209,7 @@ class SimulatedDevice:
         """The baseline's estimated time, worked out once: a class asks for the same of every submission."""
         if self._timed_baseline is not baseline:
             self._timed_baseline, self._baseline_times = baseline, {}
-        key = _digest(request)
+        key = _digest(replace(request, least_ratio=None))
         if key not in self._baseline_times:
             run = self.run(baseline, request, checks_order=False)
             if run.fault is not None:
@@ -227,6 +262,7 @@ class SimulatedDevice:
             launches=launches,
             counted=sum((record.counters for record in session.records), Counters()),
             covered=follower.covered,
+            covered_at_most=follower.at_most,
             loaded=follower.loaded,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),

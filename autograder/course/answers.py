@@ -137,9 +137,13 @@ def has_loop(kernel: Any) -> bool:
     return any(isinstance(each, (ast.For, ast.While)) for each in ast.walk(kernel_function(kernel).node))
 
 
+_OTHER_WORDS = {"instructions": "issue", "waiting": "latency", "shared": "shared memory"}
+
+
 def resource_named(given: Any, names: tuple[str, ...]) -> str | None:
     """Which of these resources of a breakdown an answer names; None for anything else."""
-    known = {each.lower(): each for each in names} | {"instructions": "issue", "waiting": "latency"}
+    known = {each.lower(): each for each in names}
+    known |= {word: name for word, name in _OTHER_WORDS.items() if name in names}
     return known.get(given.strip().lower()) if isinstance(given, str) else None
 
 

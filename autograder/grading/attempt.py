@@ -421,7 +421,9 @@ class Attempt:
             self.flags += flags
         else:
             before = len(self.flags)
-            request, comparison = self._compare(draw, threshold, element_by_element)
+            request, comparison = self._compare(
+                lambda: replace(draw(), least_ratio=no_points_at), threshold, element_by_element
+            )
             if comparison.sampled is not None and element_by_element:
                 self._verify_sampled(request, comparison.sampled, shorter)
             if once and self.compared is not None:
@@ -514,7 +516,8 @@ class Attempt:
                     f"{self.check} times `{request.function}` on the same inputs again.",
                     remedy="Draw them in the function that `speedup` is given: it is called for each timed call.",
                 )
-            requests.append(replace(request, follows_reads=request.follows_reads or follows_reads))
+            follows = request.follows_reads or follows_reads
+            requests.append(replace(request, follows_reads=follows, looks_for_kinds=follows_reads))
         return requests[len(before) :]
 
     def _take(self, compared: Compared, requests: Sequence[RunRequest]) -> None:
@@ -553,17 +556,21 @@ class Attempt:
         And to the order of threads: what comes out right of a race, by chance, is no result. Other faults may come of what
         the sample leaves out.
         """
-        sampled, covered = run, run.covered
-        if any(share < LEAST_COVERED for share in covered.values()):  # by chance, where some blocks have nothing to do?
+        sampled, covered, at_most = run, run.covered, run.covered_at_most
+        # By chance, where some blocks have nothing to do, or less to do than others?
+        if any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values()):
             more: dict[str, Any] = {
                 "sample_blocks": LOOK_AGAIN * (request.sample_blocks or 1),
                 "work_limit": LOOK_AGAIN * (request.work_limit or 0) or None,
             }
-            covered = self._runner.run(replace(request, **more), "simulated").covered
+            again = self._runner.run(replace(request, **more), "simulated")
+            covered, at_most = again.covered, again.covered_at_most
         for name, share in covered.items():
-            if share < LEAST_COVERED:
+            if at_most[name] < 1 or share < LEAST_COVERED:
+                most = f"At most {np.floor(1000 * at_most[name]) / 10:g}%"  # rounded down: never of all
                 raise CheckFailed(
-                    f"Only {share:.0%} of `{name}` is computed at this size: speed counts where all the work is done."
+                    f"{most if at_most[name] < 1 else f'Only {share:.0%}'} of `{name}` is computed at this size: speed "
+                    "counts where all the work is done."
                 )
         if run.is_unverified and shorter is not None:
             request = replace(shorter(), follows_reads=True)

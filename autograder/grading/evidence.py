@@ -26,6 +26,7 @@ from autograder.records.hazards import Hazard
 from autograder.records.results import Hint
 from autograder.records.runs import Launch, Run, RunRequest
 
+GETS_ON: set[FaultKind] = {"still_going", "out_of_time"}  # or may have: nobody saw that it does not
 Matrix = np.ndarray
 Seen = TypeVar("Seen", bound="Evidence")
 Product = TypeVar("Product", bound="ProductEvidence")
@@ -70,11 +71,13 @@ class Evidence:
 
     @property
     def runs_on(self) -> bool:
-        """Whether the run took too much work or time, and no grid explains it that has far too many threads."""
+        """Whether the run took too much work and nothing showed that it got on, nor explains it a grid of far too many
+        threads; or more time than a GPU takes for anything."""
         largest = max((each.size for each in self.request.arguments.values() if isinstance(each, np.ndarray)), default=0)
         launches = (*self.run.launches, *self.simulated.launches)
         threads = max((int(np.prod(each.grid) * np.prod(each.block)) for each in launches), default=0)
-        return self.never_ended and threads < 64 * max(largest, 1024)
+        ends = {each.kind for each in (self.run.fault, self.simulated.fault) if isinstance(each, KernelFault)}
+        return self.never_ended and not ends & GETS_ON and threads < 64 * max(largest, 1024)
 
     def accesses(self, kind: AccessKind, space: str = "global") -> list[Access]:
         """The first loads, or stores, of each line that makes any, lines with most of them first: an experiment."""

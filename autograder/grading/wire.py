@@ -35,6 +35,7 @@ from autograder.errors import (
     NotCarriedOut,
     NotCounted,
     SubmissionError,
+    TooSlow,
     Unforeseen,
     UsageError,
     WorkLimit,
@@ -48,7 +49,7 @@ from autograder.records.runs import Launch
 JSON_BYTES = 1 << 24  # of one frame: Python's own numbers and lists take twenty times as much
 MOST_OF_AN_ERROR = 4_000  # characters of one of its sentences
 # What a worker may say went wrong. A fault of the machine ends a whole class: that is for the grader alone to find.
-_OF_AUTHORS = (KernelFault, NotCarriedOut, WorkLimit, BrokenDefinition, SubmissionError)
+_OF_AUTHORS = (KernelFault, NotCarriedOut, TooSlow, WorkLimit, BrokenDefinition, SubmissionError)
 _OF_OURS = (NotCounted, Unforeseen, GraderFault, UsageError)
 TOLD: dict[str, type[KitError]] = {each.__name__: each for each in (*_OF_AUTHORS, *_OF_OURS)}
 # What records leave open, because they import nothing.

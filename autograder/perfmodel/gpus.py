@@ -12,6 +12,7 @@ from autograder.perfmodel.specification import Specification
 
 GUIDE = "CUDA C++ Programming Guide, arithmetic instructions and technical specifications by compute capability"
 OURS = "microbenchmark on an H200, measurements/microbenchmarks.json"
+LIMITS = "measured on an H200, measurements/limits.json"
 CARRIED = "carried over from the H200 microbenchmark, not measured on this GPU"
 RESERVED = "CUDA Ampere tuning guide: the system keeps 1 KiB of shared memory for each block (8.0 and later)"
 FOUR_SCHEDULERS = "CUDA C++ Programming Guide: four warp schedulers, one instruction a cycle each"
@@ -32,12 +33,14 @@ MEASURED_ON_H200: dict[str, Figure] = {
     "gpu_atomic_sectors_per_cycle_and_sector": (0.042, OURS + " (slope between 256 and 16384 places)"),
     "gpu_atomic_least_sectors_per_cycle": (0.69, OURS),
     "shared_atomic_lanes_per_cycle": (5.94, OURS),
+    "shared_atomic_try_cycles": (13.5, LIMITS + " (additions of float32 on 1 to 4,096 places)"),
     "launch_overhead_ns": (2850.0, OURS),
     "further_launch_ns": (1290.0, "99 more empty launches in a row on an H200, measurements/limits.json"),
     "gpu_blocks_per_cycle": (0.84, OURS),
 }
 DRAM_ACHIEVABLE_GB_PER_S = 4170.0
 DRAM_SCATTERED_GSECTORS_PER_S = 43.3
+DRAM_SCATTERED_STORE_GSECTORS_PER_S = 16.4
 L2_LOAD_GB_PER_S = 4900.0
 L2_STORE_GB_PER_S = 2440.0
 
@@ -100,6 +103,7 @@ def _scaled(chip: dict[str, Figure]) -> dict[str, Figure]:
     return {
         "dram_achievable_gb_per_s": (round(DRAM_ACHIEVABLE_GB_PER_S * memory, 1), of_dram),
         "dram_scattered_gsectors_per_s": (round(DRAM_SCATTERED_GSECTORS_PER_S * memory, 2), of_dram),
+        "dram_scattered_store_gsectors_per_s": (round(DRAM_SCATTERED_STORE_GSECTORS_PER_S * memory, 2), of_dram),
         "l2_load_gb_per_s": (round(L2_LOAD_GB_PER_S * l2, 1), of_l2),
         "l2_store_gb_per_s": (round(L2_STORE_GB_PER_S * l2, 1), of_l2),
     }
@@ -126,6 +130,7 @@ SPECIFICATIONS: dict[str, Specification] = {
         **MEASURED_ON_H200,
         dram_achievable_gb_per_s=(DRAM_ACHIEVABLE_GB_PER_S, OURS),
         dram_scattered_gsectors_per_s=(DRAM_SCATTERED_GSECTORS_PER_S, OURS),
+        dram_scattered_store_gsectors_per_s=(DRAM_SCATTERED_STORE_GSECTORS_PER_S, OURS),
         l2_load_gb_per_s=(L2_LOAD_GB_PER_S, OURS),
         l2_store_gb_per_s=(L2_STORE_GB_PER_S, OURS),
     ),

@@ -28,6 +28,7 @@ PRICES: Mapping[str, tuple[float, float]] = {
 }
 ANY_OTHER = PRICES["copy_to_host"]
 LAUNCH_NS = 58_000.0  # that the GPU waits for the host at a launch, where nothing is queued
+CHAIN_LAUNCH_NS = 29_000.0  # of the host for each of many launches: chains of measurements/unseen_measured.json
 HOST_GB_PER_S = 20.0  # one core that streams through its memory
 FREE = ("device_array", "device_array_like", "synchronize")
 
@@ -57,6 +58,21 @@ def call_ns(launches_ns: Sequence[float], transfers: Sequence[Transfer], specifi
         stands_in_line = number > 0 and host <= gpu
         gpu = max(gpu, host) + launches_ns[number] - (saved if stands_in_line else 0.0)
     return max(gpu, host)
+
+
+def chain_ns(launches_ns: Sequence[float], specification: Specification, *, head_start_ns: float) -> float:
+    """Nanoseconds between events around launches as a Python program makes them, from what each would take alone.
+
+    `head_start_ns`: what the GPU has to do before the first one, in which the host launches others. Of kernels that are
+    shorter than a launch takes the host, all that come after it wait for the host.
+    """
+    saved = specification.launch_overhead_ns + COLD_START_NS - specification.further_launch_ns
+    gpu, host = 0.0, -head_start_ns  # when each of them has done what it was asked for so far, since the first event
+    for number, own in enumerate(launches_ns):
+        host += CHAIN_LAUNCH_NS
+        stands_in_line = number > 0 and host <= gpu
+        gpu = max(gpu, host) + own - (saved if stands_in_line else 0.0)
+    return gpu
 
 
 def floor_ns(input_bytes: float, specification: Specification) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, log10
+from math import ceil, inf, log10
 
 from autograder.perfmodel.occupancy import Occupancy, occupancy
 from autograder.perfmodel.specification import Specification
@@ -22,6 +22,7 @@ ASSUMED_REGISTERS = 32
 ALIKE = 1.2  # times the next one's time: below it counters point to either (measurements/profiled_limits.py)
 MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
+L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
 # Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
@@ -56,7 +57,8 @@ FEWER_LOADS = "load fewer numbers for each result (share them in a block, or let
 class Estimate:
     """A predicted time and why: `breakdown` maps each resource to the nanoseconds it would need on its own.
 
-    `interval_ns`: where the clock's time is expected, by the resource that binds; None for a GPU that nobody measured.
+    `interval_ns`: where the clock's time is expected, by the resource that binds; None for a GPU that nobody measured. Its
+    upper end is infinite where threads wait for each other in a loop.
     """
 
     ns: float
@@ -133,6 +135,9 @@ def how_sure(found: Estimate) -> str:
     """A predicted time with its interval in words, and with the share of unseen kernels that such intervals have held."""
     if found.interval_ns is None:
         return f"{duration(found.ns)}; how far off is not known, for nobody has measured this GPU"
+    if found.interval_ns[1] == inf:
+        least, ns = (duration(each) for each in (found.interval_ns[0], found.ns))
+        return f"{ns} if no thread had to wait; {least} or more, for its threads wait for each other in a loop"
     low, high = map(duration, found.interval_ns)
     share = known().held_time(found.binding)
     return f"{duration(found.ns)}; {low} to {high} in {share} % of unseen kernels that {found.binding} limits"
@@ -174,6 +179,10 @@ def estimate(
     breakdown |= _memory_times(counters, specification, traffic, local)
     breakdown["latency"] = _latency_ns(counters, specification, fit, traffic)
     breakdown["launch overhead"] = _overhead_ns(counters, specification)
+    if counters.waiting_warps:
+        assumptions.append(
+            f"{counters.waiting_warps:,} warps wait for other threads in a loop: how often it goes round cannot be predicted"
+        )
     binding = max(breakdown, key=breakdown.__getitem__)
     if binding == "launch overhead":
         assumptions.append("nothing waits for the host, which takes 19 us and more for each launch")
@@ -188,8 +197,8 @@ def estimate(
         specification=specification.name,
         occupancy_limit=fit.limit,
         operations=counters.operations,
-        dram_bytes=SECTOR_BYTES * (traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors),
-        interval_ns=interval_of_time(ns, binding, specification.name),
+        dram_bytes=SECTOR_BYTES * (traffic.dram_sectors + local.dram_sectors),
+        interval_ns=interval_of_time(ns, binding, specification.name, waits=counters.waiting_warps > 0),
     )
 
 
@@ -258,8 +267,16 @@ class Traffic:
     l2_store_sectors: float
     dram_load_sectors: float
     dram_store_sectors: float
-    dram_scattered_sectors: float  # one by one, at random: atomics on more than L2 holds
+    dram_scattered_loads: float  # one by one: what L2 lost of the lines that lanes walk along
+    dram_scattered_stores: float  # the same, and atomics on more than L2 keeps
     assumption: str
+
+    @property
+    def dram_sectors(self) -> float:
+        """All that DRAM moves."""
+        return (
+            self.dram_load_sectors + self.dram_store_sectors + self.dram_scattered_loads + self.dram_scattered_stores
+        )
 
     @classmethod
     def of(
@@ -268,22 +285,26 @@ class Traffic:
         """L1 serves what a block reads again, while it has room; L2 serves what other blocks read again."""
         loads, stores = counters.global_load_sectors, counters.global_store_sectors
         if not specification.l2_bytes:
-            return cls(loads, stores, loads, stores, 0.0, "no cache: every sector comes from DRAM")
+            return cls(loads, stores, loads, stores, 0.0, 0.0, "no cache: every sector comes from DRAM")
         unique = min(loads, counters.unique_load_sectors or loads)
         written = float(min(stores, counters.unique_store_sectors or stores))
         fetched = max(unique, min(loads, counters.block_load_sectors or unique))
         fetched = min(fetched, max(unique, specification.multiprocessors * unique))  # one L1 serves all of its blocks
-        again = max(0.0, 1.0 - resident.l1_bytes / max(1.0, _live_bytes(counters, resident)))
-        footprint = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
-        lost = (loads - fetched) * again
+        live = _live_bytes(counters, resident)
+        lost = (loads - fetched) * _beyond(resident.l1_bytes, live)
+        in_all = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
+        # Warps of a block may walk along the same lines: all together touch no more than their blocks ever do.
+        ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
+        past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * min(live, ever)))
         atomics = counters.unique_atomic_sectors
         return cls(
             l2_load_sectors=fetched + lost,
             l2_store_sectors=stores - MERGED_STORES * counters.global_store_sectors_again,
-            dram_load_sectors=unique + again * lost * _beyond(specification.l2_bytes, footprint),
+            dram_load_sectors=unique,
             dram_store_sectors=written,
-            dram_scattered_sectors=(counters.global_atomic_sectors - atomics)
-            * _beyond(specification.l2_bytes, SECTOR_BYTES * atomics),
+            dram_scattered_loads=past_l2 * lost,
+            dram_scattered_stores=past_l2 * (stores - written)
+            + (counters.global_atomic_sectors - atomics) * lost_by_l2(specification, SECTOR_BYTES * atomics),
             assumption="L1 serves what a block reads again, while it has room for it, and L2 what other blocks read again",
         )
 
@@ -295,6 +316,15 @@ def _live_bytes(counters: Counters, resident: Resident) -> float:
         counters.global_store_lines * counters.global_load_requests / max(1, counters.global_store_requests),
     )
     return resident.threads / WARP * LINE_BYTES * lines / max(1, counters.global_load_requests)
+
+
+def lost_by_l2(specification: Specification, bytes_between: float) -> float:
+    """The share of what comes back to L2 that it has lost, where so many bytes were touched in between.
+
+    As random places on 64 to 256 MiB have it (limits.json): twice what it keeps leaves it a third, not half.
+    """
+    kept = L2_KEEPS * specification.l2_bytes
+    return max(0.0, 1.0 - (kept / bytes_between) ** 1.5) if bytes_between else 0.0
 
 
 def _beyond(capacity_bytes: float, bytes_wanted: float) -> float:
@@ -338,10 +368,17 @@ def _multiprocessor_times(counters: Counters, specification: Specification) -> d
         "float64": counters.float64_operations / 2 / specification.float64_lanes_per_cycle,
         "special": counters.special_operations / specification.special_lanes_per_cycle
         + counters.conversions / specification.conversion_lanes_per_cycle,
-        "shared atomics": WARP * counters.shared_atomic_requests / specification.shared_atomic_lanes_per_cycle,
+        "shared atomics": _shared_atomic_cycles(counters, specification),
     }
     scale = _imbalance(counters, specification) / specification.multiprocessors / specification.cycles_per_ns
     return {name: value * scale for name, value in cycles.items()}
+
+
+def _shared_atomic_cycles(counters: Counters, specification: Specification) -> float:
+    """All at once for words; what is a loop tries once for each lane on the same place, and waits for those before it."""
+    requests, tries = counters.shared_atomic_requests, counters.shared_atomic_tries
+    at_once = WARP * requests / specification.shared_atomic_lanes_per_cycle
+    return max(at_once, tries * (specification.shared_atomic_try_cycles + tries / max(1, requests)))
 
 
 def _instructions(counters: Counters) -> int:
@@ -364,8 +401,12 @@ def _memory_times(
     streamed = traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors
     loads = (traffic.l2_load_sectors + local.l2_load_sectors) * SECTOR_BYTES / specification.l2_load_gb_per_s
     stores = (traffic.l2_store_sectors + local.l2_store_sectors) * SECTOR_BYTES / specification.l2_store_gb_per_s
+    scattered = (
+        traffic.dram_scattered_loads / specification.dram_scattered_gsectors_per_s
+        + traffic.dram_scattered_stores / specification.dram_scattered_store_gsectors_per_s
+    )
     return {
-        "DRAM": streamed * dram + traffic.dram_scattered_sectors / specification.dram_scattered_gsectors_per_s,
+        "DRAM": streamed * dram + scattered,
         "L2": loads + stores,
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
@@ -390,7 +431,8 @@ def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy
     if counters.global_load_sectors:
         per_request = counters.global_load_sectors / counters.global_load_requests
         misses = (1 - _share_ahead(counters)) * min(loads, traffic.l2_load_sectors / blocks / per_request)
-        from_dram = traffic.dram_load_sectors / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
+        read = traffic.dram_load_sectors + traffic.dram_scattered_loads
+        from_dram = read / traffic.l2_load_sectors if traffic.l2_load_sectors else 0.0
         # blocks that share data and run at the same time wait for it at the same time: all of the first turn for DRAM
         from_dram = min(1.0, max(from_dram, 1 / turns))
         wait = from_dram * specification.dram_latency_cycles + (1 - from_dram) * specification.l2_latency_cycles

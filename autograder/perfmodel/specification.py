@@ -35,6 +35,7 @@ class Specification:
     dram_achievable_gb_per_s: float  # reading and writing, as a copy does
     l2_bytes: int  # 0: no cache between the multiprocessors and DRAM
     dram_scattered_gsectors_per_s: float  # single 32-byte sectors at random addresses, read
+    dram_scattered_store_gsectors_per_s: float  # the same, stored to
     l2_load_gb_per_s: float
     l2_store_gb_per_s: float
     load_store_requests_per_cycle: float
@@ -52,6 +53,7 @@ class Specification:
     )
     gpu_atomic_least_sectors_per_cycle: float  # all at one address
     shared_atomic_lanes_per_cycle: float
+    shared_atomic_try_cycles: float  # of an atomic that is a loop, beside one cycle for each lane that it waits for
     # launches
     launch_overhead_ns: float
     further_launch_ns: float  # what a launch takes beside its work if it waits behind another

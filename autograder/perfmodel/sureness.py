@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,15 @@ def known() -> Sureness:
     return Sureness(form["gpu"], times, ratios, form["held times"], form["held ratios"])
 
 
-def interval_of_time(ns: float, binding: str, gpu: str) -> Interval | None:
-    """Where the clock's time is expected, by the resource that limits the kernel; None for a GPU that nobody measured."""
-    return _around(ns, known().times, binding) if gpu == known().gpu else None
+def interval_of_time(ns: float, binding: str, gpu: str, *, waits: bool = False) -> Interval | None:
+    """Where the clock's time is expected, by the resource that limits the kernel; None for a GPU that nobody measured.
+
+    It has no upper end where the kernel waits for other threads in a loop: for how long no counter says.
+    """
+    if gpu != known().gpu:
+        return None
+    low, high = _around(ns, known().times, binding)
+    return low, inf if waits else high
 
 
 def interval_of_ratio(ratio: float, binding: str, gpu: str) -> Interval | None:

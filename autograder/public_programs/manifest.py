@@ -12,7 +12,7 @@ from autograder.errors import UsageError
 
 HERE = Path(__file__).parent
 MANIFEST = HERE / "manifest.csv"
-COLUMNS = ("repository", "commit", "file", "arguments", "judged")
+COLUMNS = ("repository", "commit", "file", "arguments", "judged", "until")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class PublicProgram:
     """One file.
 
     `arguments`: its command line, with spaces between. `judged`: some words of each refusal of ours that somebody has looked
-    at and found right, because Numba refuses that too; with " / " between them.
+    at and found right, because Numba refuses that too; with " / " between them. `until`: what ends a program that ends by
+    nothing of its own, found in its source: somebody closes its window.
     """
 
     repository: str  # owner/name
@@ -28,6 +29,7 @@ class PublicProgram:
     file: str
     arguments: str = ""
     judged: str = ""
+    until: str = ""
 
     @property
     def key(self) -> str:

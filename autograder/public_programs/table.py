@@ -19,7 +19,8 @@ MEANING: dict[Outcome, str] = {
     "size": "stopped by its time (60 s of a processor for a script, 180 s for a notebook) or by memory",
     "refused": "refused, rightly: Numba does not compile it either",
     "gap": "meets a gap of the simulated GPU",
-    "other": "stops for reasons of its own: a missing file or package, Python 2, a removed name, CuPy's own kernels",
+    "other": "stops for reasons of its own, or never: a missing file or package, Python 2, a removed name, CuPy's own "
+    "kernels, a window that somebody is to close",
 }
 WORST_FIRST: tuple[Outcome, ...] = ("gap", "size", "refused", "cells", "other", "runs")
 
@@ -62,7 +63,9 @@ def judged(program: PublicProgram, facts: dict[str, Any], last_words: str) -> tu
         return "other", "the repository has no such file at this commit"
     found = [(_of_error(each, program), each) for each in facts.get("errors", ())]
     if not facts.get("ended"):
-        if "stopped_by" in facts:
+        if "stopped_by" in facts and program.until and facts.get("launches"):
+            found.append(("other", {"message": f"runs until {program.until}: {facts['stopped_by']}"}))
+        elif "stopped_by" in facts:
             found.append(("size", {"message": facts["stopped_by"]}))
         else:
             said = last_words.strip().splitlines()

@@ -43,7 +43,9 @@ class Counters:
     shared_store_wavefronts: int = 0
     shared_store_bank_conflicts: int = 0
     shared_atomic_requests: int = 0
+    shared_atomic_tries: int = 0  # of those that are loops (floats, 8 bytes): each request as often as lanes meet on a place
     shared_atomic_worst_multiplicity: int = 0
+    waiting_warps: int = 0  # that come to a loop which goes on until an exchange finds what another thread has left
     local_load_requests: int = 0
     local_store_requests: int = 0
     local_load_sectors: int = 0  # of local arrays that no registers can hold: their indices are known only at run time

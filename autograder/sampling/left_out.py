@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from autograder.sampling.beginnings import Kinds
 from autograder.simgpu.host.stores import Stores
 from autograder.simgpu.values.lanes import Geometry
 from autograder.simgpu.values.memory import Buffer
@@ -194,16 +195,16 @@ class Partial:
             each for each in self.producers if each.footprint.rule is None and self._written_before(each).any()
         ]
 
-    def added_to(self) -> np.ndarray:
-        """A flag for each element to which blocks of a sampled launch added last: others may have added to it too."""
-        shadow, everything = self.buffer.shadow, slice(None)
+    def added_to(self, elements: np.ndarray | slice) -> np.ndarray:
+        """Of each of these elements, whether blocks of a sampled launch added to it last: others may have added too."""
+        shadow = self.buffer.shadow
         if shadow is None or not self.producers:
-            return np.zeros(len(self.buffer.data), bool)
-        return np.asarray(shadow.is_added_to(everything) & (shadow.written_at >= self.producers[0].since))
+            return np.zeros(len(self.buffer.data), bool)[elements]
+        return np.asarray(shadow.is_added_to(elements) & (shadow.written_at[elements] >= self.producers[0].since))
 
     def want_sums(self) -> None:
         """Asks for all blocks that add to this array: of a result, no sum of which parts are missing can be looked at."""
-        sums = self.added_to()
+        sums = self.added_to(slice(None))
         if sums.any():
             self.wanted = sums if self.wanted is None else self.wanted | sums
             self.before = len(self.producers)
@@ -224,14 +225,15 @@ class Partial:
         missing = np.zeros(len(stamps), bool)
         for reach, since in self._since.values():
             missing |= (stamps < since) & (True if reach is None else reach[elements])
-        missing |= self.added_to()[elements]  # where blocks add to one element, each of them is missing
+        missing |= self.added_to(elements)  # where blocks add to one element, each of them is missing
         return missing
 
 
 class Plan:
     """Which blocks are carried out beside the sample, by the number of the launch."""
 
-    def __init__(self, *, keeps_to_rules: bool = False) -> None:
+    def __init__(self, *, keeps_to_rules: bool = False, kinds: Kinds | None = None) -> None:
+        self.kinds = kinds or {}  # of blocks that the sample has none of, one of each of which is carried out
         self.keeps_to_rules = keeps_to_rules  # also of launches that are little work: what these read may be much
         self.goes_beyond_rules = False  # some such launch was taken in whole although it follows a rule
         self.blocks: dict[int, np.ndarray | None] = {}  # `ALL`: the launch is not sampled
@@ -241,7 +243,10 @@ class Plan:
         self._work = 0  # warp instructions of the runs so far
 
     def beside_the_sample(self, launch: int) -> np.ndarray | None:
-        return ALL if self.is_whole else self.blocks.get(launch, np.zeros(0, np.int64))
+        if self.is_whole:
+            return ALL
+        others = np.array([each.block for each in self.kinds.get(launch, ())], np.int64)
+        return _together(self.blocks.get(launch, np.zeros(0, np.int64)), others)
 
     def grow(self, partials: Sequence[Partial], work_of_run: int) -> bool:
         """Takes in the blocks that a run missed; False where it missed none."""

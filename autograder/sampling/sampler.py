@@ -28,8 +28,11 @@ class Sampler(Chooser):
             return None
         return Part(spread(self.blocks, launch.geometry.grid, self.seed), NO_BLOCKS)
 
-    def done(self, launch: RunningLaunch, work: Work) -> Work:
+    def in_all(self, launch: RunningLaunch, work: Work) -> Work:
         return scaled(work, launch.geometry.blocks / max(1, len(launch.counted)))
+
+    def done(self, launch: RunningLaunch, work: Work) -> Work:
+        return self.in_all(launch, work)
 
 
 def spread(count: int, grid: tuple[int, ...], seed: int | None = None) -> np.ndarray:

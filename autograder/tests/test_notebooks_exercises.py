@@ -30,6 +30,7 @@ RIGHT = [
     (lesson02.blocks_that_fit, (5, 63)),
     (lesson02.what_limits, ("shared memory", "slower")),
     (lesson02.what_limits, ["Shared Memory", " Slower"]),
+    (lesson02.what_limits, ("shared", "slower")),
 ]
 WRONG = [
     (lesson00.how_many_blocks, (3906, 64), "round up"),

@@ -292,6 +292,11 @@ UPRIGHT = [
     ),
     (GOOD | {"read": "tile[tx, ty]"}, "not yet", "elements differ; the first: out[0, 0] should be"),
     (GOOD | {"store": "out[column + ty, row + tx]"}, "not yet", "elements differ"),
+    (
+        GOOD | {"store": "out[column + ty, rows - 1 - row - tx]", "read": "tile[ty, tx]"},
+        "not yet",
+        "Each tile has got to its place, but is not turned itself",
+    ),
     (GOOD | {"store": "out[rows - row - 32 + tx, column + ty]"}, "not yet", "no guard is missing"),
     (GOOD | {"store": "out[column + ty, rows - row - tx]"}, "not yet", "Writes `out[0, 64]`, outside its shape"),
     (GOOD | {"width": 31}, "not yet", "no guard is missing"),

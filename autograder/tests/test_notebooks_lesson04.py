@@ -561,12 +561,16 @@ LANE_0 = {
         ({"join": "min(largest, other)"}, "not yet", "the smallest"),
         ({"join": "largest"}, "not yet", "no value of another lane reaches it"),
         ({"shuffle": "shfl_up_sync"}, "not yet", "shfl_down_sync hands values down"),
-        ({"last": "1"}, "not yet", "best["),
+        ({"last": "1"}, "not yet", "Only lanes 0, 2, 4, ... went into it"),
+        ({"join": "max(largest, other) if step < 16 else largest"}, "not yet", "Only lanes 0 to 15 went into it"),
+        ({"who": "cuda.laneid == 31"}, "not yet", "the value of lane 31 alone"),
+        ({"who": "cuda.laneid == 1"}, "not yet", "to 31 alone. Which lane has heard of all?"),
         ({"who": "True"}, "not yet", "One lane of each warp is to store"),
         ({"who": "cuda.threadIdx.x == 0"}, "not yet", "best[1] was not written"),
         ({"at": "cuda.blockIdx.x"}, "not yet", "Race on `best["),
         ({"at": "cuda.blockIdx.x"}, "not yet", "or use an atomic. Each warp has its own place in best: warp number i // 32"),
         ({"at": "cuda.threadIdx.x // 32"}, "not yet", "Each warp has its own place in best"),
+        ({"at": "i // 31"}, "not yet", "11 x 96 threads"),
         ({"at": "i"}, "not yet", "no guard is missing: which index belongs to which array? Each warp has its own place"),
     ],
 )
@@ -943,3 +947,20 @@ def kernel_of(source: str) -> Any:
         scope: dict[str, Any] = {"cuda": cuda, "np": np}
         exec(compile(source, file, "exec"), scope)
         return cuda.jit(scope["kernel"])
+
+
+def test_rows_in_any_order_are_predicted_to_wait_alike() -> None:
+    """As 4a says of the estimate: latency limits both orders, and it hardly sees a difference; the clock sees 1.8 times."""
+    from autograder.course.lesson04 import kernels
+
+    prose = " ".join("".join(cell["source"]) for cell in WARPS)
+    lengths = np.random.default_rng(4).geometric(1 / 200, 2048)
+    starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+    values, ns = np.ones(int(starts[-1]), np.float32), {}
+    for name, order in (("as drawn", np.arange(2048)), ("sorted", np.argsort(-lengths, kind="stable"))):
+        given = (order.astype(np.int32), starts, values, np.zeros(2048, np.float32))
+        estimate = profile(kernels.row_sums)[8, 256](*given).estimate("H200")
+        assert estimate.binding == "latency"
+        ns[name] = estimate.ns
+    assert ns["sorted"] / ns["as drawn"] < 1.1 and "hardly sees a difference between the orders: a miss" in prose
+    assert H200["rows"][2]["sorted"] / H200["rows"][2]["as drawn"] > 1.7

@@ -161,6 +161,12 @@ ONE_AFTER_THE_OTHER = """        for i in range(4):
         ((LOOP, ONE_AFTER_THE_OTHER), "not yet", "as with one sum"),
         (("a_tile[y + 8 * i, k] *", "a[row + 8 * i, start + k] *"), "not yet", "asks global memory 408 times"),
         (("k += 1\n        cuda.syncthreads()", "k += 1"), "not yet", "Race on `a_tile"),
+        (("    for i in range(4):\n        sums[i] = 0\n", ""), "not yet", "Set every sum to 0 before the first tile"),
+        (("(4):\n            a_tile", "(4):\n            sums[i] = 0\n            a_tile"), "not yet", "of the last tile"),
+        (("32 * cuda.blockIdx.x + x", "x"), "not yet", "a is 64 x 96, b is 96 x 64"),
+        (("32 * cuda.blockIdx.y + y", "y"), "not yet", "a is 64 x 96, b is 96 x 64"),
+        (("while k < 32", "while k < 8"), "not yet", "Only the first 8 of the 32 steps"),
+        (("range(0, a.shape[1], 32)", "range(0, 32, 32)"), "not yet", "Only the products of the first tile"),
         (("    for i in range(4):\n        c[", "    for i in range(2):\n        c["), "not yet", "16 rows of c, row 16"),
         (("+=", "="), "not yet", "elements differ"),
         (("c[row + 8 * i, column] = sums[i]", "pass"), "your turn", "Nothing was written"),
@@ -180,7 +186,10 @@ def test_four_sums(change: tuple[str, str], outcome: str, words: str) -> None:
         (ADD, "right", "half a number each"),
         ("pass", "your turn", "All sums are 0"),
         (ADD.replace("+=", "="), "not yet", "add (+=)"),
-        (ADD.replace("k, y", "k, z").replace("k, x", "k, y").replace("k, z", "k, x"), "not yet", "rows begin at y"),
+        (ADD.replace("k, y", "k, z").replace("k, x", "k, y").replace("k, z", "k, x"), "not yet", "takes row y + i"),
+        (ADD.replace("[k, y + i]", "[k, i]"), "not yet", "and is 3.1666. It is what belongs to c[0, 0]"),
+        (ADD.replace("sums[i, j]", "sums[j, i]"), "not yet", "It is what belongs to c[1, 0]."),
+        (ADD.replace("for j in range(4)", "").replace("[i, j]", "[i, i]").replace("x + j", "x + i"), "not yet", "still 0"),
         (ADD.replace("[k, y + i]", "[y + i, k]"), "not yet", "outside its shape (8, 32)"),
         ("sums[i, j] += a[first_row + y + i, start + k] * b_tile[k, x + j]", "not yet", "asks global memory"),
     ],
@@ -188,6 +197,13 @@ def test_four_sums(change: tuple[str, str], outcome: str, words: str) -> None:
 def test_a_square_of_sums(line: str, outcome: str, words: str) -> None:
     reply = reply_to(lesson08.square_of_sums, SQUARE.replace(ADD, line))
     assert reply.outcome == outcome and words in reply.words, reply
+
+
+@pytest.mark.parametrize("base", ["first_row", "first_column"])
+def test_a_square_of_sums_that_all_blocks_begin_at_0_is_not_praised(base: str) -> None:
+    axis = "y" if base == "first_row" else "x"
+    reply = reply_to(lesson08.square_of_sums, SQUARE.replace(f"32 * cuda.blockIdx.{axis}", "0"))
+    assert reply.outcome == "not yet" and "a is 64 x 24, b is 24 x 64" in reply.words, reply
 
 
 def test_an_unsigned_index_below_0_is_reported_as_outside_and_does_not_wrap() -> None:

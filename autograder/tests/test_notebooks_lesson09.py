@@ -217,8 +217,8 @@ def test_a_reader_s_kernel_with_another_result_is_named() -> None:
         (lesson09.diagnosis_a, ("update contention", "blocks"), "not yet", "'blocks' is no technique"),
         (lesson09.diagnosis_a, "contention", "not yet", "two names"),
         (lesson09.diagnosis_b, ("load balance", "regularization"), "right", "share it out"),
-        (lesson09.diagnosis_b, ("memory bandwidth", "data layout"), "not yet", "sectors are few"),
-        (lesson09.diagnosis_b, ("regularity", "regularization"), "not yet", "the line above"),
+        (lesson09.diagnosis_b, ("memory bandwidth", "data layout"), "not yet", "not for bandwidth"),
+        (lesson09.diagnosis_b, ("regularity", "regularization"), "not yet", "The line above"),
         (lesson09.diagnosis_b, ("load balance", "compaction"), "not yet", "far too much"),
         (lesson09.diagnosis_b, ("load balance", "tiling"), "not yet", "busiest thread"),
         (lesson09.diagnosis_c, ("efficiency", "input binning"), "right", "does too much"),
@@ -262,6 +262,12 @@ def test_replies_to_diagnoses_quote_their_sheets() -> None:
     assert max(a.needs_us, key=a.needs_us.__getitem__) == "atomics"
     issue = f"takes {b.needs_us['issue']:.0f} of {b.together_us:.0f} us"
     assert issue in lesson09.diagnosis_b(("efficiency", "tiling")).words
+    assert issue in lesson09.diagnosis_b(("regularity", "compaction")).words
+    l1 = f"L1 needs {b.needs_us['L1']:.0f} of {b.together_us:.0f} us"
+    assert l1 in lesson09.diagnosis_b(("memory bandwidth", "data layout")).words and len(b.needs_us) == 4
+    assert not {"L2", "DRAM"} & set(b.needs_us), "which it does not even name"
+    assert {"L1", "L2"} <= set(a.needs_us), "which the reply to memory bandwidth asks for"
+    assert "243,393 links" in str(b).splitlines()[0], "a sheet says of how much it is"
     assert max(b.needs_us, key=b.needs_us.__getitem__) == "latency"
     lanes = figures["regularity"][2]
     assert f"{lanes:.1f} of 32 lanes" in lesson09.diagnosis_c(("regularity", "tiling")).words
@@ -372,6 +378,7 @@ def test_a_gather_is_judged_by_what_it_wrote_and_how(program: str, outcome: str,
         (changed(IN_BINS, ("min(own + 2, starts.size - 1)", "own + 2")), "not yet", "`starts["),
         (changed(IN_BINS, ("own + 2", "own + 30"), ("own - 1", "own - 30")), "not yet", "Three bins hold about"),
         (changed(IN_BINS, ("found += 1", "found += 2")), "not yet", "near[0] should be"),
+        (changed(IN_BINS, ("<= np.float32(1)", "< np.float32(1)")), "not yet", "exactly 1 away count as well"),
     ],
 )
 def test_binning_is_judged_by_whom_it_asked(program: str, outcome: str, words: str) -> None:

@@ -86,8 +86,8 @@ def test_lesson_1a_s_surprise_is_what_its_cells_print() -> None:
         f"makes this kernel take {min(PRICE_OF_RANGE.values()):.0f} to {max(PRICE_OF_RANGE.values()):.0f} times as long",
         f"{TIMES_AS_LONG['1100']:.0f} times apart at 1,100 and {int(TIMES_AS_LONG['2048'])} times at 2,048",
         f"you find {BY_RANGE['1100']:.2f} and {ROWS_BY_RANGE['1100']:.2f} ms: no difference at all",
-        f"On the H200 it took {ROWS_BY_RANGE['1100']:.2f} and {ROWS_BY_RANGE['1024']:.2f} ms: at 1,024 as long as with "
-        f"`while` ({ROWS['1024']:.2f})",
+        f"On the H200 it took {ROWS_BY_RANGE['1100']:.2f} and {ROWS_BY_RANGE['1024']:.2f} ms; with `while` "
+        f"{ROWS['1100']:.2f} and {ROWS['1024']:.2f}",
         f"{ROWS['1000']:.2f} / {COLUMNS['1000']:.2f} = {TIMES_AS_LONG['1000']:.1f} at 1,000 with 9 passes a round, "
         f"{ROWS['1024']:.2f} / {COLUMNS['1024']:.2f} = {TIMES_AS_LONG['1024']:.1f} at 1,024 with 33",
         f"would say 25 ms, and the clock says {NAIVE:.0f}",

@@ -6,12 +6,13 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, SLOWEST_SHARE
+from autograder.perfmodel.prediction import COLD_START_NS, SLOWEST_SHARE, lost_by_l2
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -63,6 +64,7 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
         ("l2_bytes", MEASURED["l2_bytes"]),
         ("dram_achievable_gb_per_s", MEASURED["memory"]["DRAM copy, four elements a thread, GB/s"]),
         ("dram_scattered_gsectors_per_s", MEASURED["memory"]["gather from 1 GiB, G sectors/s"]),
+        ("dram_scattered_store_gsectors_per_s", MEASURED["memory"]["scatter to 1 GiB, G sectors/s"]),
         ("l2_load_gb_per_s", 32 * MEASURED["memory"]["gather from 16 MiB, G sectors/s"]),
         ("l2_store_gb_per_s", 32 * MEASURED["memory"]["scatter to 16 MiB, G sectors/s"]),
         ("l1_latency_cycles", MEASURED["latency in cycles"]["L1 load"]),
@@ -92,8 +94,8 @@ def test_every_figure_that_claims_a_measurement_is_held_against_it() -> None:
     (table,) = vars(test_the_h200_s_figures_are_the_measured_ones)["pytestmark"]
     held = {argument for argument, _ in table.args[1]}
     claimed = {name for name, source in H200.sources.items() if "measurements/" in source}
-    per_pass = {"load_store_requests_per_cycle", "l1_wavefronts_per_cycle"}  # tested below, by pattern
-    assert claimed - held - per_pass == {"gpu_atomic_sectors_per_cycle_and_sector"}  # a slope between several figures
+    below = {"load_store_requests_per_cycle", "l1_wavefronts_per_cycle", "shared_atomic_try_cycles"}  # tested by pattern
+    assert claimed - held - below == {"gpu_atomic_sectors_per_cycle_and_sector"}  # a slope between several figures
     assert set(MEASURED_ON_H200) <= claimed
 
 
@@ -305,6 +307,30 @@ def test_what_l1_loses_comes_from_dram_where_l2_cannot_hold_it() -> None:
     assert large.breakdown["DRAM"] > 1.05 * small.breakdown["DRAM"]
 
 
+def test_what_lanes_store_to_again_goes_to_dram_sector_by_sector_where_l2_has_lost_it() -> None:
+    walked = rows_walked(32)
+    stored = replace(
+        walked, global_store_requests=walked.global_load_requests, global_store_sectors=walked.global_load_sectors,
+        global_store_lines=walked.global_load_lines, unique_store_sectors=walked.unique_load_sectors,
+    )  # fmt: skip
+    apart = estimate(stored, H200, threads_per_block=256, array_bytes=2**30).breakdown["DRAM"]
+    again = stored.global_store_sectors - stored.unique_store_sectors
+    assert 0.3 < apart * H200.dram_scattered_store_gsectors_per_s / again < 1.2
+
+
+def test_blocks_whose_warps_share_their_lines_keep_them_in_l2() -> None:
+    """A transpose: each lane stores to a line of its own, but eight warps of the block to the same."""
+    requests = 8 * 132 * 64
+    turned = work(
+        warp_instructions=40 * requests, global_load_requests=requests, global_load_sectors=4 * requests,
+        global_load_lines=requests, block_load_sectors=4 * requests, unique_load_sectors=4 * requests,
+        global_store_requests=requests, global_store_sectors=32 * requests, global_store_lines=32 * requests,
+        unique_store_sectors=4 * requests,
+    )  # fmt: skip
+    found = estimate(turned, H200, threads_per_block=256, array_bytes=2**27).breakdown["DRAM"]
+    assert found == pytest.approx(32 * 8 * requests / H200.dram_achievable_gb_per_s)
+
+
 def test_sectors_stored_to_again_at_once_are_sent_to_l2_once() -> None:
     stores = work(global_store_requests=MILLION, global_store_sectors=8 * MILLION, unique_store_sectors=2 * MILLION)
     apart, together = (
@@ -321,6 +347,26 @@ def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:
     )
     found = [estimate(each, H200, threads_per_block=256).breakdown["DRAM"] for each in (few, many)]
     assert found[0] == 0 and found[1] > 0
+
+
+@pytest.mark.parametrize("places", [1, 8, 32, 64, 256, 1024, 4096])
+def test_additions_of_floats_in_shared_memory_take_what_was_measured(places: int) -> None:
+    """Lanes at random places, as limits.py has them: within a quarter, over two powers of ten."""
+    lanes = np.random.default_rng(0).integers(0, places, (4096, 32))
+    tries = sum(int(np.bincount(each).max()) for each in lanes)
+    counters = work(shared_atomic_requests=len(lanes), shared_atomic_tries=tries)
+    found = estimate(counters, H200, threads_per_block=256).breakdown["shared atomics"]
+    lanes_a_cycle = lanes.size / 132 / found / H200.clock_ghz
+    assert lanes_a_cycle == pytest.approx(LIMITS["atomics"][f"shared, float32, {places} places"], rel=0.35)
+
+
+@pytest.mark.parametrize("mib", [64, 128, 256])
+@pytest.mark.parametrize("kind", ["loads", "stores"])
+def test_l2_loses_of_random_places_what_was_measured(kind: str, mib: int) -> None:
+    """Where DRAM serves what L2 lost, one sector after another, its rate on 1 GiB says how much that is."""
+    alone = {"loads": H200.dram_scattered_gsectors_per_s, "stores": H200.dram_scattered_store_gsectors_per_s}[kind]
+    lost = alone / LIMITS["G sectors/s at random places"][f"{kind}, {mib} MiB"]
+    assert lost_by_l2(H200, mib * 2**20) == pytest.approx(lost, abs=0.1)
 
 
 def test_the_slowest_warp_bounds_the_time_from_below() -> None:

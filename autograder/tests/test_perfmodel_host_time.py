@@ -12,7 +12,16 @@ from autograder.language import parse_program
 from autograder.language.program import Program
 from autograder.language.source import submission_from_cells
 from autograder.perfmodel import SPECIFICATIONS, host_time, in_a_row
-from autograder.perfmodel.host_time import HOST_GB_PER_S, LAUNCH_NS, PRICES, call_ns, floor_ns
+from autograder.perfmodel.host_time import (
+    CHAIN_LAUNCH_NS,
+    HOST_GB_PER_S,
+    LAUNCH_NS,
+    PRICES,
+    call_ns,
+    chain_ns,
+    floor_ns,
+)
+from autograder.perfmodel.measurements import unseen
 from autograder.records.runs import RunRequest, Uninitialised
 from autograder.records.transfers import Transfer
 from autograder.simulated_device import SimulatedDevice
@@ -73,6 +82,23 @@ def test_where_launches_wait_for_nobody_a_call_takes_what_they_take_in_a_row() -
     assert call_ns(launches, (), H200) == pytest.approx(in_a_row(launches, H200))
     made = Transfer("device_array", 10**9, None, launches_before=1)
     assert call_ns(launches, (made,), H200) == pytest.approx(in_a_row(launches, H200))
+
+
+def test_a_chain_of_small_launches_takes_the_host_s_time_but_for_its_head_start() -> None:
+    short, long = [5_000.0] * 50, [5 * CHAIN_LAUNCH_NS] * 50
+    assert chain_ns([7_000.0], H200, head_start_ns=1e6) == 7_000
+    assert chain_ns(short, H200, head_start_ns=0.0) == 50 * CHAIN_LAUNCH_NS + 5_000
+    assert chain_ns(short, H200, head_start_ns=4e5) == 50 * CHAIN_LAUNCH_NS - 4e5 + 5_000
+    assert chain_ns(short, H200, head_start_ns=1e9) == pytest.approx(in_a_row(short, H200))
+    assert chain_ns(long, H200, head_start_ns=4e5) == pytest.approx(in_a_row(long, H200))
+
+
+def test_the_host_s_time_for_a_launch_of_a_chain_is_what_was_measured() -> None:
+    """By the host's clock, of learned chains of ten launches and more in which the GPU waits: the median."""
+    rows = json.loads(unseen.MEASURED.read_text(encoding="utf-8"))["cases"]
+    chains = [row["times"] for row in rows if row["half"] == "learned" and row["times"]["launches"] >= 10]
+    waiting = [each["host_ns"] / each["launches"] for each in chains if each["ns"] < 0.8 * each["host_ns"]]
+    assert len(waiting) == 5 and np.median(waiting) == pytest.approx(CHAIN_LAUNCH_NS, rel=0.02)
 
 
 def test_a_copy_waits_for_the_launches_before_it_and_the_next_launch_for_the_host() -> None:

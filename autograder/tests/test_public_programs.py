@@ -195,6 +195,11 @@ def test_the_worst_of_a_notebook_s_cells_says_it() -> None:
     stopped = {"ended": False, "stopped_by": "not at its end after 60 s"}
     assert table.judged(program, stopped, "") == ("size", "not at its end after 60 s")
     assert table.judged(program, stopped | {"errors": errors}, "")[0] == "gap"
+    window = replace(program, until="somebody closes its window")
+    told = "runs until somebody closes its window: not at its end after 60 s"
+    assert table.judged(window, stopped | {"launches": 1}, "") == ("other", told)
+    assert table.judged(window, stopped | {"launches": 0}, "")[0] == "size"
+    assert table.judged(window, stopped | {"launches": 1, "errors": errors}, "")[0] == "gap"
     assert table.judged(program, {"ended": False}, "a\nFatal Python error\n") == (
         "gap", "the process ended by itself: Fatal Python error",
     )  # fmt: skip
@@ -208,10 +213,10 @@ def test_where_something_is_installed_is_left_out() -> None:
 
 
 BAD = [
-    ("a,{c},x.py,,", "no repository: write owner/name"), ("a/b,{c}0,x.py,,", "no commit: write all 40 digits"),
-    ("a/b,main,x.py,,", "no commit"), ("a/b,{c},/x.py,,", "no script"), ("a/b,{c},../x.py,,", "no script"),
-    ("a/b,{c},x.txt,,", "no script"), ("a/b,{c}", "has the columns"), ("a/b,{c},x.py,,,more", "has the columns"),
-    ("a/b,{c},x.py,,\na/b,{c},x.py,,", "named twice"),
+    ("a,{c},x.py,,,", "no repository: write owner/name"), ("a/b,{c}0,x.py,,,", "no commit: write all 40 digits"),
+    ("a/b,main,x.py,,,", "no commit"), ("a/b,{c},/x.py,,,", "no script"), ("a/b,{c},../x.py,,,", "no script"),
+    ("a/b,{c},x.txt,,,", "no script"), ("a/b,{c}", "has the columns"), ("a/b,{c},x.py,,,,more", "has the columns"),
+    ("a/b,{c},x.py,,,\na/b,{c},x.py,,,", "named twice"),
 ]  # fmt: skip
 
 
@@ -312,8 +317,8 @@ def test_one_result_of_a_manifest_can_be_renewed(
 ) -> None:
     path = tmp_path / "manifest.csv"
     path.write_text(
-        f"{','.join(manifest.COLUMNS)}\nsomebody/programs,{commit},more/none.py,,\n"
-        f"somebody/programs,{commit},more/gone.py,,\n",
+        f"{','.join(manifest.COLUMNS)}\nsomebody/programs,{commit},more/none.py,,,\n"
+        f"somebody/programs,{commit},more/gone.py,,,\n",
         encoding="utf-8",
     )
     monkeypatch.setattr(run_programs, "RESULTS", tmp_path / "results.json")

@@ -376,3 +376,110 @@ def test_atomics_at_an_index_that_all_threads_have_in_common_are_one_a_warp():
     assert sectors(everybody_adds, np.float32) == (32 * 2 * 4, 32)  # floats are not added up in one instruction
     for kernel in (adds_what_it_finds, leaves_when_it_likes, names_it_on_the_way):
         assert sectors(kernel, np.int32) == (32 * 2, 32), kernel
+
+
+@pytest.mark.parametrize(
+    ("dtype", "places", "tries"),
+    [
+        (np.float32, np.zeros(64, int), 64),  # each of two warps: 32 lanes on one place
+        (np.float32, np.arange(64) % 32, 2),
+        (np.float32, np.arange(64) % 32 // 2, 4),
+        (np.float64, np.arange(64) % 32 // 2, 4),
+        (np.int64, np.arange(64) % 32 // 2, 4),
+        (np.int32, np.zeros(64, int), 0),  # by itself: no loop
+        (np.uint32, np.zeros(64, int), 0),
+    ],
+)
+def test_atomics_in_shared_memory_that_are_loops_try_once_for_each_lane_on_a_place(dtype, places, tries):
+    @cuda.jit
+    def add_up(places, out):
+        sums = cuda.shared.array(32, dtype)
+        i = cuda.threadIdx.x
+        if i < 32:
+            sums[i] = 0
+        cuda.syncthreads()
+        cuda.atomic.add(sums, places[i], dtype(1))
+        cuda.syncthreads()
+        if i < 32:
+            out[i] = sums[i]
+
+    found = profile(add_up)[1, 64](places, np.zeros(32, dtype)).counters
+    assert (found.shared_atomic_tries, found.shared_atomic_requests) == (tries, 2)
+
+
+@cuda.jit
+def takes_a_lock(lock, total):
+    finished = False
+    while not finished:
+        if cuda.atomic.cas(lock, 0, 0, 1) == 0:
+            total[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+            finished = True
+
+
+@cuda.jit
+def takes_a_lock_and_leaves(lock, total):
+    while True:
+        if cuda.atomic.exch(lock, 0, 1) == 0:
+            total[0] += 1
+            cuda.threadfence()
+            cuda.atomic.exch(lock, 0, 0)
+            break
+
+
+@cuda.jit
+def keeps_the_largest(top, x):
+    i = cuda.grid(1)
+    seen = top[0]
+    while x[i] > seen:
+        seen = cuda.atomic.cas(top, 0, seen, x[i])
+
+
+@cuda.jit
+def looks_for_a_place(table, keys):
+    i = cuda.grid(1)
+    at = keys[i]
+    while True:
+        before = cuda.atomic.cas(table, at, 0, keys[i])
+        if before == 0 or before == keys[i]:
+            break
+        at = (at + 1) % table.size
+
+
+@cuda.jit
+def takes_what_is_next(count, x):
+    while True:
+        i = cuda.atomic.add(count, 0, 1)
+        if i >= x.size:
+            break
+        x[i] += 1
+
+
+@cuda.jit
+def claims_four_times(claimed, x):
+    i = cuda.grid(1)
+    k = 0
+    while k < 4:
+        if cuda.atomic.cas(claimed, i % 8, 0, 1) == 0:
+            x[i] += 1
+        k += 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "block", "waiting"),
+    [
+        (takes_a_lock, 1, 2),
+        (takes_a_lock_and_leaves, 1, 2),
+        (keeps_the_largest, 32, 2),
+        (looks_for_a_place, 32, 0),  # the data say how far
+        (takes_what_is_next, 32, 0),  # each round has work
+        (claims_four_times, 32, 0),  # always four rounds
+    ],
+)
+def test_warps_that_wait_for_other_threads_are_counted(kernel, block, waiting):
+    found = profile(kernel)[2, block](np.zeros(256, np.int32), np.arange(64, dtype=np.int32))
+    assert found.counters.waiting_warps == waiting
+    assert (found.estimate("H200").interval_ns[1] == np.inf) == (waiting > 0)
+    assert ("or more, for its threads wait for each other" in found.estimate("H200").headline) == (waiting > 0)
+    assert (found.to_dict()["estimate"]["interval_ns"][1] is None) == (waiting > 0)

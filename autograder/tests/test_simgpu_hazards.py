@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder import profile
-from autograder.errors import KernelFault
+from autograder.errors import KernelFault, WorkLimit
 from autograder.records.hazards import Hazard
 from autograder.simgpu.host import cuda_module, dispatch
 from autograder.simgpu.operations.statements import Assign
@@ -551,6 +551,22 @@ def test_uninitialised_device_memory_is_reported_until_it_is_written():
     assert profile(double)[1, 64](array).hazards == ()
 
 
+def test_memory_that_a_launch_only_reads_is_told_of_where_it_is_unset_and_nowhere_else():
+    @cuda.jit
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    @cuda.jit
+    def copy(a, b, begin):
+        b[cuda.grid(1)] = a[begin + cuda.grid(1)]
+
+    array, other = cuda.device_array(128, np.float32), np.zeros(64, np.float32)
+    fill[1, 64](array)
+    assert profile(copy)[1, 64](array, other, 0).hazards == ()
+    (found,) = profile(copy)[1, 64](array, other, 24).hazards
+    assert (found.kind, found.occurrences, found.thread, found.index) == ("uninitialised_read", 24, (40, 0, 0), (64,))
+
+
 def endless_while(a):
     i = 0
     while i < 10:
@@ -608,6 +624,39 @@ def test_a_launch_stopped_for_the_work_of_those_before_it_says_how_many_they_wer
     with pytest.raises(KernelFault, match=r"the [\d,]+ launches before it used up [\d,]+ of 3,000 units of work"):
         for _ in range(3_000):
             session.launch(kernel, 1, 32, (a,))
+
+
+def goes_on_writing(a):
+    i = cuda.grid(1)
+    while i < a.size:
+        a[i] = 1
+        i += cuda.gridsize(1)
+
+
+def goes_round(a):
+    i = cuda.grid(1)
+    while i < a.size:
+        a[i % 32] = 1
+        i += 0 if i > 64 else 1
+
+
+@pytest.mark.parametrize(
+    "kernel, grid, words, kind",
+    [
+        (goes_on_writing, 1, "on 1 of 1 blocks of 32 threads, and was still getting on", "still_going"),
+        (goes_on_writing, 2048, r"on [\d,]+ of 2,048 blocks of 32 threads, and was still getting on", "still_going"),
+        (goes_round, 1, r"\(an endless loop\?\): in the second half of it no block came to its end", ""),
+    ],
+)
+def test_a_launch_beyond_its_work_limit_is_told_of_an_endless_loop_only_where_nothing_showed_it_getting_on(
+    kernel, grid, words, kind
+):
+    from autograder.language.live import from_python
+    from autograder.simgpu.host.device import Session
+
+    with pytest.raises(WorkLimit, match=words) as found:
+        Session(work_limit=60_000).launch(from_python(kernel, "kernel"), grid, 32, (np.zeros(1 << 18, np.float32),))
+    assert found.value.kind == kind
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from autograder import profile
 from autograder.errors import KernelFault, SubmissionError
+from autograder.simgpu.counting import counting
 from autograder.simgpu.counting import counting_primitives as count_prim
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.machine import access
@@ -260,6 +261,7 @@ def patterns(rng: np.random.Generator, elements: int) -> list[np.ndarray]:
         lane % 16 + lane // 16 * int(rng.integers(16, 40)),
         lane % 16 * 17 + lane // 16,
         lane % WARP * int(rng.integers(0, 9)) + lane // WARP * int(rng.integers(0, 70)),
+        lane % 16 * 37 + lane // 16 % 8 * int(rng.integers(1, 9)) + lane // 128 * 128,  # blocks of four warps, lines apart
         lane[::-1],
         rng.integers(0, elements, len(lane)),
         np.repeat(rng.integers(0, elements, len(lane) // 8), 8),
@@ -274,15 +276,38 @@ def test_warps_that_do_what_the_last_one_did_move_what_each_of_them_moves_alone(
         for linear in patterns(rng, elements):
             for address in (256, 292):
                 results = []
-                for step in (WARPS * WARP, WARP):
+                for step, period in ((WARPS * WARP, 1), (WARPS * WARP, 4), (WARPS * WARP, WARPS), (WARP, 1)):
                     touched = np.zeros(elements * itemsize // count_prim.SECTOR_BYTES + 2, np.uint8)
                     totals, banked = np.zeros(count_prim.TOTALS, np.int64), np.zeros(3, np.int64)
                     for first in range(0, len(lanes), step):
                         part = lanes[first : first + step], linear[first : first + step], address, itemsize
-                        count_prim.count_sectors(*part, touched, np.uint8(1), totals)
+                        count_prim.count_sectors(*part, period, touched, np.uint8(1), totals)
                         banked += count_prim.count_wavefronts(*part)
                     results.append([*touched, *totals, *banked])
-                assert results[0] == results[1]
+                assert results[0] == results[1] == results[2] == results[3]
+
+
+@cuda.jit
+def moved_on(a, b):
+    i = cuda.grid(1)
+    for j in range(6):
+        b[i + 2 * j] = a[3 * i + j]
+
+
+def test_what_an_access_costs_that_moves_on_does_not_grow_with_the_array(monkeypatch):
+    sizes = []
+
+    class Noted:  # NumPy, as counting.py sees it
+        def __getattr__(self, name):
+            def make(shape, *others):
+                sizes.append(int(np.prod(shape)))
+                return getattr(np, name)(shape, *others)
+
+            return make if name in ("zeros", "empty", "full") else getattr(np, name)
+
+    monkeypatch.setattr(counting, "np", Noted())
+    moved_on[2, 64](np.zeros(1_000_000, np.float32), np.zeros(1_000_000, np.float32))
+    assert sizes and max(sizes) <= 2 * 128
 
 
 def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
@@ -295,6 +320,7 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
     for _ in range(30):
         one, other = ([np.zeros((3, elements), np.int32) for _ in range(3)] for _ in range(2))
         now = grid_sync = 2
+        was_read = 0
         block_sync, warp_sync = np.full(blocks, now, np.int32), np.full(WARPS, now, np.int32)
         for site in range(12):
             here = rng.random(blocks) < 0.8
@@ -305,15 +331,17 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
             if what > 1:
                 warp_sync.reshape(blocks, -1)[here] = now
             grid_sync = now if what == 4 and here.all() else grid_sync
-            lanes, linear = lanes_of[rng.integers(0, 5)], patterns_of[rng.integers(0, 7)]
+            lanes, linear = lanes_of[rng.integers(0, 5)], patterns_of[rng.integers(0, 8)]
             kind, must_be_set = int(rng.choice([READ, WRITE, ATOMIC])), bool(rng.integers(0, 2))
+            was_read = now if kind == READ else was_read
             found = []
             for shadow, looked in ((one, 0), (other, 1)):  # where words may have been looked at, each lane goes alone
                 findings = np.zeros(order_prim.FINDINGS, np.int64)
                 seen = np.full((looked * WARPS * WARP, 1, order_prim.SEEN_COLUMNS), -1, np.int64)
                 of_groups = np.full((looked * (blocks + WARPS), 1, order_prim.SEEN_COLUMNS), -1, np.int64)
                 check_order(
-                    lanes, linear, kind, 0, padded, now, must_be_set, site, grid_sync, block_sync, warp_sync, *shadow, -1,
+                    lanes, linear, kind, 0, padded, now, must_be_set, site, grid_sync, looked or was_read >= grid_sync,
+                    block_sync, warp_sync, *shadow, -1,
                     nobody, seen, of_groups, *released, findings,
                 )  # fmt: skip
                 found.append(findings)

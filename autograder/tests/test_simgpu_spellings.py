@@ -15,7 +15,7 @@ from autograder import profile
 from autograder.profiling import Profile
 from autograder.records.counters import Counters
 from autograder.simgpu.host import cuda_module
-from autograder.simgpu.host.device import estimate_launch
+from autograder.simgpu.host.launch_record import estimate_launch
 from autograder.simgpu.measurements.differences import ATOMIC, GLOBAL, LOCAL, RATIO, SHARED
 from autograder.simgpu.measurements.spellings import COMPILED, FAMILIES, Family, defined
 

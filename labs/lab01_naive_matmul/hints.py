@@ -19,10 +19,16 @@ TRIED = (37, 53, 29)  # m, k, n in the notebook's cell that tries the functions
 LIKE_THE_BONUS = 1000  # m, k and n: rows begin in four of the 32 banks
 MANY_INSTRUCTIONS = 20.0  # a multiply-add: `while` takes 7.5, and the cheapest `for` over a range 31
 JUST_LARGER = (38, 54, 30)  # covered by as many blocks of 2, 4, 8, 16 or 32 threads along each axis
+MANY = 8  # elements a thread
 
 
 class MatmulEvidence(ProductEvidence):
     """What the last run showed, and the guard that it breaks."""
+
+    @property
+    def lacks_a_border(self) -> bool:
+        """Whether exactly the last row of C was not written, or the last column, or both."""
+        return self.corner in ((self.m - 1, self.n - 1), (self.m - 1, self.n), (self.m, self.n - 1))
 
     @property
     def broken_guard(self) -> str:
@@ -272,7 +278,7 @@ def endless_loop(seen: MatmulEvidence) -> bool:
 @misconception("right_on_square_matrices", shows=witness.LEFT_OUT)
 def unwritten_border(seen: MatmulEvidence) -> bool:
     """The last row or column is never written: `row < m` already stops before m, so it needs no `- 1`."""
-    return seen.corner in ((seen.m - 1, seen.n - 1), (seen.m - 1, seen.n), (seen.m, seen.n - 1))
+    return seen.lacks_a_border and seen.elsewhere(seen.m + 3, seen.k, seen.n + 7).lacks_a_border
 
 
 @misconception("right_on_square_matrices", shows=witness.race("global"))
@@ -490,7 +496,7 @@ def every_thread_does_everything(seen: MatmulEvidence) -> bool:
 @misconception("shares_out_the_work", "walks_along_the_rows_of_b", shows=witness.LAUNCH)
 def one_thread_a_row(seen: MatmulEvidence) -> bool:
     """The {seen.threads} threads work through {seen.m} x {seen.n} elements, many each: give every element a thread."""
-    return 1 < seen.threads < seen.m * seen.n and seen.times_over >= 1
+    return 1 < seen.threads <= seen.m * seen.n / MANY and seen.times_over >= 1
 
 
 @misconception("faster_than_the_baseline", shows=witness.LAUNCH)

@@ -322,8 +322,7 @@ slip = recogniser(FallEvidence, many_points)
 @endless(shows=witness.FAULT)
 def endless_loop(seen: Evidence) -> bool:
     """A loop never ends: does anything in its body change what its condition looks at?"""
-    largest = max((each.size for each in seen.request.arguments.values() if isinstance(each, np.ndarray)), default=0)
-    return seen.never_ended and seen.threads < 64 * max(largest, 1024)  # else the grid is to blame
+    return seen.runs_on
 
 
 @misconception("right_on_whole_tiles", shows=witness.NO_LAUNCH)

@@ -376,7 +376,7 @@ def leaves_early(seen: Evidence) -> bool:
 def copy_too_small(seen: Evidence) -> bool:
     """The private copy has fewer elements than the result has bins ({seen.bins:,}). Its shape is a constant: take one
     that is large enough for all sizes asked for."""
-    return seen.strays_from("copy")
+    return seen.copy_is_shorter_than_the_bins
 
 
 @misconception("right_at_every_size", "brings_every_thread_to_its_barriers", shows=witness.BARRIER)

@@ -181,6 +181,13 @@ class HistogramEvidence(Evidence):
         found = (*self.found("out_of_bounds"), *self.found("negative_index"))
         return any(self._which(each) in arrays for each in found)
 
+    @property
+    def copy_is_shorter_than_the_bins(self) -> bool:
+        """Whether an access went beyond the end of a copy in shared memory that has fewer places than there are bins."""
+        ends = ((i, n) for each in self.found("out_of_bounds") if self._which(each) == "copy"
+                for i, n in zip(each.index or (), each.shape or (), strict=True))  # fmt: skip
+        return any(n <= i and n < self.bins for i, n in ends)
+
     def _which(self, hazard: Hazard) -> str:
         """What an array is, whatever a kernel calls it: the items are the global array of that length."""
         if hazard.space != "global":

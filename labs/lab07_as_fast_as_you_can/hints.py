@@ -22,6 +22,7 @@ from autograder.records.runs import Launch, RunRequest
 MULTIPROCESSORS = 132  # of an H200
 BYTES = 4  # of a float32
 LEAST_TOLD_APART = 1000  # elements: a wrong sum is among its row's right ones about every other time
+SHOWN_WORK = 10_000_000  # for a look at a launch: a second
 SQUARES = (2, 4, 8, 16)  # sides of a thread's square of sums
 SQUARE_OF_SEVERAL_TILES = 256  # as many rows as the product that failed has
 LESS_THAN_A_TILE = (5, 19, 7)  # m, k, n
@@ -75,11 +76,11 @@ class FastEvidence(ProductEvidence):
     def launch_count(self) -> int:
         return len(self.simulated.launches)
 
-    @property
+    @cached_property
     def launches_grow_with_depth(self) -> bool:
         """Whether sums of twice as many terms take more launches: an experiment."""
-        request = replace(product(self.attempt, self.request.function, self.m, 2 * self.k, self.n), sample_blocks=1)
-        return len(self.attempt.trace(request).launches) >= 1.5 * self.launch_count
+        deeper = shown(product(self.attempt, self.request.function, self.m, 2 * self.k, self.n))
+        return len(self.attempt.trace(deeper).launches) >= 1.5 * self.launch_count
 
     @property
     def blocks(self) -> int:
@@ -152,11 +153,10 @@ class FastEvidence(ProductEvidence):
         of_no_instructions = OF_NO_INSTRUCTIONS if self.attempt.check == INSTRUCTIONS else ()
         return next((name for name, shows in CAUSES.items() if name not in of_no_instructions and shows(self)), "")
 
-    @property
+    @cached_property
     def is_slow_at_the_edges_only(self) -> bool:
         """Whether odd sizes go to a kernel with far fewer sums a thread than whole tiles: an experiment."""
-        request = replace(product(self.attempt, self.request.function, 2048, 32, 2048), sample_blocks=1)
-        launches = self.attempt.trace(request).launches
+        launches = self.attempt.trace(shown(product(self.attempt, self.request.function, 2048, 32, 2048))).launches
         threads = sum(int(np.prod(each.grid) * np.prod(each.block)) for each in launches)  # each may compute a part of C
         return threads > 0 and self.sums_a_thread <= 2048 * 2048 / threads / 4
 
@@ -165,8 +165,12 @@ def of_the_size_that_is_timed(attempt: Attempt) -> RunRequest:
     """A product of as many rows and columns as the one that was timed, with short sums; one block shows the
     launch."""
     odd = attempt.check == "as_fast_with_edges"
-    request = product(attempt, "matmul_fast", 2045 if odd else 2048, 63 if odd else 64, 2043 if odd else 2048)
-    return replace(request, sample_blocks=1)
+    return shown(product(attempt, "matmul_fast", 2045 if odd else 2048, 63 if odd else 64, 2043 if odd else 2048))
+
+
+def shown(request: RunRequest) -> RunRequest:
+    """The request as far as its launches show it: one block of each, and no more work than a second's."""
+    return replace(request, sample_blocks=1, work_limit=SHOWN_WORK)
 
 
 FLOAT64 = witness.counted("float64_operations") | witness.hazard("accidental_float64")

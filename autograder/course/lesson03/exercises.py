@@ -275,6 +275,7 @@ def turned_upright(kernel: Any) -> Reply:
             (x.T, "That is the transpose, a mirror image. Row 0 of x becomes the last column of out."),
             (np.rot90(x), "The picture was turned anticlockwise. Row 0 of x becomes the last column of out."),
             (x[::-1, ::-1].T, "Row 0 of x is the last column of out, as it should be, but from bottom to top."),
+            (_placed(x), "Each tile has got to its place, but is not turned itself: where is tx when the tile is read?"),
         ):
             if np.array_equal(out, mistake):
                 return not_yet(f"{launched} {words}")
@@ -284,6 +285,13 @@ def turned_upright(kernel: Any) -> Reply:
         if reply.outcome != "right":
             return not_yet(f"{launched} {reply.words}")
     return _corner_is_turned(p.counters)
+
+
+def _placed(x: np.ndarray) -> np.ndarray:
+    """A picture whose tiles of 32 x 32 are where turning clockwise takes them, each with its rows as they were, mirrored."""
+    rows, columns = x.shape
+    tiles = x.reshape(rows // 32, 32, columns // 32, 32)[::-1, :, :, ::-1]
+    return tiles.transpose(2, 1, 0, 3).reshape(columns, rows)
 
 
 def _left_out(out: np.ndarray) -> str:

@@ -299,7 +299,7 @@ def _more_or_less(sums: np.ndarray, values: np.ndarray) -> str:
     return ""
 
 
-WARPS_LAUNCHED = ((1, 32), (4, 64), (3, 96))  # blocks, threads: whole warps
+WARPS_LAUNCHED = ((1, 32), (4, 64), (11, 96))  # blocks, threads: whole warps, more of them than a warp has lanes
 
 
 def largest_of_warp(kernel: Any) -> Reply:
@@ -310,7 +310,7 @@ def largest_of_warp(kernel: Any) -> Reply:
 
     rng = np.random.default_rng(6)
     for blocks, threads in WARPS_LAUNCHED:
-        values = rng.random(blocks * threads, dtype=np.float32) - np.float32(2)  # all below zero
+        values = _with_largest_at(rng.random(blocks * threads, dtype=np.float32) - np.float32(2))  # all below zero
         best = np.full(values.size // LANES, np.nan, np.float32)
         p = profile(kernel)[blocks, threads](values, best)
         launched = f"{blocks} x {threads} threads, as many values."
@@ -345,7 +345,32 @@ def largest_of_warp(kernel: Any) -> Reply:
     return right(f"Shuffles of each warp: {each}, and no barrier. Products and minima go the same way.")
 
 
+LARGEST_AT = (0, 31, 16, 1, 15, 8, 30, 2)  # lanes
+
+
+def _with_largest_at(values: np.ndarray) -> np.ndarray:
+    """Each warp's values turned so that the largest is where a kernel that leaves a lane out would miss it."""
+    warps = values.reshape(-1, LANES)
+    lanes = (LARGEST_AT[at % len(LARGEST_AT)] for at in range(len(warps)))
+    return np.concatenate([np.roll(each, lane - int(each.argmax())) for each, lane in zip(warps, lanes, strict=True)])
+
+
 _A_PLACE_A_WARP = "Each warp has its own place in best: warp number i // 32 of the launch."
+
+
+def _some_lanes(best: np.ndarray, warps: np.ndarray) -> str:
+    """Words for the largest of some lanes of each warp alone, where it is that; else nothing."""
+    for lane in range(LANES - 1, 0, -1):
+        if np.array_equal(best, warps[:, lane:].max(axis=1)):
+            whom = f"the largest of lanes {lane} to {LANES - 1}" if lane < LANES - 1 else f"the value of lane {lane}"
+            return f"That is {whom} alone. Which lane has heard of all?"
+    for few in (16, 8, 4, 2):
+        if np.array_equal(best, warps[:, :few].max(axis=1)):
+            return f"Only lanes 0 to {few - 1} went into it. How far must the first shuffle reach?"
+        if np.array_equal(best, warps[:, :: LANES // few].max(axis=1)):
+            lanes = f"lanes 0, {LANES // few}, {2 * LANES // few}, ..."
+            return f"Only {lanes} went into it. How near must the last shuffle reach?"
+    return ""
 
 
 def _no_largest(best: np.ndarray, warps: np.ndarray, shuffled: bool) -> str:
@@ -366,4 +391,4 @@ def _no_largest(best: np.ndarray, warps: np.ndarray, shuffled: bool) -> str:
         missing = int(np.flatnonzero(np.isnan(best))[0])
         return f"best[{missing}] was not written. {_A_PLACE_A_WARP}"
     words = next((words for words, values in known.items() if np.allclose(best, values, rtol=1e-4)), "")
-    return words or judge_array(best, warps.max(axis=1), "", "best").words
+    return words or _some_lanes(best, warps) or judge_array(best, warps.max(axis=1), "", "best").words

@@ -150,10 +150,10 @@ def large_histograms() -> str:
 def sureness_table() -> str:
     """How wide the model's intervals are and how many unseen cases they held, a line a resource."""
     sure = sureness.known()
-    lines = ["limited by       off by a factor of at most   from cases   unseen kernels inside"]
+    lines = ["limited by       off by a factor of at most   from kernels   unseen kernels inside"]
     for name, each in sorted(sure.times.items(), key=lambda one: one[0] == sureness.ANY):
         called = "all together" if name == sureness.ANY else name
-        lines.append(f"{called:<20} {each.factor:>14.2f} {each.cases:>20} {sure.held_time(name):>18} %")
+        lines.append(f"{called:<20} {each.factor:>14.2f} {each.cases:>22} {sure.held_time(name):>18} %")
     factor, held = sure.ratios["latency"].factor, sure.held_ratio("latency")
     lines += ["", f"ratios that latency limits: a factor of {factor:.2f}; {held} % of unseen answers inside"]
     return "\n".join(lines)

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from autograder.course.answers import not_of, nothing_right
+from autograder.course.lesson08.wrong_sums import what_is_there
 from autograder.course.replies import Reply, judge_array, judge_tuple, not_yet, right, unanswered
 from autograder.figures.svg import plural
 
 UNTOUCHED = np.float32(-1)  # below every sum of products of numbers above 0
 PASSES_OF_ONE = 1.5
 """Passes that a warp's loads from the tiles take for each multiply-add, an element a thread: four of a_tile at once."""
+OF_A_SQUARE = " sums[i, j] takes row y + i of the tile of A and column x + j of that of B."
 KINDS = ("signed", "unsigned", "signed", "unsigned")
 
 
@@ -45,7 +47,7 @@ def four_in_a_column(kernel: Any) -> Reply:
     from autograder import profile  # the simulated GPU is only loaded for the exercises that need it
 
     rng = np.random.default_rng(81)
-    for m, depth, n in ((32, 32, 32), (64, 96, 32)):
+    for m, depth, n in ((32, 32, 32), (64, 96, 64)):
         a, b = rng.random((m, depth), dtype=np.float32), rng.random((depth, n), dtype=np.float32)
         c = np.full((m, n), UNTOUCHED)
         p = profile(kernel)[(n // 32, m // 32), (32, 8)](a, b, c)
@@ -56,7 +58,7 @@ def four_in_a_column(kernel: Any) -> Reply:
         if (wrong := _rows_missing(c, expected, launched)) is not None:
             return wrong
         if (reply := judge_array(c, expected, "")).outcome != "right":
-            return not_yet(f"{launched} {reply.words}")
+            return not_yet(f"{launched} {reply.words}{what_is_there(a, b, c, 32)}")
     asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 8 * depth // 32
     if asked > 2 * of_tiles:
         return not_yet(
@@ -113,7 +115,7 @@ def square_of_sums(kernel: Any) -> Reply:
     from autograder import profile
 
     rng = np.random.default_rng(82)
-    for m, depth, n in ((32, 8, 32), (32, 24, 64)):
+    for m, depth, n in ((32, 8, 32), (64, 24, 64)):
         a, b = rng.random((m, depth), dtype=np.float32), rng.random((depth, n), dtype=np.float32)
         c = np.full((m, n), UNTOUCHED)
         p = profile(kernel)[(n // 32, m // 32), 64](a, b, c)
@@ -124,7 +126,7 @@ def square_of_sums(kernel: Any) -> Reply:
             return wrong
         expected = a.astype(np.float64) @ b
         if (reply := judge_array(c, expected, "")).outcome != "right":
-            return not_yet(f"{launched} {reply.words}{_where_from(a, b, c)}")
+            return not_yet(f"{launched} {reply.words}{what_is_there(a, b, c, 8, OF_A_SQUARE)}")
     asked, of_tiles = p.counters.global_load_requests / p.counters.warps, 8 * depth // 8
     if asked > 2 * of_tiles:
         return not_yet(
@@ -132,23 +134,6 @@ def square_of_sums(kernel: Any) -> Reply:
             "take their numbers from the tiles."
         )
     return right("In each step of k a thread needs 4 numbers of A and 4 of B for 16 multiply-adds: half a number each.")
-
-
-def _where_from(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> str:
-    """What the wrong elements of c look like, where that can be told: rows and columns exchanged, or one step alone."""
-    turned = np.empty_like(c)
-    product = a.astype(np.float64) @ b
-    at = np.arange(64)
-    y, x = at // 8 * 4, at % 8 * 4
-    for i in range(4):
-        for j in range(4):
-            for first in range(0, c.shape[1], 32):
-                turned[y + i, first + x + j] = product[x + i, first + y + j]
-    if np.allclose(c, turned, rtol=1e-4):
-        return " They are those of other places: the thread's rows begin at y, its columns at x."
-    if np.allclose(c, np.outer(a[:, -1], b[-1]), rtol=1e-4):
-        return " Only the last product is there: add (+=) to the sums."
-    return ""
 
 
 def signed_or_not(answer: Any) -> Reply:

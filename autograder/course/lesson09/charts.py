@@ -17,6 +17,7 @@ from autograder.figures.steps import LARGE, LEAST
 from autograder.figures.svg import Canvas, Figure
 
 MOST_BARS = 4
+TABLE_ROW = 46  # pixels, on a slide
 PAGE = 760  # pixels: as wide as a notebook's page
 
 
@@ -45,11 +46,11 @@ def links_of_a_warp(nodes: int, slide: bool = False) -> list[Figure]:
 
 
 def needs_drawn(patient: str, stage: str) -> Figure:
-    """The time that each resource needs of an H200 for a patient at this stage, at the size that was timed."""
+    """How long each resource of an H200 would need, by the estimate, for a patient at a stage, at the timed size."""
     needs = dict(list(recorded.needs_us(patient, stage).items())[:MOST_BARS])
     largest = max(needs, key=needs.__getitem__)
     colours = {name: VERMILLION if name == largest else BLUE for name in needs}
-    title = f"Patient {patient}, {stage}: what each resource needs of an H200"
+    title = f"Patient {patient}, {stage}: what each resource needs, estimated"
     return bars(needs, title=title, unit="us", places=0, colours=colours)
 
 
@@ -65,26 +66,28 @@ def map_growing(title: str) -> list[Figure]:
 
 
 def compared_drawn(compared: ComparedPair) -> Figure:
-    """A pair's figures without the technique and with it, and what is gained; for a slide."""
-    canvas, left, column, top = Canvas(), 330, 164, 64
-    rows = list(zip(compared.names, (compared.without, compared.with_it), strict=True))
-    for at, word in enumerate(WIDE.values()):
-        canvas.text(left + (at + 1) * column, top - 16, word, size=LEAST, anchor="end", fill=QUIET)
-    for line, (name, figures) in enumerate(rows):
-        y = top + 30 + 46 * line
-        canvas.text(16, y, name, size=LEAST, mono=True)
-        for at, number in enumerate(figures.told().split()):
-            canvas.text(left + (at + 1) * column, y, number, size=LEAST, anchor="end")
-    y = top + 30 + 46 * len(rows) + 10
-    canvas.line(16, y - 40, left + 5 * column, y - 40, LINE, 1.5)
-    canvas.text(16, y, "gain", size=LEAST, bold=True)
-    for at, gain in enumerate(compared.gains().values()):
-        words = gain_in_words(gain)
-        lost = gain < 1 / NO_DIFFERENCE
-        fill = VERMILLION if lost else QUIET if words == "-" else BLUE
-        canvas.text(left + (at + 1) * column, y, words, size=LARGE, anchor="end", bold=words != "-", fill=fill)
-    told = [
-        f"{bottleneck} {gain_in_words(gain)}" for bottleneck, gain in compared.gains().items() if gain_in_words(gain) != "-"
-    ]
-    alt = f"{compared.technique}, {rows[0][0]} against {rows[1][0]}: {', '.join(told)}."
-    return canvas.figure(left + 5 * column + 16, y + 24, alt)
+    """What a technique changes, a row a figure that it moves, and in a last line what stays as it was; for a slide."""
+    canvas, first, second, gain_at = Canvas(), 620, 950, 1150
+    told = zip(compared.without.told().split(), compared.with_it.told().split(), strict=True)
+    table = list(zip(WIDE.items(), told, compared.gains().values(), strict=True))
+    moved = [row for row in table if gain_in_words(row[-1]) != "-"]
+    kept = [word for (_, word), _, gain in table if gain_in_words(gain) == "-"]
+    for x, name in ((first, compared.names[0]), (second, compared.names[1])):
+        canvas.text(x, 32, name, size=LEAST, anchor="end", mono=True)
+    canvas.text(gain_at, 32, "gain", size=LEAST, anchor="end", fill=QUIET)
+    y = 32
+    for (_, word), numbers, gain in moved:
+        canvas.line(16, y + 14, gain_at, y + 14, LINE, 1.5)
+        y += TABLE_ROW
+        canvas.text(16, y, word, size=LARGE)
+        for x, number in zip((first, second), numbers, strict=True):
+            canvas.text(x, y, number, size=LARGE, anchor="end")
+        fill = VERMILLION if gain < 1 / NO_DIFFERENCE else BLUE
+        canvas.text(gain_at, y, gain_in_words(gain), size=LARGE, anchor="end", bold=True, fill=fill)
+    if kept:
+        canvas.line(16, y + 14, gain_at, y + 14, LINE, 1.5)
+        y += TABLE_ROW
+        canvas.text(16, y, f"as before: {', '.join(kept)}", size=LEAST, fill=QUIET)
+    changes = ", ".join(f"{bottleneck} {gain_in_words(gain)}" for (bottleneck, _), _, gain in moved)
+    alt = f"{compared.technique}, {compared.names[0]} against {compared.names[1]}: {changes}."
+    return canvas.figure(gain_at + 16, y + 20, alt)

@@ -109,6 +109,7 @@ def near_in_bins(kernel: Any) -> Reply:
     for size, length in PLACES:
         places = np.sort((np.random.default_rng(size).random(size) * length).astype(np.int32)).astype(np.float32)
         places += np.random.default_rng(length).random(size).astype(np.float32) * np.float32(0.99)
+        places[::9] = np.floor(places[::9]) + np.float32(0.25)  # many are exactly 1 apart
         starts = np.searchsorted(places.astype(np.int32), np.arange(length + 1)).astype(np.int32)
         near = np.full(size, -1, np.int32)
         launched = f"{size:,} places in {length} bins."
@@ -144,6 +145,9 @@ def _other_neighbours(places: np.ndarray, near: np.ndarray, expected: np.ndarray
     three = np.abs(bins[None, :] - bins[:, None]) <= 1
     if np.array_equal(near, three.sum(axis=1)):
         return "All places of three bins were counted. Only those at most 1 away count."
+    nearer = (np.abs(places[:, None] - places[None, :]) < np.float32(1)).sum(axis=1)
+    if np.array_equal(near, nearer):
+        return "At most 1 away is asked for: those exactly 1 away count as well."
     wrong = np.flatnonzero(near != expected)
     ends = "" if 0 < bins[wrong].min() and bins[wrong].max() < bins.max() else _AT_THE_ENDS
     at = int(wrong[0])
@@ -206,9 +210,8 @@ def diagnosis_a(answer: Any) -> Reply:
         (CONTENTION, "coarsening"),
         "Each block clears 256 bins and merges 256, for 256 pixels. The bins are private already; the blocks are too many.",
         {
-            MEMORY: "The loads look bad, 32 sectors for each request. But read the last line: how long would L2 and DRAM "
-            "take, "
-            "and how long does what binds?",
+            MEMORY: "The loads look bad, 32 sectors for each request. But read the last line: how long would L2 and L1 "
+            "take, through which these sectors go, and how long does what binds?",
             EFFICIENCY: "86 steps for 32 pixels are many, but issuing them is not what binds. What is?",
             BALANCE: "Slowest and average warp do the same.",
             REGULARITY: "All 32 lanes are at work.",
@@ -231,12 +234,10 @@ def diagnosis_b(answer: Any) -> Reply:
         (BALANCE, "regularization"),
         "Whoever has the longest row keeps everybody waiting, so share it out.",
         {
-            MEMORY: "The weights lie anywhere, that is true. But the sectors are few, and L1, L2 and DRAM need next to "
-            "nothing in "
-            "the last line.",
-            REGULARITY: "Few lanes are at work, that is true. But if all 32 were, how many times as fast could it get? "
-            "And what "
-            "does the line above say?",
+            MEMORY: "The weights lie anywhere, that is true. But in the last line L1 needs 2 of 174 us, and L2 and DRAM, "
+            "which it does not even name, need less. It waits, and not for bandwidth.",
+            REGULARITY: "Few lanes are at work, that is true. But idle lanes cost instructions, and issue takes 5 of 174 "
+            "us. It waits: for whom? The line above says it.",
             EFFICIENCY: "Issuing its steps takes 5 of 174 us. It waits. For whom?",
             CONTENTION: "There is no atomic in it.",
         },

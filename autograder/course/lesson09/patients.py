@@ -32,6 +32,7 @@ class Patient:
     case: Callable[[int], PatientTask]
     shown: int  # what a sheet is of
     large: int  # what is timed
+    elements: str  # what a sheet counts for each of
     sample: int | None = None  # blocks that stand for all, where they are alike
 
 
@@ -100,7 +101,7 @@ def classes_of(size: int) -> PatientTask:
 
 
 PATIENTS = (
-    Patient("A", "memory bandwidth", "update contention", "coarsening", image_levels, 2**11, 2**13, 16),
-    Patient("B", "memory bandwidth", "load balance", "regularization", sums_of_links, 2**14, 2**18),
-    Patient("C", "regularity", "efficiency", "input binning", classes_of, 2**18, 2**22, 16),
+    Patient("A", "memory bandwidth", "update contention", "coarsening", image_levels, 2**11, 2**13, "pixels", 16),
+    Patient("B", "memory bandwidth", "load balance", "regularization", sums_of_links, 2**14, 2**18, "links"),
+    Patient("C", "regularity", "efficiency", "input binning", classes_of, 2**18, 2**22, "numbers", 16),
 )

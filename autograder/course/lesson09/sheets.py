@@ -101,11 +101,12 @@ class Examined:
     sheet: KernelSheet
     needs_us: dict[str, float]  # the longest first
     together_us: float
+    task: str  # how much of what
 
     def __str__(self) -> str:
         rows = [f"{words:<{WIDTH}}{_told(number):>11}   {healthy}" for number, (words, healthy) in self._lines()]
         needs = ", ".join(f"{name} {us:,.0f}" for name, us in self.needs_us.items())
-        head = f"{self.sheet.kernel:<{WIDTH + 11}}   healthy"
+        head = f"{f'{self.sheet.kernel}, {self.task}':<{WIDTH + 11}}   healthy"
         return "\n".join([head, *rows, f"An H200 would need, in us: {needs}; together {self.together_us:,.0f}"])
 
     __repr__ = __str__
@@ -121,9 +122,10 @@ def examined(name: str, kernel: Any) -> Examined:
     profiled = profiled_launch(kernel, launch, patient.sample)
     estimate = profiled.to_dict()["estimate"]
     needs = list(estimate["breakdown_ns"].items())[:4]
-    return Examined(
-        KernelSheet.of(profiled, elements_examined(launch)), {name: ns / 1e3 for name, ns in needs}, estimate["ns"] / 1e3
-    )
+    elements = elements_examined(launch)
+    needs_us = {name: ns / 1e3 for name, ns in needs}
+    task = f"{elements:,} {patient.elements}"
+    return Examined(KernelSheet.of(profiled, elements), needs_us, estimate["ns"] / 1e3, task)
 
 
 def elements_examined(launch: KernelLaunch) -> int:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.perfmodel import SPECIFICATIONS, estimate, in_a_row, prediction
+from autograder.perfmodel import SPECIFICATIONS, estimate, prediction
 from autograder.perfmodel.measurements.predicting import HERE
-from autograder.perfmodel.measurements.unseen import COUNTED, MEASURED
+from autograder.perfmodel.measurements.unseen import COUNTED, MEASURED, timed_ns
 from autograder.records.counters import Counters
 
 FITTED = ("ISSUE_SHARE", "CYCLES_ALONE", "OVERLAP", "SLOWEST_SHARE", "MERGED_STORES", "COLD_START_NS")
@@ -73,7 +73,7 @@ def predicted_ns(launches: list[dict[str, Any]], registers: int) -> float:
             array_bytes=row["array_bytes"],
         )
         each_ns += [found.ns] * row["times"]
-    return in_a_row(each_ns, h200)
+    return timed_ns(each_ns)
 
 
 def loss(found: list[Case]) -> float:

@@ -44,6 +44,14 @@ _SHARED = {
 }
 
 
+EXCHANGES = ("exch", "cas")  # what shared memory does with words of any type
+
+
+def _is_word(dtype: np.dtype) -> bool:
+    """Whether shared memory adds such numbers by itself: of others an atomic is a loop of loads and compare-and-swaps."""
+    return dtype.kind in "iu" and dtype.itemsize == BANK_BYTES
+
+
 class Counting:
     """Counts what the accesses of one batch move."""
 
@@ -51,6 +59,7 @@ class Counting:
         self.batch = batch
         self.books = books
         self.trace = trace
+        self.period = batch.geometry.warps_per_block
         self.held_loads: set[Operation] = set()  # accesses whose element a loop around keeps in a register
         self.held_stores: set[Operation] = set()  # accesses whose element is stored after the loop
         self.rounds: dict[Operation, int] = {}  # by loop: its present round, if accesses depend on that
@@ -58,8 +67,8 @@ class Counting:
         self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
-    def count(self, view: View, place: Place, op: Operation, kind: int) -> None:
-        """Adds an access and what it moves to the row of its source line."""
+    def count(self, view: View, place: Place, op: Operation, kind: int, atomic: str = "") -> None:
+        """Adds an access and what it moves to the row of its source line; `atomic`: which one it is."""
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
         is_met = op.joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
@@ -88,7 +97,7 @@ class Counting:
                 self._count_global(moves, view, place, op, kind, of_block=row)
         elif space == "shared":
             if kind == ATOMIC:
-                self._count_shared_atomic(row, view, place)
+                self._count_shared_atomic(row, view, place, atomic not in EXCHANGES and not _is_word(view.data.dtype))
             elif op.by_round is not None and not is_left_out:
                 self._count_wide(row, view, place, op, kind)
             else:
@@ -157,9 +166,9 @@ class Counting:
     def _round_of(self, by_round: ByRound) -> Rounds:
         return tuple(self.rounds.get(loop, 0) for loop in by_round.loops)
 
-    def count_register(self, place: Place, op: Operation, kind: int) -> None:
+    def count_register(self, mask: Mask, op: Operation, kind: int) -> None:
         """Counts an access to a local array that lies in registers."""
-        self.books.left_out(op, place.mask)[_LOCAL[kind]] += place.mask.warps
+        self.books.left_out(op, mask)[_LOCAL[kind]] += mask.warps
 
     def keep(self, trace: Trace, view: View, place: Place, op: Operation, kind: int) -> None:
         """Keeps the first accesses of a source line, warp by warp, for pictures."""
@@ -195,7 +204,7 @@ class Counting:
             counted, new_to_first_block = self._count_pattern(buffer, place, place.pattern, itemsize, kind)
         else:
             linear, origin, unit = _units(view, place.by_lane, itemsize)
-            counted = _count_lanes(buffer, place, linear, origin, unit, kind, buffer.touched)
+            counted = _count_lanes(buffer, place, linear, origin, unit, kind, self.period)
         requests, sectors, lines, useful_bytes = _GLOBAL[kind]
         row[requests] += counted.requests
         row[sectors] += counted.sectors
@@ -243,8 +252,7 @@ class Counting:
         linear = place.by_lane
         counted = [
             _count_lanes(
-                buffer, place, linear * (buffer.itemsize // size) + offset // size, buffer.address, size, kind,
-                buffer.touched,
+                buffer, place, linear * (buffer.itemsize // size) + offset // size, buffer.address, size, kind, self.period
             )
             for offset, size in parts
         ]  # fmt: skip
@@ -268,11 +276,12 @@ class Counting:
         counted = pattern.moved.get(phase)
         start = (begin >> count_prim.SECTOR_SHIFT) - (buffer.address >> count_prim.SECTOR_SHIFT)
         if counted is None:
-            touched = np.zeros(len(buffer.touched), np.uint8)
-            counted = _count_lanes(buffer, place, place.by_lane, buffer.address, itemsize, kind, touched)
-            counted.touched = np.flatnonzero(touched) - start
-            if kind == READ:
-                counted.of_first_block = self._of_first_block(buffer, place, pattern, itemsize) - start
+            lanes, linear = place.mask.lanes, place.by_lane
+            counted = _count_lanes(buffer, place, linear, buffer.address, itemsize, kind, self.period)
+            counted.touched = _listed(buffer, lanes, linear, itemsize, start)
+            if kind == READ:  # the first block of the batch
+                padded = self.batch.geometry.padded
+                counted.of_first_block = _listed(buffer, lanes[:padded], linear[:padded], itemsize, start)
             pattern.moved[phase] = counted
         if counted.marked_at == start:  # the same sectors as last time
             return counted, 0
@@ -281,14 +290,6 @@ class Counting:
             counted.touched, counted.of_first_block, start, _MARK[kind], buffer.touched, buffer.stamps,
             self.batch.first_thread + 1,
         )  # fmt: skip
-
-    def _of_first_block(self, buffer: Buffer, place: Place, pattern: Pattern, itemsize: int) -> np.ndarray:
-        """The sectors that the first block of the batch touches, int64, counted from the buffer's first sector."""
-        lanes = place.mask.lanes[: self.batch.geometry.padded]
-        stamps = np.zeros(len(buffer.touched), np.int64)
-        linear = pattern.offsets[: lanes.size] + place.base
-        count_prim.count_new_sectors(lanes, linear, buffer.address, itemsize, stamps, 1)
-        return np.flatnonzero(stamps)
 
     def _count_first_block(self, view: View, place: Place, itemsize: int) -> int:
         """The sectors that the first block of the batch had not loaded yet; it stands for all blocks of the batch."""
@@ -308,7 +309,7 @@ class Counting:
         if not op.is_added_up_by_the_warp:
             self._count_atomics(row, view, place, lanes, buffer.touched, buffer.atomics)
             return
-        unseen = np.zeros(len(buffer.touched), np.uint8), np.zeros(len(buffer.touched), np.int64)
+        unseen = np.empty(len(buffer.touched), np.uint8), np.empty(len(buffer.touched), np.int64)  # nobody reads these
         self._count_atomics(self.books.tally.source_row(op.line), view, place, lanes, *unseen)
         by_warp = lanes.reshape(-1, WARP)  # the first lane stands for the warp
         together, made = int(by_warp.sum(axis=1).max()), self.books.made_instead(op)
@@ -363,13 +364,15 @@ class Counting:
         for slot, count in zip(_SHARED[kind], counted, strict=True):
             row[slot] += count
 
-    def _count_shared_atomic(self, row: list[int], view: View, place: Place) -> None:
+    def _count_shared_atomic(self, row: list[int], view: View, place: Place, is_a_loop: bool) -> None:
         scratch = np.zeros(view.buffer.data.nbytes // count_prim.SECTOR_BYTES + 2, np.uint8)
         itemsize = view.data.itemsize
         counted = count_prim.count_atomics(
             place.mask.lanes, place.by_lane, 0, itemsize, scratch, np.zeros(len(scratch), np.int64)
         )
         row[SLOT["shared_atomic_requests"]] += counted[0]
+        if is_a_loop:
+            row[SLOT["shared_atomic_tries"]] += counted[3]
         worst = SLOT["shared_atomic_worst_multiplicity"]
         row[worst] = max(row[worst], counted[2])
 
@@ -390,18 +393,18 @@ class Counting:
         linear = (place.by_lane - lanes * size) * WARP + lanes % WARP
         totals = np.zeros(count_prim.TOTALS, np.int64)
         scratch = np.zeros(size * itemsize + 2, np.uint8)
-        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, scratch, _MARK[READ], totals)
+        count_prim.count_sectors(place.mask.lanes, linear, 0, itemsize, self.period, scratch, _MARK[READ], totals)
         requests, sectors, lines = (int(n) for n in totals[:3])
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
         row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
 
 
 def _count_lanes(
-    buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, touched: np.ndarray
+    buffer: Buffer, place: Place, linear: np.ndarray, origin: int, unit: int, kind: int, period: int
 ) -> GlobalCount:
-    """Counts lane by lane; `linear` is in units of `unit` bytes from the address `origin`."""
+    """Counts lane by lane, blocks of `period` warps; `linear` is in units of `unit` bytes from the address `origin`."""
     totals = np.zeros(count_prim.TOTALS, np.int64)
-    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, touched, _MARK[kind], totals)
+    count_prim.count_sectors(place.mask.lanes, linear, origin, unit, period, buffer.touched, _MARK[kind], totals)
     requests, sectors, lines, elements = (int(n) for n in totals[:4])
     wavefronts = 0
     if kind == READ:
@@ -410,6 +413,14 @@ def _count_lanes(
             banked = count_prim.count_wavefronts(place.mask.lanes, linear, origin, unit)[1]
             wavefronts = max(banked, -(-lines // LINES_PER_PASS))
     return GlobalCount(requests, sectors, lines, elements, wavefronts)
+
+
+def _listed(buffer: Buffer, lanes: np.ndarray, linear: np.ndarray, itemsize: int, start: int) -> np.ndarray:
+    """The sectors of an array that these lanes touch, int64, counted from its sector `start`."""
+    listed = np.empty(lanes.size * (2 + (itemsize - 1) // count_prim.SECTOR_BYTES), np.int64)
+    start += buffer.address >> count_prim.SECTOR_SHIFT
+    found = count_prim.list_sectors(lanes, linear, buffer.address, itemsize, start, listed)
+    return listed[:found].copy()
 
 
 def _parts(view: View, itemsize: int) -> list[tuple[int, int]]:

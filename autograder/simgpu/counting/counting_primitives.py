@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autograder.simgpu.primitives import WARP, Integer, compiled, compiled_when_called
+from autograder.simgpu.primitives import WARP, WARP_SHIFT, Integer, compiled, compiled_when_called
 
 SECTOR_BYTES = 32  # CUDA C++ Programming Guide: global memory is accessed in 32-byte sectors
 LINE_SECTORS = 4  # and cached in 128-byte lines
@@ -61,129 +61,161 @@ def is_moved(lanes: np.ndarray, linear: np.ndarray, first: Integer, other: Integ
     return not differs
 
 
-@compiled("void(boolean[::1], int64[::1], int64, int64, uint8[::1], uint8, int64[::1])")
+@compiled(
+    "UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1])", boundscheck=False
+)
+def count_rising(
+    lanes: np.ndarray, linear: np.ndarray, first: Integer, address: Integer, itemsize: Integer, touched: np.ndarray,
+    mark: Integer, marked: np.ndarray,
+) -> tuple[int, int, int]:  # fmt: skip
+    """Elements, sectors and lines of the warp at `first`, whose lanes' elements ascend; no elements where they do not.
+
+    Marks the sectors, and writes them down in `marked`, which has room for `SET`.
+    """
+    elements = sectors = lines = 0
+    first_sector = address >> SECTOR_SHIFT
+    previous = sector = np.int64(-1)
+    for lane in range(first, first + WARP):
+        if not lanes[lane]:
+            continue
+        e = linear[lane]
+        if e == previous:
+            continue
+        if e < previous:
+            return 0, 0, 0
+        previous = e
+        elements += 1
+        begin = address + e * itemsize
+        low = begin >> SECTOR_SHIFT
+        if low > sector:
+            if low >> LINE_SHIFT != sector >> LINE_SHIFT:
+                lines += 1
+            sector = low
+            at = np.uint64(low - first_sector)
+            touched[at] |= mark
+            marked[sectors & SET_MASK] = at
+            sectors += 1
+        high = (begin + itemsize - 1) >> SECTOR_SHIFT
+        while sector < high:
+            sector += 1
+            if sector & ((1 << LINE_SHIFT) - 1) == 0:
+                lines += 1
+            at = np.uint64(sector - first_sector)
+            touched[at] |= mark
+            marked[sectors & SET_MASK] = at
+            sectors += 1
+    return elements, sectors, lines
+
+
+@compiled("UniTuple(int64, 2)(boolean[::1], int64[::1], int64)", boundscheck=False)
+def lowest_and_highest(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> tuple[Integer, Integer]:
+    """Of the elements of the warp at `first`, which has an active lane."""
+    lowest, highest = np.int64(1) << 62, np.int64(-1)
+    for lane in range(first, first + WARP):
+        if lanes[lane]:
+            lowest = min(lowest, linear[lane])
+            highest = max(highest, linear[lane])
+    return lowest, highest
+
+
+@compiled("void(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1])")
 def count_sectors(
-    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, touched: np.ndarray, mark: Integer,
-    totals: np.ndarray,
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, period: Integer, touched: np.ndarray,
+    mark: Integer, totals: np.ndarray,
 ) -> None:  # fmt: skip
     """Counts what one warp instruction moves: requests, distinct sectors, distinct lines and distinct elements.
 
-    `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in.
+    `address` is the byte address of element 0; `touched` has a byte per sector of the buffer and gets `mark` or-ed in. A
+    warp that does what another one did, whole lines away, costs what that cost: the warp counted last, or the same warp
+    of the block before (`period`: the warps of a block).
     """
     element_keys, sector_keys, line_keys = np.empty(SET, np.int64), np.empty(SET, np.int64), np.empty(SET, np.int64)
     element_tags, sector_tags, line_tags = np.zeros(SET, np.int64), np.zeros(SET, np.int64), np.zeros(SET, np.int64)
     near_elements = near_sectors = near_lines = np.empty(0, np.int64)  # made when needed: most never are
     requests = sectors = lines = elements = 0
     first_sector = address >> SECTOR_SHIFT
-    marked = np.empty(SET, np.int64)  # the sectors of the last warp
-    new_elements = new_sectors = new_lines = 0
-    last: Integer = np.int64(-1)  # the last warp counted
+    kept = min(2 * period, lanes.shape[0] >> WARP_SHIFT)  # results that are kept
+    marks = np.empty((kept, SET), np.int64)  # by result: the sectors of its warp
+    counts = np.zeros((kept, 4), np.int64)  # by result: elements, sectors, lines, and its number
+    made = 0  # results so far
+    before = np.full((period, 4), -1, np.int64)  # by warp of a block: first active lane, result, its number, sectors from it
+    last: Integer = np.int64(-1)  # the last warp that was counted lane by lane
     last_active: Integer = np.int64(0)
     for first in range(0, lanes.shape[0], WARP):
+        here = (first >> WARP_SHIFT) % period
         active = first_active(lanes, first)
         if active == first + WARP:
+            before[here, 1] = -1
             continue
+        requests += 1
+        same: Integer = np.int64(-1)  # a result that serves, and the sectors from its warp's to this one's
+        moved: Integer = np.int64(0)
         if last >= 0:
             shift = linear[active] - linear[last_active]
             if (shift * itemsize) & LINE_MASK == 0 and is_moved(lanes, linear, first, last, shift):
-                moved = (shift * itemsize) >> SECTOR_SHIFT
-                for i in range(new_sectors):
-                    touched[marked[i] + moved] |= mark
-                requests += 1
-                elements += new_elements
-                sectors += new_sectors
-                lines += new_lines
-                continue
-        last, last_active = first, active
-        new_elements = new_sectors = new_lines = 0
-        previous = np.int64(-1)
-        sector = np.int64(-1)
-        rising = True
-        for lane in range(first, first + WARP):  # in most warps addresses ascend: one pass over the lanes is enough
-            if not lanes[lane]:
-                continue
-            e = linear[lane]
-            if e == previous:
-                continue
-            if e < previous:
-                rising = False
-                break
-            previous = e
-            new_elements += 1
-            begin = address + e * itemsize
-            low = begin >> SECTOR_SHIFT
-            if low > sector:
-                new_sectors += 1
-                if low >> LINE_SHIFT != sector >> LINE_SHIFT:
-                    new_lines += 1
-                sector = low
-                touched[low - first_sector] |= mark
-                marked[(new_sectors - 1) & SET_MASK] = low - first_sector
-            high = (begin + itemsize - 1) >> SECTOR_SHIFT
-            while sector < high:
-                sector += 1
-                new_sectors += 1
-                if sector & ((1 << LINE_SHIFT) - 1) == 0:
-                    new_lines += 1
-                touched[sector - first_sector] |= mark
-                marked[(new_sectors - 1) & SET_MASK] = sector - first_sector
-        if not rising:
-            new_elements = new_sectors = new_lines = 0
-            tag = np.int64(first + 1)
-            lowest, highest = np.int64(1) << 62, np.int64(-1)
-            for lane in range(first, first + WARP):
-                if lanes[lane]:
-                    lowest = min(lowest, linear[lane])
-                    highest = max(highest, linear[lane])
-            low_sector = (address + lowest * itemsize) >> SECTOR_SHIFT
-            high_sector = (address + highest * itemsize + itemsize - 1) >> SECTOR_SHIFT
-            if highest - lowest < NEAR and high_sector - low_sector < NEAR:  # a slot for each element and sector: no search
-                low_line = low_sector >> LINE_SHIFT
-                if near_elements.shape[0] == 0:
+                same, moved = (made - 1) % kept, (shift * itemsize) >> SECTOR_SHIFT
+        if same < 0 and before[here, 1] >= 0 and counts[before[here, 1], 3] == before[here, 2]:
+            shift = linear[active] - linear[before[here, 0]]
+            if (shift * itemsize) & LINE_MASK == 0 and is_moved(lanes, linear, first, first - WARP * period, shift):
+                same, moved = before[here, 1], before[here, 3] + ((shift * itemsize) >> SECTOR_SHIFT)
+        if same < 0:
+            last, last_active = first, active
+            same = made % kept
+            made += 1
+            marked = marks[same]
+            new_elements, new_sectors, new_lines = count_rising(
+                lanes, linear, first, address, itemsize, touched, mark, marked
+            )
+            if new_elements == 0:
+                tag = np.int64(first + 1)
+                lowest, highest = lowest_and_highest(lanes, linear, first)
+                low_sector = (address + lowest * itemsize) >> SECTOR_SHIFT
+                high_sector = (address + highest * itemsize + itemsize - 1) >> SECTOR_SHIFT
+                is_near = highest - lowest < NEAR and high_sector - low_sector < NEAR
+                if is_near and near_elements.shape[0] == 0:
                     near_elements, near_sectors = np.zeros(NEAR, np.int64), np.zeros(NEAR, np.int64)
                     near_lines = np.zeros(NEAR, np.int64)
                 for lane in range(first, first + WARP):
                     if not lanes[lane]:
                         continue
-                    e = np.uint64(linear[lane] - lowest)
-                    if near_elements[e] == tag:
+                    if is_near:  # a slot for each element and sector: no search
+                        e = np.uint64(linear[lane] - lowest)
+                        if near_elements[e] == tag:
+                            continue
+                        near_elements[e] = tag
+                    elif not is_new(linear[lane], tag, element_keys, element_tags):
                         continue
-                    near_elements[e] = tag
                     new_elements += 1
                     begin = address + linear[lane] * itemsize
                     for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
-                        at = np.uint64(s - low_sector)
-                        if near_sectors[at] != tag:
+                        if is_near:
+                            at = np.uint64(s - low_sector)
+                            if near_sectors[at] == tag:
+                                continue
                             near_sectors[at] = tag
-                            new_sectors += 1
-                            touched[s - first_sector] |= mark
-                            marked[(new_sectors - 1) & SET_MASK] = s - first_sector
-                            line = np.uint64((s >> LINE_SHIFT) - low_line)
-                            if near_lines[line] != tag:
-                                near_lines[line] = tag
-                                new_lines += 1
-                requests += 1
-                elements += new_elements
-                sectors += new_sectors
-                lines += new_lines
-                continue
-            for lane in range(first, first + WARP):
-                if not lanes[lane] or not is_new(linear[lane], tag, element_keys, element_tags):
-                    continue
-                new_elements += 1
-                begin = address + linear[lane] * itemsize
-                for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
-                    if is_new(s, tag, sector_keys, sector_tags):
-                        new_sectors += 1
+                            line = np.uint64((s >> LINE_SHIFT) - (low_sector >> LINE_SHIFT))
+                            new_lines += near_lines[line] != tag
+                            near_lines[line] = tag
+                        elif is_new(s, tag, sector_keys, sector_tags):
+                            new_lines += is_new(s >> LINE_SHIFT, tag, line_keys, line_tags)
+                        else:
+                            continue
                         touched[s - first_sector] |= mark
-                        marked[(new_sectors - 1) & SET_MASK] = s - first_sector
-                        new_lines += is_new(s >> LINE_SHIFT, tag, line_keys, line_tags)
-        requests += 1
-        elements += new_elements
-        sectors += new_sectors
-        lines += new_lines
-        if new_sectors > SET:  # more than were kept
-            last = np.int64(-1)
+                        marked[new_sectors & SET_MASK] = s - first_sector
+                        new_sectors += 1
+            counts[same, 0], counts[same, 1], counts[same, 2], counts[same, 3] = new_elements, new_sectors, new_lines, made
+            if new_sectors > SET:  # more than were kept
+                last = np.int64(-1)
+                counts[same, 3] = -1
+        else:
+            for i in range(counts[same, 1]):
+                touched[marks[same, i] + moved] |= mark
+        elements += counts[same, 0]
+        sectors += counts[same, 1]
+        lines += counts[same, 2]
+        before[here, 0], before[here, 1], before[here, 2], before[here, 3] = active, same, counts[same, 3], moved
+        if counts[same, 3] < 0:
+            before[here, 1] = -1
     totals[REQUESTS] += requests
     totals[SECTORS] += sectors
     totals[LINES] += lines
@@ -205,6 +237,27 @@ def count_new_sectors(
                     stamps[s - first_sector] = stamp
                     new += 1
     return new
+
+
+@compiled_when_called("int64(boolean[::1], int64[::1], int64, int64, int64, int64[::1])")
+def list_sectors(
+    lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, start: Integer, listed: np.ndarray
+) -> int:
+    """Writes the sectors that these lanes touch, counted from `start`, some of them more than once; returns how many.
+
+    `listed` has room for all sectors of each lane's element.
+    """
+    n = 0
+    before: Integer = np.int64(-1)  # that of the lane before: neighbours mostly share one
+    for lane in range(lanes.shape[0]):
+        if lanes[lane]:
+            begin = address + linear[lane] * itemsize
+            for s in range(begin >> SECTOR_SHIFT, ((begin + itemsize - 1) >> SECTOR_SHIFT) + 1):
+                if s != before:
+                    listed[n] = s - start
+                    n += 1
+                    before = s
+    return n
 
 
 @compiled_when_called("int64(int64[::1], int64[::1], int64, uint8, uint8[::1], int64[::1], int64)")
@@ -355,12 +408,13 @@ def count_wavefronts(
     return requests, wavefronts, conflicts
 
 
-@compiled_when_called("UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
+@compiled_when_called("UniTuple(int64, 4)(boolean[::1], int64[::1], int64, int64, uint8[::1], int64[::1])")
 def count_atomics(
     lanes: np.ndarray, linear: np.ndarray, address: Integer, itemsize: Integer, touched: np.ndarray,
     by_sector: np.ndarray,
-) -> tuple[int, int, int]:  # fmt: skip
-    """Counts a warp's atomics as the hardware does: requests, sectors, and the most lanes on one address.
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """Counts warps' atomics as the hardware does: requests, sectors, and the most lanes on one address, of all requests and
+    summed over them.
 
     The sectors of an atomic are not distinct sectors. Each touched sector counts as often as lanes meet on one of its
     addresses, the largest number of them (seen on an H200; see README.md). `by_sector` adds these up for each sector.
@@ -369,7 +423,7 @@ def count_atomics(
     sector_keys, sector_tags, largest = np.empty(SET, np.int64), np.zeros(SET, np.int64), np.empty(SET, np.int64)
     slots, sector_slots = np.empty(WARP, np.int64), np.empty(WARP, np.int64)
     first_sector = address >> SECTOR_SHIFT
-    requests = sectors = worst = 0
+    requests = sectors = worst = summed = 0
     for first in range(0, lanes.shape[0], WARP):
         tag = np.int64(first + 1)
         n = 0
@@ -391,10 +445,10 @@ def count_atomics(
         if n == 0:
             continue
         requests += 1
-        different = 0
+        different = most = 0
         for i in range(n):
             here = lanes_on[slots[i]]
-            worst = max(worst, here)
+            most = max(most, here)
             sector = ((address + keys[slots[i]] * itemsize) >> SECTOR_SHIFT) - first_sector
             slot = sector & SET_MASK
             while sector_tags[slot] == tag and sector_keys[slot] != sector:
@@ -412,4 +466,6 @@ def count_atomics(
             touched[sector] |= 3
             sectors += largest[sector_slots[i]]
             by_sector[sector] += largest[sector_slots[i]]
-    return requests, sectors, worst
+        worst = max(worst, most)
+        summed += most
+    return requests, sectors, worst, summed

@@ -37,6 +37,11 @@ class WarpWork:
             self.mask = mask
         self.pending += times
 
+    def by_warp(self) -> np.ndarray:
+        """Those of each warp of the batch, int64."""
+        self._settle()
+        return self._by_warp
+
     def slowest(self) -> int:
         """Those of the warp that executes most."""
         self._settle()

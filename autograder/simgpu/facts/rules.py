@@ -21,6 +21,7 @@ from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownArray, KnownNumber, Unknown, varies
 from autograder.simgpu.facts.library import SYNCHRONISES
 from autograder.simgpu.facts.registers import Registers
+from autograder.simgpu.facts.waiting import Waiting
 from autograder.simgpu.facts.wide_accesses import WideAccesses
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.operations.function_calls import FunctionCall
@@ -78,6 +79,7 @@ class Rules:
     def _loop(self, loop: For | While) -> None:
         if isinstance(loop, While):
             loop.is_hopeless = self._is_hopeless(loop)
+            loop.waits = Waiting(self.found, self.forms).is_in(loop, self._inside(loop))
             return
         loop.is_written_out = self.written_out.includes(loop)
         loop.is_cheap = loop.is_written_out or not self._uses_counter(loop)

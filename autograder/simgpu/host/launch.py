@@ -15,19 +15,21 @@ import numpy as np
 from autograder.errors import KernelFault, Line
 from autograder.language.program import Function, reachable, wrong_number
 from autograder.records.counters import Counters, LineProfile
-from autograder.records.hazards import Hazard
 from autograder.simgpu.counting.tally import Tally
 from autograder.simgpu.counting.tracing import Trace
-from autograder.simgpu.exceptions import Debug, Raised, Stopped
+from autograder.simgpu.exceptions import Debug, Stopped
 from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared, reach_of
 from autograder.simgpu.functions import known_functions  # noqa: F401  (fills the tables of what a kernel may call)
+from autograder.simgpu.host.giving_up import GivingUp
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.repeats import Repeats
 from autograder.simgpu.host.stores import Stores, stores_since
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.ordering.tickets import Words
 from autograder.simgpu.values.geometry import check_geometry
-from autograder.simgpu.values.lanes import Batch, Dim3
+from autograder.simgpu.values.lanes import Batch
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
 from autograder.simgpu.values.variables import NamedItems, packed
@@ -35,24 +37,6 @@ from autograder.simgpu.values.variables import NamedItems, packed
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
 KEPT_BYTES = 8 * 1024**2  # a few dozen lane vectors
-
-
-@dataclass(frozen=True)
-class LaunchRecord:
-    """What one launch did: counted work in total and by line, hazards, and the sizes needed to estimate its time."""
-
-    kernel: str
-    grid: Dim3
-    block: Dim3
-    shared_bytes: int
-    counters: Counters  # what the source says
-    compiled: Counters  # what the compiler leaves of it: what hardware counts, and what takes time
-    lines: tuple[LineProfile, ...]  # none where nobody wants them
-    hazards: tuple[Hazard, ...]
-    array_bytes: int
-    registers_per_thread: int | None = None
-    fault: KernelFault | None = None
-    raised: Raised | None = None  # the first exception that a kernel raised
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +86,17 @@ class Chooser:
         """The blocks of a launch that is about to begin; None: all of them, counted."""
         return None
 
+    def stops_after(self, launch: RunningLaunch) -> int | None:
+        """The work after which a batch of blocks is stopped, whether it has ended or not; None: it is carried out."""
+        return None
+
+    def stopped(self, launch: RunningLaunch, machine: Machine) -> None:
+        """A batch has come to its end, or to where it was stopped."""
+
+    def in_all(self, launch: RunningLaunch, work: Work) -> Work:
+        """What the counted blocks have done stands for so much work of the launch."""
+        return work
+
     def done(self, launch: RunningLaunch, work: Work) -> Work:
         """What the record is to say of the counted blocks, which have just been carried out, and no others.
 
@@ -134,6 +129,8 @@ class RunningLaunch(LaunchState):
         chooser: Chooser | None = None,
         wants_lines: bool = True,
         repeats: Repeats | None = None,
+        giving_up: GivingUp | None = None,
+        earlier: list[LaunchRecord] | None = None,
     ) -> None:
         super().__init__(
             kernel,
@@ -152,6 +149,11 @@ class RunningLaunch(LaunchState):
         self.chooser = chooser or Chooser()
         self.wants_lines = wants_lines
         self.repeats = repeats
+        self.giving_up, self.earlier = giving_up, earlier or []
+        self.warps = Warps()  # of the batches so far
+        self.machine: Machine | None = None  # of the batch that is carried out
+        self.stops_at: int | None = None  # the work at which the batch is stopped
+        self._set_next_look()
         self.interrupted: BaseException | None = None  # what ended it from outside, before its time: Ctrl-C for one
         self.counted = np.zeros(0, np.int64)  # the blocks that count
         self.local_bytes_per_thread = 0  # of arrays that lie in memory
@@ -204,14 +206,18 @@ class RunningLaunch(LaunchState):
     def step_through(self, begin: int, bound: dict[str, Value]) -> tuple[Warps, KernelFault | None]:
         """Steps through the blocks from this position on: what is known of their warps, and the fault."""
         blocks = self.carried_out
-        warps, fault = Warps(), None
+        self.warps, fault = Warps(), None
         lowered, lower = self.prepared.kernel, self.prepared.lowering.of
         keep_freed_memory()
         per_batch = self.blocks_per_batch(len(blocks))
         with np.errstate(all="ignore"):
             for position in range(begin, len(blocks), per_batch):
                 batch = Batch(self.geometry, blocks[position : position + per_batch], position)
-                machine = Machine(self, batch, lower, self.prepared.written_loops)
+                self.begun = position + len(batch.blocks)
+                stops_after = self.chooser.stops_after(self)
+                self.stops_at = None if stops_after is None else self.work + stops_after
+                self._set_next_look()
+                machine = self.machine = Machine(self, batch, lower, self.prepared.written_loops)
                 try:
                     machine.run(lowered, bound)
                 except KernelFault as error:
@@ -222,15 +228,49 @@ class RunningLaunch(LaunchState):
                     fault = KernelFault(f"`{self.kernel.name}` is nested too deeply to be carried out.")
                 except BaseException as problem:
                     self.interrupted = problem
-                warps = Warps(
-                    warps.diverged + int(np.count_nonzero(batch.diverged)),
-                    max(warps.slowest, machine.books.warp_work.slowest()),
-                    max(warps.most_loads, machine.books.warp_loads.slowest()),
-                )
+                self.warps = self.warps_so_far(machine)
+                self.chooser.stopped(self, machine)
                 self.local_bytes_per_thread = max(self.local_bytes_per_thread, machine.local_bytes)
                 if fault is not None or self.interrupted is not None or self.debug is not None and self.raised is not None:
                     break
-        return warps, fault
+        self.machine = None
+        return self.warps, fault
+
+    def warps_so_far(self, machine: Machine) -> Warps:
+        """What is known of the warps of the batches before and of the one that a machine is at."""
+        return Warps(
+            self.warps.diverged + int(np.count_nonzero(machine.batch.diverged)),
+            max(self.warps.slowest, machine.books.warp_work.slowest()),
+            max(self.warps.most_loads, machine.books.warp_loads.slowest()),
+        )
+
+    # -- how far it has come --------------------------------------------------------------------------------------
+
+    def look(self, op: Operation) -> None:
+        super().look(op)
+        if self.stops_at is not None and self.work >= self.stops_at:
+            raise Stopped
+        giving_up, machine = self.giving_up, self.machine
+        if giving_up is not None and machine is not None and self.carried_out is self.counted:
+            work = self.earlier_work + self.work
+            if work > giving_up.next_look:
+                so_far = self.chooser.in_all(self, self.work_done(self.warps_so_far(machine)))
+                giving_up.look(op, work, self.earlier, self.record(so_far, None), self.begun)
+        self._set_next_look()
+
+    def _set_next_look(self) -> None:
+        """At half of the limit, at the limit, and before that whenever it is time to look whether to give it up."""
+        half = self.work_limit // 2
+        looks = [half if self.work <= half else self.work_limit]
+        if self.giving_up is not None:
+            looks.append(int(self.giving_up.next_look) - self.earlier_work)
+        if self.stops_at is not None:
+            looks.append(self.stops_at)
+        self.next_look = max(self.work, min(looks))
+
+    def progress(self) -> tuple[int, int]:
+        written = sum(int(np.count_nonzero(each.written_since(self.started))) for each in self.buffers)
+        return self.begun, written
 
     def all_blocks(self) -> Part:
         total = self.geometry.blocks

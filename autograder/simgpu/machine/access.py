@@ -20,7 +20,7 @@ from autograder.simgpu.ordering.tickets import Tickets
 from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.numba_types import scalar
-from autograder.simgpu.values.values import Indices, Number, Value
+from autograder.simgpu.values.values import NUMBERS, Indices, Number, Value
 
 MANY = 4096  # lanes from which on a loop of our own beats NumPy's `take`
 LOOKS_AT_VALUES = False  # whether `store` looks at what is stored: then no loop of one thread stores but by it
@@ -54,10 +54,17 @@ class Memory:
             if element >= 0:
                 found: Number = alone.data[element]
                 return found
+        registers = view.buffer.registers
+        if registers is not None and not op.is_of_local_memory and registers.is_whole(view):
+            element = self._register(view, indices)
+            if element >= 0:
+                self.counting.count_register(mask, op, READ)
+                register: Number = registers.rows[:, element].copy()
+                return register
         place = self.addressing.locate(view, indices, mask, op, READ)
         data, pattern = view.data, place.pattern
         if view.buffer.space == "local" and not op.is_of_local_memory and self.counting.trace is None:
-            self.counting.count_register(place, op, READ)
+            self.counting.count_register(place.mask, op, READ)
         else:
             self.counting.count(view, place, op, READ)
             self.ordering.check(view, place, op, READ)
@@ -87,12 +94,25 @@ class Memory:
                 alone.data[element] = value
                 self.changes += 1
                 return
+        registers = view.buffer.registers
+        if registers is not None and not op.is_of_local_memory and registers.is_whole(view):
+            element = self._register(view, indices)
+            if element >= 0:
+                self.counting.count_register(mask, op, WRITE)
+                if not isinstance(value, NUMBERS) or value.dtype is not view.data.dtype:
+                    value = self.cast(value, view.data.dtype, mask.where, view, op)
+                if mask.active == self.batch.size:
+                    registers.rows[:, element] = value
+                else:
+                    np.copyto(registers.rows[:, element], value, where=mask.lanes)
+                self.changes += 1
+                return
         if view.read_only:
             raise op.fault(f"`{view.name}` is a constant array: a kernel cannot write to it.")
         place = self.addressing.locate(view, indices, mask, op, WRITE)
         data, where, pattern = view.data, place.mask.where, place.pattern
         if view.buffer.space == "local" and not op.is_of_local_memory and self.counting.trace is None:
-            self.counting.count_register(place, op, WRITE)
+            self.counting.count_register(place.mask, op, WRITE)
             value = self.cast(value, data.dtype, where, view, op)
         else:
             self.counting.count(view, place, op, WRITE)
@@ -111,6 +131,20 @@ class Memory:
         else:
             data[place.by_lane[where]] = value[where] if isinstance(value, np.ndarray) else value
         self.changes += 1
+
+    def _register(self, view: View, indices: Indices) -> int:
+        """The element of each thread's own array that all of them mean; -1 where it takes a closer look."""
+        if self.batch.has_raised or self.counting.trace is not None:
+            return -1
+        element = 0
+        for index, extent, stride in zip(indices, view.shape, view.strides, strict=True):
+            if index.__class__ is np.ndarray:
+                return -1
+            i = int(index)
+            if not 0 <= i < extent:
+                return -1
+            element += i * stride
+        return element
 
     def _note_alone(self, view: View, place: Place, op: Operation, kind: int) -> None:
         """The next access like this one may be quicker, if one thread made it."""
@@ -133,7 +167,7 @@ class Memory:
     ) -> Number | None:  # fmt: skip
         """An atomic update in lane order; returns the old values where `want_old`."""
         place = self.addressing.locate(view, indices, mask, op, ATOMIC)
-        self.counting.count(view, place, op, ATOMIC)
+        self.counting.count(view, place, op, ATOMIC, operation)
         self.ordering.check(view, place, op, ATOMIC, reads=operation != "exch" or want_old)
         data = view.data
         where = place.mask.where

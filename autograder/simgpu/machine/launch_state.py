@@ -61,6 +61,9 @@ class LaunchState:
         self.grid_sync = start_clock
         self.work = 0
         self.work_limit = work_limit  # what earlier launches of the same run left
+        self.next_look = work_limit // 2  # the work from which somebody looks how far it has come
+        self.begun = 0  # blocks, so far
+        self._halfway: tuple[int, int] | None = None  # what `progress` was at half of the limit
         self.earlier_launches, self.earlier_work = earlier_launches, earlier_work
         self.trace = trace
         self.output = output
@@ -157,8 +160,21 @@ class LaunchState:
             self._constants[id(value)] = value.called(name)
         return self._constants[id(value)]
 
+    def look(self, op: Operation) -> None:
+        """Takes note of how far the launch has come, and raises what ends one that has done all the work it may."""
+        if self.work > self.work_limit:
+            raise self.over_limit(op)
+        if self._halfway is None and self.work > self.work_limit // 2:
+            self._halfway = self.progress()
+        self.next_look = self.work_limit
+
+    def progress(self) -> tuple[int, int]:
+        """How many blocks have been begun, and how many elements of arrays written at least once."""
+        return self.begun, 0
+
     def over_limit(self, op: Operation) -> KernelFault:
-        """What ends a launch that has done all the work it may."""
+        """What ends a launch that has done all the work it may. It says that a loop may never end only where nothing
+        showed that it got on, in all the second half of that work."""
         if self.earlier_work > self.work_limit:
             return WorkLimit(
                 f"`{self.kernel.name}` was stopped: the {self.earlier_launches:,} launches before it used up "
@@ -166,11 +182,21 @@ class LaunchState:
                 line=op.line,
                 remedy="Check that the loop around the launch ends, and that each launch is needed.",
             )
+        blocks, threads = self.geometry.blocks, self.geometry.threads_per_block
+        what = f"`{self.kernel.name}` was stopped: it used up its {self.work_limit:,} units of work"
+        if self._halfway == self.progress():
+            return WorkLimit(
+                f"{what} (an endless loop?): in the second half of it no block came to its end, and no element was written "
+                "that had not been before.",
+                line=op.line,
+                remedy="Check that every loop ends.",
+            )
+        going = ", and was still getting on" if self._halfway is not None else ""
         return WorkLimit(
-            f"`{self.kernel.name}` was stopped: it used up its {self.work_limit:,} units of work "
-            f"(an endless loop, or far too many threads).",
+            f"{what} on {self.begun:,} of {blocks:,} blocks of {threads:,} threads{going}.",
             line=op.line,
-            remedy="Check that every loop ends, and that the grid fits the problem.",
+            remedy="Check that the grid fits the problem, and that no thread does far more than its share.",
+            kind="still_going",
         )
 
     @property

@@ -99,8 +99,8 @@ class Going:
         extents = view.shape if self.is_quick(number) else (0,) * view.ndim
         shadow: tuple[object, ...] = ()
         if kind.has_shadow:
-            known = buffer.need_shadow()
-            shadow = tuple(row.data for row in (*known.writes, *known.reads))
+            writes, reads = buffer.need_shadow().lend()
+            shadow = tuple(row.data for row in (*writes, *reads))
         offset = view.offset if isinstance(view.offset, int) else int(view.offset[self.lane])
         sectors = (buffer.touched.data, buffer.stamps.data) if kind.space == "global" else (None, None)
         return (*extents, *view.strides, offset, view.data, view.data.data, *sectors, *shadow)

@@ -163,7 +163,7 @@ class Rehearsal:
 
         def carry_out(machine: Machine) -> None:
             if space == "local" and not op.is_of_local_memory:
-                machine.counting.count_register(Place(lane, self.mask), op, kind)
+                machine.counting.count_register(self.mask, op, kind)
                 return
             machine.counting.count(view, Place(lane, self.mask), op, kind)
             if op.joined is not None:

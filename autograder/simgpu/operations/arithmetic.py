@@ -14,7 +14,7 @@ from autograder.simgpu.operations.number_values import number
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
-from autograder.simgpu.values.values import NUMBERS, Lanes, Number, Value
+from autograder.simgpu.values.values import Lanes, Number, Value
 
 OPERATORS = {
     ast.Add: np.add,
@@ -54,7 +54,7 @@ class Rule:
 
     __slots__ = (
         "kind", "left", "right", "dtype", "is_folded", "is_fused", "is_integer", "slot", "compute", "compute_scalars",
-        "divides",
+        "divides", "left_class", "right_class", "as_left", "as_right",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +69,8 @@ class Rule:
         self.compute = OPERATORS[kind]
         self.compute_scalars = SIMPLE.get(kind) or BY_A_SCALAR[kind]
         self.divides = kind in BY_A_SCALAR
+        self.left_class, self.right_class = left.type, right.type  # of scalars
+        self.as_left, self.as_right = (None if each is dtype else dtype.type for each in (left, right))  # makes them wider
 
     def apply(self, machine: Machine, op: Operation, left: Number, right: Number, mask: Mask) -> Number:
         """The result for operands of these types, counted."""
@@ -77,17 +79,17 @@ class Rule:
         row[self.slot] += mask.active
         if self.is_fused:
             books.fused(row, mask)
-        if not self.is_integer:
-            result: Number = self.compute(left, right)
-            return result
-        if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        if left.__class__ is self.left_class and right.__class__ is self.right_class:
+            if self.as_left is not None:
+                left = self.as_left(left)
+            if self.as_right is not None:
+                right = self.as_right(right)
+            simple: Number = self.compute_scalars(left, right)
+            return simple
+        if self.is_integer:
             return integer_vector(machine, op, self.kind, self.dtype, left, right)
-        if left.dtype is not self.dtype:
-            left = left.astype(self.dtype)
-        if right.dtype is not self.dtype:
-            right = right.astype(self.dtype)
-        simple: Number = self.compute_scalars(left, right)
-        return simple
+        result: Number = self.compute(left, right)
+        return result
 
 
 def is_divisor(right: Number) -> bool:
@@ -99,9 +101,11 @@ def by_rule(
     machine: Machine, op: Operation, kind: type[ast.operator], rule: Rule | None, left: Value, right: Value, mask: Mask
 ) -> Value:
     """What `binary` gives, where it may be known already what to do with operands of these types."""
-    if rule is not None and isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
-        if rule.left is left.dtype and rule.right is right.dtype and (not rule.divides or is_divisor(right)):
-            return rule.apply(machine, op, left, right, mask)
+    if rule is not None:
+        if isinstance(left, rule.left_class) or isinstance(left, np.ndarray) and left.dtype is rule.left:
+            if isinstance(right, rule.right_class) or isinstance(right, np.ndarray) and right.dtype is rule.right:
+                if not rule.divides or is_divisor(right):
+                    return rule.apply(machine, op, left, right, mask)
     return binary(machine, op, kind, left, right, mask)
 
 
@@ -245,9 +249,7 @@ def _notice_division(machine: Machine, op: Operation, right: Number, mask: Mask)
 
 
 def _same_operand(one: Number, other: Number) -> bool:
-    if one is other:
-        return True
-    return isinstance(one, np.generic) and isinstance(other, np.generic) and one.dtype == other.dtype and one == other
+    return one is other or one.__class__ is other.__class__ is not np.ndarray and bool(one == other)
 
 
 def _is_float_literal(node: ast.AST) -> bool:

@@ -42,7 +42,7 @@ class Unpacked(Expression):
 class FunctionCall(Expression):
     """`function(arguments)`."""
 
-    __slots__ = ("callee", "arguments", "keywords", "discards", "bodies")
+    __slots__ = ("callee", "arguments", "keywords", "discards", "bodies", "converts")
 
     def __init__(
         self, node: ast.AST, function: Function, callee: Expression, arguments: Sequence[Expression],
@@ -51,6 +51,7 @@ class FunctionCall(Expression):
         super().__init__(node, function)
         self.callee, self.arguments, self.keywords = callee, arguments, keywords
         self.discards = False  # whether nobody uses what it gives
+        self.converts: tuple[TypeReference, Intrinsic] | None = None  # a type, and what a call of it does
         self.bodies: dict[Function, Lowered] = {}  # device functions that it calls, in operations of their own
 
     def value(self, machine: Machine, mask: Mask) -> Value:
@@ -87,7 +88,9 @@ class FunctionCall(Expression):
         if isinstance(callee, Method):
             return METHODS[callee.name]
         if isinstance(callee, TypeReference):
-            return conversion(callee)
+            if self.converts is None or self.converts[0] is not callee:
+                self.converts = callee, conversion(callee)
+            return self.converts[1]
         if isinstance(callee, Reference) and callee.path in CALLS:
             return CALLS[callee.path]
         if isinstance(callee, Reference):

@@ -62,12 +62,10 @@ class Subscript(Expression):
     def value(self, machine: Machine, mask: Mask) -> Value:
         owner = self.owner.value(machine, mask)
         if type(owner) is View and self.field is None and (owner.shape or not owner.dtype.fields):
-            if len(self.indices) == 1 == len(owner.shape) and not owner.dtype.fields:
-                index = self.indices[0].value(machine, mask)
-                if _is_index(index):
-                    return machine.memory.load(owner, (index,), mask, self)
-                return self._of_array(machine, owner, mask, [index])
-            return self._of_array(machine, owner, mask)
+            found = [each.value(machine, mask) for each in self.indices]
+            if len(found) == len(owner.shape) and not owner.dtype.fields and _are_indices(found):
+                return machine.memory.load(owner, tuple(found), mask, self)
+            return self._of_array(machine, owner, mask, found)
         owner = as_record(owner)
         if isinstance(owner, tuple):
             return self._item(machine, owner, mask)
@@ -110,9 +108,11 @@ class Subscript(Expression):
     def place(self, machine: Machine, mask: Mask) -> tuple[View, AnyIndices]:
         """The array and the indices that are meant where something is assigned."""
         owner = self.owner.value(machine, mask)
-        if type(owner) is View and len(self.indices) == 1 == len(owner.shape) and self.field is None:
-            index = self.indices[0].value(machine, mask)
-            return (owner, (index,)) if _is_index(index) else self.element(machine, owner, mask, [index])
+        if type(owner) is View and self.field is None:
+            found = [each.value(machine, mask) for each in self.indices]
+            if len(found) == len(owner.shape) and _are_indices(found):
+                return owner, tuple(found)
+            return self.element(machine, owner, mask, found)
         owner = as_record(owner)
         if isinstance(owner, Record):
             return owner.field(self._field_of(machine, owner, mask), self)
@@ -167,9 +167,12 @@ class Subscript(Expression):
             raise self.fault(f"This tuple has {len(owner)} items; there is no item {self.text}.") from None
 
 
-def _is_index(value: Value) -> TypeGuard[Number]:
-    """Whether a value is plainly an integer, one or a lane vector."""
-    return type(value) is np.int64 or isinstance(value, NUMBERS) and value.dtype.kind in "iub"
+def _are_indices(values: list[Value]) -> TypeGuard[list[Number]]:
+    """Whether values are plainly integers, each one or a lane vector."""
+    for value in values:
+        if type(value) is not np.int64 and not (isinstance(value, NUMBERS) and value.dtype.kind in "iub"):
+            return False
+    return True
 
 
 class Attribute(Expression):

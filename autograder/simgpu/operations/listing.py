@@ -18,7 +18,7 @@ from autograder.simgpu.operations.steps import Block, Statement
 
 WIDTH = 110  # characters
 NO_FACTS = {"node", "function", "line", "slots", "once"}  # the last two: see the issued instructions
-FACTS_OF_LOOPS = {Loop: ("held_loads", "held_stores"), For: ("is_cheap", "is_watched"), While: ("is_hopeless",)}
+FACTS_OF_LOOPS = {Loop: ("held_loads", "held_stores"), For: ("is_cheap", "is_watched"), While: ("is_hopeless", "waits")}
 
 
 def listing(kernel: Any, grid: Any, block: Any, *arguments: Any, statement: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from autograder.language.program import Function
 from autograder.simgpu.counting.counting import Counting
 from autograder.simgpu.counting.regrouping import Regrouping
+from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.machine.machine import Machine, Standstill
 from autograder.simgpu.operations.callables import Enumerated, Range, Zipped
 from autograder.simgpu.operations.number_values import number, truth
@@ -26,6 +27,7 @@ from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import Lanes, Number, Value
 
 ASKED_EVERY = 16  # rounds of a lane alone after which a quicker way is asked for, the first one included
+WAITING = SLOT["waiting_warps"]
 STUCK_AFTER = 256  # loop rounds after which a loop is examined for standing still
 
 
@@ -105,7 +107,7 @@ class Loop(Statement):
 class While(Loop):
     """`while condition: ...`."""
 
-    __slots__ = ("condition", "is_hopeless", "every_fourth")
+    __slots__ = ("condition", "is_hopeless", "every_fourth", "waits")
 
     def __init__(
         self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block
@@ -113,6 +115,7 @@ class While(Loop):
         super().__init__(node, function, body, orelse)
         self.condition = condition
         self.is_hopeless = False  # nothing in the body can change the condition or leave
+        self.waits = False  # it goes on until an exchange at the same place finds what another thread has left there
         self.every_fourth = 0  # machine instructions that four rounds have in common
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
@@ -122,6 +125,8 @@ class While(Loop):
         returned_before = len(frame.returned)
         running: Mask | None = mask
         machine.books.issued(self, mask, self.before)
+        if self.waits:
+            machine.books.row(self)[WAITING] += mask.warps
         rounds = 0
         before: Standstill | None = None
         while running is not None:
@@ -230,7 +235,11 @@ class For(Loop):
 
         `kept`: what is looped over.
         """
-        if isinstance(kept, Range):
+        bounds = [int(each) for each in kept.bounds if type(each) is np.int64] if isinstance(kept, Range) else []
+        if isinstance(kept, Range) and 1 <= len(bounds) == len(kept.bounds) <= 2:  # most loops
+            for number_of_round in range(*bounds):
+                yield np.int64(number_of_round), None
+        elif isinstance(kept, Range):
             yield from _count_up(self, list(kept.bounds), mask, machine.counting)
         elif isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):

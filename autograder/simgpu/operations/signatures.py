@@ -37,6 +37,7 @@ class Signature:
         self.name, self.parameters, self.rest = name, tuple(parameters), rest
         self.least = sum(each.default is MISSING for each in parameters)
         self._plain = tuple(each.kind.plain for each in parameters)
+        self._defaults = [each.default for each in parameters]
 
     @classmethod
     def of(cls, name: str, handler: Callable[..., object]) -> Signature:
@@ -55,12 +56,13 @@ class Signature:
 
         The first lines are for what nearly every call is: numbers by position, of the very kinds that are wanted.
         """
-        if not keywords and len(arguments) == len(self._plain):
-            for value, plain in zip(arguments, self._plain, strict=True):
+        given = len(arguments)
+        if not keywords and self.least <= given <= len(self._plain):
+            for value, plain in zip(arguments, self._plain, strict=False):
                 if not isinstance(value, NUMBERS) or value.dtype.kind not in plain:
                     break
             else:
-                return arguments
+                return arguments if given == len(self._plain) else [*arguments, *self._defaults[given:]]
         return self._bound(call, arguments, keywords)
 
     def _bound(self, call: Caller, arguments: Sequence[Value], keywords: dict[str, Value]) -> list[object]:

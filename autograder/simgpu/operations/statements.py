@@ -248,8 +248,8 @@ class Element(Target):
 
     def assign(self, machine: Machine, value: Value, mask: Mask) -> None:
         view, indices = self.reached.place(machine, mask)
-        if isinstance(value, np.number) and len(indices) == 1 == len(view.shape) and view.dtype.fields is None:
-            if type(indices[0]) is not slice:
+        if isinstance(value, (np.ndarray, np.number)) and len(indices) == len(view.shape) and view.dtype.fields is None:
+            if not any(isinstance(each, slice) for each in indices):
                 machine.memory.store(view, of_element(indices), value, mask, self.reached)
                 return
         store_into(machine, view, indices, value, mask, self.reached)

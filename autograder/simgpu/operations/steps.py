@@ -58,8 +58,8 @@ class Block(Operation):
             if mask is None:
                 break
             launch.work += STATEMENT_COST
-            if launch.work > launch.work_limit:
-                raise launch.over_limit(statement)
+            if launch.work > launch.next_look:
+                launch.look(statement)
             machine.at = statement
             mask = statement.carry_out(machine, mask)
         return batch.left_of(mask) if mask is not None and batch.has_raised else mask

@@ -99,7 +99,8 @@ class LoneAccess:
         self.rows: tuple[Rows, Rows] | None = None  # of the shadow: the writes, the reads
         if self.shadow is not None and self.launch.checks_order:
             self.site = self.launch.site(op.line) << 2
-            self.rows = _flat(self.shadow.writes), _flat(self.shadow.reads)
+            writes, reads = self.shadow.lend()
+            self.rows = _flat(writes), _flat(reads)
 
     def element(self, indices: Indices) -> int:
         """The element that is meant, counted and in order; -1 where it takes a closer look."""

@@ -284,13 +284,13 @@ def record_run(
 
 
 @compiled(
-    "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, int32[::1], int32[::1],"
+    "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, boolean, int32[::1], int32[::1],"
     " int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1],"
     " int64[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1])"
 )
 def check_order(
     lanes: np.ndarray, linear: np.ndarray, kind: Integer, first_thread: Integer, threads_padded: Integer,
-    now: Integer, check_unset: Truth, site: Integer, grid_sync: Integer, block_sync: np.ndarray,
+    now: Integer, check_unset: Truth, site: Integer, grid_sync: Integer, has_reads: Truth, block_sync: np.ndarray,
     warp_sync: np.ndarray, writes: np.ndarray, reads: np.ndarray, plain_writes: np.ndarray, first_word: Integer,
     fenced: np.ndarray, seen: np.ndarray, seen_by_group: np.ndarray, releases: np.ndarray, newest: np.ndarray,
     earlier_fences: np.ndarray, findings: np.ndarray,
@@ -303,7 +303,7 @@ def check_order(
     each other. Two accesses are in order when the earlier one's stamp lies before the last barrier that both threads passed:
     of the warp, of the block, or of the grid; or when the lane has `seen` in some word that the other thread had
     released it (tickets.py; none of those arrays has a row where nobody looked). `first_word`: the number of the
-    buffer's element 0 as a word, or -1.
+    buffer's element 0 as a word, or -1. `has_reads`: whether any element was read since the last barrier of the grid.
     """
     knows = seen.shape[0] > 0
     write_stamps, writers, write_places = writes[0], writes[1], writes[2]
@@ -322,8 +322,11 @@ def check_order(
             begin, me = np.uint64(linear[first_left]), first_thread + first_left
             is_fine = are_settled(
                 write_stamps, writers, write_places, begin, me, grid_sync, in_block, block_first, block_last, check_unset
-            ) and are_settled(
-                read_stamps, readers, read_places, begin, me, grid_sync, in_block, block_first, block_last, False
+            ) and (
+                kind == WRITE and not has_reads
+                or are_settled(
+                    read_stamps, readers, read_places, begin, me, grid_sync, in_block, block_first, block_last, False
+                )
             )  # fmt: skip
             if not is_fine:
                 break
@@ -339,8 +342,9 @@ def check_order(
             me = first_thread + lane
             if kind != ATOMIC and not knows:  # most accesses: nothing before them that a barrier had not put in order
                 at = np.uint64(e)
-                last_write, last_read = np.int64(write_stamps[at]), np.int64(read_stamps[at])
+                last_write = np.int64(write_stamps[at])
                 if is_settled(last_write, writers[at], write_places[at], me, grid_sync, in_block, block_first, block_last):
+                    last_read = np.int64(read_stamps[at]) if has_reads or kind == READ else np.int64(0)
                     if kind == WRITE:
                         if is_settled(
                             last_read, readers[at], read_places[at], me, grid_sync, in_block, block_first, block_last
@@ -466,6 +470,15 @@ def check_order(
                 read_stamps[e] = now
                 readers[e] = me
                 read_places[e] = site << 2 | breadth
+
+
+@compiled_when_called("boolean(boolean[::1], int64[::1], int32[::1])")
+def are_all_set(lanes: np.ndarray, linear: np.ndarray, written_at: np.ndarray) -> bool:
+    """Whether the elements of all active lanes were written at some time; no branches: most are."""
+    is_unset = False
+    for lane in range(lanes.shape[0]):
+        is_unset |= lanes[lane] & (written_at[np.uint64(linear[lane])] == 0)
+    return not is_unset
 
 
 @compiled_when_called(

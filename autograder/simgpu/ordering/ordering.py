@@ -47,10 +47,14 @@ class Ordering:
             buffer.note_read(place.by_lane[place.mask.where])
         if buffer.space in ("constant", "local") or not place.mask.active or not self.launch.checks_order:
             return
-        if buffer.shadow is None:
-            if kind == READ and not self.launch.is_written(buffer):
+        if kind == READ and buffer.space == "global" and not self.launch.is_written(buffer):
+            if buffer.shadow is None or buffer.all_set:
                 return
+            if order_prim.are_all_set(place.mask.lanes, place.by_lane, buffer.shadow.written_at):
+                return  # nobody writes it in this launch: no race can come of it
         order, site, shadow = self.order, self.launch.site(op.line), buffer.need_shadow()
+        if kind == READ:
+            shadow.last_read = max(shadow.last_read, order.now)
         if kind == READ and buffer.space == "shared" and place.pattern is not None and place.pattern.is_read_together:
             if self._check_by_element(place, place.pattern, site, shadow):
                 return
@@ -66,7 +70,8 @@ class Ordering:
         order_prim.check_order(
             place.mask.lanes, place.by_lane, kind, self.batch.first_thread,
             self.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
-            site, order.grid_sync, order.block_sync, order.warp_sync, shadow.writes, shadow.reads, shadow.plain_writes,
+            site, order.grid_sync, shadow.last_read >= order.grid_sync, order.block_sync, order.warp_sync,
+            shadow.writes, shadow.reads, shadow.plain_writes,
             *seen, findings,
         )  # fmt: skip
         if tickets is not None and seen is not NO_TICKETS and kind == WRITE:

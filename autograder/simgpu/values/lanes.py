@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from autograder.simgpu import primitives
 from autograder.simgpu.primitives import WARP
 
 Dim3 = tuple[int, int, int]
+MOST_KEPT_LANES = 65_536  # of a batch whose lane numbers are kept for the next launch
 B = TypeVar("B", int, np.ndarray)  # the number of one block, or of many
 
 
@@ -129,13 +131,14 @@ class Batch:
         self.blocks = blocks  # linear block numbers, int64
         self.size = len(blocks) * geometry.padded
         self.warps = self.size // WARP
-        in_block = np.arange(geometry.padded, dtype=np.int64)
-        valid = in_block < geometry.threads_per_block
-        self.everyone = Mask(np.tile(valid, len(blocks)), None)
+        make = _of_shape if self.size <= MOST_KEPT_LANES else _OfShape
+        of_shape = make(geometry.block, len(blocks))
+        self.everyone = Mask(of_shape.lanes, None, of_shape.active, self.warps)
         self.first_thread = position * geometry.padded  # `position`: of the first block among those simulated
         self.exited = np.zeros(self.size, np.bool_)  # lanes that have returned from the kernel, or left by an exception
         self.has_raised = False  # whether any lane has left by an exception, maybe out of a device function
         self.diverged = np.zeros(self.warps, np.bool_)  # warps whose lanes have disagreed on a branch
+        self._of_shape = of_shape.builtin
         self._builtin: dict[str, np.ndarray] = {}
 
     def left_of(self, mask: Mask) -> Mask | None:
@@ -145,11 +148,11 @@ class Batch:
 
     def thread_in_block(self) -> np.ndarray:
         """Each lane's thread number within its block, int64."""
-        return self._once("thread", lambda: np.tile(np.arange(self.geometry.padded), len(self.blocks)))
+        return _once(self._of_shape, "thread", lambda: np.tile(np.arange(self.geometry.padded), len(self.blocks)))
 
     def block_slot(self) -> np.ndarray:
         """Each lane's block as its place in this batch, int64."""
-        return self._once("slot", lambda: np.repeat(np.arange(len(self.blocks)), self.geometry.padded))
+        return _once(self._of_shape, "slot", lambda: np.repeat(np.arange(len(self.blocks)), self.geometry.padded))
 
     def thread_index(self, axis: int) -> np.ndarray | np.int32:
         """threadIdx.x, .y or .z of each lane, int32."""
@@ -162,7 +165,7 @@ class Batch:
             one_block = np.arange(self.geometry.padded) // divisor % self.geometry.block[axis]
             return np.tile(one_block.astype(np.int32), len(self.blocks))
 
-        return self._once(f"t{axis}", compute)
+        return _once(self._of_shape, f"t{axis}", compute)
 
     def block_index(self, axis: int) -> np.ndarray | np.int32:
         """blockIdx.x, .y or .z of each lane, int32."""
@@ -175,14 +178,31 @@ class Batch:
             each = (self.blocks // divisor % self.geometry.grid[axis]).astype(np.int32)
             return np.repeat(each, self.geometry.padded)
 
-        return self._once(f"b{axis}", compute)
+        return _once(self._builtin, f"b{axis}", compute)
 
     def who(self, lane: int) -> tuple[Dim3, Dim3]:
         """(blockIdx, threadIdx) of a lane."""
         slot, thread = divmod(int(lane), self.geometry.padded)
         return self.geometry.block_index(int(self.blocks[slot])), self.geometry.thread_index(thread)
 
-    def _once(self, name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        if name not in self._builtin:
-            self._builtin[name] = compute()
-        return self._builtin[name]
+
+def _once(known: dict[str, np.ndarray], name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+    if name not in known:
+        known[name] = compute()
+    return known[name]
+
+
+class _OfShape:
+    """What batches of equally many equal blocks have in common: which lanes are threads, and where these stand in them."""
+
+    def __init__(self, block: Dim3, blocks: int) -> None:
+        geometry = Geometry((blocks, 1, 1), block)
+        self.lanes = np.tile(np.arange(geometry.padded) < geometry.threads_per_block, blocks)
+        self.active = geometry.threads_per_block * blocks
+        self.builtin: dict[str, np.ndarray] = {}
+
+
+@lru_cache(maxsize=8)
+def _of_shape(block: Dim3, blocks: int) -> _OfShape:
+    """The same for each launch of such blocks, and for each of its batches: lane vectors are never changed in place."""
+    return _OfShape(block, blocks)

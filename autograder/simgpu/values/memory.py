@@ -18,6 +18,7 @@ Space = Literal["global", "shared", "local", "constant"]
 
 SHADOW = "AUTOGRADER_SHADOW"  # off: live kernels run without shadow memory
 MUCH_BYTES = 256 * 1024**2  # from which on the machine is asked for its free memory first
+LENT = 2**62  # later than any stamp
 WRITTEN_BY_HOST = 1  # a shadow's stamp; 0 is never, and kernels' stamps are larger
 ALIGNMENT_BYTES = 256  # cudaMalloc aligns to at least 256 bytes (CUDA C++ Programming Guide, device memory accesses)
 
@@ -82,6 +83,7 @@ class Shadow:
             if free < least:  # else the system would end the program where the memory is first used
                 raise MemoryError
             self.writes, self.reads, self.plain_writes = (np.zeros((3, elements), np.int32) for _ in range(3))
+            self.last_read = 0  # the stamp of the latest read of any element; `LENT` where somebody else records them
         except MemoryError:
             raise NoRoomForShadow(
                 f"{f'`{name}`' if name else 'A device array'} has {elements:,} elements, and beside each one the simulated "
@@ -89,6 +91,11 @@ class Shadow:
                 f"{least / 1024**3:.1f} to {3 * least / 1024**3:.1f} GiB, more than there is.",
                 remedy=f"Use a smaller array, or do without: {SHADOW}=off in the environment, or `run --no-shadow`.",
             ) from None
+
+    def lend(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of writes and of reads, for who records there without a word each time."""
+        self.last_read = LENT
+        return self.writes, self.reads
 
     @property
     def written_at(self) -> np.ndarray:
@@ -100,6 +107,25 @@ class Shadow:
         """Of each of these elements, whether an atomic wrote to it last."""
         is_added_to: np.ndarray = self.writes[1][elements] < 0
         return is_added_to
+
+
+class LocalRegisters:
+    """A local array as what lies in registers: a row for each thread, whose own array begins at `begins`."""
+
+    __slots__ = ("begins", "rows", "view")
+
+    def __init__(self, begins: np.ndarray, rows: np.ndarray) -> None:
+        self.begins, self.rows = begins, rows
+        self.view: View | None = None  # the last one that was found to be of the whole array
+
+    def is_whole(self, view: View) -> bool:
+        """Whether a view is of the whole array of each thread, as it was made."""
+        if view is self.view:
+            return True
+        if view.offset is self.begins and view.lengths is None and view.field is None and view.outside is None:
+            self.view = view
+            return True
+        return False
 
 
 class Buffer:
@@ -128,6 +154,7 @@ class Buffer:
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
         self.is_seen_by_host = False  # so that the host may write to the allocation without a word
         self.is_borrowed = False  # the elements are the host's own, for a launch that only reads them
+        self.registers: LocalRegisters | None = None  # of local arrays
         if not initialised:
             self.need_shadow()
 

@@ -137,6 +137,8 @@ def to_dtype(value: N, dtype: np.dtype) -> N:
         return cast(N, np.clip(whole, -(2.0**63), 2.0**63 - 1024).astype(np.int64).astype(dtype))
     if dtype == BOOL:
         return cast(N, np.not_equal(value, 0))
+    if isinstance(value, np.generic) and value.dtype.kind in "iufb":  # for one number, ten times as quick as `astype`
+        return cast(N, dtype.type(value))
     return cast(N, value.astype(dtype))
 
 
