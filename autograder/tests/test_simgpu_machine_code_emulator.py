@@ -94,6 +94,9 @@ def test_lanes_that_leave_a_loop_go_on_together_where_machine_code_has_them_do_s
 CASES = {case.name: case for case in ordinary.ORDINARY}
 
 
-@pytest.mark.parametrize("name", ["linear_search", "longest_in_row", "longest_common", "utf8_starts", "parse_numbers"])
+MADE_FROM = "linear_search longest_in_row longest_common utf8_starts parse_numbers count_words caesar".split()
+
+
+@pytest.mark.parametrize("name", MADE_FROM)
 def test_kernels_that_a_rule_was_made_for_count_as_machine_code_does(name: str) -> None:
     assert not ordinary.differing(ordinary.simulated(CASES[name]), ordinary.stored()[name])
