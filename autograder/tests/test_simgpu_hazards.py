@@ -655,7 +655,7 @@ def test_a_launch_beyond_its_work_limit_is_told_of_an_endless_loop_only_where_no
     from autograder.simgpu.host.device import Session
 
     with pytest.raises(WorkLimit, match=words) as found:
-        Session(work_limit=60_000).launch(from_python(kernel, "kernel"), grid, 32, (np.zeros(1 << 18, np.float32),))
+        Session(work_limit=60_000).launch(from_python(kernel, "kernel"), grid, 32, (np.zeros(1 << 20, np.float32),))
     assert found.value.kind == kind
 
 
