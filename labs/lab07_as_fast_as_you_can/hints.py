@@ -69,6 +69,8 @@ class FastEvidence(ProductEvidence):
         launch = self.multiplying
         if launch is None:
             return 0.0
+        if self.simulated.fault is not None:
+            return float("inf")  # stopped before all was stored: nobody knows, and nothing is concluded from few
         left = launch.counters.global_store_useful_bytes / BYTES + 32 * launch.counters.global_atomic_requests
         return float(left / np.prod(launch.grid) / np.prod(launch.block))
 
