@@ -17,9 +17,10 @@ from autograder.records.counters import Counters, LineProfile
 from autograder.records.hazards import Hazard, name_of
 from autograder.sampling.sampler import Sampler
 from autograder.simgpu.counting.tracing import TRACE_LIMIT, Trace
-from autograder.simgpu.host.device import Session, estimate_launch
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.dispatch import device
-from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT
+from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch
 from autograder.simgpu.host.script import launches_in_script
 from autograder.simgpu.host.single_launch import kernel_function as kernel_function
 from autograder.simgpu.values.arrays import DeviceArray

@@ -21,9 +21,10 @@ from autograder.sampling.beginnings import Beginnings, Kinds
 from autograder.sampling.follower import Follower
 from autograder.sampling.left_out import MOST_ROUNDS, Plan
 from autograder.simgpu.counting.tracing import Trace
-from autograder.simgpu.host.device import Session, estimate_launch, merged_hazards, merged_lines
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.giving_up import GivingUp
-from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, LaunchRecord
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT
+from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch, merged_hazards, merged_lines
 from autograder.simgpu.machine.launch_state import silent
 from autograder.simgpu.primitives import compile_all
 from autograder.simgpu.values.arrays import DeviceArray, contents
@@ -62,7 +63,6 @@ class SimulatedDevice:
         *,
         checks_order: bool = True,
         giving_up: GivingUp | None = None,
-        kinds: Kinds | None = None,
     ) -> Run:
         """Carries out one request on fresh memory; the submission's own faults come back in `Run.fault`.
 
@@ -71,6 +71,7 @@ class SimulatedDevice:
         """
         sample: CarriedOut | None = None
         is_followed = request.sample_blocks is not None and request.follows_reads
+        kinds = self._kinds_left_out(program, request) if is_followed and request.looks_for_kinds else None
         for plan in (Plan(kinds=kinds), Plan(keeps_to_rules=True, kinds=kinds)):
             for _ in range(MOST_ROUNDS if is_followed else 0):
                 carried_out = self._carry_out(program, request, True, plan, giving_up)
@@ -92,8 +93,7 @@ class SimulatedDevice:
 
     def _kinds_left_out(self, program: Program, request: RunRequest) -> Kinds:
         """Of each launch the kinds of blocks that its sample has none of; none where the function does not get that far."""
-        if request.sample_blocks is None or not request.follows_reads:
-            return {}
+        assert request.sample_blocks is not None
         beginnings = Beginnings(request.sample_blocks, request.sample_seed)
         session = Session(
             chooser=beginnings, checks_order=False, work_limit=request.work_limit or DEFAULT_WORK_LIMIT, output=silent
@@ -163,8 +163,7 @@ class SimulatedDevice:
             whose = "the lab's baseline" if library is None else library.name
             giving_up = GivingUp(self.model, baseline_ns / requests[0].least_ratio, whose, baseline_ns)
         # Of a sample, what was written is known by its checks.
-        kinds = self._kinds_left_out(submission, requests[0])
-        run = self.run(submission, requests[0], checks_order=sampled, giving_up=giving_up, kinds=kinds)
+        run = self.run(submission, requests[0], checks_order=sampled, giving_up=giving_up)
         fault, outputs = run.fault, run.outputs
         submission_ns = self._call_ns(run)
         ratio = baseline_ns / submission_ns if fault is None else 0.0
@@ -264,6 +263,7 @@ class SimulatedDevice:
             counted=sum((record.counters for record in session.records), Counters()),
             covered=follower.covered,
             covered_at_most=follower.at_most,
+            has_idle_blocks=follower.has_idle_blocks,
             loaded=follower.loaded,
             lines=merged_lines(session.records),
             hazards=merged_hazards(session.records),

@@ -516,7 +516,8 @@ class Attempt:
                     f"{self.check} times `{request.function}` on the same inputs again.",
                     remedy="Draw them in the function that `speedup` is given: it is called for each timed call.",
                 )
-            requests.append(replace(request, follows_reads=request.follows_reads or follows_reads))
+            follows = request.follows_reads or follows_reads
+            requests.append(replace(request, follows_reads=follows, looks_for_kinds=follows_reads))
         return requests[len(before) :]
 
     def _take(self, compared: Compared, requests: Sequence[RunRequest]) -> None:
@@ -557,7 +558,8 @@ class Attempt:
         """
         sampled, covered, at_most = run, run.covered, run.covered_at_most
         # By chance, where some blocks have nothing to do, or less to do than others?
-        if any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values()):
+        is_short = any(share < LEAST_COVERED for share in covered.values()) or any(share < 1 for share in at_most.values())
+        if is_short or run.has_idle_blocks:
             more: dict[str, Any] = {
                 "sample_blocks": LOOK_AGAIN * (request.sample_blocks or 1),
                 "work_limit": LOOK_AGAIN * (request.work_limit or 0) or None,
@@ -565,10 +567,11 @@ class Attempt:
             again = self._runner.run(replace(request, **more), "simulated")
             covered, at_most = again.covered, again.covered_at_most
         for name, share in covered.items():
-            share = min(share, at_most[name])
-            if share < LEAST_COVERED or at_most[name] < 1:
+            if at_most[name] < 1 or share < LEAST_COVERED:
+                most = f"At most {np.floor(1000 * at_most[name]) / 10:g}%"  # rounded down: never of all
                 raise CheckFailed(
-                    f"Only {share:.0%} of `{name}` is computed at this size: speed counts where all the work is done."
+                    f"{most if at_most[name] < 1 else f'Only {share:.0%}'} of `{name}` is computed at this size: speed "
+                    "counts where all the work is done."
                 )
         if run.is_unverified and shorter is not None:
             request = replace(shorter(), follows_reads=True)

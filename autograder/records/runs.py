@@ -69,6 +69,7 @@ class RunRequest:
     # What a later launch, or host code that goes on, reads of sampled launches is there: blocks beside the sample are
     # carried out for it. Without it launches read what memory holds: for counts alone, of work that no value changes.
     follows_reads: bool = False
+    looks_for_kinds: bool = False  # of blocks that the sample has none of: one of each common kind is carried out as well
     work_limit: int | None = None  # warp instructions before the run is called endless; None: the device's default
     # Of a comparison: below this ratio nobody asks how slow it is, and the simulated GPU may give the run up.
     least_ratio: float | None = None
@@ -116,6 +117,7 @@ class Run:
     covered: Mapping[str, float] = field(default_factory=dict)
     # The same if all blocks of a launch wrote as much as the sampled one that wrote most: below 1 something is left out.
     covered_at_most: Mapping[str, float] = field(default_factory=dict)
+    has_idle_blocks: bool = False  # beside the sample a kind of blocks was found that writes nothing of a result
     # Where blocks were sampled: of each array that was given, which of its sectors (32 bytes) those blocks loaded: flags.
     loaded: Mapping[str, np.ndarray] = field(default_factory=dict)
     launches: tuple[Launch, ...] = ()

@@ -15,17 +15,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from autograder.sampling.sampler import NO_BLOCKS, spread
-from autograder.simgpu.host.launch import LANES_PER_BATCH, Chooser, Part, RunningLaunch, Work
+from autograder.simgpu.host.launch import Chooser, Part, RunningLaunch, Work
 from autograder.simgpu.machine.machine import Machine
 
 BEGINNING = 1_000_000  # units of work of all blocks together: a tenth of a second, some two hundred statements
-MANY = 1 / 8  # of the blocks: kinds with fewer, such as those at an edge, are left to the sample
+MANY = 1 / 12  # of the blocks: kinds with fewer, such as those at an edge, are mostly left to the sample
+SURE = 3.0  # standard deviations
+FEWEST = 128  # blocks of a launch that are begun
 MOST_KINDS = 8  # of a launch: where blocks are of more, each goes its own way, and none stands for others
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of blocks that the sample of a launch has none of: one of them, and what share of all are like it."""
+class KindOfBlocks:
+    """A kind of blocks that the sample of a launch has none of: one of them, and what share of all are surely like it."""
 
     block: int
     share: float
@@ -37,19 +39,22 @@ class Beginnings(Chooser):
 
     sample_blocks: int
     sample_seed: int | None
-    kinds: dict[int, list[Kind]] = field(default_factory=dict)  # by the number of the launch
+    kinds: dict[int, list[KindOfBlocks]] = field(default_factory=dict)  # by the number of the launch
     _looked_at: np.ndarray = field(default_factory=lambda: NO_BLOCKS)  # of the launch that runs, by chance
     _sampled: np.ndarray = field(default_factory=lambda: NO_BLOCKS)
 
     def choose(self, launch: RunningLaunch) -> Part | None:
         geometry = launch.geometry
         self._sampled = spread(self.sample_blocks, geometry.grid, self.sample_seed)
-        room = LANES_PER_BATCH // geometry.padded - len(self._sampled)
+        room = self.blocks_at_once(launch) - len(self._sampled)
         if len(self._sampled) >= geometry.blocks or room < 1:
             return Part(self._sampled[:1], NO_BLOCKS)
         chance = np.random.default_rng([self.sample_seed or 0, 1]).permutation(geometry.blocks)[:room]
         self._looked_at = np.sort(chance)
         return Part(np.union1d(self._sampled, self._looked_at), NO_BLOCKS)
+
+    def blocks_at_once(self, launch: RunningLaunch) -> int:
+        return max(FEWEST, super().blocks_at_once(launch))
 
     def stops_after(self, launch: RunningLaunch) -> int | None:
         return BEGINNING
@@ -70,11 +75,19 @@ class Beginnings(Chooser):
         seen = set(kind[np.isin(blocks, self._sampled)].tolist())
         found = []
         for each in set(kind.tolist()) - seen:
-            share = float(np.mean(kind[by_chance] == each))
+            like_it, seen_by_chance = np.flatnonzero((kind == each) & by_chance), int(np.count_nonzero(by_chance))
+            share = len(like_it) / seen_by_chance
             if share >= MANY:
-                found.append(Kind(int(blocks[np.flatnonzero((kind == each) & by_chance)[0]]), share))
+                found.append(KindOfBlocks(int(blocks[like_it[0]]), surely(share, seen_by_chance, launch.geometry.blocks)))
         if found:
             self.kinds[launch.earlier_launches] = sorted(found, key=lambda kind: kind.block)
 
 
-Kinds = Mapping[int, list[Kind]]
+Kinds = Mapping[int, list[KindOfBlocks]]
+
+
+def surely(share: float, seen: int, of: int) -> float:
+    """The least share of all that goes with a share of those that were seen by chance."""
+    if seen >= of:
+        return share
+    return max(0.0, share - SURE * float(np.sqrt(share * (1 - share) / seen)))

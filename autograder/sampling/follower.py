@@ -10,7 +10,8 @@ import numpy as np
 
 from autograder.sampling.left_out import ALL, Footprint, Partial, Plan, Producer
 from autograder.sampling.sampler import Sampler
-from autograder.simgpu.host.launch import LaunchRecord, Part, RunningLaunch, Work
+from autograder.simgpu.host.launch import Part, RunningLaunch, Work
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.values.arrays import DeviceArray, buffer_of, elements_where, written_elements
 from autograder.simgpu.values.memory import Buffer
 
@@ -29,6 +30,7 @@ class Follower(Sampler):
         self.at_most: dict[str, float] = {}  # the same if all blocks of a launch wrote as much as the one that wrote most
         self.loaded: dict[str, np.ndarray] = {}  # of each input a flag for each sector that sampled blocks loaded
         self.partials: dict[int, Partial] = {}  # arrays that sampled launches may have written, by address
+        self.has_idle_blocks = False  # of a kind that writes nothing of a result
         self._most_of_launch: dict[str, float] = {}  # the same of one launch
         self._results: dict[str, Buffer] = {}
         self._inputs: dict[str, Buffer] = {}
@@ -87,6 +89,7 @@ class Follower(Sampler):
             for name, most in self._most_of_launch.items():
                 if most and kind.block not in launch.stores_in(self._results[name]).blocks:
                     self.at_most[name] -= most * kind.share
+                    self.has_idle_blocks = True
 
     def end(self, launch: RunningLaunch, record: LaunchRecord) -> None:
         self._take_off_what_others_leave_out(launch)

@@ -248,7 +248,7 @@ def test_lesson_2a_says(sentence: str) -> None:
     [
         f"load {REQUESTS['naive'] // REQUESTS['tiled']} times less and take twice as long",
         f"does it well {GAIN['1000']:.1f} times as fast",
-        f"naive takes {ANSWERS_MS['naive']:.2f} ms on an H200: how long",
+        f"faster or slower than *naive* with its {ANSWERS_MS['naive']:.2f} ms",
         f"One takes {ANSWERS_MS['tiled']:.2f} ms, the other {ANSWERS_MS['without zeros']:.2f}.",
         f"{GAIN['2048']:.1f} to {GAIN['1024']:.1f} times as fast at four sizes, {GAIN['4096']:.1f} times at 4,096",
         f"tiling would look {min(OVER_RANGE):.1f} to {max(OVER_RANGE):.1f} times as fast",

@@ -12,7 +12,8 @@ from autograder.sampling.sampler import Sampler, scaled, spread
 from autograder.simgpu.counting.tally import MAXIMA, SLOT, Tally
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.launch import Chooser, LaunchRecord, Part, RunningLaunch, Touched, Warps, Work
+from autograder.simgpu.host.launch import Chooser, Part, RunningLaunch, Touched, Warps, Work
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.single_launch import kernel_function
 
 pytestmark = pytest.mark.quick

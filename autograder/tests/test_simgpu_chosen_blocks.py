@@ -10,7 +10,8 @@ import pytest
 from autograder.records.counters import Counters
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.launch import Chooser, LaunchRecord, Part, RunningLaunch, Work
+from autograder.simgpu.host.launch import Chooser, Part, RunningLaunch, Work
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.host.stores import Stores
 from autograder.simgpu.values.arrays import DeviceArray, buffer_of

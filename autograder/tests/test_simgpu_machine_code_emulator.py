@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
-from autograder.simgpu.measurements.machine_code_emulator import agreement, compiling, decoding, ordinary, parts
+from autograder.simgpu.host.single_launch import launch_once
+from autograder.simgpu.measurements.machine_code_emulator import (
+    agreement,
+    compiling,
+    decoding,
+    loop_exits,
+    ordinary,
+    parts,
+)
 from autograder.simgpu.measurements.machine_code_emulator.operations import ATOMICS, FLAGS, OPERATIONS, header
 from autograder.simgpu.measurements.unseen_kernels import is_held
 
@@ -69,3 +78,25 @@ def test_ordinary_kernels_were_counted_and_fall_into_halves() -> None:
     found = ordinary.stored()
     assert len(found) >= 60 and found.keys() <= {case.name for case in ordinary.ORDINARY}
     assert 0.3 < sum(map(is_held, found)) / len(found) < 0.6
+
+
+EXITS = json.loads(loop_exits.RESULT.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kernel", loop_exits.KERNELS, ids=lambda kernel: kernel.py_func.__name__)
+def test_lanes_that_leave_a_loop_go_on_together_where_machine_code_has_them_do_so(kernel: Any) -> None:
+    name = kernel.py_func.__name__
+    ours = launch_once(kernel, 2, 32, *loop_exits.arguments()).compiled
+    asked = [each for each in loop_exits.COUNTERS if "store" in each or name != "unrolled_break"]  # its rounds split warps
+    assert {each: getattr(ours, each) for each in asked} == {each: EXITS[name][each] for each in asked}
+
+
+CASES = {case.name: case for case in ordinary.ORDINARY}
+
+
+MADE_FROM = "linear_search longest_in_row longest_common utf8_starts parse_numbers count_words caesar".split()
+
+
+@pytest.mark.parametrize("name", MADE_FROM)
+def test_kernels_that_a_rule_was_made_for_count_as_machine_code_does(name: str) -> None:
+    assert not ordinary.differing(ordinary.simulated(CASES[name]), ordinary.stored()[name])

@@ -15,7 +15,7 @@ from autograder import profile
 from autograder.profiling import Profile
 from autograder.records.counters import Counters
 from autograder.simgpu.host import cuda_module
-from autograder.simgpu.host.device import estimate_launch
+from autograder.simgpu.host.launch_record import estimate_launch
 from autograder.simgpu.measurements.differences import ATOMIC, GLOBAL, LOCAL, RATIO, SHARED
 from autograder.simgpu.measurements.spellings import COMPILED, FAMILIES, Family, defined
 
@@ -44,7 +44,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("scan", "terms named"): "shared_store_wavefronts threads_per_instruction time",
     ("stencil", "two comparisons"): "threads_per_instruction",
     ("stencil", "ifs nested"): "threads_per_instruction time",
-    ("shared stencil", "ifs nested"): "threads_per_instruction time",
     ("saxpy", "grid commuted"): "threads_per_instruction time",
 }
 

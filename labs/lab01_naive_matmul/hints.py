@@ -19,6 +19,7 @@ TRIED = (37, 53, 29)  # m, k, n in the notebook's cell that tries the functions
 LIKE_THE_BONUS = 1000  # m, k and n: rows begin in four of the 32 banks
 MANY_INSTRUCTIONS = 20.0  # a multiply-add: `while` takes 7.5, and the cheapest `for` over a range 31
 JUST_LARGER = (38, 54, 30)  # covered by as many blocks of 2, 4, 8, 16 or 32 threads along each axis
+MANY = 8  # elements a thread
 
 
 class MatmulEvidence(ProductEvidence):
@@ -495,7 +496,7 @@ def every_thread_does_everything(seen: MatmulEvidence) -> bool:
 @misconception("shares_out_the_work", "walks_along_the_rows_of_b", shows=witness.LAUNCH)
 def one_thread_a_row(seen: MatmulEvidence) -> bool:
     """The {seen.threads} threads work through {seen.m} x {seen.n} elements, many each: give every element a thread."""
-    return 1 < seen.threads < seen.m * seen.n and seen.times_over >= 1
+    return 1 < seen.threads <= seen.m * seen.n / MANY and seen.times_over >= 1
 
 
 @misconception("faster_than_the_baseline", shows=witness.LAUNCH)

@@ -100,7 +100,8 @@ def judged(lab: Lab, cases: Cases, text: str, seed: int) -> list[str]:
 
 def _problem(program: Program, case: JudgedCall, signatures: Signatures) -> str:
     from autograder.language.host import call
-    from autograder.simgpu.host.device import Session, merged_hazards
+    from autograder.simgpu.host.device import Session
+    from autograder.simgpu.host.launch_record import merged_hazards
 
     request = case.request
     session = _Noting(Session(work_limit=request.work_limit or WORK_LIMIT), signatures)

@@ -20,7 +20,7 @@ import numpy as np
 from autograder.errors import KitError
 from autograder.sampling.sampler import Sampler
 from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.launch import LaunchRecord
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.measurements.cases import SEED
 from autograder.simgpu.measurements.measured_lines import add_choice, append_line, chosen, lines_of

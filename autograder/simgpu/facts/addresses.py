@@ -20,6 +20,8 @@ WIDE = 2  # a 64-bit sum
 WRAP = 4  # an index that may be negative: the length, or 0, is added
 SIGN = 2  # its sign, once for all arrays that it indexes
 ADDRESS = 4  # an element of global memory: the array's address, and a sum in two halves
+BYTE_ADDRESS = 2  # of elements of one byte: nothing has to be shifted
+FIXED_ADDRESS = 1  # of an element by constants alone: the array's address is a parameter, and the rest an offset
 UNSIGNED_ADDRESS, UNSIGNED_ROW = 2, 4  # by indices of unsigned types; in shared memory their rows cost nothing
 STRIDED = 2  # an element of global memory by an unsigned index, a multiple of a stride away from another one
 ROW = 5  # each further dimension: a 64-bit product
@@ -87,7 +89,7 @@ class Addresses:
             self.placing.needed(at, STRIDED, ("address", reached.array.identity, reached.array.part, base), [base], way)
             at.slots += 1
             return
-        own = SHARED_ADDRESS if is_small else ADDRESS
+        own = SHARED_ADDRESS if is_small else BYTE_ADDRESS if reached.array.dtype.itemsize == 1 else ADDRESS
         row = SHARED_ROW if is_small else ROW
         if reached.are_unsigned:
             own, row = (own, 0) if is_small else (UNSIGNED_ADDRESS, UNSIGNED_ROW) if len(reached.indices) > 1 else (own, row)
@@ -174,7 +176,9 @@ class Addresses:
         if is_small and reached.are_unsigned and self.placing.is_unrolled(bare) and self.elements_in_registers > CROWDED:
             op.slots += UNSIGNED_ANEW
             return
-        self.placing.needed(op, own + row * (len(bare) - 1), ("address", *place, tuple(bare)), bare, way)
+        is_fixed = not is_small and len(bare) == len(reached.indices) and not any(each[1] for each in bare)
+        whole = FIXED_ADDRESS if is_fixed else own + row * (len(bare) - 1)
+        self.placing.needed(op, whole, ("address", *place, tuple(bare)), bare, way)
         rows = [each for each in reached.indices[:-1] if each is not None]
         if rows and not is_small:
             first = ("row", *place, tuple(map(self.integers.bare, rows)), bare[-1])

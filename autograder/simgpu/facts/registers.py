@@ -20,7 +20,7 @@ from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.found import ALL, GLOBAL, Found, Reached, kinds_of_memory
 from autograder.simgpu.facts.known import KnownNumber
-from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.facts.written_out import WrittenOut, is_left_at_the_end
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import ByRound, Operation, everything_in
@@ -73,7 +73,7 @@ class Registers:
         for each in self.found.carried.get(loop, set()):
             each.leaves_no_load |= _element(self.found.reached[each]) in known
             loads.add(each)
-        if isinstance(loop, For) and _breaks(loop):
+        if isinstance(loop, For) and is_left_at_the_end(loop.body):
             loads, stores = set(), set()
         if self.written_out.includes(loop):
             loads, stores = ({each for each in ours if each.by_round is None} for ours in (loads, stores))
@@ -154,18 +154,6 @@ class Registers:
             if isinstance(op, FunctionCall):
                 for body in op.bodies.values():
                     yield from self._always(body.body, loop)
-
-
-def _breaks(loop: For) -> bool:
-    """Whether threads may leave a loop in the middle: the compiler then moves nothing to before the loop."""
-    waiting: list[Operation] = [loop.body]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, (Break, Return)):
-            return True
-        if not isinstance(each, (For, While)):
-            waiting.extend(each.parts())
-    return False
 
 
 def _may_leave(statement: Operation) -> bool:

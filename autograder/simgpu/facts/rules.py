@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from autograder.simgpu.facts.arms import Arms
+from autograder.simgpu.facts.behind_loops import made_behind
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Atom, Form, Forms
 from autograder.simgpu.facts.found import Found, Reached
@@ -82,6 +83,7 @@ class Rules:
             return
         loop.is_written_out = self.written_out.includes(loop)
         loop.is_cheap = loop.is_written_out or not self._uses_counter(loop)
+        loop.behind = made_behind(loop, self.found, self.written_out)
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:

@@ -22,7 +22,7 @@ from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Binary, Junction, Selection
-from autograder.simgpu.operations.statements import Break, If, Return, UpdateElement, UpdateName
+from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Return, UpdateElement, UpdateName
 from autograder.simgpu.operations.steps import Block
 
 BUDGET = 1000.0
@@ -63,7 +63,7 @@ class WrittenOut:
             self._known[loop] = False  # while its bounds are examined
             rounds = self.rounds(loop)
             self._known[loop] = rounds == 0 or (
-                rounds < NEVER and rounds * self._size(loop) <= BUDGET and not _may_leave_at_the_end(loop.body)
+                rounds < NEVER and rounds * self._size(loop) <= BUDGET and not is_left_at_the_end(loop.body)
             )
         return self._known[loop]
 
@@ -114,16 +114,44 @@ def _length(start: int, stop: int, step: int) -> int:
     return max(0, -((start - stop) // step))
 
 
-def _may_leave_at_the_end(block: Block) -> bool:
-    """Whether a round ends with a test that may leave the loop: the compiler does not unroll such a loop.
+def is_left_at_the_end(body: Block) -> bool:
+    """Whether each round of a `for` loop ends with one test that leaves the loop or goes back to its beginning.
 
-    `for i in range(8): ...; if found: break` stays a loop, however few its rounds; with a statement after the test it is
-    unrolled.
+    The compiler leaves such a loop as it stands: it neither unrolls it nor moves its first test to the end, and so moves no
+    load to before it. `for i in range(8): ...; if found: break` stays a loop, however few its rounds. Not so where there
+    are several ways back: after `if a and b: break`, with anything in the other arm, or after a `continue`.
     """
-    last = block.statements[-1] if block.statements else None
+    last = body.statements[-1] if body.statements else None
     if isinstance(last, (Break, Return)):
         return True
-    return isinstance(last, If) and (_may_leave_at_the_end(last.body) or _may_leave_at_the_end(last.orelse))
+    if not isinstance(last, If) or _continues(body):
+        return False
+    condition = last.condition
+    if _ends_the_loop(last.body) and _is_empty(last.orelse):
+        return not (isinstance(condition, Junction) and condition.is_and)
+    if _ends_the_loop(last.orelse) and _is_empty(last.body):
+        return not (isinstance(condition, Junction) and not condition.is_and)
+    return False
+
+
+def _ends_the_loop(arm: Block) -> bool:
+    return bool(arm.statements) and isinstance(arm.statements[-1], (Break, Return))
+
+
+def _is_empty(arm: Block) -> bool:
+    return all(isinstance(each, Nothing) for each in arm.statements)
+
+
+def _continues(block: Block) -> bool:
+    """Whether there is a `continue` of the loop whose body this is."""
+    waiting: list[Operation] = [block]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, Continue):
+            return True
+        if not isinstance(each, (For, While)):
+            waiting.extend(each.parts())
+    return False
 
 
 class _Sizes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ import numpy as np
 from autograder.errors import KernelFault
 from autograder.language.live import member_value
 from autograder.language.program import Function
-from autograder.records.counters import LineProfile
-from autograder.records.hazards import Hazard
 from autograder.records.transfers import Transfer
 from autograder.simgpu.exceptions import Debug
 from autograder.simgpu.host.giving_up import GivingUp
-from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, Chooser, LaunchRecord, RunningLaunch
+from autograder.simgpu.host.launch import DEFAULT_WORK_LIMIT, Chooser, RunningLaunch
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.repeats import Repeats
 from autograder.simgpu.values import arrays
 from autograder.simgpu.values.arrays import DeviceArray
@@ -164,42 +162,3 @@ def _copy_back(host: Any, device: DeviceArray) -> None:
             host[name] = device.copy_to_host()[name]
     else:
         device.copy_to_host(host)
-
-
-def estimate_launch(record: LaunchRecord, model: str) -> Any:
-    """The performance model's estimate for one launch on a device model."""
-    from autograder.perfmodel import SPECIFICATIONS, estimate
-
-    x, y, z = record.block
-
-    return estimate(
-        record.compiled,
-        SPECIFICATIONS[model],
-        threads_per_block=x * y * z,
-        shared_bytes_per_block=record.shared_bytes,
-        registers_per_thread=record.registers_per_thread,
-        array_bytes=record.array_bytes,
-    )
-
-
-def merged_lines(records: Sequence[LaunchRecord]) -> tuple[LineProfile, ...]:
-    """The lines of several launches, each line once."""
-    merged: dict[Any, LineProfile] = {}
-    for record in records:
-        for line in record.lines:
-            known = merged.get(line.line)
-            merged[line.line] = line if known is None else known + line
-    return tuple(merged[line] for line in sorted(merged))
-
-
-def merged_hazards(records: Sequence[LaunchRecord]) -> tuple[Hazard, ...]:
-    """The hazards of several launches, each kind at each line and array once."""
-    merged: dict[Any, Hazard] = {}
-    for record in records:
-        for hazard in record.hazards:
-            key = (hazard.kind, hazard.line, hazard.array, hazard.severity)
-            known = merged.get(key)
-            merged[key] = (
-                hazard if known is None else replace(known, occurrences=known.occurrences + hazard.occurrences)
-            )
-    return tuple(merged.values())

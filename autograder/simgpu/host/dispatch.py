@@ -21,9 +21,9 @@ from autograder.language.program import Casts, Function, Kind, reachable
 from autograder.language.validate import validate_kernel
 from autograder.records.hazards import Hazard, name_of
 from autograder.simgpu.exceptions import Debug
-from autograder.simgpu.host.device import Session, estimate_launch
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.findings import Findings
-from autograder.simgpu.host.launch import LaunchRecord
+from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch
 from autograder.simgpu.values.array_checks import OtherType
 from autograder.simgpu.values.arrays import DeviceArray, InOut, described_array
 from autograder.simgpu.values.geometry import normalise

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from autograder.errors import TooSlow
+from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch
 from autograder.simgpu.operations.operation import Operation
-
-if TYPE_CHECKING:
-    from autograder.simgpu.host.launch import LaunchRecord
 
 FIRST_LOOK = 4_000_000  # units of work, half a second: more than most right answers do
 GROWS = 1.25  # times the work, from one look to the next
-MUCH = 50_000_000  # units of work: what has done less has to be slower in proportion, so that it is mostly told how slow
+MUCH = (
+    50_000_000  # units of work: what has done less has to be slower in proportion, so that it is mostly told how slow
+)
 MORE = 1.25  # times as long as what earns nothing: an estimate of a part may be above that of the whole by a little
 
 
@@ -36,7 +35,6 @@ class GivingUp:
         """Raises `TooSlow` where this launch, `begun` blocks of which have been begun, and those before it take too long."""
         from autograder.perfmodel import SPECIFICATIONS, in_a_row
         from autograder.perfmodel.prediction import duration
-        from autograder.simgpu.host.device import estimate_launch
 
         self.next_look = GROWS * work
         launches = [estimate_launch(each, self.model).ns for each in [*earlier, so_far]]

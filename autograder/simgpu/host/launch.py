@@ -15,13 +15,13 @@ import numpy as np
 from autograder.errors import KernelFault, Line
 from autograder.language.program import Function, reachable, wrong_number
 from autograder.records.counters import Counters, LineProfile
-from autograder.records.hazards import Hazard
 from autograder.simgpu.counting.tally import Tally
 from autograder.simgpu.counting.tracing import Trace
-from autograder.simgpu.exceptions import Debug, Raised, Stopped
+from autograder.simgpu.exceptions import Debug, Stopped
 from autograder.simgpu.facts.prepared import arrays_by_identity, captured_by, prepared, reach_of
 from autograder.simgpu.functions import known_functions  # noqa: F401  (fills the tables of what a kernel may call)
 from autograder.simgpu.host.giving_up import GivingUp
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.repeats import Repeats
 from autograder.simgpu.host.stores import Stores, stores_since
 from autograder.simgpu.machine.launch_state import LaunchState
@@ -29,7 +29,7 @@ from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.ordering.tickets import Words
 from autograder.simgpu.values.geometry import check_geometry
-from autograder.simgpu.values.lanes import Batch, Dim3
+from autograder.simgpu.values.lanes import Batch
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
 from autograder.simgpu.values.variables import NamedItems, packed
@@ -37,24 +37,6 @@ from autograder.simgpu.values.variables import NamedItems, packed
 LANES_PER_BATCH = 32768  # a lane vector of int64 is then 256 KiB: several fit the CPU's L2 cache
 DEFAULT_WORK_LIMIT = 400_000_000  # about half a minute on one core of a laptop
 KEPT_BYTES = 8 * 1024**2  # a few dozen lane vectors
-
-
-@dataclass(frozen=True)
-class LaunchRecord:
-    """What one launch did: counted work in total and by line, hazards, and the sizes needed to estimate its time."""
-
-    kernel: str
-    grid: Dim3
-    block: Dim3
-    shared_bytes: int
-    counters: Counters  # what the source says
-    compiled: Counters  # what the compiler leaves of it: what hardware counts, and what takes time
-    lines: tuple[LineProfile, ...]  # none where nobody wants them
-    hazards: tuple[Hazard, ...]
-    array_bytes: int
-    registers_per_thread: int | None = None
-    fault: KernelFault | None = None
-    raised: Raised | None = None  # the first exception that a kernel raised
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +85,10 @@ class Chooser:
     def choose(self, launch: RunningLaunch) -> Part | None:
         """The blocks of a launch that is about to begin; None: all of them, counted."""
         return None
+
+    def blocks_at_once(self, launch: RunningLaunch) -> int:
+        """How many blocks make a batch."""
+        return max(1, LANES_PER_BATCH // launch.geometry.padded)
 
     def stops_after(self, launch: RunningLaunch) -> int | None:
         """The work after which a batch of blocks is stopped, whether it has ended or not; None: it is carried out."""
@@ -308,7 +294,7 @@ class RunningLaunch(LaunchState):
     def blocks_per_batch(self, blocks: int) -> int:
         if self.prepared.is_cooperative:
             return max(1, blocks)  # every block must be there at the same time
-        return max(1, LANES_PER_BATCH // self.geometry.padded)
+        return self.chooser.blocks_at_once(self)
 
     def work_done(self, warps: Warps) -> Work:
         """What the blocks carried out so far did together."""

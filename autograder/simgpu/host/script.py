@@ -11,7 +11,7 @@ from typing import Any
 
 from autograder.errors import KitError, UsageError
 from autograder.language.program import Function
-from autograder.simgpu.host.launch import LaunchRecord
+from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.notebook import run_notebook
 from autograder.simgpu.host.tracebacks import told_traceback
 

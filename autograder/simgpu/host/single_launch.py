@@ -9,7 +9,7 @@ from autograder.errors import KernelFault
 from autograder.language.live import as_constant, from_python
 from autograder.language.program import Function
 from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.launch import LaunchRecord
+from autograder.simgpu.host.launch_record import LaunchRecord
 
 
 def launch_once(kernel: Any, grid: Any, block: Any, *arguments: Any) -> LaunchRecord:

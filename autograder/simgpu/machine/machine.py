@@ -31,7 +31,7 @@ from autograder.simgpu.ordering.order import Order
 from autograder.simgpu.ordering.ordering import Ordering
 from autograder.simgpu.ordering.tickets import Tickets
 from autograder.simgpu.values.lanes import Batch, Mask
-from autograder.simgpu.values.memory import Buffer, Registers, View, contiguous_strides, poison
+from autograder.simgpu.values.memory import Buffer, LocalRegisters, View, contiguous_strides, poison
 from autograder.simgpu.values.numba_types import to_dtype
 from autograder.simgpu.values.values import NUMBERS, Lanes, Number, Value
 from autograder.simgpu.values.variables import Unmergeable, Variable, packed
@@ -305,7 +305,7 @@ class Machine:
             self.local_bytes += size * dtype.itemsize
             self.counting.count_clearing(op, size * dtype.itemsize)
         offset = np.arange(self.batch.size, dtype=np.int64) * max(1, size)
-        buffer.registers = Registers(offset, buffer.data.reshape(self.batch.size, -1))
+        buffer.registers = LocalRegisters(offset, buffer.data.reshape(self.batch.size, -1))
         return self._make_view(op, buffer, offset, extents, dtype)
 
     def _make_view(self, op: Operation, buffer: Buffer, offset: Lanes, extents: tuple[int, ...], dtype: np.dtype) -> View:

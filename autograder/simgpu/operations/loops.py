@@ -168,7 +168,7 @@ Coming: TypeAlias = "Value | UnreadItem | list[Coming]"
 class For(Loop):
     """`for target in source: ...`."""
 
-    __slots__ = ("target", "source", "is_cheap", "is_watched", "is_four_at_once")
+    __slots__ = ("target", "source", "is_cheap", "is_watched", "is_four_at_once", "behind")
 
     def __init__(
         self, node: ast.AST, function: Function, target: Target, source: Expression, body: Block, orelse: Block
@@ -176,6 +176,7 @@ class For(Loop):
         super().__init__(node, function, body, orelse)
         self.target, self.source = target, source
         self.is_cheap = False  # its rounds cost next to nothing beside their bodies: written out, or counting unseen
+        self.behind: frozenset[Operation] = frozenset()  # accesses before a `break` that are made behind the loop
         self.is_watched = False  # what is left of accesses in it depends on the number of the round: see `ByRound`
         self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
 
@@ -224,6 +225,8 @@ class For(Loop):
             self.wait(machine, running)
         self.let_go_of_registers(machine)
         counting.end_regrouping(self)
+        if self.behind:
+            counting.end_arms(self.behind)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
 

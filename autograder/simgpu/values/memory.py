@@ -109,7 +109,7 @@ class Shadow:
         return is_added_to
 
 
-class Registers:
+class LocalRegisters:
     """A local array as what lies in registers: a row for each thread, whose own array begins at `begins`."""
 
     __slots__ = ("begins", "rows", "view")
@@ -154,7 +154,7 @@ class Buffer:
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
         self.is_seen_by_host = False  # so that the host may write to the allocation without a word
         self.is_borrowed = False  # the elements are the host's own, for a launch that only reads them
-        self.registers: Registers | None = None  # of local arrays
+        self.registers: LocalRegisters | None = None  # of local arrays
         if not initialised:
             self.need_shadow()
 

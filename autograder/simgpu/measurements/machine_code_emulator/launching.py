@@ -107,7 +107,8 @@ class Carried:
 
 def sizes(shape: Any) -> tuple[int, int, int]:
     axes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
-    return (*map(int, axes), 1, 1, 1)[:3]  # type: ignore[return-value]
+    x, y, z, *_ = *map(int, axes), 1, 1, 1
+    return x, y, z
 
 
 class Arguments:
