@@ -40,7 +40,8 @@ def compiled(
     """
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
-        made: Callable[P, R] = njit(signature, cache=cache, boundscheck=boundscheck, forceinline=inline, nogil=True)(function)
+        make = njit(signature, cache=cache, boundscheck=boundscheck, forceinline=inline, nogil=True)
+        made: Callable[P, R] = make(function)
         return made
 
     return decorated
