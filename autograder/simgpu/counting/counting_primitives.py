@@ -62,7 +62,8 @@ def is_moved(lanes: np.ndarray, linear: np.ndarray, first: Integer, other: Integ
 
 
 @compiled(
-    "UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1])", boundscheck=False
+    "UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1])",
+    boundscheck=False, inline=True,
 )
 def count_rising(
     lanes: np.ndarray, linear: np.ndarray, first: Integer, address: Integer, itemsize: Integer, touched: np.ndarray,
@@ -107,7 +108,7 @@ def count_rising(
     return elements, sectors, lines
 
 
-@compiled("UniTuple(int64, 2)(boolean[::1], int64[::1], int64)", boundscheck=False)
+@compiled("UniTuple(int64, 2)(boolean[::1], int64[::1], int64)", boundscheck=False, inline=True)
 def lowest_and_highest(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> tuple[Integer, Integer]:
     """Of the elements of the warp at `first`, which has an active lane."""
     lowest, highest = np.int64(1) << 62, np.int64(-1)
@@ -121,7 +122,7 @@ def lowest_and_highest(lanes: np.ndarray, linear: np.ndarray, first: Integer) ->
 @compiled(
     "UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, int64, int64, uint8[::1], uint8, int64[::1], int64[::1],"
     " int64[::1], int64[::1])",
-    boundscheck=False,
+    boundscheck=False, inline=True,
 )
 def count_near(
     lanes: np.ndarray, linear: np.ndarray, first: Integer, address: Integer, itemsize: Integer, lowest: Integer,
@@ -160,7 +161,7 @@ def count_near(
 @compiled(
     "UniTuple(int64, 3)(boolean[::1], int64[::1], int64, int64, int64, uint8[::1], uint8, int64[::1], int64[::1],"
     " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1])",
-    boundscheck=False,
+    boundscheck=False, inline=True,
 )
 def count_far(
     lanes: np.ndarray, linear: np.ndarray, first: Integer, address: Integer, itemsize: Integer, touched: np.ndarray,
@@ -200,7 +201,6 @@ def count_sectors(
     element_tags, sector_tags, line_tags = np.zeros(SET, np.int64), np.zeros(SET, np.int64), np.zeros(SET, np.int64)
     near_elements = near_sectors = near_lines = np.empty(0, np.int64)  # made when needed: most never are
     requests = sectors = lines = elements = 0
-    first_sector = address >> SECTOR_SHIFT
     kept = min(2 * period, lanes.shape[0] >> WARP_SHIFT)  # results that are kept
     marks = np.empty((kept, SET), np.int64)  # by result: the sectors of its warp
     counts = np.zeros((kept, 4), np.int64)  # by result: elements, sectors, lines, and its number
@@ -222,6 +222,7 @@ def count_sectors(
             shift = linear[active] - linear[last_active]
             if (shift * itemsize) & LINE_MASK == 0 and is_moved(lanes, linear, first, last, shift):
                 same, moved = np.int64(slot), (shift * itemsize) >> SECTOR_SHIFT
+        is_like_last = same >= 0
         if same < 0 and before[here, 1] >= 0 and counts[before[here, 1], 3] == before[here, 2]:
             shift = linear[active] - linear[before[here, 0]]
             if (shift * itemsize) & LINE_MASK == 0 and is_moved(lanes, linear, first, first - WARP * period, shift):
@@ -263,9 +264,10 @@ def count_sectors(
         elements += counts[same, 0]
         sectors += counts[same, 1]
         lines += counts[same, 2]
-        before[here, 0], before[here, 1], before[here, 2], before[here, 3] = active, same, counts[same, 3], moved
-        if counts[same, 3] < 0:
+        if counts[same, 3] < 0 or is_like_last:
             before[here, 1] = -1
+        else:
+            before[here, 0], before[here, 1], before[here, 2], before[here, 3] = active, same, counts[same, 3], moved
     totals[REQUESTS] += requests
     totals[SECTORS] += sectors
     totals[LINES] += lines
