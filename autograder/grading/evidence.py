@@ -73,11 +73,13 @@ class Evidence:
     def runs_on(self) -> bool:
         """Whether the run took too much work and nothing showed that it got on, nor explains it a grid of far too many
         threads; or more time than a GPU takes for anything."""
+        if not self.never_ended:
+            return False  # before it is simulated: on a GPU that is a run of its own, which later hints would look at
         largest = max((each.size for each in self.request.arguments.values() if isinstance(each, np.ndarray)), default=0)
         launches = (*self.run.launches, *self.simulated.launches)
         threads = max((int(np.prod(each.grid) * np.prod(each.block)) for each in launches), default=0)
         ends = {each.kind for each in (self.run.fault, self.simulated.fault) if isinstance(each, KernelFault)}
-        return self.never_ended and not ends & GETS_ON and threads < 64 * max(largest, 1024)
+        return not ends & GETS_ON and threads < 64 * max(largest, 1024)
 
     def accesses(self, kind: AccessKind, space: str = "global") -> list[Access]:
         """The first loads, or stores, of each line that makes any, lines with most of them first: an experiment."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -13,6 +14,13 @@ from autograder.grading.spec import Lab
 from autograder.grading.worker import Worker
 from autograder.records.results import Result
 from autograder.tests.known_answers import DEVICES
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: a test that waits, for a worker or for a run that it stops, leaves one idle."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1
 
 
 @pytest.hookimpl(wrapper=True)
