@@ -17,10 +17,9 @@ from autograder.simgpu.facts.here import Here
 from autograder.simgpu.facts.known import Known, KnownNumber, KnownRange, KnownTuple
 from autograder.simgpu.facts.pieces import Pieces
 from autograder.simgpu.facts.scope import Scope
-from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.facts.written_out import WrittenOut, goes_on_early
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.statements import Continue
 from autograder.simgpu.operations.steps import Lowered
 
 MOST_ROUNDS_IN_ALL = 20_000  # gone through one by one in the whole kernel
@@ -94,7 +93,7 @@ class Expanded(Analysis):
 
     def _items_of(self, op: For, scope: Scope) -> Sequence[Known] | None:
         """The value of the counter in each round; None for a loop that is not unrolled."""
-        if self.written_out is None or not self.written_out.includes(op) or _goes_on_early(op):
+        if self.written_out is None or not self.written_out.includes(op) or goes_on_early(op.body):
             return None
         source = self.evaluation.value(op.source, scope)
         if isinstance(source, KnownTuple):
@@ -122,15 +121,3 @@ def expand(
         expanded = Expanded(lower, forms, None)
         expanded.of_kernel(kernel, arguments)
     return expanded
-
-
-def _goes_on_early(loop: For) -> bool:
-    """Whether threads may go on to the next round before the end of this one."""
-    waiting: list[Operation] = [loop.body]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Continue):
-            return True
-        if not isinstance(each, (For, While)):
-            waiting.extend(each.parts())
-    return False

@@ -124,7 +124,7 @@ def is_left_at_the_end(body: Block) -> bool:
     last = body.statements[-1] if body.statements else None
     if isinstance(last, (Break, Return)):
         return True
-    if not isinstance(last, If) or _continues(body):
+    if not isinstance(last, If) or goes_on_early(body):
         return False
     condition = last.condition
     if _ends_the_loop(last.body) and _is_empty(last.orelse):
@@ -142,9 +142,9 @@ def _is_empty(arm: Block) -> bool:
     return all(isinstance(each, Nothing) for each in arm.statements)
 
 
-def _continues(block: Block) -> bool:
-    """Whether there is a `continue` of the loop whose body this is."""
-    waiting: list[Operation] = [block]
+def goes_on_early(body: Block) -> bool:
+    """Whether threads may go on to the next round before the end of this one: by a `continue` of the loop with this body."""
+    waiting: list[Operation] = [body]
     while waiting:
         each = waiting.pop()
         if isinstance(each, Continue):
