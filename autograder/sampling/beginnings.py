@@ -48,6 +48,7 @@ class Beginnings(Chooser):
         self._sampled = spread(self.sample_blocks, geometry.grid, self.sample_seed)
         room = self.blocks_at_once(launch) - len(self._sampled)
         if len(self._sampled) >= geometry.blocks or room < 1:
+            self._looked_at = NO_BLOCKS
             return Part(self._sampled[:1], NO_BLOCKS)
         chance = np.random.default_rng([self.sample_seed or 0, 1]).permutation(geometry.blocks)[:room]
         self._looked_at = np.sort(chance)

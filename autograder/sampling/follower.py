@@ -27,11 +27,13 @@ class Follower(Sampler):
         self.plan = plan  # what is carried out beside the sample
         self.follows_reads = follows_reads  # see `autograder.records.runs.RunRequest`
         self.covered: dict[str, float] = {}  # share of each result that all blocks write, judged by those sampled
-        self.at_most: dict[str, float] = {}  # the same if all blocks of a launch wrote as much as the one that wrote most
+        # Elements of each result, if all blocks of a launch wrote as much as the one that wrote most: shares, added up for
+        # launch after launch, would come out a little below 1 where all is written.
+        self._most_in_all: dict[str, float] = {}
         self.loaded: dict[str, np.ndarray] = {}  # of each input a flag for each sector that sampled blocks loaded
         self.partials: dict[int, Partial] = {}  # arrays that sampled launches may have written, by address
         self.has_idle_blocks = False  # of a kind that writes nothing of a result
-        self._most_of_launch: dict[str, float] = {}  # the same of one launch
+        self._most_of_launch: dict[str, int] = {}  # the same of one launch
         self._results: dict[str, Buffer] = {}
         self._inputs: dict[str, Buffer] = {}
         self._passes: dict[str, list[np.ndarray]] = {}  # what each launch wrote of a result that writes most of it
@@ -65,30 +67,35 @@ class Follower(Sampler):
             self.loaded[name] = self.loaded[name] | loads if name in self.loaded else loads
         self._written_for_the_most_part = []
         for name, buffer in self._results.items():
-            share = (buffer.written_by_kernels() - self._before[name]) / max(1, len(buffer.data))
+            written = buffer.written_by_kernels() - self._before[name]
             scale = launch.geometry.blocks / max(1, len(launch.counted))
-            self.covered[name] = self.covered.get(name, 0.0) + share * scale
-            self._most_of_launch[name] = self._most_of(buffer, launch, share)
-            self.at_most[name] = self.at_most.get(name, 0.0) + self._most_of_launch[name]
+            self.covered[name] = self.covered.get(name, 0.0) + written * scale / max(1, len(buffer.data))
+            self._most_of_launch[name] = self._most_of(buffer, launch, written)
+            self._most_in_all[name] = self._most_in_all.get(name, 0) + self._most_of_launch[name]
             wrote = np.count_nonzero(buffer.written_since(launch.started))
             if wrote * scale >= MOST_OF_AN_ARRAY * len(buffer.data) > 0:
                 self._written_for_the_most_part.append(name)
         return super().done(launch, work)
 
     @staticmethod
-    def _most_of(buffer: Buffer, launch: RunningLaunch, share: float) -> float:
-        """The share of a result that a launch can have written: each block as much as the sampled one that wrote most."""
-        if len(launch.counted) == launch.geometry.blocks or not share:
-            return share
+    def _most_of(buffer: Buffer, launch: RunningLaunch, written: int) -> int:
+        """The elements of a result that a launch can have written: each block as many as the sampled one that wrote most."""
+        if len(launch.counted) == launch.geometry.blocks or not written:
+            return written
         _, by_block = np.unique(launch.stores_in(buffer).blocks, return_counts=True)
-        return float(by_block.max(initial=0) * launch.geometry.blocks / len(buffer.data))
+        return int(by_block.max(initial=0)) * launch.geometry.blocks
+
+    @property
+    def at_most(self) -> dict[str, float]:
+        """The share of each result that can have been written."""
+        return {name: most / max(1, len(self._results[name].data)) for name, most in self._most_in_all.items()}
 
     def _take_off_what_others_leave_out(self, launch: RunningLaunch) -> None:
         """A kind of blocks, one of which was carried out and wrote nothing of a result, writes nothing of it."""
         for kind in self.plan.kinds.get(launch.earlier_launches, ()):
             for name, most in self._most_of_launch.items():
                 if most and kind.block not in launch.stores_in(self._results[name]).blocks:
-                    self.at_most[name] -= most * kind.share
+                    self._most_in_all[name] -= most * kind.share
                     self.has_idle_blocks = True
 
     def end(self, launch: RunningLaunch, record: LaunchRecord) -> None:

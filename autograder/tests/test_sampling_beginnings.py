@@ -71,6 +71,17 @@ def test_where_fewer_blocks_are_launched_the_most_that_they_can_write_is_told() 
     assert sampled(blocks=BLOCKS - 2).covered_at_most == {"b": (BLOCKS - 2) / BLOCKS}
 
 
+def test_ten_launches_of_a_tenth_each_write_all_of_it() -> None:
+    text = KERNEL.format(rounds=4, store=STORED, blocks=BLOCKS)
+    text = text.replace(f"kernel[{BLOCKS}, 32](a, b)", "".join(
+        f"kernel[{BLOCKS}, 32](a, b[{part * 32 * BLOCKS}:{(part + 1) * 32 * BLOCKS}])\n    " for part in range(10)
+    ))  # fmt: skip
+    program = parse_program(submission_from_cells("x.py", [("x.py", text)]))
+    arguments = {"a": np.ones(32 * BLOCKS, np.float32), "b": Uninitialised((10 * 32 * BLOCKS,), np.float32)}
+    run = SimulatedDevice().run(program, RunRequest("work", arguments, sample_blocks=1, sample_seed=2, follows_reads=True))
+    assert run.fault is None and run.covered_at_most == {"b": 1.0}
+
+
 def test_rare_kinds_and_blocks_that_go_ways_of_their_own_are_left_to_the_sample() -> None:
     assert len(written_by(sampled(rounds="0 if block % 16 == 0 else 4"))) == 1
     assert len(written_by(sampled(rounds="block"))) == 1
