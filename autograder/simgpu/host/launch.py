@@ -192,8 +192,17 @@ class RunningLaunch(LaunchState):
         for buffer in self.buffers:
             if self.is_written(buffer):
                 buffer.owner.version += 1
+                buffer.owner.marks += 1
         self.chooser.end(self, record)
         return record
+
+    def batches(self) -> list[Batch]:
+        """The blocks that were carried out, as they were."""
+        per_batch = self.blocks_per_batch(len(self.carried_out))
+        return [
+            Batch(self.geometry, self.carried_out[position : position + per_batch], position)
+            for position in range(0, len(self.carried_out), per_batch)
+        ]
 
     def carry_out(self, part: Part, bound: dict[str, Value]) -> LaunchRecord:
         """Steps through the blocks that count, and then through those that do not."""

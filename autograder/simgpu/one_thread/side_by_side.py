@@ -24,7 +24,7 @@ from autograder.simgpu.counting.counting import AGAIN, BLOCK_SECTORS
 from autograder.simgpu.counting.counting_primitives import SECTOR_BYTES, SECTOR_SHIFT
 from autograder.simgpu.machine.access import Memory
 from autograder.simgpu.machine.machine import SURPRISES, Frame
-from autograder.simgpu.one_thread.going import LEAST_FUEL, Going
+from autograder.simgpu.one_thread.going import Going
 from autograder.simgpu.one_thread.rehearsal import NotOfNumbers, Stage
 from autograder.simgpu.one_thread.source import FAR, AccessSite, Site
 from autograder.simgpu.one_thread.variables import assigned_in
@@ -115,12 +115,12 @@ class SideBySide:
         written = going.written
         hazards = [hazard for count in written.counts for hazard in count.hazards]
         while self.may_go and len(numbers) >= LEAST_AT_ONCE and all(map(machine.launch.is_known, hazards)):
-            left = (machine.launch.work_limit - machine.launch.work) // max(1, written.work)
-            rounds = min(AT_ONCE, len(numbers), left // 2)
-            if left <= LEAST_FUEL or rounds < LEAST_AT_ONCE:
+            rounds = min(AT_ONCE, len(numbers))
+            if machine.launch.work + self.work_of(rounds) > machine.launch.work_limit:
                 break
             try:
                 Part(going, self.loop, self.known, numbers[:rounds]).carry_out()
+                machine.launch.work += self.work_of(rounds) - rounds * written.work
             except NotAtOnce:
                 self.tries -= 1
                 break
@@ -129,6 +129,10 @@ class SideBySide:
                 break
             numbers = numbers[rounds:]
         return numbers
+
+    def work_of(self, rounds: int) -> int:
+        """What so many rounds take of the launch's limit: as many statements, and half a warp instruction for each round."""
+        return self.going.written.work + rounds * len(self.loop.body.statements) // 2
 
     @property
     def may_go(self) -> bool:

@@ -167,6 +167,7 @@ class Buffer:
         self._atomics: np.ndarray | None = None
         self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
+        self.marks = 0  # likewise: after each time that elements may have been written for the first time
         self.is_seen_by_host = False  # so that the host may write to the allocation without a word
         self.is_borrowed = False  # the elements are the host's own, for a launch that only reads them
         self.registers: LocalRegisters | None = None  # of local arrays
@@ -288,6 +289,7 @@ class Buffer:
 
     def set_by_host(self, elements: slice | np.ndarray) -> None:
         """The host wrote these elements: they are initialised from here on."""
+        self.owner.marks += 1
         if isinstance(elements, slice) and elements == slice(None):
             self.all_set = True
         elif not self.all_set and self.shadow is not None:
