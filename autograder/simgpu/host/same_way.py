@@ -29,7 +29,7 @@ from autograder.simgpu.machine.machine import SURPRISES, Frame, Machine
 from autograder.simgpu.one_thread.rehearsal import NotOfNumbers, Stage
 from autograder.simgpu.operations.calls import Call
 from autograder.simgpu.operations.conversions import conversion
-from autograder.simgpu.operations.expressions import Local
+from autograder.simgpu.operations.expressions import Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, plain_numbers
@@ -53,6 +53,7 @@ from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.numba_types import FLOAT32, FLOAT64, operator_types
 from autograder.simgpu.values.values import NUMBERS, Value
+from autograder.simgpu.values.values import Number as Boxed
 
 MOST_BYTES = 256 * 1024**2  # of indices and other numbers by thread
 MOST_LINES = 400  # of what is computed under one mask
@@ -89,17 +90,14 @@ class Straight:
     vectors: list[np.ndarray] = field(default_factory=list)  # other numbers by thread
     scalars: list[np.generic] = field(default_factory=list)
 
-    @property
-    def nbytes(self) -> int:
-        return sum(each.nbytes for each in (*self.indices, *self.vectors))
-
     def element(self, elements: np.ndarray) -> str:
         """How one of these elements is written: those of an array before it may lie at one distance."""
         for number, known in enumerate(self.indices):
             shift = int(elements[0]) - int(known[0])
             if not shift and np.array_equal(known, elements):
                 return f"e{number}[k]"
-            if shift and np.array_equal(elements - known, np.full(len(known), shift)):
+            is_inside = int(known.min()) >= 0 and int(elements.min()) >= 0
+            if shift and is_inside and np.array_equal(elements - known, np.full(len(known), shift)):
                 self.shifts.append(shift)
                 return f"e{number}[k] + h{len(self.shifts) - 1}"
         self.indices.append(elements)
@@ -120,13 +118,14 @@ class Made:
     where: Straight
 
 
-Meaning: TypeAlias = "Value | Made"
+Meaning: TypeAlias = "Value | Made | tuple[Meaning, ...]"
 
 
 class Walk:
     """Goes through a kernel for one batch of blocks, and writes what its threads compute."""
 
-    def __init__(self, launch: Carried, batch: Batch, bound: Mapping[str, Value]) -> None:
+    def __init__(self, launch: Carried, batch: Batch, bound: Mapping[str, Value], nbytes: int = 0) -> None:
+        """`nbytes`: what walks through other batches have kept."""
         prepared = launch.prepared
         machine = Machine(cast(LaunchState, launch), batch, prepared.lowering.of, prepared.written_loops)
         self.stage = Stage(machine, tells=False)
@@ -139,7 +138,9 @@ class Walk:
         self.straights: list[Straight] = []
         self.loads: list[tuple[int, Straight, np.ndarray]] = []
         self.stores: list[tuple[int, Straight, np.ndarray]] = []
+        self.nbytes = nbytes
         self.block(prepared.kernel.body, batch.everyone)
+        del self.stage, self.machine, self.frame  # and with them all lane vectors of the batch
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -217,9 +218,11 @@ class Walk:
         if isinstance(value, Made):
             self.made[name] = value
             return
+        if _has_made(value):
+            raise NotTheSame("a tuple of what follows from memory")
         if name in self.made and self.made.pop(name).where.mask is not mask:
             raise NotTheSame("a variable that only some have computed")
-        self.frame.write(name, value, mask)
+        self.frame.write(name, cast(Value, value), mask)
 
     # -- expressions ----------------------------------------------------------------------------------------------
 
@@ -257,6 +260,8 @@ class Walk:
                 return self.load(view, elements, mask)
             case FunctionCall() if not op.keywords:
                 return self.call(op, mask)
+            case TupleOf() if not any(each.is_unpacked for each in op.items):
+                return tuple(self.value(each, mask) for each in op.items)
         raise NotTheSame(type(op).__name__)
 
     def two(self, left: Expression, right: Expression, mask: Mask) -> tuple[Meaning, Meaning]:
@@ -311,10 +316,17 @@ class Walk:
         if not isinstance(value, NUMBERS) or value.dtype not in ELEMENTS:
             raise NotTheSame("no number")
         if isinstance(value, np.ndarray):
-            straight.vectors.append(value[mask.where])
+            straight.vectors.append(self.noted(value[mask.where]))
             return f"w{len(straight.vectors) - 1}[k]", value.dtype
         straight.scalars.append(value)
         return f"s{len(straight.scalars) - 1}", value.dtype
+
+    def noted(self, by_thread: np.ndarray) -> np.ndarray:
+        """Numbers by thread that are kept; raises `NotTheSame` where they become too many."""
+        self.nbytes += by_thread.nbytes
+        if self.nbytes > MOST_BYTES:
+            raise NotTheSame("too many numbers")
+        return by_thread
 
     def straight(self, mask: Mask) -> Straight:
         """Where what is computed under a mask is written."""
@@ -324,8 +336,8 @@ class Walk:
 
     # -- memory ---------------------------------------------------------------------------------------------------
 
-    def place(self, op: Subscript, mask: Mask) -> tuple[View, np.ndarray]:
-        """The array and the elements that are meant, by thread."""
+    def meant(self, op: Subscript, mask: Mask) -> tuple[View, list[Boxed]]:
+        """The array and the indices that are meant, one for each dimension."""
         view = self.known(op.owner, mask)
         if not isinstance(view, View) or view.buffer.space != "global" or id(view.buffer) not in self.places:
             raise NotTheSame("other memory")
@@ -336,13 +348,17 @@ class Walk:
         indices = [self.known(each, mask) for each in op.indices]
         if len(indices) == 1 and isinstance(indices[0], tuple):
             indices = list(indices[0])
-        if len(indices) != view.ndim:
-            raise NotTheSame("a part of an array")
+        numbers = [each for each in indices if isinstance(each, NUMBERS) and each.dtype.kind in "iu"]
+        if len(indices) != view.ndim or len(numbers) != view.ndim:
+            raise NotTheSame("a part of an array, or an index that is no integer")
+        return view, numbers
+
+    def place(self, op: Subscript, mask: Mask) -> tuple[View, np.ndarray]:
+        """The array and the elements that are meant, by thread."""
+        view, indices = self.meant(op, mask)
         where = mask.where
         elements = np.full(len(where), view.offset, np.int64)
         for index, extent, stride in zip(indices, view.shape, view.strides, strict=True):
-            if not isinstance(index, NUMBERS) or index.dtype.kind not in "iu":
-                raise NotTheSame("an index that is no integer")
             one = index[where] if isinstance(index, np.ndarray) else index
             if not (np.all(np.greater_equal(one, 0)) and np.all(np.less(one, extent))):
                 raise NotTheSame("an index outside")
@@ -352,7 +368,7 @@ class Walk:
     def load(self, view: View, elements: np.ndarray, mask: Mask) -> Made:
         straight, place = self.straight(mask), self.places[id(view.buffer)]
         straight.arrays[place] = view.dtype
-        self.loads.append((place, straight, elements))
+        self.loads.append((place, straight, self.noted(elements)))
         return self.keep(f"x{place}[{straight.element(elements)}]", view.dtype, mask)
 
     def store(self, view: View, elements: np.ndarray, value: Meaning, mask: Mask) -> None:
@@ -361,8 +377,12 @@ class Walk:
         if dtype != view.dtype and not (dtype.kind == view.dtype.kind == "f"):
             raise NotTheSame("a number that may not fit")
         straight.arrays[place] = view.dtype
-        self.stores.append((place, straight, elements))
+        self.stores.append((place, straight, self.noted(elements)))
         straight.write(f"x{place}[{straight.element(elements)}] = {_cast(code, dtype, view.dtype)}")
+
+
+def _has_made(value: Meaning) -> bool:
+    return isinstance(value, Made) or isinstance(value, tuple) and any(map(_has_made, value))
 
 
 def _cast(code: str, dtype: np.dtype, wanted: np.dtype) -> str:
@@ -393,14 +413,12 @@ class Way:
         """The way of a launch that has been carried out; None where it may depend on the values that it finds."""
         groups: dict[tuple[object, ...], list[Straight]] = {}
         walks: list[Walk] = []
-        total = 0
+        kept = 0
         try:
             with np.errstate(all="ignore"):
                 for batch in launch.batches():
-                    walks.append(Walk(launch, batch, bound))
-                    total += sum(each.nbytes for each in walks[-1].straights)
-                    if total > MOST_BYTES:
-                        return None
+                    walks.append(Walk(launch, batch, bound, kept))
+                    kept = walks[-1].nbytes
                     for each in walks[-1].straights:
                         if each.lines:
                             groups.setdefault(_form(each), []).append(each)
@@ -428,10 +446,11 @@ def _form(straight: Straight) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _computed(straights: Sequence[Straight]) -> Computed:
+def compiled_for(*straights: Straight) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """What computes what threads do by the same lines, and what it takes behind the arrays."""
     first = straights[0]
     text = str(_form(first)[0])
-    indices = [_joined([each.indices[i] for each in straights], np.dtype(np.uint32)) for i in range(len(first.indices))]
+    indices = [_joined([each.indices[i] for each in straights], np.dtype(np.int32)) for i in range(len(first.indices))]
     vectors = [_joined([each.vectors[i] for each in straights]) for i in range(len(first.vectors))]
     parameters = [
         *(f"x{place}" for place in first.arrays), "n", *(f"e{i}" for i in range(len(indices))),
@@ -440,8 +459,13 @@ def _computed(straights: Sequence[Straight]) -> Computed:
     ]  # fmt: skip
     size = sum(each.mask.active for each in straights)
     numbers = size, *indices, *map(np.int64, first.shifts), *vectors, *first.scalars
-    function = _function(", ".join(parameters), text)
-    return Computed(function, tuple(first.arrays), numbers, sum(each.nbytes for each in (*indices, *vectors)))
+    return _function(", ".join(parameters), text), numbers
+
+
+def _computed(straights: Sequence[Straight]) -> Computed:
+    function, numbers = compiled_for(*straights)
+    nbytes = sum(each.nbytes for each in numbers if isinstance(each, np.ndarray))
+    return Computed(function, tuple(straights[0].arrays), numbers, nbytes)
 
 
 def _joined(parts: Sequence[np.ndarray], dtype: np.dtype | None = None) -> np.ndarray:

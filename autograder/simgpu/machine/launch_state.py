@@ -84,6 +84,11 @@ class LaunchState:
         self._constants: dict[int, View] = {}
 
     @property
+    def by_place(self) -> dict[Hashable, Hazard]:
+        """What was found, by its kind, line and array."""
+        return self._hazards
+
+    @property
     def hazards(self) -> tuple[Hazard, ...]:
         return tuple(self._hazards.values())
 
