@@ -132,6 +132,7 @@ class _Seen:
         self.seconds_in_all = 0.0
         self.on_its_way: _OnItsWay | None = None
         self.ways_tried = 0
+        self.others = 0  # how often its memory was looked at and held other numbers
         self._launches = 0
         self._wait = 1  # launches until its memory is looked at: longer after each time that it was not the same again
 
@@ -141,11 +142,12 @@ class _Seen:
         return self._launches > self._wait
 
     def may_go_the_same_way(self) -> bool:
-        """Whether it has taken so long by now that it is worth to find out whether it goes the same way each time."""
-        return self.seconds_in_all > WORTH_SECONDS * (1 + self.ways_tried) and self.ways_tried < MOST_TRIES
+        """Whether it finds other numbers each time, and has taken so long that it is worth to find out if its way is one."""
+        return self.others > 0 and self.seconds_in_all > WORTH_SECONDS * (1 + self.ways_tried) and self.ways_tried < MOST_TRIES
 
     def forget(self) -> None:
         self.known = None
+        self.others += 1
         self._launches, self._wait = 0, min(2 * self._wait, LONGEST_WAIT)
 
 

@@ -55,7 +55,7 @@ from autograder.simgpu.values.numba_types import FLOAT32, FLOAT64, operator_type
 from autograder.simgpu.values.values import NUMBERS, Value
 from autograder.simgpu.values.values import Number as Boxed
 
-MOST_BYTES = 256 * 1024**2  # of indices and other numbers by thread
+MOST_BYTES = 128 * 1024**2  # of indices and other numbers by thread
 MOST_LINES = 400  # of what is computed under one mask
 SYMBOLS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 EXACT: dict[np.ufunc, str] = {np.sqrt: "np.sqrt", np.abs: "abs"}  # functions of floats that all processors round alike
@@ -416,9 +416,12 @@ class Way:
         kept = 0
         try:
             with np.errstate(all="ignore"):
-                for batch in launch.batches():
+                batches = launch.batches()
+                for batch in batches:
                     walks.append(Walk(launch, batch, bound, kept))
                     kept = walks[-1].nbytes
+                    if len(walks) == 1 and kept * len(batches) > MOST_BYTES:
+                        return None
                     for each in walks[-1].straights:
                         if each.lines:
                             groups.setdefault(_form(each), []).append(each)
