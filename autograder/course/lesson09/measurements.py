@@ -24,11 +24,11 @@ from autograder.kernels import read
 
 REPEATS = 11
 SMALL_BYTES = 2**21  # a result up to this size is put into another place of memory for each launch
-FLUSH_BYTES = 2**28
+FLUSH_BYTES = 2**30
 
 
 class LaunchClock:
-    """Times launches on the GPU's own clock, each after a read of 256 MiB that leaves nothing of its arrays in L2."""
+    """Times launches on the GPU's own clock, each after a read of 1 GiB that leaves nothing of its arrays in L2."""
 
     def __init__(self) -> None:
         self._other = cuda.to_device(np.zeros(FLUSH_BYTES // 4, np.int32))
@@ -161,7 +161,7 @@ def measure(known: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
     return {
         "what": f"Pairs and patients of lesson 9, numba.cuda on one {gpu}, {time.strftime('%Y-%m')}",
         "software": ", ".join(f"{name} {version(name)}" for name in ("numba", "numba-cuda", "numpy")),
-        "how_times": f"CUDA events, median of {REPEATS} launches; 256 MiB read before each, so that L2 holds nothing of "
+        "how_times": f"CUDA events, median of {REPEATS} launches; 1 GiB read before each, so that L2 holds nothing of "
         "the kernel's arrays; a small result lies in another place each time; each result compared with NumPy's",
         "pairs": pairs,
         "what_beforehand": "milliseconds of what a technique needs first: three launches that put the places into "
