@@ -420,9 +420,7 @@ def join(files: Sequence[Path], target: Path, cases: Sequence[SizedCase] = CASES
         row = rows.get(case.name, {})
         times, counters = row.get("times", {"error": "not measured"}), row.get("counters", {"error": "not measured"})
         numbers = counters if "error" in counters else [counters.get(name) for name in names]
-        lines.append(
-            {"case": case.name, "half": case.half, "times": times, "counters": numbers}
-        )
+        lines.append({"case": case.name, "half": case.half, "times": times, "counters": numbers})
     head = json.dumps({**described(rows), "metrics": {"launches": "kernels launched", **METRICS}}, indent=1)
     body = ",\n".join(json.dumps(line) for line in lines)
     target.write_text(f'{head[:-2]},\n "cases": [\n{body}\n ]\n}}\n', encoding="utf-8")

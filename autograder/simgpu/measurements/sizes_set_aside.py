@@ -238,7 +238,6 @@ SET_ASIDE: tuple[Sized, ...] = (
     entry("haversine", elements,
           lambda r, n: (r.reals(n, np.float64), r.reals(n, np.float64), 0.3, 0.4, zeros(n, dtype=np.float64)),
           1_000_000, 16_000_000),
-    entry("lennard_jones", elements, lambda r, n: (r.reals(n), r.reals(n), zeros(n), F32(0.2)), 4000, 40_000),
     entry("upper_bound", elements, sorted_values, 500_000, 8_000_000),
     entry("linear_search", elements, values_and_keys, 200_000, 3_000_000),
     entry("probe_table", elements, table, 500_000, 8_000_000),
