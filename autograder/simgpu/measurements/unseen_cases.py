@@ -1,8 +1,8 @@
 """The cases that nobody tuned the model on: each unseen kernel at two sizes at which a GPU has work, in two halves.
 
 A rule or a figure of the model may be made from the learned half alone; the held half is only ever predicted. A kernel's
-name decides (`unseen_kernels.is_held`), so that both its sizes are in one half. A third set is of neither half: it is
-timed, and sets how wide intervals are.
+name decides (`unseen_kernels.is_held`), so that both its sizes are in one half. Of a third
+set the held half is set aside: by its times intervals are made, and nothing else.
 
     python -m autograder.simgpu.measurements.unseen_cases      # lists them
 """
@@ -14,16 +14,16 @@ from autograder.simgpu.measurements.sizes_further import FURTHER
 from autograder.simgpu.measurements.sizes_irregular import IRREGULAR
 from autograder.simgpu.measurements.sizes_matrices import MATRICES
 from autograder.simgpu.measurements.sizes_numerics import NUMERICS
-from autograder.simgpu.measurements.sizes_set_aside import SET_ASIDE
 from autograder.simgpu.measurements.sizes_stencils import STENCILS
+from autograder.simgpu.measurements.sizes_third import THIRD
 from autograder.simgpu.measurements.sizing import Sized, SizedCase
 
 SIZED: tuple[Sized, ...] = (*STENCILS, *MATRICES, *COLLECTIVES, *IRREGULAR, *NUMERICS, *FURTHER)
 CASES: tuple[SizedCase, ...] = tuple(each.case(size) for each in SIZED for size in (each.middle, each.large))
 LEARNED: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "learned")
 HELD: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "held")
-ASIDE: tuple[SizedCase, ...] = tuple(each.case(size) for each in SET_ASIDE for size in (each.middle, each.large))
+THIRD_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in THIRD for size in (each.middle, each.large))
 
 if __name__ == "__main__":
-    for case in (*CASES, *ASIDE):
+    for case in (*CASES, *THIRD_SET):
         print(case.name, case.half, sep="\t")

@@ -1,8 +1,8 @@
-"""Sizes for kernels that are set aside: no rule or figure of the model was made by their times.
+"""Sizes for a third set of kernels: the ordinary ones that are counted on the emulator, with work enough for a GPU.
 
-They are the ordinary kernels that are counted on the emulator (machine_code_emulator/), at sizes at which a GPU has
-work. How far off their predicted times are says how wide an interval has to be for a kernel that the model's makers never
-timed (perfmodel/measurements/intervals.py). Their results are held against the simulated GPU's.
+Those of the held half of names are set aside: no rule or figure of the model is made by their times. How far off these are
+says how wide an interval has to be for a kernel that the model's makers never timed (perfmodel/measurements/intervals.py).
+The others were looked into. Results are held against the simulated GPU's.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def entry(name: str, over: Over, make: Make, middle: int, large: int, small: int
         launch_once(case.kernel, grid, case.block, *arguments)
 
     launches = one_launch(case.kernel, over, case.block)
-    return Sized(name, make, launches, small, middle, large, simulated, seen or _all, aside=True)
+    return Sized(name, make, launches, small, middle, large, simulated, seen or _all, third=True)
 
 
 def _all(*arguments: Any) -> Arguments:
@@ -193,7 +193,7 @@ def flags(r: Random, n: int) -> Arguments:
     return r.wholes(2, 8 * n, U8), zeros(n, dtype=U8)
 
 
-SET_ASIDE: tuple[Sized, ...] = (
+THIRD: tuple[Sized, ...] = (
     entry("clamp_to_range", elements, lambda r, n: (r.reals(n), F32(0.2), F32(0.7), zeros(n)), 8 * MIB, 128 * MIB),
     entry("leaky_relu", elements, lambda r, n: (r.reals(n) - F32(0.5), F32(0.1), zeros(n)), 6 * MIB, 96 * MIB),
     entry("huber_loss", elements, lambda r, n: (r.reals(n), r.reals(n), F32(0.3), zeros(n)), 5_000_000, 80_000_000),
