@@ -6,7 +6,7 @@ Compiles pairs of kernels for compute capability 9.0 that differ by one operatio
 Operations on floats are carried out on the emulator (machine_code_emulator/, which needs a C compiler), by a warp whose
 lanes have numbers between 0 and 1, 1 and 2 for acosh: so the arms of a branch count that some lane takes, and a loop by its
 rounds. All others, and what the emulator refuses, are counted on their usual way: what is jumped over unless a number is
-out of the ordinary is left out. Writes facts/instruction_costs.json, which `autograder.simgpu.facts.instruction_costs` reads.
+out of the ordinary is left out. Writes facts/instruction_costs.json, which facts/instruction_costs.py reads.
 """
 
 from __future__ import annotations
