@@ -142,8 +142,8 @@ class _Seen:
         return self._launches > self._wait
 
     def may_go_the_same_way(self) -> bool:
-        """Whether it finds other numbers each time, and has taken so long that it is worth to find out if its way is one."""
-        return self.others > 0 and self.seconds_in_all > WORTH_SECONDS * (1 + self.ways_tried) and self.ways_tried < MOST_TRIES
+        """Whether it finds other numbers each time, and has taken long enough to find out whether its way is one."""
+        """Whether it finds other numbers each time, and has taken long enough to find out whether its way is one."""
 
     def forget(self) -> None:
         self.known = None
