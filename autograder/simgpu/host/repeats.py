@@ -143,7 +143,9 @@ class _Seen:
 
     def may_go_the_same_way(self) -> bool:
         """Whether it finds other numbers each time, and has taken long enough to find out whether its way is one."""
-        """Whether it finds other numbers each time, and has taken long enough to find out whether its way is one."""
+        if not self.others or self.ways_tried >= MOST_TRIES:
+            return False
+        return self.seconds_in_all > WORTH_SECONDS * (1 + self.ways_tried)
 
     def forget(self) -> None:
         self.known = None
