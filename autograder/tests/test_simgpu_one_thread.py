@@ -431,13 +431,13 @@ def test_rounds_that_need_no_others_go_at_once(
     kernel: Any, parts: int, monkeypatch: pytest.MonkeyPatch, by_steps: Callable[[bool], None]
 ) -> None:
     gone: set[object] = set()
-    carry_out = side_by_side.Part.carry_out
+    carry_out = side_by_side.PartOfRange.carry_out
 
-    def noted(self: side_by_side.Part) -> None:
+    def noted(self: side_by_side.PartOfRange) -> None:
         carry_out(self)
         gone.add(self.loop)
 
-    monkeypatch.setattr(side_by_side.Part, "carry_out", noted)
+    monkeypatch.setattr(side_by_side.PartOfRange, "carry_out", noted)
     told(kernel, 1, 1)
     assert len(gone) == parts
 

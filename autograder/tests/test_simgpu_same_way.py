@@ -10,7 +10,7 @@ import pytest
 
 from autograder.simgpu.host import cuda_module, repeats
 from autograder.simgpu.host.device import Session
-from autograder.simgpu.host.same_way import Way
+from autograder.simgpu.host.same_way import SameWay
 
 cuda = cuda_module.build_module()
 ROWS, COLUMNS = 37, 50
@@ -131,8 +131,8 @@ def test_a_launch_that_goes_the_same_way_tells_and_leaves_what_steps_do(
     kernel: Any, goes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = []
-    carry_out = Way.carry_out
-    monkeypatch.setattr(Way, "carry_out", lambda self, launch: gone.append(kernel) or carry_out(self, launch))
+    carry_out = SameWay.carry_out
+    monkeypatch.setattr(SameWay, "carry_out", lambda self, launch: gone.append(kernel) or carry_out(self, launch))
     monkeypatch.setattr(repeats, "MOST_TRIES", 0)
     expected = told(kernel)
     assert not gone

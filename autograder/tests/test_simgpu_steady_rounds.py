@@ -127,14 +127,14 @@ def test_rounds_that_go_the_same_way_tell_and_leave_what_steps_do(
     kernel: Any, skips: bool, lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     skipped: list[int] = []
-    go_on = steady_rounds.Moved.go_on
+    go_on = steady_rounds.RoundsAhead.go_on
 
-    def noted(self: steady_rounds.Moved, machine: Any, rounds: int) -> None:
+    def noted(self: steady_rounds.RoundsAhead, machine: Any, rounds: int) -> None:
         skipped.append(rounds)
         go_on(self, machine, rounds)
 
     monkeypatch.setattr(launch, "LANES_PER_BATCH", lanes)
-    monkeypatch.setattr(steady_rounds.Moved, "go_on", noted)
+    monkeypatch.setattr(steady_rounds.RoundsAhead, "go_on", noted)
     expected = told(kernel)
     assert not skipped  # so few rounds are not worth it
     monkeypatch.setattr(steady_rounds, "LEAST_ROUNDS", 8)

@@ -21,7 +21,7 @@ from autograder.language.program import Function
 from autograder.simgpu.counting.tracing import Trace
 from autograder.simgpu.exceptions import Debug, Raised
 from autograder.simgpu.facts.prepared import Prepared
-from autograder.simgpu.host.same_way import TOLD, Way
+from autograder.simgpu.host.same_way import TOLD, SameWay
 from autograder.simgpu.ordering.tickets import Words
 from autograder.simgpu.values.lanes import Batch, Geometry
 from autograder.simgpu.values.memory import Buffer, View
@@ -291,7 +291,7 @@ class _OnItsWay:
     record: Any
     work: int
     marks: _Marks
-    way: Way
+    way: SameWay
 
     @classmethod
     def of(cls, launch: LiveLaunch, bound: Mapping[str, Value], record: Any, marks: _Marks) -> _OnItsWay | None:
@@ -300,7 +300,7 @@ class _OnItsWay:
             return None
         if launch.captured or any(each.kind not in TOLD for each in record.hazards):
             return None
-        way = Way.of(launch, bound)
+        way = SameWay.of(launch, bound)
         return None if way is None else cls(record, launch.work, marks, way)
 
     def holds_for(self, launch: LiveLaunch) -> bool:

@@ -6,8 +6,8 @@
 
 Where neither branches nor indices depend on the round or on what is in memory, each round makes the same accesses as the
 one before it, and counts and finds the same (same_way.py, of launches). That is not taken on trust: the state of the
-machine is compared after three rounds (`Standing`). Has it moved on by the same steps, and the shadow of each element by the
-same stamps, then it will with each further round. The numbers of these rounds are computed by compiled code, statement after
+machine is compared after three rounds (`StateOfMachine`). Has it moved on by the same steps, and the shadow of each element
+by the same stamps, then it will with each further round. The numbers of these rounds are computed by compiled code, statement after
 statement for all threads, as steps do; what they count and find is what the last round did, times the rounds.
 """
 
@@ -24,7 +24,8 @@ from numba import njit
 from autograder.errors import KernelFault
 from autograder.language.program import Reference
 from autograder.simgpu.counting.tally import MAXIMA
-from autograder.simgpu.host.same_way import Made, Meaning, NotTheSame, Straight, Walk, compiled_for
+from autograder.simgpu.host.same_way import compiled_for
+from autograder.simgpu.host.walk import Made, Meaning, NotTheSame, Straight, Walk
 from autograder.simgpu.machine.machine import SURPRISES, Frame, Machine
 from autograder.simgpu.one_thread.rehearsal import NotOfNumbers, Stage
 from autograder.simgpu.one_thread.variables import assigned_in
@@ -65,7 +66,7 @@ class SteadyRounds:
 
     def __init__(self, machine: Machine, loop: For, rounds: int) -> None:
         self.machine, self.loop, self.rounds = machine, loop, rounds
-        self.standings: list[Standing] = []
+        self.standings: list[StateOfMachine] = []
 
     def skip(self, number: int, running: Mask) -> int:
         """How many rounds, from this one on, have been computed by now, and need not be stepped through."""
@@ -77,7 +78,7 @@ class SteadyRounds:
             self.is_hopeless = size > MOST_BYTES or self.machine.batch.has_raised
         if self.is_hopeless or running is not self.mask:
             return 0
-        self.standings.append(Standing(self.machine))
+        self.standings.append(StateOfMachine(self.machine))
         if number < LOOKED_AT[-1] or len(self.standings) < len(LOOKED_AT):
             return 0
         moved = self.standings[2].moved_from(self.standings[1], self.standings[0])
@@ -105,7 +106,7 @@ def _with_shadows(machine: Machine) -> list[Buffer]:
     return [each for each in buffers.values() if each.shadow is not None]
 
 
-class Standing:
+class StateOfMachine:
     """All that a machine keeps of what it has done, but for the numbers in memory and in variables."""
 
     def __init__(self, machine: Machine) -> None:
@@ -132,7 +133,7 @@ class Standing:
         ]
         self.is_plain = order.exchanged is None and not any(each.hottest_atomics for each in buffers)
 
-    def moved_from(self, one: Standing, two: Standing) -> Moved | None:
+    def moved_from(self, one: StateOfMachine, two: StateOfMachine) -> RoundsAhead | None:
         """How far each round goes on, where the last two went equally far; None where they did not."""
         if not (self.is_plain and self._is_like(one) and one._is_like(two)):
             return None
@@ -152,9 +153,9 @@ class Standing:
             far = stamps - stamps_before
             steps.append(bool(np.all((far == 0) | (far == clock))))
             steps.append(np.array_equal(threads, threads_before) and np.array_equal(places, places_before))
-        return Moved(self, one) if all(steps) else None
+        return RoundsAhead(self, one) if all(steps) else None
 
-    def _is_like(self, other: Standing) -> bool:
+    def _is_like(self, other: StateOfMachine) -> bool:
         return (
             [set(rows) for rows in self.rows] == [set(rows) for rows in other.rows]
             and self.hazards.keys() == other.hazards.keys()
@@ -164,11 +165,11 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class Moved:
+class RoundsAhead:
     """How far a machine gets in one round."""
 
-    now: Standing
-    before: Standing
+    now: StateOfMachine
+    before: StateOfMachine
 
     @property
     def work(self) -> int:

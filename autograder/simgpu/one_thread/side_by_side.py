@@ -119,7 +119,7 @@ class SideBySide:
             if machine.launch.work + self.work_of(rounds) > machine.launch.work_limit:
                 break
             try:
-                Part(going, self.loop, self.known, numbers[:rounds]).carry_out()
+                PartOfRange(going, self.loop, self.known, numbers[:rounds]).carry_out()
                 machine.launch.work += self.work_of(rounds) - rounds * written.work
             except NotAtOnce:
                 self.tries -= 1
@@ -139,7 +139,7 @@ class SideBySide:
         return self.known.is_possible and self.tries > 0 and self.is_quick
 
 
-class Part:
+class PartOfRange:
     """A part of the range: all its rounds at once."""
 
     def __init__(self, going: Going, loop: For, known: RoundsAtOnce, numbers: range) -> None:
@@ -240,7 +240,7 @@ class StageOfRounds(Stage):
 class MemoryOfRounds:
     """The accesses of some rounds: loads give what was there before the first of them, stores wait."""
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: PartOfRange) -> None:
         self.part, self.going = part, part.going
         self.counting = part.stage.counting
         self.made: list[tuple[AccessSite, np.ndarray]] = []  # in the order of a round, the elements by round
