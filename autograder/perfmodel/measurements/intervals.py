@@ -111,6 +111,7 @@ def table() -> dict[str, object]:
         return {name: asdict(each) for name, each in found.items()}
 
     known = classes(times(unseen.THIRD))
+    learned = {ANY: classes(times("learned"))[ANY]}
     answers = judged_answers()
     return {
         "gpu": SPECIFICATIONS["H200"].name,
@@ -119,6 +120,10 @@ def table() -> dict[str, object]:
         "ratios": plain(classes(answers)),
         "held times": shares([(each, each.is_within(known)) for each in times("held")]),
         "held ratios": shares(without_its_group(answers)),
+        "learned half": {
+            "times": asdict(learned[ANY]),
+            "held times": shares([(each, each.is_within(learned)) for each in times("held")])[ANY],
+        },
     }
 
 
