@@ -366,7 +366,8 @@ def test_lesson_2_s_passes_are_those_that_the_cell_counts_and_the_table_takes_ti
 
 def test_lesson_2_s_schedulers_are_as_busy_as_its_prose_says() -> None:
     """And why more warps help tiled and no longer naive: the round of the picture is the model's."""
-    busy = re.findall(r"(\w+): a scheduler is busy in (\d+)% of its cycles with 4 warps and (\d+)%", printed_by_lesson_2b("hiding"))
+    told = r"(\w+): a scheduler is busy in (\d+)% of its cycles with 4 warps and (\d+)%"
+    busy = re.findall(told, printed_by_lesson_2b("hiding"))
     assert [name for name, *_ in busy] == ["tiled", "naive"] and busy[0][2] == "100"
     notebook = json.loads((NOTEBOOKS / LESSON_2[1]).read_text(encoding="utf-8"))
     (cell,) = (each for each in notebook["cells"] if each["id"] == "hiding")
