@@ -1,4 +1,4 @@
-"""A kernel that gives the right result and changes what it is only to read hears of that, in every exercise with a kernel."""
+"""A kernel that gives the right result and changes what it is only to read hears of that, in each exercise."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ IN_PLACE = [
         lesson02.two_barriers,
         "x, out",
         "x",
-        "piece = cuda.shared.array(64, np.float32)\n    for start in range(0, x.size, 64):\n        piece[t] = x[start + t]\n"
+        "piece = cuda.shared.array(64, np.float32)\n    for start in range(0, x.size, 64):\n"
+        "        piece[t] = x[start + t]\n"
         "        cuda.syncthreads()\n        x[start + t] = piece[63 - t]\n        out[start + t] = x[start + t]\n"
         "        cuda.syncthreads()",
     ),
@@ -52,14 +53,16 @@ IN_PLACE = [
         lesson04.largest_of_warp,
         "values, best",
         "values",
-        "for step in (16, 8, 4, 2, 1):\n        values[i] = max(values[i], cuda.shfl_xor_sync(0xFFFFFFFF, values[i], step))\n"
+        "for step in (16, 8, 4, 2, 1):\n"
+        "        values[i] = max(values[i], cuda.shfl_xor_sync(0xFFFFFFFF, values[i], step))\n"
         "    if cuda.laneid == 0:\n        best[i // 32] = values[i]",
     ),
     (
         lesson04.rows_in_order,
         "order, starts, values, sums",
         "values",
-        "if i < order.size:\n        total = np.float32(0)\n        for k in range(starts[order[i]], starts[order[i] + 1]):\n"
+        "if i < order.size:\n        total = np.float32(0)\n"
+        "        for k in range(starts[order[i]], starts[order[i] + 1]):\n"
         "            total += values[k]\n            values[k] = 0\n        sums[order[i]] = total",
     ),
     (
@@ -72,7 +75,8 @@ IN_PLACE = [
         lesson05.matches,
         "items, value, total",
         "items",
-        "own = 0\n    while i < items.size:\n        if items[i] == value:\n            own += 1\n            items[i] = -1\n"
+        "own = 0\n    while i < items.size:\n        if items[i] == value:\n"
+        "            own += 1\n            items[i] = -1\n"
         "        i += cuda.gridsize(1)\n    cuda.atomic.add(total, 0, own)",
     ),
     (
