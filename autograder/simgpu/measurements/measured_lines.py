@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from autograder.simgpu.measurements.sizing import SizedCase
-from autograder.simgpu.measurements.unseen_cases import CASES
+from autograder.simgpu.measurements.unseen_cases import CASES, THIRD_SET
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """The options that `chosen` reads."""
     parser.add_argument("--only", default="", help="cases whose name contains this; several, with commas between")
     parser.add_argument("--half", choices=("learned", "held"), help="cases of this half")
+    parser.add_argument("--third", action="store_true", help="cases of the third set, not of the first two")
     parser.add_argument("--part", default="1/1", help="2/3: every third case, from the second on")
 
 
@@ -23,9 +24,9 @@ def chosen(given: argparse.Namespace) -> list[SizedCase]:
     """The cases that these options choose, in their order."""
     part, parts = (int(each) for each in given.part.split("/"))
     texts = given.only.split(",")
-    found = [case for case in CASES if any(text in case.name for text in texts)]
+    found = [case for case in (THIRD_SET if given.third else CASES) if any(text in case.name for text in texts)]
     if given.half:
-        found = [case for case in found if case.is_held == (given.half == "held")]
+        found = [case for case in found if (case.half == "learned") == (given.half == "learned")]
     return found[part - 1 :: parts]
 
 
