@@ -365,6 +365,20 @@ def test_a_gather_is_judged_by_what_it_wrote_and_how(program: str, outcome: str,
     judge(lesson09.distances, program, outcome, words)
 
 
+BIN_BY_BIN = """@cuda.jit
+def near_bin_by_bin(places, starts, near):
+    i, found = cuda.grid(1), 0
+    if i < places.size:
+        mine = places[i]
+        own = int(mine)
+        for b in range(max(own - 1, 0), min(own + 2, starts.size - 1)):
+            for k in range(starts[b], starts[b + 1]):
+                if abs(places[k] - mine) <= np.float32(1):
+                    found += 1
+        near[i] = found
+"""
+
+
 @pytest.mark.parametrize(
     ("program", "outcome", "words"),
     [
@@ -379,6 +393,9 @@ def test_a_gather_is_judged_by_what_it_wrote_and_how(program: str, outcome: str,
         (changed(IN_BINS, ("own + 2", "own + 30"), ("own - 1", "own - 30")), "not yet", "Three bins hold about"),
         (changed(IN_BINS, ("found += 1", "found += 2")), "not yet", "near[0] should be"),
         (changed(IN_BINS, ("<= np.float32(1)", "< np.float32(1)")), "not yet", "exactly 1 away count as well"),
+        (changed(IN_BINS, ("if abs(", "if k != i and abs(")), "not yet", "0 away from itself, and counts as well"),
+        (BIN_BY_BIN, "right", "Each thread loads 56 numbers on average"),
+        (BIN_BY_BIN.replace("own - 1, 0", "own - 2, 0").replace("own + 2,", "own + 3,"), "not yet", "Three bins hold about"),
     ],
 )
 def test_binning_is_judged_by_whom_it_asked(program: str, outcome: str, words: str) -> None:
