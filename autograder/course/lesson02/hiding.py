@@ -21,14 +21,14 @@ _ROUNDS_DRAWN, _ROUNDS_COUNTED = 2.2, 40
 
 
 @dataclass(frozen=True)
-class Round:
+class LoopRound:
     """What a warp does again and again: `instructions`, and the `cycles` from one round to the next of a lone warp."""
 
     instructions: int
     cycles: float
 
 
-def a_round(estimate: Estimate, instructions: float, n: int) -> Round:
+def a_round(estimate: Estimate, instructions: float, n: int) -> LoopRound:
     """A round of a kernel that multiplies n x n matrices on an H200, one thread an element: n rounds for each warp.
 
     `instructions` are those of a round, counted; the cycles come from the estimate's *latency*, which is the life of a warp
@@ -37,10 +37,10 @@ def a_round(estimate: Estimate, instructions: float, n: int) -> Round:
     gpu = SPECIFICATIONS["H200"]
     places = gpu.multiprocessors * gpu.max_threads * estimate.occupancy / WARP
     turns = max(1.0, n * n / WARP / places)
-    return Round(round(instructions), estimate.breakdown["latency"] * gpu.cycles_per_ns / turns / n)
+    return LoopRound(round(instructions), estimate.breakdown["latency"] * gpu.cycles_per_ns / turns / n)
 
 
-def slots(warps: int, of: Round, cycles: int) -> list[int | None]:
+def slots(warps: int, of: LoopRound, cycles: int) -> list[int | None]:
     """Which of `warps` warps a scheduler serves in each cycle; None where none of them can go on.
 
     A warp's next instruction can start some cycles after its last, and a round's first when what it waits for has come.
@@ -60,13 +60,13 @@ def slots(warps: int, of: Round, cycles: int) -> list[int | None]:
     return served
 
 
-def busy(warps: int, of: Round) -> float:
+def busy(warps: int, of: LoopRound) -> float:
     """The share of cycles in which a scheduler with so many warps starts an instruction, over many rounds."""
     served = slots(warps, of, round(_ROUNDS_COUNTED * of.cycles))[round(of.cycles) :]
     return sum(each is not None for each in served) / len(served)
 
 
-def scheduler(words: str, of: Round, warps: Sequence[int] = (1, 4, 16)) -> list[Figure]:
+def scheduler(words: str, of: LoopRound, warps: Sequence[int] = (1, 4, 16)) -> list[Figure]:
     """One scheduler with the first number of warps, then with the next one below it, and so on: a frame for each.
 
     A row for each warp, and below them what the scheduler does: blue where an instruction starts.
@@ -74,7 +74,7 @@ def scheduler(words: str, of: Round, warps: Sequence[int] = (1, 4, 16)) -> list[
     return [_scheduler(words, of, warps, shown) for shown in range(1, len(warps) + 1)]
 
 
-def _scheduler(words: str, of: Round, warps: Sequence[int], shown: int) -> Figure:
+def _scheduler(words: str, of: LoopRound, warps: Sequence[int], shown: int) -> Figure:
     canvas = Canvas()
     cycles = round(_ROUNDS_DRAWN * of.cycles)
     unit = (WIDTH - _LEFT - _RIGHT) / cycles
