@@ -1,6 +1,6 @@
 """Counts the work of the unseen cases on the simulated GPU, from a sample of each launch's blocks.
 
-    python -m autograder.sampling.measurements.unseen_counts FILE [--only TEXT] [--half learned|held] [--third] [--part 1/2]
+    python -m autograder.sampling.measurements.unseen_counts FILE [--only TEXT] [--half learned|held|third] [--part 1/2]
 
 Writes a line for each case; the cases that the file has already are left as they are.
 """

@@ -1,8 +1,8 @@
 """Sizes for a third set of kernels: the ordinary ones that are counted on the emulator, with work enough for a GPU.
 
-Those of the held half of names are set aside: no rule or figure of the model is made by their times. How far off these are
-says how wide an interval has to be for a kernel that the model's makers never timed (perfmodel/measurements/intervals.py).
-The others were looked into. Results are held against the simulated GPU's.
+They were timed after the model stood, and no rule or figure of it is made from their times: how far off it is of them says
+how wide an interval has to be for a kernel that its makers never timed (perfmodel/measurements/intervals.py). Results are
+held against the simulated GPU's.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The cases that nobody tuned the model on: each unseen kernel at two sizes at which a GPU has work, in two halves.
 
 A rule or a figure of the model may be made from the learned half alone; the held half is only ever predicted. A kernel's
-name decides (`unseen_kernels.is_held`), so that both its sizes are in one half. Of a third
-set the held half is set aside: by its times intervals are made, and nothing else.
+name decides (`unseen_kernels.is_held`), so that both its sizes are in one half. A third
+set is of neither half: by its times intervals are made, and nothing else.
 
     python -m autograder.simgpu.measurements.unseen_cases      # lists them
 """
