@@ -1,7 +1,8 @@
 """How warps hide each other's waiting: one scheduler of a multiprocessor, cycle by cycle, for the front of the room.
 
 What a warp does is the performance model's: so many instructions a round, so many cycles until the next if nobody is in its
-way; nothing but this waiting holds them up here. Whose turn it is when several warps could go on is ours, the lowest number: NVIDIA says nothing about it.
+way. Nothing but this waiting holds warps up here. Whose turn it is when several could go on is ours, the lowest number:
+NVIDIA says nothing about it.
 """
 
 from __future__ import annotations
