@@ -366,7 +366,7 @@ def test_lesson_2_s_passes_are_those_that_the_cell_counts_and_the_table_takes_ti
 
 def test_lesson_2_s_schedulers_are_as_busy_as_its_prose_says() -> None:
     """And why more warps help tiled and no longer naive: the round of the picture is the model's."""
-    told = r"(\w+): a scheduler is busy in (\d+)% of its cycles with 4 warps and (\d+)%"
+    told = r"(\w+): an instruction can start in (\d+)% of the cycles with 4 warps and (\d+)%"
     busy = re.findall(told, printed_by_lesson_2b("hiding"))
     assert [name for name, *_ in busy] == ["tiled", "naive"] and busy[0][2] == "100"
     notebook = json.loads((NOTEBOOKS / LESSON_2[1]).read_text(encoding="utf-8"))
@@ -376,6 +376,9 @@ def test_lesson_2_s_schedulers_are_as_busy_as_its_prose_says() -> None:
     assert f"{instructions} instructions, and a warp alone begins its next round after {cycles} cycles" in prose(LESSON_2[1])
     assert f"all 16 have only {16 * int(instructions)} instructions to start in {cycles} cycles" in prose(LESSON_2[1])
     assert int(busy[1][2]) == pytest.approx(100 * 16 * int(instructions) / int(cycles), abs=1.5)
+    ladder = json.loads((NOTEBOOKS / "data" / "ladder_h200.json").read_text(encoding="utf-8"))
+    slots = ladder["counters"]["rungs"]["one element, `while`"]["issue_slots_used_percent"]
+    assert f"An H200 used {slots:.0f} % of these chances at 2,048." in prose(LESSON_2[1])
 
 
 def test_lesson_2_s_naive_kernel_at_4096_waits_third() -> None:

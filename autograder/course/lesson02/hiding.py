@@ -1,7 +1,8 @@
 """How warps hide each other's waiting: one scheduler of a multiprocessor, cycle by cycle, for the front of the room.
 
 What a warp does is the performance model's: so many instructions a round, so many cycles until the next if nobody is in its
-way. Whose turn it is when several warps could go on is ours, the lowest number: NVIDIA says nothing about it.
+way. Nothing but this waiting holds warps up here. Whose turn it is when several could go on is ours, the lowest number:
+NVIDIA says nothing about it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def slots(warps: int, of: LoopRound, cycles: int) -> list[int | None]:
 
 
 def busy(warps: int, of: LoopRound) -> float:
-    """The share of cycles in which a scheduler with so many warps starts an instruction, over many rounds."""
+    """The share of cycles in which a scheduler with so many warps can start an instruction, over many rounds."""
     served = slots(warps, of, round(_ROUNDS_COUNTED * of.cycles))[round(of.cycles) :]
     return sum(each is not None for each in served) / len(served)
 
@@ -82,7 +83,7 @@ def _scheduler(words: str, of: LoopRound, warps: Sequence[int], shown: int) -> F
     canvas.text(_LEFT, 36, head, size=LARGE, bold=True)
     y, said = float(_TOP), []
     for count in warps[:shown]:
-        share = f"busy in {busy(count, of):.0%} of the cycles"
+        share = f"an instruction in {busy(count, of):.0%} of the cycles"
         said.append(f"{plural(count, 'warp')}, {share}")
         canvas.text(_LEFT, y + 20, plural(count, "warp"), size=LEAST, bold=True)
         canvas.text(WIDTH - _RIGHT, y + 20, share, size=LEAST, bold=True, anchor="end")
