@@ -15,6 +15,7 @@ import numpy as np
 from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut, NotCounted
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, NothingCounted, Unverified
+from autograder.grading.kept import KEPT
 from autograder.grading.reproduction import reproduction
 from autograder.grading.trials import (
     Compared,
@@ -64,8 +65,8 @@ class SharedRuns:
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `remember`, `run`, `simulate`, `once`, `counted`,
-    `need`, `known_of`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
+    For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `made`, `remember`, `run`, `simulate`, `once`,
+    `counted`, `need`, `known_of`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -135,24 +136,35 @@ class Attempt:
     def uniform(
         self, shape: tuple[int, ...] | int, dtype: Any = np.float32, low: float = -1.0, high: float = 1.0
     ) -> np.ndarray:
-        """Random numbers in [low, high); the report can say how to make the same array again."""
+        """Random numbers in [low, high), read-only; the report can say how to make the same array again."""
         seed = int(self.rng.integers(2**31))
-        rng = np.random.default_rng(seed)
-        array = _random_array(shape, dtype, lambda count: rng.uniform(low, high, count))
-        recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{array.dtype})"
-        return self.remember(array, recipe)
+        recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{np.dtype(dtype)})"
+
+        def make() -> np.ndarray:
+            rng = np.random.default_rng(seed)
+            return _random_array(shape, dtype, lambda count: rng.uniform(low, high, count))
+
+        return self.made(recipe, make)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...] | int, dtype: Any = np.int32) -> np.ndarray:
-        """Random whole numbers in [low, high), reproducible as with `uniform`."""
+        """Random whole numbers in [low, high), read-only and reproducible as with `uniform`."""
         seed = int(self.rng.integers(2**31))
-        rng = np.random.default_rng(seed)
-        array = _random_array(shape, dtype, lambda count: rng.integers(low, high, count))
-        recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{array.dtype})"
-        return self.remember(array, recipe)
+        recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{np.dtype(dtype)})"
+
+        def make() -> np.ndarray:
+            rng = np.random.default_rng(seed)
+            return _random_array(shape, dtype, lambda count: rng.integers(low, high, count))
+
+        return self.made(recipe, make)
 
     def sample(self, blocks: int) -> Sample:
         """So many blocks of the simulated GPU for a request that is too large for all, where nobody can foresee."""
         return {"sample_blocks": blocks, "sample_seed": int(self.rng.integers(2**31))}
+
+    def made(self, recipe: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """The array that this expression in NumPy makes, and `make` as well: read-only, since the next submission gets
+        the same one where it has the same seed. The report can make it again."""
+        return self.remember(KEPT.drawn(recipe, make), recipe)
 
     def remember(self, array: np.ndarray, recipe: str) -> np.ndarray:
         """The array, which the report can make again by this expression in NumPy."""

@@ -26,6 +26,15 @@ class Expression(Operation, ABC):
     def value(self, machine: Machine, mask: Mask) -> Value:
         """The value for the lanes of `mask`: a lane vector, or one value that all of them share."""
 
+    def shared_names(self) -> frozenset[str] | None:
+        """The variables that a whole number is made of, where it is made of nothing else and its kind of work does not
+        depend on their values; None for all other expressions."""
+        return None
+
+    def written_number(self) -> int | None:
+        """The whole number that is written here, if one is."""
+        return None
+
 
 class Statement(Operation, ABC):
     """An operation that is carried out for what it does."""
