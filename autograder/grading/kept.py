@@ -60,10 +60,11 @@ class Kept:
                 self._entries.move_to_end(key)
                 return entry.made  # type: ignore[return-value]
         made = make()
-        arrays = made if isinstance(made, tuple) else (made,)
+        arrays: tuple[np.ndarray, ...] = made if isinstance(made, tuple) else (made,)
         for each in arrays:
             each.flags.writeable = False
-        entry = _Entry(made, made_of, sum(each.nbytes for each in (*arrays, *made_of) if isinstance(each, np.ndarray)))
+        held = (*arrays, *(each for each in made_of if isinstance(each, np.ndarray)))
+        entry = _Entry(made, made_of, sum(each.nbytes for each in held))
         with self._lock:
             if entry.nbytes <= self.most_bytes and key not in self._entries:
                 self._entries[key] = entry

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from autograder.simgpu.values.values import Value
 STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
 
 
-class Expression(Operation, ABC):
+class Expression(Operation):
     """An operation that gives a value."""
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class Expression(Operation, ABC):
         return None
 
 
-class Statement(Operation, ABC):
+class Statement(Operation):
     """An operation that is carried out for what it does."""
 
     __slots__ = ()
