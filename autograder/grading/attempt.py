@@ -97,6 +97,8 @@ class Attempt:
         self.pictures: list[Picture] = []
         self.unwritten: np.ndarray | None = None  # of an array that was to be written whole: what was left out
         self.unwritten_name = ""
+        self.evidence: dict[type, Any] = {}  # what hints have made of it: see evidence.py
+        self._traced: dict[tuple[Any, ...], tuple[RunRequest, Run]] = {}
         self._runner = runner
         self._shared = shared or SharedRuns(lambda name: rng)
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
@@ -310,8 +312,12 @@ class Attempt:
         self._runner = runner
 
     def trace(self, request: RunRequest) -> Run:
-        """Simulates a request for a picture of it: no trial of the check, and nothing that it does can fail it."""
-        return self._runner.run(request, "simulated")
+        """Simulates a request for a picture of it, or for a hint: no trial of the check, and nothing that it does can fail
+        it. The same again, as hints ask for it one after the other, is what it was."""
+        key = tuple(id(value) if name == "arguments" else value for name, value in vars(request).items())
+        if key not in self._traced:
+            self._traced[key] = request, self._runner.run(request, "simulated")
+        return self._traced[key][1]
 
     # ---- expectations ----------------------------------------------------------------------------
 
