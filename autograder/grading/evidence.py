@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -159,7 +159,7 @@ class ProductEvidence(Evidence):
         self.a: Matrix = self.request.arguments["a"].astype(np.float64)
         self.b: Matrix = self.request.arguments["b"].astype(np.float64)
         self.m, self.k, self.n = int(self.a.shape[0]), int(self.a.shape[1]), int(self.b.shape[1])
-        self._elsewhere: dict[tuple[int, int, int], Any] = {}  # by sizes: what was tried there
+        self._elsewhere: dict[tuple[int, int, int], ProductEvidence] = {}  # by sizes: what was tried there
 
     def elsewhere(self: Product, m: int, k: int, n: int) -> Product:
         """What another product of small whole numbers shows on the simulated GPU: an experiment, to tell two
@@ -169,7 +169,9 @@ class ProductEvidence(Evidence):
             attempt.simulate(product(attempt, self.request.function, m, k, n), may_fault=True)
             self._elsewhere[m, k, n] = type(self)(attempt)
             attempt.trials[:] = trials  # the attempt is still about what failed
-        return self._elsewhere[m, k, n]
+        found = self._elsewhere[m, k, n]
+        assert isinstance(found, type(self))
+        return found
 
     @property
     def is_right(self) -> bool:

@@ -134,7 +134,8 @@ class Failed:
 
     def __init__(self, run: Any, request: Any) -> None:
         self.trials = [type("Trial", (), {"run": run, "request": request})]
-        self.compared, self.wrong, self.evidence = None, None, {}
+        self.compared, self.wrong = None, None
+        self.evidence: dict[type, Any] = {}
 
 
 @pytest.mark.parametrize("name", ["block_and_grid_swapped", "empty_launch"])

@@ -80,7 +80,7 @@ def test_what_was_longest_not_asked_for_is_let_go() -> None:
     kept, made = Kept(most_bytes=3 * 800), []
 
     def draw(name: str) -> np.ndarray:
-        return kept.drawn(name, lambda: made.append(name) or np.zeros(100))  # type: ignore[func-returns-value]
+        return kept.drawn(name, lambda: made.append(name) or np.zeros(100))
 
     for name in ("a", "b", "c", "a", "d", "a", "b"):
         draw(name)
