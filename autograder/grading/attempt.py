@@ -15,6 +15,7 @@ import numpy as np
 from autograder.errors import BrokenDefinition, GraderFault, KitError, NotCarriedOut, NotCounted
 from autograder.grading.closeness import Difference, compare_arrays, default_tolerance, describe
 from autograder.grading.failures import CheckFailed, NothingCounted, Unverified
+from autograder.grading.kept import KEPT
 from autograder.grading.reproduction import reproduction
 from autograder.grading.trials import (
     Compared,
@@ -64,8 +65,8 @@ class SharedRuns:
 class Attempt:
     """One check at work on one submission.
 
-    For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `remember`, `run`, `simulate`, `once`, `counted`,
-    `need`, `known_of`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
+    For checks: `source`, `rng`, `drawn`, `uniform`, `integers`, `sample`, `made`, `remember`, `run`, `simulate`, `once`,
+    `counted`, `need`, `known_of`, `speedup`, `expect_*`, `award`, `record`, `show`, `forget_runs`.
     For hints: `check`, `failure`, `trials`, `differences`, `hazards`, `fault`, `comparison`, `measured`, `sources`.
     """
 
@@ -96,6 +97,8 @@ class Attempt:
         self.pictures: list[Picture] = []
         self.unwritten: np.ndarray | None = None  # of an array that was to be written whole: what was left out
         self.unwritten_name = ""
+        self.evidence: dict[type, Any] = {}  # what hints have made of it: see evidence.py
+        self._traced: dict[tuple[Any, ...], tuple[RunRequest, Run]] = {}
         self._runner = runner
         self._shared = shared or SharedRuns(lambda name: rng)
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
@@ -135,24 +138,35 @@ class Attempt:
     def uniform(
         self, shape: tuple[int, ...] | int, dtype: Any = np.float32, low: float = -1.0, high: float = 1.0
     ) -> np.ndarray:
-        """Random numbers in [low, high); the report can say how to make the same array again."""
+        """Random numbers in [low, high), read-only; the report can say how to make the same array again."""
         seed = int(self.rng.integers(2**31))
-        rng = np.random.default_rng(seed)
-        array = _random_array(shape, dtype, lambda count: rng.uniform(low, high, count))
-        recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{array.dtype})"
-        return self.remember(array, recipe)
+        recipe = f"np.random.default_rng({seed}).uniform({low}, {high}, {shape}).astype(np.{np.dtype(dtype)})"
+
+        def make() -> np.ndarray:
+            rng = np.random.default_rng(seed)
+            return _random_array(shape, dtype, lambda count: rng.uniform(low, high, count))
+
+        return self.made(recipe, make)
 
     def integers(self, low: int, high: int, shape: tuple[int, ...] | int, dtype: Any = np.int32) -> np.ndarray:
-        """Random whole numbers in [low, high), reproducible as with `uniform`."""
+        """Random whole numbers in [low, high), read-only and reproducible as with `uniform`."""
         seed = int(self.rng.integers(2**31))
-        rng = np.random.default_rng(seed)
-        array = _random_array(shape, dtype, lambda count: rng.integers(low, high, count))
-        recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{array.dtype})"
-        return self.remember(array, recipe)
+        recipe = f"np.random.default_rng({seed}).integers({low}, {high}, {shape}).astype(np.{np.dtype(dtype)})"
+
+        def make() -> np.ndarray:
+            rng = np.random.default_rng(seed)
+            return _random_array(shape, dtype, lambda count: rng.integers(low, high, count))
+
+        return self.made(recipe, make)
 
     def sample(self, blocks: int) -> Sample:
         """So many blocks of the simulated GPU for a request that is too large for all, where nobody can foresee."""
         return {"sample_blocks": blocks, "sample_seed": int(self.rng.integers(2**31))}
+
+    def made(self, recipe: str, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """The array that this expression in NumPy makes, and `make` as well: read-only, since the next submission gets
+        the same one where it has the same seed. The report can make it again."""
+        return self.remember(KEPT.drawn(recipe, make), recipe)
 
     def remember(self, array: np.ndarray, recipe: str) -> np.ndarray:
         """The array, which the report can make again by this expression in NumPy."""
@@ -298,8 +312,12 @@ class Attempt:
         self._runner = runner
 
     def trace(self, request: RunRequest) -> Run:
-        """Simulates a request for a picture of it: no trial of the check, and nothing that it does can fail it."""
-        return self._runner.run(request, "simulated")
+        """Simulates a request for a picture of it, or for a hint: no trial of the check, and nothing that it does can fail
+        it. The same again, as hints ask for it one after the other, is what it was."""
+        key = tuple(id(value) if name == "arguments" else value for name, value in vars(request).items())
+        if key not in self._traced:
+            self._traced[key] = request, self._runner.run(request, "simulated")
+        return self._traced[key][1]
 
     # ---- expectations ----------------------------------------------------------------------------
 

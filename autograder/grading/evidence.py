@@ -38,7 +38,8 @@ class Evidence:
     def __init__(self, attempt: Attempt) -> None:
         self.attempt = attempt
         self.trials = attempt.trials
-        self.request, self.run = self.trials[-1].request, self.trials[-1].run
+        self.last = self.trials[-1]
+        self.request, self.run = self.last.request, self.last.run
         self.launch: Launch | None = self.run.launches[0] if self.run.launches else None
         self.grid, self.block = (self.launch.grid, self.launch.block) if self.launch else ((0, 0, 0), (0, 0, 0))
         self.across, self.down = self.grid[0] * self.block[0], self.grid[1] * self.block[1]  # threads along x and y
@@ -158,15 +159,19 @@ class ProductEvidence(Evidence):
         self.a: Matrix = self.request.arguments["a"].astype(np.float64)
         self.b: Matrix = self.request.arguments["b"].astype(np.float64)
         self.m, self.k, self.n = int(self.a.shape[0]), int(self.a.shape[1]), int(self.b.shape[1])
+        self._elsewhere: dict[tuple[int, int, int], ProductEvidence] = {}  # by sizes: what was tried there
 
     def elsewhere(self: Product, m: int, k: int, n: int) -> Product:
         """What another product of small whole numbers shows on the simulated GPU: an experiment, to tell two
         misconceptions apart."""
-        attempt, trials = self.attempt, list(self.trials)
-        attempt.simulate(product(attempt, self.request.function, m, k, n), may_fault=True)
-        other = type(self)(attempt)
-        attempt.trials[:] = trials  # the attempt is still about what failed
-        return other
+        if (m, k, n) not in self._elsewhere:
+            attempt, trials = self.attempt, list(self.trials)
+            attempt.simulate(product(attempt, self.request.function, m, k, n), may_fault=True)
+            self._elsewhere[m, k, n] = type(self)(attempt)
+            attempt.trials[:] = trials  # the attempt is still about what failed
+        found = self._elsewhere[m, k, n]
+        assert isinstance(found, type(self))
+        return found
 
     @property
     def is_right(self) -> bool:
@@ -223,6 +228,14 @@ class ProductEvidence(Evidence):
         return bool(1e-6 < np.median(np.abs(wrong.got - wrong.expected) / size) < 1e-2)
 
 
+def _evidence_of(attempt: Attempt, kind: type[Seen]) -> Seen:
+    """What the attempt's last run showed: the same for all hints, so that what one of them tried no other tries again."""
+    known: Seen | None = attempt.evidence.get(kind)
+    if known is None or known.last is not attempt.trials[-1]:
+        known = attempt.evidence[kind] = kind(attempt)
+    return known
+
+
 def recogniser(
     evidence: type[Seen], example: Callable[[Attempt], RunRequest] | None = None
 ) -> Callable[..., Callable[[Callable[[Seen], bool]], HintJudge]]:
@@ -240,8 +253,10 @@ def recogniser(
             def recognise(attempt: Attempt) -> Hint | None:
                 if example is not None and attempt.compared is not None and not attempt.trials:
                     attempt.simulate(example(attempt), may_fault=True)
-                seen = evidence(attempt) if attempt.trials else None
-                if seen is None or not fits(seen):
+                if not attempt.trials:
+                    return None
+                seen = _evidence_of(attempt, evidence)
+                if shows.is_at_hand and not shows.look(seen) or not fits(seen):
                     return None
                 witness = shows.look(seen)
                 return Hint(fits.__name__, text.format(seen=seen), witness) if witness else None

@@ -11,6 +11,7 @@ import numpy as np
 
 from autograder.grading.attempt import Attempt, Outputs
 from autograder.grading.failures import CheckFailed
+from autograder.grading.kept import KEPT
 from autograder.records.hazards import Hazard
 from autograder.records.runs import RunRequest, Uninitialised
 
@@ -29,16 +30,23 @@ def product(
 
 def expect_product(attempt: Attempt, request: RunRequest, c: np.ndarray) -> None:
     """Fails the check unless `c` is the product, in float64, within the rounding of a float32 sum."""
-    a, b = (request.arguments[name].astype(np.float64) for name in "ab")
+    a, b = (request.arguments[name] for name in "ab")
     known, terms = attempt.known_of(c), a.shape[1]
     if known is None:
-        attempt.expect_close(c, a @ b, "c", magnitude=np.abs(a) @ np.abs(b), terms=terms)
+        expected, magnitude = KEPT.of(products_of, a, b)
+        attempt.expect_close(c, expected, "c", magnitude=magnitude, terms=terms)
         return
     rows, columns = known.any(axis=1), known.any(axis=0)
-    here, a, b = np.ix_(rows, columns), a[rows], b[:, columns]
+    here = np.ix_(rows, columns)
     expected, magnitude = np.zeros(known.shape), np.zeros(known.shape)
-    expected[here], magnitude[here] = a @ b, np.abs(a) @ np.abs(b)
+    expected[here], magnitude[here] = products_of(a[rows], b[:, columns])
     attempt.expect_close(c, expected, "c", magnitude=magnitude, terms=terms)
+
+
+def products_of(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The product in float64, and that of the sizes of all numbers: what is added up for each element."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    return a @ b, np.abs(a) @ np.abs(b)
 
 
 def verify(attempt: Attempt, request: RunRequest, outputs: Outputs) -> None:

@@ -52,10 +52,11 @@ class Witness:
 
     kind: str
     look: Callable[[Seen], str]
+    is_at_hand: bool = False  # it stands in what the check has seen: nothing is run to look at it
 
     def __or__(self, other: Witness) -> Witness:
         """The first of two that shows something."""
-        return Witness(f"{self.kind} or {other.kind}", lambda seen: self.look(seen) or other.look(seen))
+        return Witness(f"{self.kind} or {other.kind}", lambda seen: self.look(seen) or other.look(seen), self._with(other))
 
     def __and__(self, other: Witness) -> Witness:
         """Both, or nothing."""
@@ -64,7 +65,10 @@ class Witness:
             one, two = self.look(seen), other.look(seen)
             return f"{one}; {two}" if one and two else ""
 
-        return Witness(f"{self.kind} and {other.kind}", both)
+        return Witness(f"{self.kind} and {other.kind}", both, self._with(other))
+
+    def _with(self, other: Witness) -> bool:
+        return self.is_at_hand and other.is_at_hand
 
 
 # ---- what was found wrong --------------------------------------------------------------------------------------------
@@ -159,9 +163,9 @@ def _changed(seen: Seen) -> str:
     return ""
 
 
-RESULT = Witness("a wrong element", _wrong)
-LEFT_OUT = Witness("an element that is not written", _left_out)
-CHANGED = Witness("an input that has changed", _changed)
+RESULT = Witness("a wrong element", _wrong, is_at_hand=True)
+LEFT_OUT = Witness("an element that is not written", _left_out, is_at_hand=True)
+CHANGED = Witness("an input that has changed", _changed, is_at_hand=True)
 
 
 def _returned(seen: Seen) -> str:
@@ -171,7 +175,7 @@ def _returned(seen: Seen) -> str:
     return f"{seen.request.function} returns an array of {value.size:,}" if isinstance(value, np.ndarray) else ""
 
 
-RETURNED = Witness("what was returned", _returned)
+RETURNED = Witness("what was returned", _returned, is_at_hand=True)
 
 # ---- what was launched, and asked for --------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,7 +23,7 @@ from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.grade import PUBLIC_SEED, Grading, check_submission, judge, read
 from autograder.grading.labs import lab_names, load_lab
 from autograder.grading.spec import HintRule, Lab, hint
-from autograder.grading.witness import LAUNCH, RESULT, Witness, hazard, in_words
+from autograder.grading.witness import LAUNCH, LEFT_OUT, RESULT, Witness, hazard, in_words
 from autograder.grading.worker import Worker
 from autograder.language.source import Submission, submission_from_cells
 from autograder.records.results import CheckResult
@@ -134,6 +135,7 @@ class Failed:
     def __init__(self, run: Any, request: Any) -> None:
         self.trials = [type("Trial", (), {"run": run, "request": request})]
         self.compared, self.wrong = None, None
+        self.evidence: dict[type, Any] = {}
 
 
 @pytest.mark.parametrize("name", ["block_and_grid_swapped", "empty_launch"])
@@ -169,6 +171,55 @@ def test_a_hint_is_not_given_where_its_witness_shows_nothing() -> None:
     assert given(hazard("race") | LAUNCH, Run(launches=(launch,))) == "k[2, 32]"
     for nothing in (hazard("race"), RESULT, LAUNCH & hazard("race"), hazard("race", space="shared")):
         assert given(nothing, Run(launches=(launch,))) == ""
+
+
+def test_hints_of_one_attempt_share_what_they_tried() -> None:
+    from autograder.records.runs import Launch, Run, RunRequest
+
+    tried = []
+
+    class Trying(Evidence):
+        @cached_property
+        def experiment(self) -> bool:
+            tried.append(self.run)
+            return False
+
+    def first(seen: Trying) -> bool:
+        """It did."""
+        return seen.experiment
+
+    def second(seen: Trying) -> bool:
+        """It did so, too."""
+        return seen.experiment or True
+
+    run = Run(launches=(Launch("k", (2, 1, 1), (32, 1, 1)),))
+    attempt = Failed(run, RunRequest("f", {"a": np.zeros(3)}))
+    misconception = recogniser(Trying)
+    rules = [vars(misconception(shows=LAUNCH)(each))["as_hint"] for each in (first, second)]
+    assert [rule.recognise(cast(Any, attempt)) is not None for rule in rules] == [False, True]
+    assert len(tried) == 1
+    attempt.trials.append(Failed(run, RunRequest("f", {"a": np.ones(3)})).trials[0])  # a further run is another matter
+    assert rules[1].recognise(cast(Any, attempt)) is not None
+    assert len(tried) == 2
+
+
+def test_nothing_is_tried_for_a_hint_whose_witness_is_not_among_what_the_check_has_seen() -> None:
+    from autograder.records.runs import Launch, Run, RunRequest
+
+    asked: list[str] = []
+
+    def given(shows: Witness) -> Any:
+        def tries(seen: Evidence) -> bool:
+            """It did."""
+            asked.append(shows.kind)
+            return True
+
+        run = Run(launches=(Launch("k", (2, 1, 1), (32, 1, 1)),))
+        rule = vars(recogniser(Evidence)(shows=shows)(tries))["as_hint"]
+        return rule.recognise(cast(Any, Failed(run, RunRequest("f", {"a": np.zeros(3)}))))
+
+    assert given(RESULT) is None and given(LEFT_OUT | RESULT) is None and asked == []
+    assert given(RESULT | LAUNCH) is not None and asked == [f"{RESULT.kind} or {LAUNCH.kind}"]
 
 
 # ---- near misses -----------------------------------------------------------------------------------------------------

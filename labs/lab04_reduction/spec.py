@@ -102,8 +102,8 @@ def block_sums(attempt: Attempt, blocks: int, threads: int, n: int, *, quarters:
 def quarters_of(attempt: Attempt, n: int) -> np.ndarray:
     """Numbers from 1 to below 6 that are no whole ones for the most part, with exact sums."""
     seed = int(attempt.rng.integers(2**31))
-    values = (np.random.default_rng(seed).integers(4, 24, n) / 4).astype(np.float32)
-    return attempt.remember(values, f"(np.random.default_rng({seed}).integers(4, 24, {n}) / 4).astype(np.float32)")
+    recipe = f"(np.random.default_rng({seed}).integers(4, 24, {n}) / 4).astype(np.float32)"
+    return attempt.made(recipe, lambda: (np.random.default_rng(seed).integers(4, 24, n) / 4).astype(np.float32))
 
 
 def whole_sum(attempt: Attempt, n: int, *, real: bool = False) -> RunRequest:
@@ -115,12 +115,17 @@ def whole_sum(attempt: Attempt, n: int, *, real: bool = False) -> RunRequest:
 def small_numbers(attempt: Attempt, n: int) -> np.ndarray:
     """So much alike that a running sum loses the same of each; a few are larger, so that no few tell the sum of all."""
     seed, low = int(attempt.rng.integers(2**31)), ADDEND + MORE * float(attempt.rng.random())
-    strays, rng = attempt.drawn(n // STRAYS[1], n // STRAYS[0]), np.random.default_rng(seed)
-    values = rng.uniform(low, low + WIDTH, n).astype(np.float32)
-    values[rng.integers(n, size=strays)] = 1
+    strays = attempt.drawn(n // STRAYS[1], n // STRAYS[0])
     made = f"r.uniform({low}, {low + WIDTH}, {n}).astype(np.float32)"
     recipe = f"(lambda r: (lambda a: (np.put(a, r.integers({n}, size={strays}), 1), a)[1])({made}))"
-    return attempt.remember(values, f"{recipe}(np.random.default_rng({seed}))")
+
+    def make() -> np.ndarray:
+        rng = np.random.default_rng(seed)
+        values = rng.uniform(low, low + WIDTH, n).astype(np.float32)
+        values[rng.integers(n, size=strays)] = 1
+        return values
+
+    return attempt.made(f"{recipe}(np.random.default_rng({seed}))", make)
 
 
 def many_more(attempt: Attempt) -> RunRequest:

@@ -15,6 +15,7 @@ from autograder.errors import Line
 from autograder.grading.attempt import Attempt
 from autograder.grading.evidence import Evidence
 from autograder.grading.failures import CheckFailed
+from autograder.grading.kept import KEPT
 from autograder.records.counters import Counters
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest
@@ -37,18 +38,21 @@ def items_of(attempt: Attempt, kind: str, n: int, bins: int) -> np.ndarray:
     if kind == "one value":
         return nearly_one_value(attempt, n, bins)
     seed = int(attempt.rng.integers(2**31))
-    items = ((np.random.default_rng(seed).zipf(SKEW, n) - 1) % bins).astype(np.int32)
     recipe = f"((np.random.default_rng({seed}).zipf({SKEW}, {n}) - 1) % {bins}).astype(np.int32)"
-    return attempt.remember(items, recipe)
+    return attempt.made(recipe, lambda: ((np.random.default_rng(seed).zipf(SKEW, n) - 1) % bins).astype(np.int32))
 
 
 def nearly_one_value(attempt: Attempt, n: int, bins: int) -> np.ndarray:
     """`n` int32 items of one value in [0, bins), but for one among `STRAYS`, and no fewer than two."""
     value, seed, strays = int(attempt.rng.integers(bins)), int(attempt.rng.integers(2**31)), 2 + n // STRAYS
-    rng, items = np.random.default_rng(seed), np.full(n, value, np.int32)
-    items[rng.integers(n, size=strays)] = rng.integers(bins, size=strays)
     recipe = f"(lambda r, a: (np.put(a, r.integers({n}, size={strays}), r.integers({bins}, size={strays})), a)[1])"
-    return attempt.remember(items, f"{recipe}(np.random.default_rng({seed}), np.full({n}, {value}, np.int32))")
+
+    def make() -> np.ndarray:
+        rng, items = np.random.default_rng(seed), np.full(n, value, np.int32)
+        items[rng.integers(n, size=strays)] = rng.integers(bins, size=strays)
+        return items
+
+    return attempt.made(f"{recipe}(np.random.default_rng({seed}), np.full({n}, {value}, np.int32))", make)
 
 
 def counting(items: np.ndarray, bins: int | np.ndarray, work_limit: int = WORK_LIMIT) -> RunRequest:
@@ -71,7 +75,7 @@ def expect_histogram(attempt: Attempt, request: RunRequest, run: Run) -> None:
 def expect_counts(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
     """What bins are held to where they are counted or timed: for `Lab.results`."""
     got = outputs["bins"]
-    attempt.expect_close(got, histogram_of(request.arguments["items"], got.size), "bins")
+    attempt.expect_close(got, KEPT.of(histogram_of, request.arguments["items"], got.size), "bins")
 
 
 def counting_launch(run: Run) -> Launch | None:
@@ -109,9 +113,8 @@ class HistogramEvidence(Evidence):
         super().__init__(attempt)
         self.items, self.before = (self.request.arguments[name] for name in ("items", "bins"))
         self.n, self.bins = int(self.items.size), int(self.before.size)
-        inside = self.items[(self.items >= 0) & (self.items < self.bins)]
-        self.expected = np.bincount(inside, minlength=self.bins)
-        self.inside = int(inside.size)
+        self.expected = KEPT.of(histogram_of, self.items, self.bins).astype(np.int64)
+        self.inside = int(self.expected.sum())
 
     @property
     def got(self) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from autograder.grading import Attempt, witness
 from autograder.grading.evidence import Evidence, recogniser
 from autograder.grading.failures import NothingCounted
+from autograder.grading.kept import KEPT
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest
 
@@ -41,7 +42,7 @@ class ListEvidence(Evidence):
         self.launches = self.simulated.launches
         if self.request.function == "walk_sublists":
             names = ("sublist", "steps", "following", "links")
-            found = walked(self.given["successor"], self.given["splitters"])
+            found = KEPT.of(walked, self.given["successor"], self.given["splitters"])
             self.expected = dict(zip(names, found, strict=True))
             self.reached = self.expected["sublist"] >= 0
             self.tails = self.given["successor"] == np.arange(self.given["successor"].size)
@@ -125,7 +126,7 @@ class ListEvidence(Evidence):
     def off_by_the_way_on_foot(self, times: int) -> bool:
         """Whether ranks ahead of a first splitter are off by this many times the links up to it, and all others
         right."""
-        off = self.outputs["rank"].astype(np.int64) - ranks_along(self.given["successor"])
+        off = self.outputs["rank"].astype(np.int64) - KEPT.of(ranks_along, self.given["successor"])
         on_foot = np.array([self._on_foot(node) for node in range(self.n)])
         return self.run.fault is None and bool(on_foot.any() and (off == times * on_foot).all())
 
@@ -493,7 +494,7 @@ def returns_nothing(seen: ListEvidence) -> bool:
 def returns_the_other_buffer(seen: ListEvidence) -> bool:
     """The ranks are right, in the array that is not returned: with each round they move to the other one. After the
     swap the name of what the last round wrote is the name of what the next would read."""
-    ranks = ranks_of_sublists(seen.given["following"], seen.given["links"])
+    ranks = KEPT.of(ranks_of_sublists, seen.given["following"], seen.given["links"])
     elsewhere = [name for name in ("links", "spare_links") if np.array_equal(seen.outputs[name], ranks)]
     return isinstance(seen.run.returned, np.ndarray) and bool(elsewhere)
 
@@ -611,7 +612,7 @@ def steps_where_no_walk_came(seen: ListEvidence) -> bool:
     """Nodes ahead of the first splitter get something else than the links up to it and the splitter's rank. No walk
     came by there, so that steps[i] is no number of links, and nothing is to be taken away."""
     lost = seen.given["sublist"] < 0
-    off = seen.outputs["rank"].astype(np.int64) - ranks_along(seen.given["successor"])
+    off = seen.outputs["rank"].astype(np.int64) - KEPT.of(ranks_along, seen.given["successor"])
     return bool(seen.run.fault is None and not off[~lost].any() and (off[lost] == -seen.given["steps"][lost]).all())
 
 

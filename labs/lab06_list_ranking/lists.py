@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograder.grading.attempt import Attempt
+from autograder.grading.kept import KEPT
 
 Array = np.ndarray
 
@@ -18,21 +19,26 @@ Array = np.ndarray
 def random_lists(attempt: Attempt, lengths: Sequence[int]) -> tuple[Array, Array]:
     """Successors and ranks of lists of these lengths, their nodes strewn over one array (int32, as long as all)."""
     seed, size = int(attempt.rng.integers(2**31)), sum(lengths)
-    order = np.random.default_rng(seed).permutation(size)
-    return lists_along(attempt, order, lengths, f"np.random.default_rng({seed}).permutation({size})")
+    recipe = f"np.random.default_rng({seed}).permutation({size})"
+    order = KEPT.drawn(recipe, lambda: np.random.default_rng(seed).permutation(size))
+    return lists_along(attempt, order, lengths, recipe)
 
 
 def list_from_zero(attempt: Attempt, size: int) -> tuple[Array, Array]:
     """Successors and ranks of one random list whose head is node 0: ahead of evenly spaced splitters there is nobody."""
     seed = int(attempt.rng.integers(2**31))
-    order = np.random.default_rng(seed).permutation(size)
     recipe = f"(lambda p: np.roll(p, -p.argmin()))(np.random.default_rng({seed}).permutation({size}))"
-    return lists_along(attempt, np.roll(order, -order.argmin()), (size,), recipe)
+
+    def make() -> Array:
+        order = np.random.default_rng(seed).permutation(size)
+        return np.roll(order, -order.argmin())
+
+    return lists_along(attempt, KEPT.drawn(recipe, make), (size,), recipe)
 
 
 def lists_along(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) -> tuple[Array, Array]:
     """Successors and ranks of lists along an order of the nodes, which NumPy makes again by the recipe."""
-    successor, rank = laid_out(order, lengths)
+    successor, rank = KEPT.of(laid_out, order, tuple(lengths))
     return attempt.remember(successor, _recipe(recipe, lengths)), rank
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from autograder.errors import GraderFault
 from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.attempt import Trial
+from autograder.grading.kept import KEPT
 from autograder.grading.verified import expect_kernels_read, expect_no_transfers
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Launch, Run, RunRequest, Uninitialised
@@ -102,7 +103,7 @@ def right_ranks(attempt: Attempt, request: RunRequest, outputs: Mapping[str, Arr
     """What ranks are held to where they are counted or timed."""
     successor = request.arguments["successor"]
     if not ranks_follow(successor, outputs["rank"]):  # slower, and says which is wrong
-        attempt.expect_close(outputs["rank"], ranks_along(successor), "rank")
+        attempt.expect_close(outputs["rank"], KEPT.of(ranks_along, successor), "rank")
 
 
 def right_ranks_of_splitters(attempt: Attempt, request: RunRequest, outputs: Mapping[str, Array]) -> None:
@@ -154,9 +155,9 @@ def jump_request(following: Array, links: Array) -> RunRequest:
 
 def add_request(successor: Array, splitter: Array) -> RunRequest:
     """`add_up` alone, after right walks and ranks; the steps of nodes that no walk came by make no rank right."""
-    sublist, steps, following, links = walked(successor, splitter)
-    steps[sublist < 0] = STEPS_OF_NOBODY
-    splitter_rank = ranks_of_sublists(following, links)
+    sublist, steps, following, links = KEPT.of(walked, successor, splitter)
+    steps = np.where(sublist < 0, STEPS_OF_NOBODY, steps).astype(np.int32)
+    splitter_rank = KEPT.of(ranks_of_sublists, following, links)
     arrays = {"successor": successor, "sublist": sublist, "steps": steps, "splitter_rank": splitter_rank}
     return kernel_request("add_up", len(successor), arrays | {"rank": Uninitialised(successor.shape, np.int32)})
 
@@ -171,7 +172,11 @@ def ranking_request(successor: Array) -> RunRequest:
 
 def every(successor: Array, distance: int, *more: int) -> Array:
     """Splitters this many nodes apart in memory, and at these nodes."""
-    return np.unique([*range(0, len(successor), distance), *more]).astype(np.int32)
+    return KEPT.of(_every, len(successor), distance, *more)
+
+
+def _every(nodes: int, distance: int, *more: int) -> Array:
+    return np.unique([*range(0, nodes, distance), *more]).astype(np.int32)
 
 
 # ---- expectations ----------------------------------------------------------------------------------------------------
@@ -186,7 +191,7 @@ def expect_none(hazards: Sequence[Hazard]) -> None:
 def expect_walks(attempt: Attempt, successor: Array, splitter: Array, block: int = BLOCK) -> None:
     """Fails the check unless `walk_sublists` finds what there is; nobody looks at `steps` where no walk comes by."""
     run = attempt.simulate(walk_request(successor, splitter, block))
-    sublist, steps, following, links = walked(successor, splitter)
+    sublist, steps, following, links = KEPT.of(walked, successor, splitter)
     attempt.expect_close(run.outputs["sublist"], sublist)
     found = run.outputs["steps"]
     if not (run.written["steps"] | (sublist < 0)).all():
@@ -207,7 +212,7 @@ def expect_ranks_of_splitters(attempt: Attempt, lengths: Sequence[int]) -> None:
     in_place = any(np.array_equal(run.returned, each) for each in run.outputs.values())
     if not in_place or any(each.what in STORES for each in run.transfers):  # from the host
         expect_kernels_read(run, attempt.trials[-1].request)
-    attempt.expect_close(run.returned, ranks_of_sublists(following, links), "ranks")
+    attempt.expect_close(run.returned, KEPT.of(ranks_of_sublists, following, links), "ranks")
 
 
 def expect_ranks(attempt: Attempt, successor: Array, rank: Array, *, simulate: bool = False) -> Run:
@@ -486,10 +491,13 @@ def ranked_by_remainders(attempt: Attempt, moduli: Sequence[int], nodes: int) ->
     """`rank_list` on two lists for each of the moduli, which go by their nodes' remainders: from 0 and from the middle."""
     starts = [(modulus, first) for modulus in moduli for first in (0, modulus // 2)]
     seed = int(attempt.rng.integers(2**31))
-    orders = [i * nodes + by_remainders(nodes, *each, seed + i) for i, each in enumerate(starts)]
     one = f"np.lexsort((np.random.default_rng({seed} + i).random({nodes}), (np.arange({nodes}) - first) % q))"
     recipe = f"np.concatenate([i * {nodes} + {one} for i, (q, first) in enumerate({starts})])"
-    return ranked(attempt, np.concatenate(orders), (nodes,) * len(starts), recipe)
+
+    def make() -> Array:
+        return np.concatenate([i * nodes + by_remainders(nodes, *each, seed + i) for i, each in enumerate(starts)])
+
+    return ranked(attempt, KEPT.drawn(recipe, make), (nodes,) * len(starts), recipe)
 
 
 def ranked(attempt: Attempt, order: Array, lengths: Sequence[int], recipe: str) -> Run:
@@ -520,11 +528,11 @@ def expect_short_walks(attempt: Attempt, run: Run, nodes: int, how: str) -> floa
 def no_order_makes_a_long_walk(attempt: Attempt) -> str:
     """Bonus: walks stay short in lists that visit their nodes by reversed bits, or by the remainders of some number."""
     seed, nodes = int(attempt.rng.integers(2**31)), 1 << REVERSED_BITS
-    order = in_bit_reversed_order(REVERSED_BITS, seed)
     drawn = f"np.random.default_rng({seed}).integers(2, size={nodes})"
     flips = f"np.where(np.isin(np.arange({nodes}), 2 ** np.arange({REVERSED_BITS})), 0, {drawn})"
     key = f"(((i >> k) & 1) ^ h[2**k + i % 2**k]) << ({REVERSED_BITS} - 1 - k)"
     recipe = f"(lambda i, h: np.argsort(sum({key} for k in range({REVERSED_BITS}))))(np.arange({nodes}), {flips})"
+    order = KEPT.drawn(recipe, lambda: in_bit_reversed_order(REVERSED_BITS, seed))
     expect_short_walks(attempt, ranked(attempt, order, (nodes,), recipe), nodes, "reversed bits")
     run = ranked_by_remainders(attempt, MODULI, nodes)
     which = "remainders"

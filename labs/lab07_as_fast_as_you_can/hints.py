@@ -149,7 +149,7 @@ class FastEvidence(ProductEvidence):
         writes = 32 * (counters.global_store_requests + counters.global_atomic_requests)
         return self.threads >= max(4 * self.m * self.n, 1 << 16) and 4 * writes <= self.threads
 
-    @property
+    @cached_property
     def cause(self) -> str:
         """What to mend first: the first of `CAUSES` that this run shows."""
         of_no_instructions = OF_NO_INSTRUCTIONS if self.attempt.check == INSTRUCTIONS else ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from autograder.simgpu.counting.tally import (
     ISSUED_THREADS,
     ISSUED_WARPS,
@@ -33,6 +35,7 @@ class Books:
         self.in_short_arms = 0  # branches around this place without a jump: all lanes go through
         self.warps_more = 0.0  # warps beyond the source's that carry out machine code here, as a share: regrouping.py
         self._more = 0.0  # the instructions that these carry out
+        self.shared_counts: dict[Operation, Any] = {}  # what expressions count here: operations/shared_numbers.py
         self._rows: dict[Operation, list[int]] = {}
         self._source_rows: dict[Operation, list[int]] = {}
 

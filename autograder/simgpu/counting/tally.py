@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 
 import numpy as np
@@ -72,6 +73,11 @@ class Tally:
 
     def compiled_row(self, line: Line) -> list[int]:
         return _row_of(self.compiled_rows, line)
+
+    def rows_of(self, lines: Iterable[Line]) -> list[list[int]]:
+        """The running counts that there are of these lines."""
+        kinds = (self.rows, self.source_rows, self.compiled_rows)
+        return [rows[line] for line in lines for rows in kinds if line in rows]
 
     def lines(self) -> dict[Line, tuple[Counters, Counters]]:
         """Of each line what the source says, and what the compiler leaves."""

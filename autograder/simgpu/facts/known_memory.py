@@ -173,15 +173,15 @@ class KnownMemory:
 def forget(kind: Hashable, scope: Scope, identity: Hashable = None, indices: tuple[Form | None, ...] = ()) -> None:
     """Drops elements that may have changed from the registers; an element that is provably another one stays."""
     scope.killed.add(kind)
-    for key, held in [*scope.elements.items()]:
-        if kind == ALL:
-            is_hit = held.space in ("shared", "global")
-        elif kind == GLOBAL:
-            is_hit = held.space == "global"
-        else:
-            is_hit = key[0] == kind
-        if is_hit and not (key[0] == identity and _are_different(key[2], indices)):
-            del scope.elements[key]
+    elements = scope.elements
+    if kind in (ALL, GLOBAL):
+        spaces = ("shared", "global") if kind == ALL else ("global",)
+        hit = [key for key, held in elements.items() if held.space in spaces]
+    else:
+        hit = [key for key in elements if key[0] == kind]
+    for key in hit:
+        if not (key[0] == identity and _are_different(key[2], indices)):
+            del elements[key]
     scope.ahead.clear()
     if kind == ALL:
         scope.unread.clear()
@@ -209,6 +209,7 @@ def _are_different(one: tuple[Form, ...], other: tuple[Form | None, ...]) -> boo
 
     To the compiler `a[i]` and `a[i + 1]` may be the same element, since a negative index counts from the end.
     """
-    return any(
-        b is not None and not a[1] and not b[1] and a[0] != b[0] for a, b in zip(one, other, strict=False)
-    )
+    for a, b in zip(one, other, strict=False):
+        if b is not None and a[0] != b[0] and not a[1] and not b[1]:
+            return True
+    return False

@@ -40,6 +40,12 @@ class Constant(Expression):
     def value(self, machine: Machine, mask: Mask) -> Value:
         return self.constant
 
+    def shared_names(self) -> frozenset[str] | None:
+        return None if self.written_number() is None else frozenset()
+
+    def written_number(self) -> int | None:
+        return int(self.constant) if isinstance(self.constant, np.integer) else None
+
 
 class Captured(Expression):
     """A module-level value that is taken as the launch finds it: an array, or a tuple with arrays in it."""
@@ -75,6 +81,9 @@ class Local(Expression):
     def __init__(self, node: ast.AST, function: Function, name: str) -> None:
         super().__init__(node, function)
         self.name = name
+
+    def shared_names(self) -> frozenset[str] | None:
+        return frozenset((self.name,))
 
     def value(self, machine: Machine, mask: Mask) -> Value:
         frame = machine.frame

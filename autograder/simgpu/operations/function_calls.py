@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from autograder.language.numeric_types import TypeReference
 from autograder.language.overloads import Overloaded
 from autograder.language.program import Function, Reference, wrong_number
@@ -13,9 +15,11 @@ from autograder.simgpu.machine.machine import Frame, Machine, Runnable
 from autograder.simgpu.operations.callables import Closure, Method
 from autograder.simgpu.operations.calls import Call
 from autograder.simgpu.operations.conversions import conversion
+from autograder.simgpu.operations.expressions import Constant
 from autograder.simgpu.operations.number_values import advice_instead_of
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.registry import CALLS, METHODS, Intrinsic
+from autograder.simgpu.operations.shared_numbers import Computed
 from autograder.simgpu.operations.steps import Expression, Lowered
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.values import Value
@@ -39,7 +43,7 @@ class Unpacked(Expression):
         return value
 
 
-class FunctionCall(Expression):
+class FunctionCall(Computed):
     """`function(arguments)`."""
 
     __slots__ = ("callee", "arguments", "keywords", "discards", "bodies", "converts")
@@ -54,7 +58,21 @@ class FunctionCall(Expression):
         self.converts: tuple[TypeReference, Intrinsic] | None = None  # a type, and what a call of it does
         self.bodies: dict[Function, Lowered] = {}  # device functions that it calls, in operations of their own
 
-    def value(self, machine: Machine, mask: Mask) -> Value:
+    def shared_names(self) -> frozenset[str] | None:
+        return None if self._integer_type() is None else self.arguments[0].shared_names()
+
+    def written_number(self) -> int | None:
+        dtype, number = self._integer_type(), self.arguments[0].written_number() if len(self.arguments) == 1 else None
+        return None if dtype is None or number is None else int(np.int64(number).astype(dtype))
+
+    def _integer_type(self) -> np.dtype | None:
+        """The type of whole numbers that its one argument is converted to: `np.uint32(x)`."""
+        called = self.callee.constant if isinstance(self.callee, Constant) else None
+        if not isinstance(called, TypeReference) or called.dtype.kind not in "iu":
+            return None
+        return called.dtype if len(self.arguments) == 1 and not self.keywords else None
+
+    def work_out(self, machine: Machine, mask: Mask) -> Value:
         callee = self.callee.value(machine, mask)
         arguments: list[Value] = []
         for each in self.arguments:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from autograder.errors import FaultKind, KernelFault, Line
 from autograder.language.program import Function
@@ -66,9 +66,15 @@ class Operation:
 
     def parts(self) -> Iterator[Operation]:
         """The operations that this one is made of."""
+        found: list[Operation] = []
         kind: type = type(self)
         for name in _slots_of(kind):
-            yield from _operations_in(getattr(self, name))
+            value = getattr(self, name)
+            if isinstance(value, Operation):
+                found.append(value)
+            elif value.__class__ in SEVERAL:
+                _add_operations(found, value)
+        return iter(found)
 
     @property
     def text(self) -> str:
@@ -92,15 +98,16 @@ def _slots_of(kind: type) -> tuple[str, ...]:
     return tuple(name for each in own for name in each.__slots__)
 
 
-def _operations_in(value: object) -> Iterator[Operation]:
-    if isinstance(value, Operation):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _operations_in(each)
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _operations_in(each)
+SEVERAL = (list, tuple, dict)
+
+
+def _add_operations(found: list[Operation], several: Any) -> None:
+    """Adds the operations in a list, a tuple or a dictionary."""
+    for value in several.values() if isinstance(several, dict) else several:
+        if isinstance(value, Operation):
+            found.append(value)
+        elif value.__class__ in SEVERAL:
+            _add_operations(found, value)
 
 
 def everything_in(op: Operation) -> list[Operation]:

@@ -13,13 +13,18 @@ from autograder.simgpu.operations.arithmetic import Rule, by_rule, count_arithme
 from autograder.simgpu.operations.comparisons import compare
 from autograder.simgpu.operations.number_values import merged, number, truth
 from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.shared_numbers import Computed
 from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.values import Number, Value
 
+# Of two whole numbers, whatever they are, always the same work; a divisor has to be written there as well.
+OF_WHOLE_NUMBERS = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+DIVISIONS = (ast.FloorDiv, ast.Mod)
 
-class Binary(Expression):
+
+class Binary(Computed):
     """`left op right`."""
 
     __slots__ = ("kind", "left", "right", "rule")
@@ -31,9 +36,17 @@ class Binary(Expression):
         self.kind, self.left, self.right = kind, left, right
         self.rule: Rule | None = None
 
-    def value(self, machine: Machine, mask: Mask) -> Value:
+    def work_out(self, machine: Machine, mask: Mask) -> Value:
         left = self.left.value(machine, mask)
         return by_rule(machine, self, self.kind, self.rule, left, self.right.value(machine, mask), mask)
+
+    def shared_names(self) -> frozenset[str] | None:
+        if self.kind in DIVISIONS and (self.divides_in_parts or (self.right.written_number() or 0) <= 0):
+            return None
+        if self.kind not in (*OF_WHOLE_NUMBERS, *DIVISIONS):
+            return None
+        left, right = self.left.shared_names(), self.right.shared_names()
+        return None if left is None or right is None else left | right
 
 
 class Unary(Expression):

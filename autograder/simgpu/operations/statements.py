@@ -8,7 +8,7 @@ loops.py.
 from __future__ import annotations
 
 import ast
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -212,7 +212,7 @@ class Nameless(Expression):
 # -- assignment -------------------------------------------------------------------------------------------------------
 
 
-class Target(Operation, ABC):
+class Target(Operation):
     """What is assigned to."""
 
     __slots__ = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from autograder.simgpu.values.values import Value
 STATEMENT_COST = 400  # work units of stepping one statement for however few lanes: what 400 warp instructions take
 
 
-class Expression(Operation, ABC):
+class Expression(Operation):
     """An operation that gives a value."""
 
     __slots__ = ()
@@ -26,8 +26,17 @@ class Expression(Operation, ABC):
     def value(self, machine: Machine, mask: Mask) -> Value:
         """The value for the lanes of `mask`: a lane vector, or one value that all of them share."""
 
+    def shared_names(self) -> frozenset[str] | None:
+        """The variables that a whole number is made of, where it is made of nothing else and its kind of work does not
+        depend on their values; None for all other expressions."""
+        return None
 
-class Statement(Operation, ABC):
+    def written_number(self) -> int | None:
+        """The whole number that is written here, if one is."""
+        return None
+
+
+class Statement(Operation):
     """An operation that is carried out for what it does."""
 
     __slots__ = ()
