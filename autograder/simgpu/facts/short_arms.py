@@ -15,7 +15,7 @@ from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Selection
-from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Raise, Return
+from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Raise, Return, UpdateElement
 from autograder.simgpu.operations.steps import Block
 
 SHORT_ARM = 8  # instructions, at the most
@@ -84,7 +84,7 @@ class ShortArms:
     def is_short(self, arm: Operation, other: Operation) -> bool:
         """Whether all lanes go through an arm; a predicate says which of them each instruction is for.
 
-        The address of one load from global memory does not count towards the size of the arm.
+        The address of one load from global memory, or of an element that is updated there, does not count towards its size.
         """
         size, chain = self.size(arm), 0
         waiting: list[Operation] = [arm]
@@ -102,11 +102,17 @@ class ShortArms:
                 own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
                 if self.found.reached[each].array.space == "global" and each not in self.found.stores:
                     chain = max(chain, own)
+            if isinstance(each, UpdateElement) and self._is_of_global_memory(each.reached):
+                own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
+                chain = max(chain, own - 1)  # all but the operation
             waiting.extend(each.parts())
             if isinstance(each, FunctionCall):
                 waiting.extend(body.body for body in each.bodies.values())
         both = isinstance(arm, Block) and isinstance(other, Block) and not is_empty(arm) and not is_empty(other)
         return size - chain + both <= SHORT_ARM
+
+    def _is_of_global_memory(self, op: Operation) -> bool:
+        return op in self.found.reached and self.found.reached[op].array.space == "global"
 
     def _looks_at_memory(self, op: Selection) -> bool:
         return any(
