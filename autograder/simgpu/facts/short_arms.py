@@ -87,6 +87,7 @@ class ShortArms:
         The address of one load from global memory, or of an element that is updated there, does not count towards its size.
         """
         size, chain = self.size(arm), 0
+        updated = {each.reached for each in everything_in(arm) if isinstance(each, UpdateElement)}
         waiting: list[Operation] = [arm]
         while waiting:
             each = waiting.pop()
@@ -108,6 +109,8 @@ class ShortArms:
             waiting.extend(each.parts())
             if isinstance(each, FunctionCall):
                 waiting.extend(body.body for body in each.bodies.values())
+        if any(self._is_of_global_memory(each) and each in self.found.stores and each not in updated for each in everything_in(arm)):
+            chain = 0
         both = isinstance(arm, Block) and isinstance(other, Block) and not is_empty(arm) and not is_empty(other)
         return size - chain + both <= SHORT_ARM
 
