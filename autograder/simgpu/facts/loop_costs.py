@@ -26,7 +26,9 @@ NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counte
 COUNTERS = 4  # before a loop of known length: Numba's iterator has two numbers of 64 bits
 FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
 PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
-MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq}
+MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq,
+}  # fmt: skip
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
 
 
@@ -55,13 +57,14 @@ class LoopCosts:
         return amounts[0] if len(amounts) == 1 and self._goes_through(loop.body) else None
 
     def counted(self, loop: While) -> Counted | None:
-        """How the rounds of a loop that is done four at a time follow from its first condition; None where that is not plain.
+        """How the rounds of a loop that is done four at a time follow from its first condition; None where none can tell.
 
         Its variable is a name, which one statement of the body advances.
         """
         condition = loop.condition
         assert isinstance(condition, Compare)
-        for variable, kind in ((condition.left, condition.kinds[0]), (condition.others[0], MIRRORED.get(condition.kinds[0]))):
+        asked = condition.kinds[0]
+        for variable, kind in ((condition.left, asked), (condition.others[0], MIRRORED.get(asked))):
             if not isinstance(variable, Local) or kind not in PAST:
                 continue
             for each in loop.body.statements:

@@ -1,6 +1,6 @@
 """Random kernels in the style of ordinary ones, kept as recording.py keeps launches: sampled.py counts and compares them.
 
-    python -m autograder.simgpu.measurements.machine_code_emulator.random_kernels FOLDER [FIRST [PAST_LAST]]   # seeds
+    python -m autograder.simgpu.measurements.machine_code_emulator.random_kernels FOLDER [FIRST PAST_LAST]   # seeds
 
 A kernel is a guard or a stride of the grid, and in it loops, branches, early ends, selections, sums, neighbours, a tile in
 shared memory now and then. Every index is one that exists, by what stands around it.
@@ -85,8 +85,8 @@ class Writer:
 
     def whole(self) -> str:
         found = [*self.integers, *self.counters, "cuda.threadIdx.x", f"places[{self.place()}]"]
-        one = self.random.choice(found)
-        return one if self.chance(0.5) else f"{one} {self.pick('+', '*', '-', '%', '//', '&', '>>')} {self.random.randint(1, 7)}"
+        one, sign = self.random.choice(found), self.pick("+", "*", "-", "%", "//", "&", ">>")
+        return one if self.chance(0.5) else f"{one} {sign} {self.random.randint(1, 7)}"
 
     def condition(self) -> str:
         kind = self.random.random()
@@ -175,7 +175,7 @@ class Writer:
         before, was_branch = self.in_loop, self.is_branch
         self.is_branch = False
         if kind < 0.55:
-            stop = self.pick("w.size", "m.shape[1] - 2", "4", "3", "8", "w.shape[0]", str(FEW), f"i % {FEW}", "places[i] % 5")
+            stop = self.pick("w.size", "m.shape[1] - 2", "4", "3", "8", str(FEW), f"i % {FEW}", "places[i] % 5")
             start = self.pick("", "", "", "1, ")
             self.add(depth, f"for {counter} in range({start}{stop}):")
             self.in_loop = 1
@@ -234,12 +234,12 @@ class Writer:
 
 
 def arguments(seed: int) -> list[object]:
-    numbers = np.random.default_rng(seed)
-    a, b, out = (numbers.standard_normal(LENGTH) for _ in range(3))
-    m, w = numbers.standard_normal((LENGTH, WIDTH)), numbers.standard_normal(FEW)
-    places = numbers.integers(0, LENGTH, LENGTH).astype(numbers.choice([np.int32, np.int64]))
-    kind = numbers.choice([np.float32, np.float32, np.float64])
-    return [*(each.astype(kind) for each in (a, b)), places, *(each.astype(kind) for each in (w, m, out)), LENGTH, numbers.choice([kind(0.75), 0.75])]
+    numbers, chosen = np.random.default_rng(seed), random.Random(seed)
+    kind = chosen.choice([np.float32, np.float32, np.float64])
+    a, b, out = (numbers.standard_normal(LENGTH).astype(kind) for _ in range(3))
+    m, w = (numbers.standard_normal(shape).astype(kind) for shape in ((LENGTH, WIDTH), FEW))
+    places = numbers.integers(0, LENGTH, LENGTH).astype(chosen.choice([np.int32, np.int64]))
+    return [a, b, places, w, m, out, LENGTH, chosen.choice([kind(0.75), 0.75])]
 
 
 def write(folder: Path, seed: int) -> None:
@@ -253,8 +253,7 @@ def write(folder: Path, seed: int) -> None:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    first, past_last = [*map(int, sys.argv[2:]), 0, 200][:2] if len(sys.argv) == 4 else (0, 200)
-    for seed in range(first, past_last):
+    for seed in range(*map(int, sys.argv[2:])) if len(sys.argv) > 2 else range(200):
         write(folder, seed)
 
 

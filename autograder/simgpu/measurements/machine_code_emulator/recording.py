@@ -20,7 +20,6 @@ import pickle
 import re
 import runpy
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ import numpy as np
 from autograder.errors import KitError
 from autograder.language.program import Function, Reference, reachable
 from autograder.public_programs import checkout, manifest, one_program, run_programs
+from autograder.records.runs import Uninitialised
 from autograder.simgpu.host.device import Session
 
 MOST_BYTES = 48 * 1024**2  # of a launch's arrays
@@ -53,12 +53,12 @@ class Recorder:
     def install(self) -> None:
         recorder = self
 
-        def launch(session: Session, kernel: Function, grid: Any, block: Any, arguments: Any, *others: Any, **named: Any) -> Any:
-            if not any(others) and not any(named.values()):
+        def launch(session: Session, kernel: Function, grid: Any, block: Any, arguments: Any, *others: Any) -> Any:
+            if not any(others):
                 recorder.note(kernel, grid, block, arguments)
-            return recorder.launch(session, kernel, grid, block, arguments, *others, **named)
+            return recorder.launch(session, kernel, grid, block, arguments, *others)
 
-        Session.launch = launch  # type: ignore[method-assign]
+        setattr(Session, "launch", launch)  # noqa: B010  (a method is not assigned to otherwise)
 
     def note(self, kernel: Function, grid: Any, block: Any, arguments: Any) -> None:
         try:
@@ -73,7 +73,8 @@ class Recorder:
             return
         self.seen.add(mark)
         place = self.folder / f"{self.origin}_{kernel.name}_{mark}"
-        launch = {"kernel": kernel.name, "grid": cut(grid, block), "block": block, "arguments": given, "constants": constants}
+        launch = {"kernel": kernel.name, "grid": cut(grid, block), "block": block, "arguments": given}
+        launch["constants"] = constants
         place.with_suffix(".pickle").write_bytes(pickle.dumps(launch))
         place.with_suffix(".py").write_text(text, encoding="utf-8")
 
@@ -135,7 +136,6 @@ def written(kernel: Function) -> tuple[str, dict[str, Any]]:
 
 def of_labs(folder: Path) -> None:
     """The launches of all known answers, right and wrong, in the first cases of each lab's judge."""
-    from autograder.grading.fuzzing.judging import _to_device
     from autograder.language import parse_program
     from autograder.language.host import call
     from autograder.language.source import submission_from_cells
@@ -150,7 +150,7 @@ def of_labs(folder: Path) -> None:
                 program = parse_program(submission_from_cells("answer.py", [("answer.py", text)], False))
                 for case in itertools.islice(cases(np.random.default_rng(1)), CASES_OF_A_LAB):
                     session = Session(output=lambda line: None, work_limit=2_000_000)
-                    handles = [_to_device(session, value) for value in case.request.arguments.values()]
+                    handles = [_handle(session, value) for value in case.request.arguments.values()]
                     function = program.function(case.request.function)
                     if function.kind == "kernel":
                         session.launch(function, case.request.grid, case.request.block, tuple(handles))
@@ -159,8 +159,14 @@ def of_labs(folder: Path) -> None:
             except KitError as error:
                 print(path, str(error)[:100], file=sys.stderr)
             finally:
-                Session.launch = recorder.launch  # type: ignore[method-assign]
+                setattr(Session, "launch", recorder.launch)  # noqa: B010
             print(path, flush=True)
+
+
+def _handle(session: Session, value: Any) -> Any:
+    if isinstance(value, Uninitialised):
+        return session.device_array(value.shape, value.dtype)
+    return session.to_device(value) if isinstance(value, np.ndarray) and value.ndim else value
 
 
 def of_public_programs(folder: Path, mirrors: Path | None, only: list[str]) -> None:
