@@ -90,11 +90,9 @@ class ShortArms:
     def is_short(self, arm: Operation, other: Operation) -> bool:
         """Whether all lanes go through an arm; a predicate says which of them each instruction is for.
 
-        The address of one load from global memory, or of an element that is updated there, does not count
-        towards its size, unless the arm stores to an element that it does not load.
+        The address of one load from global memory, or of an element that is updated there, does not count towards its size.
         """
         size, chain = self.size(arm), 0
-        updated = {each.reached for each in everything_in(arm) if isinstance(each, UpdateElement)}
         waiting: list[Operation] = [arm]
         while waiting:
             each = waiting.pop()
@@ -116,9 +114,6 @@ class ShortArms:
             waiting.extend(each.parts())
             if isinstance(each, FunctionCall):
                 waiting.extend(body.body for body in each.bodies.values())
-        stores = (each for each in everything_in(arm) if each in self.found.stores and self._is_of_global_memory(each))
-        if any(each not in updated for each in stores):
-            chain = 0
         both = isinstance(arm, Block) and isinstance(other, Block) and not is_empty(arm) and not is_empty(other)
         return size - chain + both <= SHORT_ARM
 
