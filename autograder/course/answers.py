@@ -41,8 +41,9 @@ def nothing_right(
     more: str = "",
     owners: Owners | None = None,
     kernel: Any = None,
+    inputs: Inputs | None = None,
 ) -> Reply | None:
-    """The reply to a launch that broke a rule, or wrote nothing to the array; None where something can be judged.
+    """The reply to a launch that broke a rule, wrote nothing to the array, or changed `inputs`; None for one to judge.
 
     `owners`: which threads have an element of the result, where each has one; what a guard can mend is told by it.
     `kernel`: the one that ran, whose last parameter is the result; then one that has been written is told from an empty one.
@@ -53,7 +54,25 @@ def nothing_right(
         return not_yet(f"{launched} {told}{more}")
     if is_untouched and kernel is not None and (reply := _why_untouched(kernel, profiled, array, launched)) is not None:
         return reply
-    return _unchanged(profiled.counters, array, launched) if is_untouched else None
+    if is_untouched:
+        return _unchanged(profiled.counters, array, launched)
+    return inputs.changed(launched) if inputs is not None else None
+
+
+class Inputs:
+    """Arrays that a kernel is only to read, by the names that its exercise gives them, and what they held beforehand."""
+
+    def __init__(self, **arrays: np.ndarray) -> None:
+        self._now = arrays
+        self._before = {name: each.copy() for name, each in arrays.items()}
+
+    def changed(self, launched: str = "") -> Reply | None:
+        """The reply where one of them is not as it was; None where all are. What it held is there again afterwards."""
+        for name, now in self._now.items():
+            if not np.array_equal(now, self._before[name]):
+                now[...] = self._before[name]
+                return not_yet(f"{launched} The kernel writes to {name}, which it reads. Leave that as it is.".lstrip())
+        return None
 
 
 def _unchanged(counters: Any, array: str, launched: str) -> Reply:

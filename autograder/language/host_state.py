@@ -17,6 +17,7 @@ from autograder.language.quoting import quoted
 from autograder.records.transfers import Transfer
 
 MOST_STEPS = 50_000  # statements and expressions of host code: a thousand launches, but no product of matrices
+MANY_LAUNCHES = 500  # among them; then its loop does launch
 
 # What Python and NumPy say of a submission's values. NumPy reads data types as Python: a SyntaxError is about such a text.
 FORESEEN = (
@@ -125,10 +126,8 @@ class HostState(ABC):
         if self.frames:
             self.here = self.frames[-1][0], node
         if self.steps > MOST_STEPS:
-            raise self.fault(
-                node, f"The host code was stopped after {MOST_STEPS:,} steps (an endless loop?).",
-                "Host code should only launch kernels; let the kernels do the work.",
-            )  # fmt: skip
+            launched = self.backend.launched if self.backend is not None else 0
+            raise self.fault(node, *_too_long(launched))
 
     def line(self, node: ast.AST | None) -> Line | None:
         if not self.frames:
@@ -142,3 +141,15 @@ class HostState(ABC):
     def refusal(self, node: ast.AST, message: str, remedy: str = "") -> SubmissionError:
         """A fault that lies in the text, whatever the function was called with."""
         return SubmissionError(message, line=self.line(node), remedy=remedy)
+
+
+def _too_long(launched: int) -> tuple[str, str]:
+    """What is said of host code that took too many steps, and what to do: a loop that launches is not called endless."""
+    stopped = f"The host code was stopped after {MOST_STEPS:,} steps"
+    if launched < MANY_LAUNCHES:
+        return f"{stopped} (an endless loop?).", "Host code should only launch kernels; let the kernels do the work."
+    return (
+        f"{stopped}, with {launched:,} launches until then.",
+        "Does the loop around the launch end? If it does, have a launch do more: a thread for each element, say, not a "
+        "launch for each row.",
+    )

@@ -38,6 +38,8 @@ class Sureness:
     ratios: Mapping[str, Class]
     held_times: Mapping[str, int]  # per cent within their intervals of kernels that had no part in them, nor in the model
     held_ratios: Mapping[str, int]  # per cent of answers within their intervals that were made without their lab
+    of_learned: Class  # the factor of all kernels on which the model's rules were made, and how many: it is too small
+    held_by_learned: int  # per cent within intervals of that factor
 
     def held_time(self, binding: str) -> int:
         """Per cent of the unseen kernels that this resource limits, or of all where these are too few to tell."""
@@ -53,7 +55,8 @@ def known() -> Sureness:
     """What intervals.json says."""
     form: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
     times, ratios = ({name: Class(**each) for name, each in form[kind].items()} for kind in ("times", "ratios"))
-    return Sureness(form["gpu"], times, ratios, form["held times"], form["held ratios"])
+    learned, held = form["learned half"]["times"], form["learned half"]["held times"]
+    return Sureness(form["gpu"], times, ratios, form["held times"], form["held ratios"], Class(**learned), held)
 
 
 def interval_of_time(ns: float, binding: str, gpu: str, *, waits: bool = False) -> Interval | None:

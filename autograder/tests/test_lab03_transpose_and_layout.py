@@ -15,7 +15,7 @@ from autograder.language.source import Submission, submission_from_cells
 from autograder.records.runs import Run, RunRequest, Uninitialised
 from autograder.simulated_device import SimulatedDevice
 from autograder.tests.known_answers import failed_checks, hints, promised, report
-from autograder.tests.lab_tests import SOURCES, LabTests, verdicts_of
+from autograder.tests.lab_tests import SOURCES, Grade, LabTests, verdicts_of
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions" / "lab03_transpose_and_layout"
@@ -144,6 +144,14 @@ def test_work_that_is_left_out_where_it_is_counted_does_not_count(name: str, sim
     answer = submission_from_cells("left_out.py", [("left_out.py", changed)], is_notebook=False)
     result = check_submission(LAB, answer, worker=simulated, seed="draws 160 rows")
     assert failed_checks(result) == fails, report(result)
+
+
+def test_a_layout_changed_in_every_step_is_told_with_the_launches_that_change_it(graded: Grade) -> None:
+    """What a step moves too much of is what the transposes move, not the kernel that lets points fall."""
+    result = graded(LAB, SOLUTIONS / "wrong" / "layout_changed_in_every_step.py")
+    (told,) = (each.reproduce for each in result.checks if each.name == "moves_only_what_a_step_needs")
+    shown = told.split("What was counted:")[1]
+    assert "autograder.profile(transpose_kernel)" in shown and "autograder.profile(fall_kernel)" in shown
 
 
 PRETENDS_WHEN_TIMED = {  # what a step does in place of its own where as many points fall as are timed

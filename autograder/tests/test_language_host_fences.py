@@ -6,13 +6,14 @@ None may come out as a fault of the grader's, for a student who fails would choo
 from __future__ import annotations
 
 import ast
+import re
 
 import numpy as np
 import pytest
 
 from autograder.cudagpu.handles import GpuArray
 from autograder.errors import KitError, NotCarriedOut, SubmissionError
-from autograder.language import host_names, parse_program
+from autograder.language import host_names, host_state, parse_program
 from autograder.language.host_names import ARRAY_ATTRIBUTES, METHODS
 from autograder.language.quoting import MOST_OF_A_LINE, lines_of
 from autograder.language.source import submission_from_cells
@@ -148,3 +149,15 @@ def test_a_line_of_many_thousand_characters_is_kept_as_far_as_anybody_reads() ->
     text = f"def f(a):\n    return a  # {'x' * 390_000}\n"
     program = parse_program(submission_from_cells("lab.py", [("lab.py", text)], is_notebook=False))
     assert len(program.functions["f"].line_text(2)) == MOST_OF_A_LINE
+
+
+@pytest.mark.parametrize(
+    "loop, words", [("one[1, 1](a)", r", with \d launches until then. Does the"), ("h[0] = 1", r" \(an endless loop\?\)")]
+)
+def test_a_loop_that_launches_is_not_taken_for_one_that_only_goes_round(
+    loop: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_state, "MOST_STEPS", 200)
+    monkeypatch.setattr(host_state, "MANY_LAUNCHES", 5)
+    fault = fault_of(host=f"while True:\n    {loop}")
+    assert re.search(f"The host code was stopped after 200 steps{words}", str(fault)), fault

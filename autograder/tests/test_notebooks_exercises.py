@@ -279,6 +279,8 @@ def kernel(a, b, c, m, k, n):
         (FLAT.replace(GUARD, "if True").replace("row * k", "row * n"), "not yet", "How long is a row of a?"),
         (FLAT.replace("column, row =", "row, column ="), "not yet", "x comes first and counts columns"),
         (FLAT.replace("= total", "= total\n        cuda.syncthreads()"), "not yet", "at a barrier"),
+        (FLAT.replace("c[row * n + column]", "c[column * m + row]"), "not yet", "c holds the product column by column"),
+        (FLAT.replace("range(k)", "range(k - 1)"), "not yet", "leave the loop as it was"),
         (EVERYTHING.format(guard="True"), "not yet", "Race on `c["),
         (EVERYTHING.format(guard="x == 0 and y == 0"), "not yet", "1 of the threads wrote it alone"),
     ],

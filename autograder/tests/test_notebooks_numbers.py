@@ -15,6 +15,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel.measurements import predicting
 from autograder.perfmodel.prediction import ISSUE_SHARE
+from autograder.tests.finding import found
 
 pytestmark = pytest.mark.quick
 
@@ -277,7 +278,7 @@ def test_lesson_2a_says(sentence: str) -> None:
         f"{FOUR_EACH / ADDS_1024:.1f} passes through shared memory in place of {PASSES / ADDS_256:.1f}, and "
         f"{ANSWERS_MS['tiled'] / ANSWERS_MS['a column of four each']:.1f} times as fast as tiled",
         f"it needs {CUBLAS:.1f} ms, where tiled needs {TILED_16_RUN['4096']:.1f}",
-        f"({TILED_16:.1f} ms here, {TILED_16_RUN['4096']:.1f} at the beginning: another run",
+        f"({TILED_16:.1f} ms here, {TILED_16_RUN['4096']:.1f} above: another run",
         f"Not twice, but {ADDED[-1] / ADDED[0]:.1f} times",
         f"costs just {100 * (ADDED[1] / ADDED[0] - 1):.0f} %",
         f"loads 16 times less is {GAIN['1000']:.1f} times as fast",
@@ -361,6 +362,20 @@ def test_lesson_2_s_passes_are_those_that_the_cell_counts_and_the_table_takes_ti
     assert float(row.split()[-1]) == pytest.approx(passes_ms, rel=2e-3)
     deck = (NOTEBOOKS.parent / "slides" / "02_tiling.md").read_text(encoding="utf-8")
     assert "cycles = 1.5 + 0.125 + 0.25" in deck
+
+
+def test_lesson_2_s_schedulers_are_as_busy_as_its_prose_says() -> None:
+    """And why more warps help tiled and no longer naive: the round of the picture is the model's."""
+    told = r"(\w+): a scheduler is busy in (\d+)% of its cycles with 4 warps and (\d+)%"
+    busy = re.findall(told, printed_by_lesson_2b("hiding"))
+    assert [name for name, *_ in busy] == ["tiled", "naive"] and busy[0][2] == "100"
+    notebook = json.loads((NOTEBOOKS / LESSON_2[1]).read_text(encoding="utf-8"))
+    (cell,) = (each for each in notebook["cells"] if each["id"] == "hiding")
+    alt = "".join(cell["outputs"][-1]["data"]["text/plain"])
+    instructions, cycles = found(r"naive: (\d+) instructions a round, (\d+) cycles to the next", alt).groups()
+    assert f"{instructions} instructions, and a warp alone begins its next round after {cycles} cycles" in prose(LESSON_2[1])
+    assert f"all 16 have only {16 * int(instructions)} instructions to start in {cycles} cycles" in prose(LESSON_2[1])
+    assert int(busy[1][2]) == pytest.approx(100 * 16 * int(instructions) / int(cycles), abs=1.5)
 
 
 def test_lesson_2_s_naive_kernel_at_4096_waits_third() -> None:

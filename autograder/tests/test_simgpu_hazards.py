@@ -772,8 +772,9 @@ def test_what_is_kept_of_past_accesses_takes_memory_only_where_there_were_any():
 
     before = resident()
     shadow = Shadow(50_000_000)
-    shadow.writes[:, :1_000_000] = 1
-    assert shadow.reads[:, :1_000_000].sum() == 0  # being looked at costs nothing
+    for row in shadow.writes:
+        row[:1_000_000] = 1
+    assert sum(row[:1_000_000].sum() for row in shadow.reads) == 0  # being looked at costs nothing
     assert resident() - before < 40e6
 
 

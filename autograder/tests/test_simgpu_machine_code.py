@@ -92,6 +92,16 @@ def test_functions_cost_what_was_counted_of_their_type(name: str) -> None:
     assert of_integers == TABLE["float64"][f"math.{name}"], "Numba computes them as float64"
 
 
+@pytest.mark.parametrize(
+    ("exponent", "products"), [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (10, 4)]
+)  # what the machine code of sm_90 has, by the emulator
+def test_a_constant_whole_exponent_is_written_out_as_products(exponent: int, products: int) -> None:
+    assert cost(f"a[i] = a[i] ** {exponent}", f"a[i] ** {exponent}") == products
+    whole = cost(f"c[i] = c[i] ** {exponent}", f"c[i] ** {exponent}")
+    assert whole == products * TABLE["int64"]["product"]
+    assert cost("a[i] = a[i] ** n", "a[i] ** n") > 50, "one that is known at the launch only is a function"
+
+
 def test_quotient_and_remainder_of_the_same_numbers_have_their_work_in_common() -> None:
     both = "c[i] = n // d[i]\nd[i] = n % d[i]"
     assert cost(both, "n // d[i]") == TABLE["int64"]["quotient"]

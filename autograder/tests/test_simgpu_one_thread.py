@@ -20,7 +20,7 @@ from autograder.errors import KernelFault, WorkLimit
 from autograder.simgpu.facts.prepared import Prepared
 from autograder.simgpu.host import cuda_module
 from autograder.simgpu.host.device import Session
-from autograder.simgpu.one_thread import loops
+from autograder.simgpu.one_thread import loops, side_by_side
 from autograder.tests import one_thread_kernels as random_kernels
 
 pytestmark = pytest.mark.long
@@ -206,7 +206,70 @@ def prints(a, whole, out, counts):
         out[i] = math.sqrt(abs(a[i])) + math.hypot(a[i], 2.0) + max(i, whole[i]) + LIMIT
 
 
+@cuda.jit
+def straight_rounds(a, whole, out, counts):
+    for i in range(1, a.size - 1):
+        out[i] = a[i - 1] * np.float32(0.25) + a[i] + math.atan(a[i + 1])
+    for i in range(a.size - 1, -1, -1):
+        out[i] = out[i] * 2 + whole[i]
+    for i in range(3, 250, 3):
+        counts[i] = i
+        counts[i - 1] = whole[i]
+        counts[i - 2] += counts[i - 2] * i
+    for i in range(40):
+        out[7 * i] += a[whole[i] % 300] * np.float32(2)
+
+
+@cuda.jit
+def rounds_that_need_others(a, whole, out, counts):
+    for i in range(1, 200):
+        out[i] = out[i - 1] + a[i]
+    for i in range(200):
+        counts[i & 7] = i
+    for i in range(100):
+        counts[i + 40] = i
+        counts[i + 39] = counts[i + 40] + counts[i + 38]
+    for i in range(100):
+        counts[i + 100] = i * 123456789
+    before = 0
+    for i in range(100):
+        counts[i] = before
+        before = whole[i]
+
+
+@cuda.jit
+def totals(a, whole, out, counts):
+    narrow, wide, lower, whole_total, product, last = np.float32(0), 0.0, 10.0, 0, 1, 0
+    for i in range(a.size):
+        narrow += a[i]
+        wide += a[i] * 2.0
+        lower -= a[i]
+        whole_total += whole[i]
+        product *= 2 * i + 1
+        last = i - 1
+        counts[i] = last
+    out[0], out[1], out[2], out[3], out[4], out[5] = narrow, wide, lower, whole_total, product % 1000, last
+
+
+@cuda.jit
+def straight_rounds_of_several(a, whole, out, counts):
+    i = cuda.grid(1)
+    tile = cuda.shared.array(64, np.float32)
+    own = cuda.local.array(40, np.float32)
+    if i == 5 or i == 70:
+        for j in range(40):
+            own[j] = a[j + i]
+            tile[j] = own[j]
+        for j in range(30):
+            out[j] = tile[j] + own[39 - j]
+    cuda.syncthreads()
+    if i == 7:
+        for j in range(64):
+            out[j + 100] = tile[j]
+
+
 KERNELS: tuple[Any, ...] = (
+    straight_rounds, rounds_that_need_others, totals, straight_rounds_of_several,
     sums, sum_in_memory, collatz, histogram, insertion_sort, overflows, leaves_its_array, one_of_many, races, calls,
     own_memory, leaves_early, raises, types_that_change, rows, prints,
 )  # fmt: skip
@@ -234,6 +297,9 @@ def by_steps(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Has every loop be written out as early as can be; or none, where it is called with True."""
     monkeypatch.setattr(loops, "WORTH", 0)
     monkeypatch.setattr(loops, "LEAST", 1)
+    monkeypatch.setattr(loops, "AT_ONCE", 7)
+    monkeypatch.setattr(side_by_side, "AT_ONCE", 11)
+    monkeypatch.setattr(side_by_side, "LEAST_AT_ONCE", 2)
     may_go = loops.LoopsOfOneThread.may_go
 
     def switch(is_so: bool) -> None:
@@ -246,7 +312,7 @@ def by_steps(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
 def test_a_loop_in_a_function_of_its_own_tells_what_steps_tell(
     kernel: Any, by_steps: Callable[[bool], None]
 ) -> None:
-    shape = (2, 64) if kernel in (one_of_many, races) else (1, 1)
+    shape = (2, 64) if kernel in (one_of_many, races, straight_rounds_of_several) else (1, 1)
     by_steps(True)
     expected = told(kernel, *shape)
     assert not written(kernel)
@@ -358,6 +424,22 @@ def test_a_round_of_one_thread_asks_nobody(kernel: Any, shape: int | tuple[int, 
         sys.setprofile(None)
     assert calls < 4000 * 2
     assert arrays[1].copy_to_host().ravel()[-1] == 4000
+
+
+@pytest.mark.parametrize("kernel, parts", [(straight_rounds, 4), (totals, 1), (rounds_that_need_others, 0)])
+def test_rounds_that_need_no_others_go_at_once(
+    kernel: Any, parts: int, monkeypatch: pytest.MonkeyPatch, by_steps: Callable[[bool], None]
+) -> None:
+    gone: set[object] = set()
+    carry_out = side_by_side.PartOfRange.carry_out
+
+    def noted(self: side_by_side.PartOfRange) -> None:
+        carry_out(self)
+        gone.add(self.loop)
+
+    monkeypatch.setattr(side_by_side.PartOfRange, "carry_out", noted)
+    told(kernel, 1, 1)
+    assert len(gone) == parts
 
 
 def test_what_is_not_written_out_says_why() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import psutil
 import pytest
 
+from autograder import profile
 from autograder.errors import GraderFault, KernelFault, UsageError
 from autograder.records.hazards import Hazard
 from autograder.simgpu.host import cuda_module
@@ -41,8 +42,8 @@ def told(monkeypatch):
 
 def test_too_little_memory_is_said_with_the_array_how_much_and_what_to_do(monkeypatch):
     monkeypatch.setattr(memory, "MUCH_BYTES", 1000)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=1199))
-    neighbours[4, 32](np.zeros(99))  # 1188 bytes
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=999))
+    neighbours[4, 32](np.zeros(99))  # 990 bytes
     with pytest.raises(MemoryError) as caught:
         neighbours[4, 32](np.zeros(100))
     assert str(caught.value).startswith("`a` has 100 elements, and beside each one the simulated GPU keeps who wrote")
@@ -56,7 +57,7 @@ def test_memory_that_the_system_refuses_is_said_in_the_same_words(monkeypatch):
     def refuse(shape, dtype):
         raise MemoryError(f"Unable to allocate {shape}")
 
-    monkeypatch.setattr(memory, "np", SimpleNamespace(zeros=refuse, int32=np.int32))
+    monkeypatch.setattr(memory, "np", SimpleNamespace(zeros=refuse, int32=np.int32, int16=np.int16))
     with pytest.raises(MemoryError, match="10 elements.*0.0 to 0.0 GiB, more than there is"):
         memory.Shadow(10, "a")
 
@@ -86,3 +87,20 @@ def test_another_word_in_the_environment_is_refused(monkeypatch):
     monkeypatch.setenv(memory.SHADOW, "no")
     with pytest.raises(UsageError, match="AUTOGRADER_SHADOW is 'no'; it can be on or off"):
         cuda.to_device(np.zeros(3))
+
+
+def test_what_is_kept_of_an_access_takes_as_many_bytes_as_is_said():
+    rows = memory.Accesses.none(7)
+    assert sum(row.itemsize for row in rows) == memory.ACCESS_BYTES and {len(row) for row in rows} == {7}
+    assert (memory.MOST_SITES - 1) * 4 + 3 == np.iinfo(rows.places.dtype).max
+
+
+def test_a_race_is_told_without_the_other_line_where_lines_outnumber_the_sites(monkeypatch):
+    from autograder.simgpu.machine import launch_state
+
+    def others() -> set[bool]:
+        return {each.other_line is None for each in profile(neighbours)[2, 32](np.zeros(64)).hazards if each.kind == "race"}
+
+    assert others() == {False}
+    monkeypatch.setattr(launch_state, "MOST_SITES", 1)
+    assert others() == {True}

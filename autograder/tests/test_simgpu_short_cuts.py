@@ -17,6 +17,7 @@ from autograder.simgpu.machine import access
 from autograder.simgpu.machine.addressing import Addressing
 from autograder.simgpu.ordering import order_primitives as order_prim
 from autograder.simgpu.primitives import ATOMIC, READ, WARP, WRITE, locate
+from autograder.simgpu.values.memory import Accesses
 
 cuda = cuda_module.build_module()
 N = 40
@@ -318,7 +319,7 @@ def test_runs_of_threads_are_in_order_as_their_threads_are_one_by_one():
     nobody = np.zeros((2, WARPS * WARP), np.int32)
     released = np.zeros((0, order_prim.RELEASE_COLUMNS), np.int64), np.zeros((3, 0), np.int64), np.zeros((3, 0), np.int32)
     for _ in range(30):
-        one, other = ([np.zeros((3, elements), np.int32) for _ in range(3)] for _ in range(2))
+        one, other = ([row for _ in range(3) for row in Accesses.none(elements)] for _ in range(2))
         now = grid_sync = 2
         was_read = 0
         block_sync, warp_sync = np.full(blocks, now, np.int32), np.full(WARPS, now, np.int32)

@@ -15,18 +15,21 @@ import numpy as np
 import pytest
 
 from autograder.perfmodel import SPECIFICATIONS, estimate
+from autograder.perfmodel.measurements import unseen
 from autograder.records.counters import Counters
 from autograder.sampling.measurements.unseen_counts import counted
 from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.single_launch import kernel_function
 from autograder.simgpu.measurements import measure_unseen
 from autograder.simgpu.measurements.measured_lines import append_line, chosen, lines_of
+from autograder.simgpu.measurements.sizes_third import THIRD
 from autograder.simgpu.measurements.sizing import SAMPLE, Random, Sized, SizedLaunch
 from autograder.simgpu.measurements.unseen_cases import CASES, HELD, LEARNED, SIZED
 from autograder.simgpu.measurements.unseen_kernels import UNSEEN, is_held
 
 MOST_BLOCKS = 2**31 - 1, 65_535, 65_535
 BY_NAME = {each.name: each for each in SIZED}
+THIRD_MEASURED = json.loads(unseen.THIRD_MEASURED.read_text(encoding="utf-8"))["cases"]
 
 
 def kind(value: Any) -> Any:
@@ -274,3 +277,12 @@ def test_a_chain_launches_the_same_arrays_again() -> None:
     launches = entry.case(entry.small).launches(arguments)
     assert len(launches) == 62 and all(isinstance(each, SizedLaunch) for each in launches)
     assert launches[0].arguments[0] is launches[1].arguments[1] is arguments[0]
+
+
+@pytest.mark.parametrize("entry", THIRD, ids=lambda each: each.name)
+def test_a_kernel_of_the_third_set_is_of_neither_half_and_was_right_on_a_gpu(entry: Sized) -> None:
+    rows = [row for row in THIRD_MEASURED if row["case"].split("@")[0] == entry.name]
+    assert [row["half"] for row in rows] == ["third", "third"] == [entry.half, entry.half]
+    assert {row["case"] for row in rows} == {entry.case(size).name for size in (entry.middle, entry.large)}
+    assert all(row["times"]["right"] is True and row["times"]["ns"] > 0 for row in rows)
+    assert entry.name not in BY_NAME

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import Owners, not_of, nothing_right, written_alone
+from autograder.course.answers import Inputs, Owners, not_of, nothing_right, written_alone
 from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, not_yet, right
 from autograder.figures.svg import plural
 
@@ -129,9 +129,10 @@ def first_kernel(kernel: Any) -> Reply:
         expected = 3 * x.astype(np.float64) + y
         out = np.full(size, -1, np.float32)
         launched = f"Launched with {grid} x {block} threads for {size} elements."
+        inputs = Inputs(x=x, y=y)
         p = profile(kernel)[grid, block](x, y, out)
         untouched, owners = bool((out == -1).all()), Owners(block, out.shape)
-        if (wrong := nothing_right(p, untouched, "out", launched, owners=owners, kernel=kernel)) is not None:
+        if (wrong := nothing_right(p, untouched, "out", launched, owners=owners, kernel=kernel, inputs=inputs)) is not None:
             return wrong
         reply = judge_array(out, expected, "Your second kernel, right for every launch that was tried.", "out")
         if reply.outcome != "right":

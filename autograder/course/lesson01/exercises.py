@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, Owners, parameters, resource_named, threads_that_store
+from autograder.course.answers import RULES, Inputs, Owners, parameters, resource_named, threads_that_store
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -70,6 +70,7 @@ def flat_matmul(kernel: Any) -> Reply:
     m, k, n = 5, 7, 11  # all different, so that no two strides can be mistaken for each other
     rng = np.random.default_rng(5)
     a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
+    inputs = Inputs(a=a, b=b)
     c, broken = _launched(kernel, a, b)
     if not broken and np.allclose(c, a.ravel()[:k] @ b.ravel()[:k]):
         return Reply("your turn", "Both indices are still i, for every thread. Change them and run this cell again.")
@@ -83,6 +84,8 @@ def flat_matmul(kernel: Any) -> Reply:
         return not_yet(f"{sizes} {outside[0].line}: {outside[0].message} {ask}")
     if broken:
         return not_yet(f"{sizes} {broken[0]}")
+    if (changed := inputs.changed(sizes)) is not None:
+        return changed
     if reply.outcome == "right":
         flat = (a.ravel(), b.ravel(), np.zeros(m * n, np.float32), m, k, n)
         busy = threads_that_store(kernel, *LAUNCH, flat, parameters(kernel)[2])
@@ -93,6 +96,10 @@ def flat_matmul(kernel: Any) -> Reply:
         return reply
     if not c.all() and np.allclose(c[c != 0], expected[c != 0], rtol=1e-4):
         return not_yet(f"{sizes} {reply.words} {_FIRST_LINE}")
+    if np.allclose(c.ravel(), expected.T.ravel(), rtol=1e-4):
+        return not_yet(f"{sizes} {reply.words} c holds the product column by column. {_ask({'c'})}")
+    if np.allclose(c, a[:, :-1] @ b[:-1], rtol=1e-4):
+        return not_yet(f"{sizes} {reply.words} The last product is missing in each sum: leave the loop as it was.")
     return not_yet(f"{sizes} {reply.words} {_ask(_wrong_in(kernel, a, b))}")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import Owners, has_loop, not_of, nothing_right, written_alone
+from autograder.course.answers import Inputs, Owners, has_loop, not_of, nothing_right, parameters, written_alone
 from autograder.course.replies import Reply, judge_array, not_yet, right
 from autograder.errors import KernelFault
 from autograder.figures.svg import plural
@@ -152,6 +152,7 @@ class KernelRun:
         from autograder.simgpu.host.host_side import device_array
 
         over = np.full(self.shape, _FILL, np.float32)
+        self.inputs = Inputs(**dict(zip(parameters(self.kernel), self.given, strict=False)))
         try:
             profile(self.kernel)[self.grid, self.block](*self.given, over)
             fresh = device_array(self.shape, np.float32)
@@ -180,7 +181,7 @@ class KernelRun:
         owners = Owners(self.block, self.shape, counts=has_loop(self.kernel))
         is_untouched = missing == expected.size
         reply = nothing_right(
-            self.profile, is_untouched, self.array, self.launched, owners=owners, kernel=self.kernel
+            self.profile, is_untouched, self.array, self.launched, owners=owners, kernel=self.kernel, inputs=self.inputs
         )
         if reply is not None:
             return reply

@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, resource_named, written_alone
+from autograder.course.answers import (
+    RULES,
+    Inputs,
+    Owners,
+    not_of,
+    nothing_right,
+    parameters,
+    resource_named,
+    written_alone,
+)
 from autograder.course.replies import (
     Reply,
     judge_array,
@@ -54,7 +63,7 @@ def two_barriers(kernel: Any) -> Reply:
     if source.count("cuda.syncthreads") > source.count("cuda.syncthreads("):
         return not_yet("cuda.syncthreads without parentheses names the barrier and does not go there. Call it: add ().")
     x = np.random.default_rng(2).random(256, dtype=np.float32)
-    out = np.zeros_like(x)
+    out, inputs = np.zeros_like(x), Inputs(x=x)
     p = profile(kernel)[1, 64](x, out)
     barriers = p.counters.barriers
     broken = [each for each in p.hazards if each.kind in RULES]
@@ -67,6 +76,8 @@ def two_barriers(kernel: Any) -> Reply:
     if broken:
         told = plural(barriers // 2, "barrier")
         return not_yet(f"{told} in four rounds, and the report still says: {broken[0]}")
+    if (wrong := inputs.changed()) is not None:
+        return wrong
     each_warp = barriers // 2  # in four rounds
     if each_warp > 2 * 4:
         return not_yet("Nothing goes wrong, but two barriers a round are enough, and each one costs time.")
@@ -100,7 +111,7 @@ def ragged_tiles(kernel: Any) -> Reply:
     rng = np.random.default_rng(6)
     for m, k, n in ((20, 21, 22), (5, 40, 33), (16, 16, 16)):
         a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
-        c = np.zeros((m, n), np.float32)
+        c, inputs = np.zeros((m, n), np.float32), Inputs(a=a, b=b)
         p = profile(kernel)[(-(-n // 16), -(-m // 16)), (16, 16)](a, b, c)
         broken = [each for each in p.hazards if each.kind in RULES]
         if broken:
@@ -112,6 +123,8 @@ def ragged_tiles(kernel: Any) -> Reply:
             array, index = broken[0].array, broken[0].index
             is_below_b = array == parameters(kernel)[1] and index is not None and index[0] >= k
             return not_yet(f"{words} Which row of b does this thread load?" if is_below_b else words)
+        if (wrong := inputs.changed(f"a is {m} x {k}, b is {k} x {n}.")) is not None:
+            return wrong
         reply = judge_array(c, a.astype(np.float64) @ b, "Three shapes, two of them ragged, and no thread went astray.")
         if reply.outcome != "right":
             more = " A thread that returns early no longer fetches its share of the tiles." if leaves else ""
@@ -140,10 +153,12 @@ def count_smaller(kernel: Any) -> Reply:
     for size in sizes:
         x, out = (rng.permutation(size) + 1).astype(np.float32), np.full(size, -1, np.int32)
         pieces, left, blocks = -(-size // 64), size % 64, -(-size // 64)
+        inputs = Inputs(x=x)
         p = profile(kernel)[blocks, 64](x, out)
         shape = plural(pieces, "piece") + (f", the last one with {left} numbers" if left else "")
         launched = f"{plural(blocks, 'block')} of 64 threads; x has {size:,} numbers: {shape}."
-        if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched, leaves, kernel=kernel)) is not None:
+        is_untouched = bool((out == -1).all())
+        if (wrong := nothing_right(p, is_untouched, "out", launched, leaves, kernel=kernel, inputs=inputs)) is not None:
             return wrong
         smaller = np.argsort(np.argsort(x))
         reply = judge_array(out, smaller, "", "out")
@@ -230,10 +245,11 @@ def vector_times_matrix(kernel: Any) -> Reply:
     shapes = [*VECTORS]
     for length, columns in shapes:
         v, a = rng.random(length, dtype=np.float32), rng.random((length, columns), dtype=np.float32)
-        out, blocks = np.full(columns, UNTOUCHED), -(-columns // 64)
+        out, blocks, inputs = np.full(columns, UNTOUCHED), -(-columns // 64), Inputs(v=v, a=a)
         p = profile(kernel, trace=True, trace_limit=4 * a.size)[blocks, 64](v, a, out)
         launched = f"{plural(blocks, 'block')} of 64 threads; v has {length:,} numbers, a is {length:,} x {columns}."
-        if (wrong := nothing_right(p, bool((out == UNTOUCHED).all()), "out", launched, leaves, kernel=kernel)) is not None:
+        is_untouched = bool((out == UNTOUCHED).all())
+        if (wrong := nothing_right(p, is_untouched, "out", launched, leaves, kernel=kernel, inputs=inputs)) is not None:
             return wrong
         reply = judge_array(out, v.astype(np.float64) @ a, "", "out")
         if reply.outcome != "right":
@@ -302,14 +318,14 @@ def two_a_thread(kernel: Any) -> Reply:
     rng = np.random.default_rng(8)
     for m, k, n in ((16, 16, 16), (32, 48, 64)):
         a, b = rng.random((m, k), dtype=np.float32), rng.random((k, n), dtype=np.float32)
-        c = np.full((m, n), UNTOUCHED)
+        c, inputs = np.full((m, n), UNTOUCHED), Inputs(a=a, b=b)
         p = profile(kernel)[(n // 16, m // 16), (16, 8)](a, b, c)
         launched = f"a is {m} x {k}, b is {k} x {n}; blocks of 16 x 8 threads."
         if (wrong := _raced_by_warps(kernel, (n // 16, m // 16), (16, 8), (a, b, c), p.hazards, launched)) is not None:
             return wrong
         owners = Owners((16, 8), (m, n))  # half as many threads as elements: each has its own
         is_untouched = bool((c == UNTOUCHED).all())
-        if (wrong := nothing_right(p, is_untouched, "c", launched, owners=owners, kernel=kernel)) is not None:
+        if (wrong := nothing_right(p, is_untouched, "c", launched, owners=owners, kernel=kernel, inputs=inputs)) is not None:
             return wrong
         expected = a.astype(np.float64) @ b
         below = np.arange(m) % 16 >= 8

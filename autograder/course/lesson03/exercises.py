@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, written_alone
+from autograder.course.answers import RULES, Inputs, Owners, not_of, nothing_right, parameters, written_alone
 from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
 from autograder.figures.sector_map import sectors_of
 from autograder.figures.svg import plural
@@ -50,10 +50,11 @@ def table_of_bytes(kernel: Any) -> Reply:
     box = rng.permutation(256).astype(np.uint8)
     for size, blocks in BYTES:
         x, out = rng.integers(0, 256, size).astype(np.uint8), np.zeros(size, np.uint8)
+        inputs = Inputs(x=x, box=box)
         p = profile(kernel, trace=True, trace_limit=4 * size)[blocks, 64](x, box, out)
         launched = f"{plural(blocks, 'block')} of 64 threads; x has {size:,} bytes."
         owners = Owners(64, out.shape) if size == 64 * blocks else None  # one byte for each thread
-        if (wrong := nothing_right(p, not out.any(), "out", launched, owners=owners)) is not None:
+        if (wrong := nothing_right(p, not out.any(), "out", launched, owners=owners, inputs=inputs)) is not None:
             return wrong
         if (differ := np.flatnonzero(out != box[x])).size:
             return not_yet(f"{launched} {_not_looked_up(x, box, out, differ)}")
@@ -103,9 +104,10 @@ def few_threads(kernel: Any) -> Reply:
     rng = np.random.default_rng(9)
     for size, blocks, block in FEW:
         x, out = rng.random(size, dtype=np.float32) + np.float32(1), np.zeros(size, np.float32)
+        inputs = Inputs(x=x)
         p = profile(kernel, trace=True, trace_limit=4 * size)[blocks, block](x, out)
         launched = f"{plural(blocks, 'block')} of {block} threads; x has {size:,} numbers."
-        if (wrong := nothing_right(p, not out.any(), "out", launched)) is not None:
+        if (wrong := nothing_right(p, not out.any(), "out", launched, inputs=inputs)) is not None:
             return wrong
         left = np.flatnonzero(out == 0)
         if left.size and np.allclose(out[out != 0], (x * x)[out != 0]):
@@ -213,11 +215,13 @@ def row_sums(kernel: Any) -> Reply:
     if wrong:
         return wrong
     x = np.random.default_rng(3).random((64, 96), dtype=np.float32)
-    out = np.zeros(64, np.float32)
+    out, inputs = np.zeros(64, np.float32), Inputs(x=x)
     p = profile(kernel)[2, 32](x, out)
     broken = [each for each in p.hazards if each.kind in RULES]
     if broken:
         return not_yet(str(Owners(32, out.shape).advise(broken[0])))
+    if (wrong := inputs.changed()) is not None:
+        return wrong
     counted = p.counters
     loads = counted.global_load_sectors_per_request
     queued = counted.shared_load_bank_conflicts + counted.shared_store_bank_conflicts
@@ -266,10 +270,11 @@ def turned_upright(kernel: Any) -> Reply:
     rng = np.random.default_rng(90)
     for rows, columns in PHOTOS:
         x, out = rng.random((rows, columns), dtype=np.float32) + np.float32(1), np.zeros((columns, rows), np.float32)
+        inputs = Inputs(x=x)
         p = profile(kernel)[(columns // 32, rows // 32), (32, 32)](x, out)
         launched = f"x is {rows} x {columns}; {columns // 32} x {rows // 32} blocks of 32 x 32 threads."
         owners = Owners((32, 32), x.shape)
-        if (wrong := nothing_right(p, not out.any(), "out", launched, owners=owners)) is not None:
+        if (wrong := nothing_right(p, not out.any(), "out", launched, owners=owners, inputs=inputs)) is not None:
             return wrong
         for mistake, words in (
             (x.T, "That is the transpose, a mirror image. Row 0 of x becomes the last column of out."),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, written_alone
+from autograder.course.answers import RULES, Inputs, Owners, not_of, nothing_right, parameters, written_alone
 from autograder.course.replies import Reply, judge_array, judge_tuple, no_kernel, not_yet, right
 
 BLOCKS, THREADS, LANES = 8, 256, 32
@@ -121,11 +121,13 @@ def rows_in_order(kernel: Any) -> Reply:
         launched = f"{rows} rows, {wanted} of them in order, {blocks} x {threads} threads."
         for order in (drawn, by_length):
             sums = np.full(rows, -1, np.float32)
+            inputs = Inputs(order=order, starts=starts, values=values)
             p = profile(kernel)[blocks, threads](order, starts, values, sums)
             at = next((each.array for each in p.hazards if each.kind in RULES), "")
             more = f" {_WHERE_ROWS_LIE}." if at == parameters(kernel)[2] else ""
             owners = Owners(threads, order.shape)
-            if (wrong := nothing_right(p, bool((sums == -1).all()), "sums", launched, more, owners)) is not None:
+            is_untouched = bool((sums == -1).all())
+            if (wrong := nothing_right(p, is_untouched, "sums", launched, more, owners, inputs=inputs)) is not None:
                 return wrong
             asked = np.isin(np.arange(rows), order)
             if not np.allclose(sums, np.where(asked, expected, -1), rtol=1e-4):
@@ -177,11 +179,13 @@ def first_threads_add(kernel: Any) -> Reply:
     from autograder import profile
 
     values = np.random.default_rng(4).random(BLOCKS * THREADS, dtype=np.float32)
-    sums = np.zeros(BLOCKS, np.float32)
+    sums, inputs = np.zeros(BLOCKS, np.float32), Inputs(values=values)
     p = profile(kernel)[BLOCKS, THREADS](values, sums)
     broken = [each for each in p.hazards if each.kind in RULES]
     if broken:
         return not_yet(f"{broken[0]}")
+    if (wrong := inputs.changed()) is not None:
+        return wrong
     counted = judge_array(sums, values.reshape(BLOCKS, THREADS).sum(axis=1, dtype=np.float64), "", "sums")
     if counted.outcome != "right":
         return not_yet(f"{counted.words}{_a_step_missing(sums, values.reshape(BLOCKS, THREADS))}")
@@ -242,11 +246,12 @@ def any_width(kernel: Any) -> Reply:
     for threads in WIDTHS:
         values = rng.integers(1, 6, (3, threads)).astype(np.float32)  # sums of few whole numbers are exact
         sums = np.zeros(3, np.float32)
+        inputs = Inputs(values=values)
         p = profile(kernel)[3, threads](values.ravel(), sums)
         launched = f"3 blocks of {threads:,} threads."
         behind = any(each.kind == "uninitialised_read" and (each.index or (0,))[0] >= threads for each in p.hazards)
         more = f" A block of {threads:,} threads has as many numbers." if behind else ""
-        if (wrong := nothing_right(p, not sums.any(), "sums", launched, more)) is not None:
+        if (wrong := nothing_right(p, not sums.any(), "sums", launched, more, inputs=inputs)) is not None:
             return wrong
         if np.array_equal(sums, _halved(values)) and not np.array_equal(sums, values.sum(axis=1)):
             words = f"{launched} As before, a part is left behind wherever an odd number of them is halved."
@@ -312,6 +317,7 @@ def largest_of_warp(kernel: Any) -> Reply:
     for blocks, threads in WARPS_LAUNCHED:
         values = _with_largest_at(rng.random(blocks * threads, dtype=np.float32) - np.float32(2))  # all below zero
         best = np.full(values.size // LANES, np.nan, np.float32)
+        inputs = Inputs(values=values)
         p = profile(kernel)[blocks, threads](values, best)
         launched = f"{blocks} x {threads} threads, as many values."
         c = p.counters
@@ -323,7 +329,8 @@ def largest_of_warp(kernel: Any) -> Reply:
         elif at_best:
             more = f" {_A_PLACE_A_WARP}"
         owners = Owners(threads, values.shape)
-        if (wrong := nothing_right(p, bool(np.isnan(best).all()), "best", launched, more, owners)) is not None:
+        is_untouched = bool(np.isnan(best).all())
+        if (wrong := nothing_right(p, is_untouched, "best", launched, more, owners, inputs=inputs)) is not None:
             return wrong
         if c.shared_load_requests + c.shared_store_requests + c.barriers:
             return not_yet(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, Owners, not_of, nothing_right, parameters, threads_that_store
+from autograder.course.answers import RULES, Inputs, Owners, not_of, nothing_right, parameters, threads_that_store
 from autograder.course.lesson05.items import BINS, letters
 from autograder.course.replies import Reply, no_kernel, not_yet, right, source_of
 from autograder.errors import KernelFault
@@ -49,6 +49,7 @@ def follows(kernel: Any) -> Reply:
         items = (rng.integers(0, KINDS, size) * rng.integers(1, 3, size) // 2).astype(np.int32)
         pairs, expected = np.zeros((KINDS, KINDS), np.int32), np.zeros((KINDS, KINDS), np.int32)
         np.add.at(expected, (items[:-1], items[1:]), 1)
+        inputs = Inputs(items=items)
         try:
             p = profile(kernel)[blocks, threads](items, pairs)
         except KernelFault as fault:
@@ -56,7 +57,7 @@ def follows(kernel: Any) -> Reply:
                 raise
             return not_yet(f"{fault} The index is a pair in parentheses: cuda.atomic.add(pairs, (a, b), 1).")
         owners = None if _is_below_zero(p) else Owners(threads, (size - 1,))  # who looks back needs a guard of its own
-        if (wrong := nothing_right(p, not pairs.any(), "pairs", launched, owners=owners)) is not None:
+        if (wrong := nothing_right(p, not pairs.any(), "pairs", launched, owners=owners, inputs=inputs)) is not None:
             return wrong
         if (pairs == expected.T).all() and (pairs != expected).any():
             return not_yet(f"{launched} Row and column are swapped: pairs[a, b] is for an a that is followed by b.")
@@ -122,11 +123,12 @@ def places_found(kernel: Any) -> Reply:
         items = rng.integers(0, KINDS, size).astype(np.int32)
         items[0] = WANTED - 1
         places, found = np.full(size, -1, np.int32), np.zeros(1, np.int32)
+        inputs = Inputs(items=items)
         p = profile(kernel)[blocks, threads](items, WANTED, places, found)
         untouched = (places == -1).all() and not found[0]
         more = _DRAW if any(each.kind == "race" for each in p.hazards) else _FIRST_TICKET if _is_below_zero(p) else ""
         owners = None if _is_below_zero(p) else Owners(threads, (size,))
-        if (wrong := nothing_right(p, untouched, "places", launched, more, owners)) is not None:
+        if (wrong := nothing_right(p, untouched, "places", launched, more, owners, inputs=inputs)) is not None:
             return wrong
         if (words := _wrong_places(items, places, int(found[0]), threads)) is not None:
             return not_yet(f"{launched} {words}")
@@ -197,9 +199,10 @@ def owners_count(kernel: Any) -> Reply:
         blocks, launched = -(-many // threads), f"{size} items, {many} bins, in blocks of {threads}."
         items = (rng.integers(0, many, size) * rng.integers(1, 4, size) // 3).astype(np.int32)
         bins, expected = np.zeros(many, np.int32), np.bincount(items, minlength=many)
+        inputs = Inputs(items=items)
         p = profile(kernel)[blocks, threads](items, bins)
         more = _ONE_OWNER if any(each.kind == "race" for each in p.hazards) else ""
-        if (wrong := nothing_right(p, not bins.any(), "bins", launched, more)) is not None:
+        if (wrong := nothing_right(p, not bins.any(), "bins", launched, more, inputs=inputs)) is not None:
             return wrong
         if p.counters.global_atomic_requests + p.counters.shared_atomic_requests:
             return not_yet(f"{launched} It uses atomics. Where one thread owns a bin, nobody else adds to it.")
@@ -229,13 +232,15 @@ def private_digits(kernel: Any) -> Reply:
     from autograder import profile
 
     numbers = np.random.default_rng(10).integers(0, 1000, DIGIT_BLOCKS * 64).astype(np.int32)
-    bins = np.zeros(DIGITS, np.int32)
+    bins, inputs = np.zeros(DIGITS, np.int32), Inputs(numbers=numbers)
     p = profile(kernel, trace=True, trace_limit=numbers.size)[DIGIT_BLOCKS, 64](numbers, bins)
     broken = [each for each in p.hazards if each.kind in RULES]
     if not p.counters.barriers and any(each.kind == "uninitialised_read" for each in broken):
         return Reply("your turn", f"The report begins: {broken[0]}")
     if broken:
         return not_yet(f"{broken[0]}{_clears_totals(p, broken[0])}")
+    if (wrong := inputs.changed()) is not None:
+        return wrong
     expected = np.bincount(numbers % 10, minlength=DIGITS)
     if (bins != expected).any():
         digit = int(np.argmax(bins != expected))
@@ -285,8 +290,9 @@ def matches(kernel: Any) -> Reply:
         items[:3] = value  # not as many in the first items as elsewhere
         total = np.zeros(1, np.int32)
         launched = f"{size:,} items, {FEW_BLOCKS} blocks of {THREADS}."
+        inputs = Inputs(items=items)
         p = profile(kernel)[FEW_BLOCKS, THREADS](items, value, total)
-        if (wrong := nothing_right(p, not total[0], "total", launched)) is not None:
+        if (wrong := nothing_right(p, not total[0], "total", launched, inputs=inputs)) is not None:
             return wrong
         c = p.counters
         if (words := _wrong_total(items, value, int(total[0]), c.global_atomic_requests > c.warps)) is not None:
@@ -337,10 +343,14 @@ def runs_kept(kernel: Any) -> Reply:
         "random items": rng.integers(0, 256, 1500),
         "fewer items than threads": rng.integers(0, 256, 100),
     }.items():
-        bins, p = _counted(kernel, items.astype(np.int32))
+        given = items.astype(np.int32)
+        inputs = Inputs(items=given)
+        bins, p = _counted(kernel, given)
         broken = [each for each in p.hazards if each.kind in RULES]
         if broken:
             return not_yet(f"{name}: {broken[0]}")
+        if (wrong := inputs.changed(f"{name}:")) is not None:
+            return wrong
         if (bins != np.bincount(items, minlength=BINS)).any():
             return _wrong_runs(name, items, int(bins.sum()))
         updates = p.counters.shared_atomic_requests + p.counters.global_atomic_requests

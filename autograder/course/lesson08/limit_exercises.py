@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import RULES, not_of, nothing_right
+from autograder.course.answers import RULES, Inputs, not_of, nothing_right
 from autograder.course.replies import Reply, judge_array, judge_number, judge_tuple, not_yet, right
 from autograder.figures.svg import plural
 
@@ -55,10 +55,10 @@ def one_barrier(kernel: Any) -> Reply:
 
     for pieces in (PIECES, 3, 1):
         x = np.random.default_rng(pieces).integers(1, 100, PIECE * pieces).astype(np.float32)
-        out = np.full_like(x, -1)
+        out, inputs = np.full_like(x, -1), Inputs(x=x)
         launched = f"x has {plural(pieces, 'piece')} of 64; one block of 64 threads."
         p = profile(kernel)[1, PIECE](x, out)
-        if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched)) is not None:
+        if (wrong := nothing_right(p, bool((out == -1).all()), "out", launched, inputs=inputs)) is not None:
             return wrong
         expected = x + x.reshape(pieces, PIECE)[:, ::-1].ravel()
         reply = judge_array(out, expected, "", "out")
@@ -117,7 +117,7 @@ def in_slices(kernel: Any) -> Reply:
     for blocks, depth in ((SLICES, SLICES * SLICE_OF), (5, 203), (1, 16)):
         rng = np.random.default_rng(depth)
         a, b = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((16, depth), (depth, 16)))
-        c = np.zeros((16, 16), np.float32)
+        c, inputs = np.zeros((16, 16), np.float32), Inputs(a=a, b=b)
         launched = f"a is 16 x {depth}, b is {depth} x 16, c is all 0; {plural(blocks, 'block')} of (16, 16) threads."
         p = profile(kernel)[blocks, (16, 16)](a, b, c)
         broken = [each for each in p.hazards if each.kind in RULES]
@@ -125,7 +125,7 @@ def in_slices(kernel: Any) -> Reply:
             races = broken[0].kind == "race" and blocks > 1 and not p.counters.global_atomic_requests
             more = " Blocks add to the same elements: which operation lets no sum get lost?" if races else ""
             return not_yet(f"{launched} {broken[0]}{more}")
-        if (wrong := nothing_right(p, bool((c == 0).all()), "c", launched)) is not None:
+        if (wrong := nothing_right(p, bool((c == 0).all()), "c", launched, inputs=inputs)) is not None:
             return wrong
         reply = judge_array(c, (a.astype(np.float64) @ b).astype(np.float32), "", "c")
         if reply.outcome != "right":

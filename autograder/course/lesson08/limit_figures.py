@@ -94,8 +94,8 @@ def banks_of(place: Callable[[int], int], *, title: str) -> Figure:
     return canvas.figure(left + 32 * CELL + 70, bottom + 16, alt)
 
 
-def until_use(rungs: Mapping[str, Sequence[int]], *, enough: int, title: str) -> Figure:
-    """For each rung, its loop's loads in their order: a bar as long as there are instructions until the first use."""
+def until_use(rungs: Mapping[str, Sequence[int]], *, enough: int, title: str, first: int = 64) -> Figure:
+    """For each rung, its loop's `first` loads in their order: a bar as long as there are instructions until the use."""
     canvas = Canvas()
     canvas.text(MARGIN, 28, title, size=TITLE, bold=True)
     widest = max(text_width(name) for name in rungs)
@@ -104,7 +104,7 @@ def until_use(rungs: Mapping[str, Sequence[int]], *, enough: int, title: str) ->
     y = top
     alt = []
     for name, distances in rungs.items():
-        shown = distances[:64]
+        shown = distances[:first]
         height = len(shown) * (BAR + 2)
         canvas.text(left - 10, y + height / 2 + 4, name, anchor="end")
         drawn = [(left, y + at * (BAR + 2), NARROW * min(each, longest), BAR) for at, each in enumerate(shown)]
@@ -116,8 +116,10 @@ def until_use(rungs: Mapping[str, Sequence[int]], *, enough: int, title: str) ->
     canvas.line(x, top - 4, x, y - 10, INK, 1.2, "4 3")
     for mark in range(0, longest + 1, 10):
         canvas.text(left + NARROW * mark, y + 6, f"{mark}", size=SMALL, anchor="middle", fill=QUIET)
-    most = min(64, max(map(len, rungs.values())))
-    words = f"instructions between a load and its first use (dashed: {enough}); {most} loads"
+    counts = [len(each) for each in rungs.values()]
+    loads = f"{' and '.join(map(str, counts))} loads"
+    loads = loads if max(counts) <= first else f"the first {first} of {loads}"
+    words = f"instructions between a load and its first use (dashed: {enough}); {loads}"
     canvas.text(MARGIN, y + 26, words, size=SMALL, fill=QUIET)
     width = max(left + NARROW * longest + 40, MARGIN * 2 + text_width(words, SMALL), text_width(title, TITLE) + 2 * MARGIN)
     return canvas.figure(width, y + 42, f"{title}. " + "; ".join(alt) + ".")

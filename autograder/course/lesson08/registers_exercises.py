@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.course.answers import not_of, nothing_right
+from autograder.course.answers import Inputs, not_of, nothing_right
 from autograder.course.lesson08.wrong_sums import what_is_there
 from autograder.course.replies import Reply, judge_array, judge_tuple, not_yet, right, unanswered
 from autograder.figures.svg import plural
@@ -49,10 +49,10 @@ def four_in_a_column(kernel: Any) -> Reply:
     rng = np.random.default_rng(81)
     for m, depth, n in ((32, 32, 32), (64, 96, 64)):
         a, b = rng.random((m, depth), dtype=np.float32), rng.random((depth, n), dtype=np.float32)
-        c = np.full((m, n), UNTOUCHED)
+        c, inputs = np.full((m, n), UNTOUCHED), Inputs(a=a, b=b)
         p = profile(kernel)[(n // 32, m // 32), (32, 8)](a, b, c)
         launched = f"a is {m} x {depth}, b is {depth} x {n}; blocks of 32 x 8 threads."
-        if (wrong := nothing_right(p, bool((c == UNTOUCHED).all()), "c", launched)) is not None:
+        if (wrong := nothing_right(p, bool((c == UNTOUCHED).all()), "c", launched, inputs=inputs)) is not None:
             return wrong
         expected = a.astype(np.float64) @ b
         if (wrong := _rows_missing(c, expected, launched)) is not None:
@@ -117,12 +117,12 @@ def square_of_sums(kernel: Any) -> Reply:
     rng = np.random.default_rng(82)
     for m, depth, n in ((32, 8, 32), (64, 24, 64)):
         a, b = rng.random((m, depth), dtype=np.float32), rng.random((depth, n), dtype=np.float32)
-        c = np.full((m, n), UNTOUCHED)
+        c, inputs = np.full((m, n), UNTOUCHED), Inputs(a=a, b=b)
         p = profile(kernel)[(n // 32, m // 32), 64](a, b, c)
         launched = f"a is {m} x {depth}, b is {depth} x {n}; blocks of 64 threads."
         if not any(c.ravel()):
             return Reply("your turn", "All sums are 0 so far: nothing is added to them between the barriers.")
-        if (wrong := nothing_right(p, bool((c == UNTOUCHED).all()), "c", launched)) is not None:
+        if (wrong := nothing_right(p, bool((c == UNTOUCHED).all()), "c", launched, inputs=inputs)) is not None:
             return wrong
         expected = a.astype(np.float64) @ b
         if (reply := judge_array(c, expected, "")).outcome != "right":

@@ -10,6 +10,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -23,21 +24,26 @@ from autograder.course.lesson09.recorded import MEASURED
 from autograder.kernels import read
 
 REPEATS = 11
-SMALL_BYTES = 2**21  # a result up to this size is put into another place of memory for each launch
-FLUSH_BYTES = 2**28
+PLACES = 33  # of a small result, one for each launch
+SMALL_BYTES = 2**21  # a result up to this size is small
+FLUSH_BYTES = 2**30
 
 
 class LaunchClock:
-    """Times launches on the GPU's own clock, each after a read of 256 MiB that leaves nothing of its arrays in L2."""
+    """Times launches on the GPU's own clock, each after a read of 1 GiB that leaves nothing of its arrays in L2."""
 
     def __init__(self) -> None:
         self._other = cuda.to_device(np.zeros(FLUSH_BYTES // 4, np.int32))
         self._sink = cuda.device_array(1, np.int32)
+        self._places: dict[tuple[tuple[int, ...], np.dtype[Any]], list[Any]] = {}
+        self._between: list[Any] = []
 
-    def milliseconds(self, calls: Sequence[Callable[[], Any]], prepare: Callable[[], Any]) -> list[float]:
+    def milliseconds(
+        self, calls: Sequence[Callable[[], Any]], prepare: Callable[[], Any], repeats: int = REPEATS
+    ) -> list[float]:
         """The times of all calls together, after a round that compiles; `prepare` goes ahead and is not timed."""
         times = []
-        for _ in range(REPEATS + 1):
+        for _ in range(repeats + 1):
             prepare()
             read[1056, 256](self._other, self._sink)
             start, end = cuda.event(), cuda.event()
@@ -49,19 +55,14 @@ class LaunchClock:
             times.append(float(cuda.event_elapsed_time(start, end)))
         return times[1:]
 
-    def of_launch(self, launch: KernelLaunch, expected: np.ndarray, what: str) -> list[float]:
+    def of_launch(self, launch: KernelLaunch, expected: np.ndarray, what: str) -> LaunchTimes:
         """The times of one launch, whose result is cleared before each and compared with what it must be.
 
         A small result lies in another place for each launch: how fast atomics are depends on which parts of L2 hold it.
         """
         on_device = [cuda.to_device(each) if isinstance(each, np.ndarray) else each for each in launch.arguments]
         at = next(number for number, each in enumerate(launch.arguments) if each is launch.result)
-        before = cuda.to_device(launch.result)
-        copies = REPEATS if launch.result.nbytes <= SMALL_BYTES else 1
-        places, between = [on_device[at]], []
-        for number in range(1, copies):
-            between.append(cuda.device_array(977 * number, np.int32))  # so that no two begin alike
-            places.append(cuda.to_device(launch.result))
+        before, places = cuda.to_device(launch.result), self._places_for(launch.result)
         turn = 0
 
         def prepare() -> None:
@@ -70,34 +71,57 @@ class LaunchClock:
             on_device[at] = places[turn % len(places)]
             on_device[at].copy_to_device(before)
 
-        found = self.milliseconds([lambda: launch.kernel[launch.grid, launch.block](*on_device)], prepare)
+        call = [lambda: launch.kernel[launch.grid, launch.block](*on_device)]
+        found = self.milliseconds(call, prepare, max(REPEATS, len(places)))
         for each in places:
             assert np.allclose(each.copy_to_host(), expected, rtol=1e-4, atol=0), what
-        return found
+        return LaunchTimes(found, len(places))
+
+    def _places_for(self, result: np.ndarray) -> list[Any]:
+        """Where a result of this kind lies in turn: the same places for all launches that leave one."""
+        kind = (result.shape, result.dtype)
+        if kind not in self._places:
+            self._places[kind] = []
+            for number in range(PLACES if result.nbytes <= SMALL_BYTES else 1):
+                self._between.append(cuda.device_array(977 * (number + 1), np.int32))  # so that no two begin alike
+                self._places[kind].append(cuda.device_array_like(result))
+        return self._places[kind]
 
 
-def median(times: Sequence[float]) -> float:
-    """Of milliseconds, with four digits."""
-    return float(f"{np.median(times):.4g}")
+@dataclass(frozen=True)
+class LaunchTimes:
+    """Milliseconds of a launch, again and again, with its result in so many places of memory."""
+
+    times: Sequence[float]
+    places: int
+
+    def typical(self) -> float:
+        """With four digits: the mean where each time has a place of its own, for half of the places may be twice as slow as
+        the others, and then a median is one or the other by chance; else the median."""
+        return digits(float(np.mean(self.times) if self.places > 1 else np.median(self.times)))
+
+    def spread(self) -> list[float]:
+        """The least and the most."""
+        return [digits(min(self.times)), digits(max(self.times))]
 
 
-def spread(times: Sequence[float]) -> list[float]:
-    """The least and the most."""
-    return [float(f"{each:.4g}") for each in (min(times), max(times))]
+def digits(milliseconds: float) -> float:
+    """Four of them."""
+    return float(f"{milliseconds:.4g}")
 
 
 def times_of_pair(clock: LaunchClock, pair: TechniquePair, size: int) -> dict[str, Any]:
-    """Milliseconds of a pair's two launches: their medians, and the least and most."""
+    """Milliseconds of a pair's two launches, with the least and most."""
     job = pair.job(size)
     found: dict[str, Any] = {"size": size, "unit": pair.unit}
     for name, launch, expected in zip(("without", "with"), (job.without, job.with_it), job.expected, strict=True):
         times = clock.of_launch(launch, expected, f"{pair.technique}, {name}")
-        found |= {f"{name}_milliseconds": median(times), f"{name}_least_and_most": spread(times)}
+        found |= {f"{name}_milliseconds": times.typical(), f"{name}_least_and_most": times.spread()}
     return found
 
 
 def times_of_patient(clock: LaunchClock, patient: Patient, size: int) -> dict[str, Any]:
-    """Milliseconds of a patient at each stage: their medians, and the least and most."""
+    """Milliseconds of a patient at each stage, with the least and most."""
     case = patient.case(size)
     times = {
         name: clock.of_launch(launch, case.expected[name], f"patient {patient.name}, {name}")
@@ -105,8 +129,8 @@ def times_of_patient(clock: LaunchClock, patient: Patient, size: int) -> dict[st
     }
     return {
         "size": size,
-        "milliseconds": {name: median(each) for name, each in times.items()},
-        "least_and_most": {name: spread(each) for name, each in times.items()},
+        "milliseconds": {name: each.typical() for name, each in times.items()},
+        "least_and_most": {name: each.spread() for name, each in times.items()},
     }
 
 
@@ -135,7 +159,7 @@ def _binning(clock: LaunchClock, job: Job) -> float:
     in_order = found.copy_to_host()
     assert np.array_equal(np.sort(in_order), np.sort(in_bins))
     assert np.array_equal(in_order.astype(np.int32), in_bins.astype(np.int32)), "each in its bin"
-    return median(taken)
+    return digits(float(np.median(taken)))
 
 
 def _compacting(clock: LaunchClock, job: Job) -> float:
@@ -146,7 +170,7 @@ def _compacting(clock: LaunchClock, job: Job) -> float:
     taken = clock.milliseconds(calls, lambda: found.copy_to_device(zero))
     assert found.copy_to_host()[0] == alive.size
     assert np.array_equal(np.sort(kept.copy_to_host()), np.sort(alive))
-    return median(taken)
+    return digits(float(np.median(taken)))
 
 
 def measure(known: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
@@ -161,8 +185,9 @@ def measure(known: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
     return {
         "what": f"Pairs and patients of lesson 9, numba.cuda on one {gpu}, {time.strftime('%Y-%m')}",
         "software": ", ".join(f"{name} {version(name)}" for name in ("numba", "numba-cuda", "numpy")),
-        "how_times": f"CUDA events, median of {REPEATS} launches; 256 MiB read before each, so that L2 holds nothing of "
-        "the kernel's arrays; a small result lies in another place each time; each result compared with NumPy's",
+        "how_times": f"CUDA events, median of {REPEATS} launches; 1 GiB read before each, so that L2 holds nothing of "
+        f"the kernel's arrays; a result up to {SMALL_BYTES >> 20} MiB lies in {PLACES} places, one for each launch, the "
+        "same for all launches that leave such a one, and its time is the mean; each result compared with NumPy's",
         "pairs": pairs,
         "what_beforehand": "milliseconds of what a technique needs first: three launches that put the places into "
         "bins, one that lists the living",

@@ -22,6 +22,7 @@ ASKED = {  # bottleneck -> what its line says, and what a kernel without this tr
     EFFICIENCY: ("steps of a warp for 32 elements", "what the task needs: think"),
 }
 WIDTH = 40
+NARROW = 8  # a column beside others: a line of the page has room for all of them
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,10 @@ class KernelSheets:
     sheets: dict[str, KernelSheet]
 
     def __str__(self) -> str:
-        head = " " * WIDTH + "".join(f"{name:>11}" for name in self.sheets) + "   healthy"
+        head = " " * WIDTH + "".join(f"{name:>{NARROW}}" for name in self.sheets) + "   healthy"
         rows = []
         for at, (words, healthy) in enumerate(ASKED.values()):
-            numbers = "".join(f"{_told(each.figures[at]):>11}" for each in self.sheets.values())
+            numbers = "".join(f"{_told(each.figures[at]):>{NARROW}}" for each in self.sheets.values())
             rows.append(f"{words:<{WIDTH}}{numbers}   {healthy}")
         return "\n".join([head, *rows])
 

@@ -1,6 +1,6 @@
 """Counts the work of the unseen cases on the simulated GPU, from a sample of each launch's blocks.
 
-    python -m autograder.sampling.measurements.unseen_counts FILE [--only TEXT] [--half learned|held] [--part 1/2]
+    python -m autograder.sampling.measurements.unseen_counts FILE [--only TEXT] [--half learned|held|third] [--part 1/2]
 
 Writes a line for each case; the cases that the file has already are left as they are.
 """
@@ -50,7 +50,7 @@ def counted(case: SizedCase) -> dict[str, Any]:
             launches[-1]["times"] += 1
         else:
             launches.append(row)
-    return {"case": case.name, "half": "held" if case.is_held else "learned", "launches": launches}
+    return {"case": case.name, "half": case.half, "launches": launches}
 
 
 def row_of(record: LaunchRecord) -> dict[str, Any]:

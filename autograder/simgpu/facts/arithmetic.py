@@ -48,6 +48,9 @@ class Arithmetic:
             dtype = max(dtypes, key=lambda each: (each.kind in "fc", each.itemsize))
         if dtype is None:
             return 1
+        exponent = sides[1].constant if kind is ast.Pow and isinstance(sides[1], KnownNumber) else None
+        if isinstance(exponent, int) and dtype.kind in "fiu":
+            return self._of_a_known_power(exponent, dtype)
         if dtype.kind in "fc":
             divisor = self.integers.constant(sides[1])
             if kind is ast.Div and divisor is not None and _is_power(divisor):
@@ -75,6 +78,13 @@ class Arithmetic:
         if kind is ast.Mult and all(each.itemsize <= 4 for each in dtypes):
             return 1
         return None
+
+    def _of_a_known_power(self, exponent: int, dtype: np.dtype) -> int:
+        """Numba writes a constant whole exponent out as products: by squares, and one for each further bit."""
+        products = max(0, abs(exponent).bit_length() + abs(exponent).bit_count() - 2)
+        if dtype.kind != "f":
+            return products * of_integers("product")
+        return products * of_floats("product", dtype) + (of_floats("quotient", dtype) if exponent < 0 else 0)
 
     def _of_product(self, sides: Sequence[Known | None]) -> int:
         constants = [each for each in map(self.integers.constant, sides) if each is not None]

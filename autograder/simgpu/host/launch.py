@@ -23,6 +23,7 @@ from autograder.simgpu.functions import known_functions  # noqa: F401  (fills th
 from autograder.simgpu.host.giving_up import GivingUp
 from autograder.simgpu.host.launch_record import LaunchRecord
 from autograder.simgpu.host.repeats import Repeats
+from autograder.simgpu.host.steady_rounds import SteadyLoops
 from autograder.simgpu.host.stores import Stores, stores_since
 from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.machine import Machine
@@ -153,6 +154,7 @@ class RunningLaunch(LaunchState):
         self.chooser = chooser or Chooser()
         self.wants_lines = wants_lines
         self.repeats = repeats
+        self.steady = None if repeats is None else SteadyLoops()
         self.giving_up, self.earlier = giving_up, earlier or []
         self.warps = Warps()  # of the batches so far
         self.machine: Machine | None = None  # of the batch that is carried out
@@ -192,8 +194,17 @@ class RunningLaunch(LaunchState):
         for buffer in self.buffers:
             if self.is_written(buffer):
                 buffer.owner.version += 1
+                buffer.owner.marks += 1
         self.chooser.end(self, record)
         return record
+
+    def batches(self) -> list[Batch]:
+        """The blocks that were carried out, as they were."""
+        per_batch = self.blocks_per_batch(len(self.carried_out))
+        return [
+            Batch(self.geometry, self.carried_out[position : position + per_batch], position)
+            for position in range(0, len(self.carried_out), per_batch)
+        ]
 
     def carry_out(self, part: Part, bound: dict[str, Value]) -> LaunchRecord:
         """Steps through the blocks that count, and then through those that do not."""
@@ -222,6 +233,7 @@ class RunningLaunch(LaunchState):
                 self.stops_at = None if stops_after is None else self.work + stops_after
                 self._set_next_look()
                 machine = self.machine = Machine(self, batch, lower, self.prepared.written_loops)
+                machine.steady = self.steady
                 try:
                     machine.run(lowered, bound)
                 except KernelFault as error:

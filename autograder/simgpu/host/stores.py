@@ -31,6 +31,6 @@ def stores_since(buffer: Buffer, since: int, geometry: Geometry, carried_out: np
         elements = elements[:0]
         return Stores(elements, elements, False)
     elements = elements[buffer.shadow.written_at[elements] >= since]
-    threads = buffer.shadow.writes[1][elements].astype(np.int64)
+    threads = buffer.shadow.writes.threads[elements].astype(np.int64)
     blocks = carried_out[np.where(threads < 0, 0, threads) // geometry.padded]
     return Stores(elements, blocks, bool(np.any(threads < 0)))

@@ -17,7 +17,7 @@ from autograder.simgpu.exceptions import Debug, Raised
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.ordering.tickets import Words
 from autograder.simgpu.values.lanes import Dim3, Geometry
-from autograder.simgpu.values.memory import Buffer, View, contiguous_strides
+from autograder.simgpu.values.memory import MOST_SITES, Buffer, View, contiguous_strides
 
 # Arrays of constant shape and what the launch adds, together. CUDA gives more to a kernel that asks for it in advance, which
 # Numba's kernels do not: numba-cuda 0.30.4 on an H200 launches with 49,152 bytes and not with 52,000 (invalid value).
@@ -84,6 +84,11 @@ class LaunchState:
         self._constants: dict[int, View] = {}
 
     @property
+    def by_place(self) -> dict[Hashable, Hazard]:
+        """What was found, by its kind, line and array."""
+        return self._hazards
+
+    @property
     def hazards(self) -> tuple[Hazard, ...]:
         return tuple(self._hazards.values())
 
@@ -92,14 +97,15 @@ class LaunchState:
         return id(buffer.owner) in self.written
 
     def site(self, line: Line) -> int:
-        """The number by which a shadow remembers a source line."""
-        if line not in self._sites:
-            self._sites[line] = len(self._lines)
+        """The number by which a shadow remembers a source line; the last one is of all lines for which none is left."""
+        number = self._sites.get(line)
+        if number is None:
+            number = self._sites[line] = min(len(self._lines), MOST_SITES - 1)
             self._lines.append(line)
-        return self._sites[line]
+        return number
 
     def line_of_site(self, site: int) -> Line | None:
-        return self._lines[site] if 0 <= site < len(self._lines) else None
+        return self._lines[site] if 0 <= site < min(len(self._lines), MOST_SITES - 1) else None
 
     def who(self, thread: int) -> tuple[Dim3, Dim3]:
         """(blockIdx, threadIdx) of a thread by its number within the launch."""

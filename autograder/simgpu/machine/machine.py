@@ -81,6 +81,18 @@ class WrittenLoops(Protocol):
     ) -> tuple[int, Mask | None] | None: ...
 
 
+class WatchedRounds(Protocol):
+    """A loop that is watched while many lanes go through it."""
+
+    def skip(self, number: int, running: Mask) -> int: ...
+
+
+class LoopsThatAreWatched(Protocol):
+    """Loops whose rounds all go the same way (host/steady_rounds.py)."""
+
+    def watch(self, machine: Machine, loop: Operation, mask: Mask, rounds: int) -> WatchedRounds | None: ...
+
+
 @dataclass
 class Frame:
     """One function being carried out: its variables, and the lanes that have returned from it."""
@@ -141,6 +153,7 @@ class Machine:
         )
         self.barriers = Barriers(launch, batch, self.order, self.tickets, self.books, self.reports)
         self.frame: Frame | None = None
+        self.steady: LoopsThatAreWatched | None = None  # where rounds that go the same way need not be stepped through
         # by operation and operator: the last operands and result of integer arithmetic, which keeps the results alive
         self.integers: dict[tuple[Operation, type], tuple[Number, Number, Lanes]] = {}
         self.arrays: dict[ast.AST, View] = {}  # shared and local ones, by the piece of source that makes them

@@ -2,9 +2,11 @@
 
     python -m autograder.simgpu.measurements.instruction_costs     # needs numba-cuda and NVIDIA's compiler, no GPU; minutes
 
-Compiles pairs of kernels for compute capability 9.0 that differ by one operation, and counts the instructions of each on
-its usual way: what is jumped over unless a number is out of the ordinary (a division of denormals, the sine of a million) is
-left out. Writes facts/instruction_costs.json, which `autograder.simgpu.facts.instruction_costs` reads.
+Compiles pairs of kernels for compute capability 9.0 that differ by one operation, and counts the instructions of each.
+Operations on floats are carried out on the emulator (machine_code_emulator/, which needs a C compiler), by a warp whose
+lanes have numbers between 0 and 1, 1 and 2 for acosh: so the arms of a branch count that some lane takes, and a loop by its
+rounds. All others, and what the emulator refuses, are counted on their usual way: what is jumped over unless a number is
+out of the ordinary is left out. Writes facts/instruction_costs.json, which facts/instruction_costs.py reads.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from autograder.simgpu.measurements.spellings import tool
 
 COSTS = Path(__file__).parents[1] / "facts" / "instruction_costs.json"  # the engine reads it
 FLOATS = ("float32", "float64")
+WARP = 32
 
 KERNEL = """
 def kernel(a, b, c, d, out, second, flags, numbers, wide, n):
@@ -205,13 +208,38 @@ def _kernel(body: str) -> str:
 
 def of_floats(dtype: str, *, fastmath: bool = False) -> Iterator[tuple[str, int]]:
     costs = Costs(dtype, fastmath=fastmath)
-    for name, text in OF_FLOATS.items():
-        yield name, costs.of(f"out[i] = {text}")
-    for name in FUNCTIONS:
-        yield f"math.{name}", costs.of(f"out[i] = math.{name}(x)")
-    for name in OF_TWO:
-        yield f"math.{name}", costs.of(f"out[i] = math.{name}(x, y)")
+    texts = {
+        **OF_FLOATS,
+        **{f"math.{name}": f"math.{name}(x)" for name in FUNCTIONS},
+        **{f"math.{name}": f"math.{name}(x, y)" for name in OF_TWO},
+    }
+    for name, text in texts.items():
+        done = None if fastmath else carried_out_more(f"out[i] = {text}", dtype, least=1 if name == "math.acosh" else 0)
+        yield name, costs.of(f"out[i] = {text}") if done is None else done
     yield "from an integer", costs.of("out[i] = p")
+
+
+def carried_out_more(body: str, dtype: str, least: float) -> int | None:
+    """The instructions that a warp carries out more than for `BASE`, its numbers from `least` on; None if refused."""
+    from numba import cuda, float32
+
+    from autograder.simgpu.measurements.machine_code_emulator.decoding import Unsupported
+    from autograder.simgpu.measurements.machine_code_emulator.launching import carried_out
+
+    found = []
+    for text in (body, BASE):
+        names: dict[str, Any] = {"cuda": cuda, "np": np, "math": math, "float32": float32}
+        exec(compile(_kernel(text), "<kernel>", "exec"), names)
+        rng = np.random.default_rng(5)
+        reals = [rng.uniform(least + 0.05, least + 0.95, WARP).astype(dtype) for _ in range(2)]
+        wholes = [rng.integers(1, 1000, WARP) for _ in range(2)]
+        room = [np.zeros(WARP + 1, each) for each in (dtype, dtype, np.bool_, np.int64, np.int64)]
+        try:
+            done = carried_out(cuda.jit(names["kernel"]), 1, WARP, (*reals, *wholes, *room, 5))
+        except (Unsupported, ValueError):
+            return None
+        found.append(int(done.summary()["warp_instructions"]))
+    return found[0] - found[1]
 
 
 def constants_of(dtype: str) -> Iterator[tuple[str, int]]:

@@ -42,14 +42,14 @@ from filelock import FileLock
 from autograder import perfmodel
 from autograder.simgpu.measurements.measured_lines import add_choice, append_line, chosen, lines_of
 from autograder.simgpu.measurements.sizing import Arguments, SizedCase, SizedLaunch
-from autograder.simgpu.measurements.unseen_cases import CASES, SIZED
+from autograder.simgpu.measurements.unseen_cases import CASES, THIRD_SET
 
 RESULT = Path(perfmodel.__file__).parent / "measurements" / "unseen_measured.json"
 WARM_UP, REPEATS = 1, 5
 AT_ONCE = 6  # cases that a process works on
 CHILD_SECONDS = 400
 MIDDLE_NS, LARGE_NS = (1e4, 2.5e5), (2e5, 6e6)  # times that the sizes are to have; `join` names those that have others
-BY_NAME = {case.name: case for case in CASES}
+BY_NAME = {case.name: case for case in (*CASES, *THIRD_SET)}
 FAILED = 3  # a child's exit status: its GPU context may be broken, and what is left needs a new one
 
 PIPES = ("adu", "alu", "cbu", "fma", "fmaheavy", "fmalite", "fp16", "fp64", "lsu", "tex", "uniform", "xu")
@@ -408,7 +408,7 @@ def known_metrics() -> dict[str, str]:
 # -- one table -----------------------------------------------------------------------------------------------------
 
 
-def join(files: Sequence[Path], target: Path) -> None:
+def join(files: Sequence[Path], target: Path, cases: Sequence[SizedCase] = CASES) -> None:
     """Writes a table of all lines: a head, and a line for each case, its counters in the order of the head's metrics."""
     rows: dict[str, dict[str, Any]] = {}
     for file in files:
@@ -416,13 +416,11 @@ def join(files: Sequence[Path], target: Path) -> None:
             rows.setdefault(name, {}).update(row)
     names = ["launches", *METRICS]
     lines = []
-    for case in CASES:
+    for case in cases:
         row = rows.get(case.name, {})
         times, counters = row.get("times", {"error": "not measured"}), row.get("counters", {"error": "not measured"})
         numbers = counters if "error" in counters else [counters.get(name) for name in names]
-        lines.append(
-            {"case": case.name, "half": "held" if case.is_held else "learned", "times": times, "counters": numbers}
-        )
+        lines.append({"case": case.name, "half": case.half, "times": times, "counters": numbers})
     head = json.dumps({**described(rows), "metrics": {"launches": "kernels launched", **METRICS}}, indent=1)
     body = ",\n".join(json.dumps(line) for line in lines)
     target.write_text(f'{head[:-2]},\n "cases": [\n{body}\n ]\n}}\n', encoding="utf-8")
@@ -430,7 +428,7 @@ def join(files: Sequence[Path], target: Path) -> None:
     print(f"{target.name}: {len(lines)} cases, {timed} timed, {counted} with counters")
     ns = {name: row["times"]["ns"] for name, row in rows.items() if "ns" in row.get("times", {})}
     for size, (least, most) in (("middle", MIDDLE_NS), ("large", LARGE_NS)):
-        asked = (each.case(getattr(each, size)).name for each in SIZED)
+        asked = (case.name for case in cases if case.size == getattr(case.of, size))
         others = [f"{name} ({ns[name] / 1e3:.1f})" for name in asked if name in ns and not least <= ns[name] <= most]
         print(f"of {size} size, but not {least / 1e3:g} to {most / 1e3:g} us:", *others or ["none"])
     wrong = [name for name, row in rows.items() if row.get("times", {}).get("right") is False]
@@ -480,7 +478,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", action="store_true", help="measure those cases again that failed")
     given = parser.parse_args(arguments)
     if given.what == "join":
-        join(given.lines, given.out)
+        join(given.lines, given.out, chosen(given))
         return 0
     given.lines = given.lines[0]
     if given.what == "counters" and not shutil.which("ncu"):

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from autograder.simgpu.measurements.sizing import SizedCase
-from autograder.simgpu.measurements.unseen_cases import CASES
+from autograder.simgpu.measurements.unseen_cases import CASES, THIRD_SET
 
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """The options that `chosen` reads."""
     parser.add_argument("--only", default="", help="cases whose name contains this; several, with commas between")
-    parser.add_argument("--half", choices=("learned", "held"), help="cases of this half")
+    parser.add_argument("--half", choices=("learned", "held", "third"), help="cases of this half, or of the third set")
     parser.add_argument("--part", default="1/1", help="2/3: every third case, from the second on")
 
 
@@ -23,9 +23,8 @@ def chosen(given: argparse.Namespace) -> list[SizedCase]:
     """The cases that these options choose, in their order."""
     part, parts = (int(each) for each in given.part.split("/"))
     texts = given.only.split(",")
-    found = [case for case in CASES if any(text in case.name for text in texts)]
-    if given.half:
-        found = [case for case in found if case.is_held == (given.half == "held")]
+    asked = THIRD_SET if given.half == "third" else CASES
+    found = [case for case in asked if given.half in (None, case.half) and any(text in case.name for text in texts)]
     return found[part - 1 :: parts]
 
 

@@ -97,11 +97,12 @@ class Sized:
     reference: Callable[..., None]  # leaves in a copy of the arguments what the launches must leave in them
     seen: Callable[..., Arguments] = lambda *arguments: arguments  # what of them does not depend on chance
     sample: int | None = SAMPLE  # blocks of a launch that are simulated; None: all, as each depends on others
+    third: bool = False  # of the third set, which is in neither half
 
     @property
-    def is_held(self) -> bool:
-        """Whether this kernel is of the half that is only ever predicted."""
-        return is_held(self.name)
+    def half(self) -> str:
+        """learned, or held, which is only ever predicted; or third."""
+        return "third" if self.third else "held" if is_held(self.name) else "learned"
 
     def case(self, size: int) -> SizedCase:
         return SizedCase(self, size)
@@ -119,8 +120,8 @@ class SizedCase:
         return f"{self.of.name}@{self.size}"
 
     @property
-    def is_held(self) -> bool:
-        return self.of.is_held
+    def half(self) -> str:
+        return self.of.half
 
     def make_arguments(self) -> Arguments:
         """The same at each call, on every machine."""

@@ -1,7 +1,8 @@
 """The cases that nobody tuned the model on: each unseen kernel at two sizes at which a GPU has work, in two halves.
 
 A rule or a figure of the model may be made from the learned half alone; the held half is only ever predicted. A kernel's
-name decides (`unseen_kernels.is_held`), so that both its sizes are in one half.
+name decides (`unseen_kernels.is_held`), so that both its sizes are in one half. A third
+set is of neither half: by its times intervals are made, and nothing else.
 
     python -m autograder.simgpu.measurements.unseen_cases      # lists them
 """
@@ -14,13 +15,15 @@ from autograder.simgpu.measurements.sizes_irregular import IRREGULAR
 from autograder.simgpu.measurements.sizes_matrices import MATRICES
 from autograder.simgpu.measurements.sizes_numerics import NUMERICS
 from autograder.simgpu.measurements.sizes_stencils import STENCILS
+from autograder.simgpu.measurements.sizes_third import THIRD
 from autograder.simgpu.measurements.sizing import Sized, SizedCase
 
 SIZED: tuple[Sized, ...] = (*STENCILS, *MATRICES, *COLLECTIVES, *IRREGULAR, *NUMERICS, *FURTHER)
 CASES: tuple[SizedCase, ...] = tuple(each.case(size) for each in SIZED for size in (each.middle, each.large))
-LEARNED: tuple[SizedCase, ...] = tuple(case for case in CASES if not case.is_held)
-HELD: tuple[SizedCase, ...] = tuple(case for case in CASES if case.is_held)
+LEARNED: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "learned")
+HELD: tuple[SizedCase, ...] = tuple(case for case in CASES if case.half == "held")
+THIRD_SET: tuple[SizedCase, ...] = tuple(each.case(size) for each in THIRD for size in (each.middle, each.large))
 
 if __name__ == "__main__":
-    for case in CASES:
-        print(case.name, "held" if case.is_held else "learned", sep="\t")
+    for case in (*CASES, *THIRD_SET):
+        print(case.name, case.half, sep="\t")

@@ -303,3 +303,5 @@ class Going:
             if byte is not None and group in self.groups:
                 self.set_stored(group, byte)
         self.variables, self.rounds = variables, rounds
+        self.slow.clear()
+        self.stores_told = 0

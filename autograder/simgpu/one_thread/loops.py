@@ -15,6 +15,7 @@ from autograder.simgpu.one_thread.desk import ViewKind
 from autograder.simgpu.one_thread.going import Going, Written
 from autograder.simgpu.one_thread.numbers import KEPT, Number
 from autograder.simgpu.one_thread.rehearsal import Circumstances, NotOfNumbers, RunCount, Stage
+from autograder.simgpu.one_thread.side_by_side import AT_ONCE, RoundsAtOnce, SideBySide
 from autograder.simgpu.one_thread.source import (
     ALL,
     COUNTERS,
@@ -31,7 +32,7 @@ from autograder.simgpu.one_thread.variables import assigned_in, inner_number, na
 from autograder.simgpu.one_thread.writer import Writer
 from autograder.simgpu.operations.expressions import Local
 from autograder.simgpu.operations.function_calls import FunctionCall
-from autograder.simgpu.operations.loops import ASKED_EVERY, Loop
+from autograder.simgpu.operations.loops import ASKED_EVERY, For, Loop
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.steps import Expression, Statement
 from autograder.simgpu.values.lanes import Mask
@@ -60,6 +61,7 @@ class LoopsOfOneThread:
 
     def __init__(self) -> None:
         self.known: dict[Loop, Known] = {}
+        self.at_once: dict[Written, RoundsAtOnce] = {}
         self.reasons: dict[Loop, str] = {}  # why a loop is stepped through
 
     def go_on(
@@ -100,7 +102,7 @@ class LoopsOfOneThread:
             going = entry.going(version, rounds, before)
             if going is None:
                 return None
-        return self.gone(machine, going, mask, numbers)
+        return self.gone(machine, loop, going, mask, numbers)
 
     def may_go(self, machine: Machine, mask: Mask) -> bool:
         """Whether nothing is asked of this launch that only steps can give."""
@@ -117,10 +119,19 @@ class LoopsOfOneThread:
         )
 
     def gone(
-        self, machine: Machine, going: Going, mask: Mask, numbers: range | None
+        self, machine: Machine, loop: Loop, going: Going, mask: Mask, numbers: range | None
     ) -> tuple[int, Mask | None]:
-        rounds = going.rounds
-        how = going.written.function(going, numbers)
+        rounds, how = going.rounds, END
+        beside = None if numbers is None else self.beside(going, loop)
+        if beside is None:
+            how = going.written.function(going, numbers)
+        else:
+            left = numbers or range(0)
+            while left and how == END:
+                left = beside.go(left)
+                one_by_one = left[:AT_ONCE] if beside.may_go else left
+                left = left[len(one_by_one) :]
+                how = going.written.function(going, one_by_one)
         if how == GONE:
             return going.rounds - rounds, None
         going.write_back(going.variables, how)
@@ -133,8 +144,12 @@ class LoopsOfOneThread:
             return going.rounds - rounds, after
         return going.rounds - rounds, mask if how == HAND_OVER or numbers is not None else None
 
-
-
+    def beside(self, going: Going, loop: Loop) -> SideBySide | None:
+        """Who has rounds of a loop go at once; None where none can."""
+        known = self.at_once.get(going.written)
+        if known is None:
+            known = self.at_once[going.written] = RoundsAtOnce(loop, going.written.sites, len(going.written.counts))
+        return SideBySide(going, loop, known) if known.is_possible and isinstance(loop, For) else None
 
 
 class LoopEntry:

@@ -23,7 +23,7 @@ from autograder.simgpu.machine.addressing import Sums
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.machine.reports import Reports
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import Buffer, Space, View
 from autograder.simgpu.values.values import Number
 
@@ -104,17 +104,17 @@ class NotOfNumbers(Exception):
 class Stage:
     """As much of a machine as operations on numbers ask for; asked for anything else it raises `NotOfNumbers`."""
 
-    def __init__(self, machine: Machine, *, tells: bool) -> None:
-        """`tells`: hazards go to the launch; else they are only kept, in `launch`."""
+    def __init__(self, machine: Machine, *, tells: bool, batch: Batch | None = None) -> None:
+        """`tells`: hazards go to the launch; else they are only kept, in `launch`. `batch`: whom it carries out."""
         self.launch = copy.copy(machine.launch)
         self.launch.tally = Tally()
         self.launch.begin_rehearsal()
         self.launch.work = 0
-        self.batch = machine.batch
+        self.batch = batch or machine.batch
         self.frame = self.current = machine.frame
-        self.books = Books(self.launch, machine.batch)
-        self.counting = Counting(machine.batch, self.books, None)
-        self.reports = machine.reports if tells else Reports(self.launch, machine.batch)
+        self.books = Books(self.launch, self.batch)
+        self.counting = Counting(self.batch, self.books, None)
+        self.reports = machine.reports if tells else Reports(self.launch, self.batch)
         self.integers: dict[object, object] = {}
         self.sums = Sums()
 

@@ -238,7 +238,13 @@ class For(Loop):
         kept = self.source.value(machine, mask)
         numbers = plain_numbers(kept) if mask.active == 1 else None
         coming = enumerate(self.rounds(machine, mask, kept))
+        watched = None
+        if machine.steady is not None and mask.active > 1 and (together := plain_numbers(kept)) is not None:
+            watched = machine.steady.watch(machine, self, mask, len(together))
         for number_of_round, (value, still) in coming:
+            if watched is not None and running is not None and (skipped := watched.skip(number_of_round, running)):
+                value = next(islice(coming, skipped - 1, None))[1][0]
+                watched = None
             if numbers is not None and number_of_round % ASKED_EVERY == 1 and running is not None:
                 quickly = machine.written.go_on(machine, self, running, number_of_round, numbers[number_of_round:], None)
                 if quickly is not None:

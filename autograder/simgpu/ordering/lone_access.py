@@ -20,7 +20,7 @@ from autograder.simgpu.ordering.ordering import Ordering
 from autograder.simgpu.ordering.tickets import Tickets
 from autograder.simgpu.primitives import READ
 from autograder.simgpu.values.lanes import Batch, Mask
-from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.memory import Accesses, View
 from autograder.simgpu.values.values import Indices
 
 SIMPLE = "iufb"  # kinds of dtype whose elements one instruction moves
@@ -184,6 +184,6 @@ class LoneAccess:
         self.times = self.new = self.issued = self.again = 0
 
 
-def _flat(rows: np.ndarray) -> Rows:
+def _flat(rows: Accesses) -> Rows:
     stamps, threads, places = (row.data for row in rows)
     return stamps, threads, places

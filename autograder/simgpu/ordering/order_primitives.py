@@ -253,7 +253,7 @@ def is_run(lanes: np.ndarray, linear: np.ndarray, first: Integer) -> bool:
 
 
 @compiled(
-    "boolean(int32[::1], int32[::1], int32[::1], uint64, int32, int32, int32, int32, int32, boolean)",
+    "boolean(int32[::1], int32[::1], int16[::1], uint64, int32, int32, int32, int32, int32, boolean)",
     boundscheck=False,
 )
 def are_settled(
@@ -271,7 +271,7 @@ def are_settled(
     return not is_open
 
 
-@compiled("void(int32[::1], int32[::1], int32[::1], uint64, int32, int32, int32)", boundscheck=False)
+@compiled("void(int32[::1], int32[::1], int16[::1], uint64, int32, int32, int16)", boundscheck=False)
 def record_run(
     stamps: np.ndarray, threads: np.ndarray, places: np.ndarray, begin: Integer, now: Integer, me: Integer, place: Integer
 ) -> None:
@@ -285,14 +285,16 @@ def record_run(
 
 @compiled(
     "void(boolean[::1], int64[::1], int64, int64, int64, int64, boolean, int32, int64, boolean, int32[::1], int32[::1],"
-    " int32[:, ::1], int32[:, ::1], int32[:, ::1], int64, int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1],"
-    " int64[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1])"
+    " int32[::1], int32[::1], int16[::1], int32[::1], int32[::1], int16[::1], int32[::1], int32[::1], int16[::1], int64,"
+    " int32[:, ::1], int64[:, :, ::1], int64[:, :, ::1], int64[:, ::1], int64[:, ::1], int32[:, ::1], int64[::1])"
 )
 def check_order(
     lanes: np.ndarray, linear: np.ndarray, kind: Integer, first_thread: Integer, threads_padded: Integer,
     now: Integer, check_unset: Truth, site: Integer, grid_sync: Integer, has_reads: Truth, block_sync: np.ndarray,
-    warp_sync: np.ndarray, writes: np.ndarray, reads: np.ndarray, plain_writes: np.ndarray, first_word: Integer,
-    fenced: np.ndarray, seen: np.ndarray, seen_by_group: np.ndarray, releases: np.ndarray, newest: np.ndarray,
+    warp_sync: np.ndarray, write_stamps: np.ndarray, writers: np.ndarray, write_places: np.ndarray,
+    read_stamps: np.ndarray, readers: np.ndarray, read_places: np.ndarray, plain_stamps: np.ndarray,
+    plain_writers: np.ndarray, plain_places: np.ndarray, first_word: Integer, fenced: np.ndarray,
+    seen: np.ndarray, seen_by_group: np.ndarray, releases: np.ndarray, newest: np.ndarray,
     earlier_fences: np.ndarray, findings: np.ndarray,
 ) -> None:  # fmt: skip
     """Holds one access against the shadow of earlier ones, then records it; finds races and uninitialised reads.
@@ -306,9 +308,6 @@ def check_order(
     buffer's element 0 as a word, or -1. `has_reads`: whether any element was read since the last barrier of the grid.
     """
     knows = seen.shape[0] > 0
-    write_stamps, writers, write_places = writes[0], writes[1], writes[2]
-    read_stamps, readers, read_places = reads[0], reads[1], reads[2]
-    plain_stamps, plain_writers, plain_places = plain_writes[0], plain_writes[1], plain_writes[2]
     for first_lane in range(0, lanes.shape[0], WARP):
         slot = first_lane // threads_padded
         block_first = first_thread + slot * threads_padded  # threads of this lane's block: [block_first, block_last]
@@ -483,19 +482,18 @@ def are_all_set(lanes: np.ndarray, linear: np.ndarray, written_at: np.ndarray) -
 
 @compiled_when_called(
     "boolean(int64[::1], int64, int64[::1], int64[::1], int32[::1], int64, int64, int64, int32, int32[::1], int32[::1],"
-    " int32[:, ::1], int32[:, ::1])",
+    " int32[::1], int32[::1], int32[::1], int32[::1], int16[::1])",
 )
 def check_reads_by_element(
     elements: np.ndarray, base: Integer, lanes: np.ndarray, ends: np.ndarray, breadths: np.ndarray,
     first_thread: Integer, threads_padded: Integer, now: Integer, site: Integer, block_sync: np.ndarray,
-    warp_sync: np.ndarray, writes: np.ndarray, reads: np.ndarray,
+    warp_sync: np.ndarray, write_stamps: np.ndarray, writers: np.ndarray, read_stamps: np.ndarray, readers: np.ndarray,
+    read_places: np.ndarray,
 ) -> bool:  # fmt: skip
     """Records reads of shared memory element by element; False as soon as one needs the closer look of `check_order`.
 
     The rows are those that `check_order` leaves, so that a race is told the same either way.
     """
-    write_stamps, writers = writes[0], writes[1]
-    read_stamps, readers, read_places = reads[0], reads[1], reads[2]
     for i in range(elements.shape[0]):
         e = elements[i] + base
         if read_stamps[e] == now and (read_places[e] & 3) >= WITHIN_BLOCK:

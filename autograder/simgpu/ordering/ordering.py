@@ -66,13 +66,13 @@ class Ordering:
                 words.first_of(buffer), tickets.fenced, tickets.seen, tickets.seen_by_group, words.releases, words.newest,
                 words.earlier_fences,
             )  # fmt: skip
+        accesses = *shadow.writes, *shadow.reads, *shadow.plain_writes, *seen
         findings = np.zeros(order_prim.FINDINGS, np.int64)
         order_prim.check_order(
             place.mask.lanes, place.by_lane, kind, self.batch.first_thread,
             self.batch.geometry.padded, order.now, reads and (buffer.space == "shared" or not buffer.all_set),
             site, order.grid_sync, shadow.last_read >= order.grid_sync, order.block_sync, order.warp_sync,
-            shadow.writes, shadow.reads, shadow.plain_writes,
-            *seen, findings,
+            *accesses, findings,
         )  # fmt: skip
         if tickets is not None and seen is not NO_TICKETS and kind == WRITE:
             tickets.give_back(buffer, place.by_lane, place.mask.where)
@@ -89,7 +89,7 @@ class Ordering:
         batch, order = self.batch, self.order
         return order_prim.check_reads_by_element(
             readers.elements, place.base, readers.lanes, readers.ends, readers.breadth, batch.first_thread,
-            batch.geometry.padded, order.now, site, order.block_sync, order.warp_sync, shadow.writes, shadow.reads,
+            batch.geometry.padded, order.now, site, order.block_sync, order.warp_sync, *shadow.writes[:2], *shadow.reads,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import psutil
@@ -69,20 +69,36 @@ class NoRoomForShadow(GraderFault, MemoryError):
     """The machine lacks the memory that goes with an array for finding races: no fault of the kernel."""
 
 
-class Shadow:
-    """What is known of past accesses to each element: int32 arrays of three rows, as in `order_primitives.check_order`.
+class Accesses(NamedTuple):
+    """Of each element one access, or several that are as good as one: a row of its shadow."""
 
-    Each takes memory only for the pages that something was recorded in (the system hands them out on first use), so an
-    array that is only written costs 12 bytes an element, one that is read too 24, atomics after plain writes 36.
+    stamps: np.ndarray  # int32: the clock of barriers
+    threads: np.ndarray  # int32: by their numbers in the launch; negative where they were atomics
+    places: np.ndarray  # int16: the number of the source line * 4 + how far apart the threads are
+
+    @classmethod
+    def none(cls, elements: int) -> Accesses:
+        return cls(np.zeros(elements, np.int32), np.zeros(elements, np.int32), np.zeros(elements, np.int16))
+
+
+ACCESS_BYTES = 10  # of `Accesses`, an element
+MOST_SITES = 2**13  # source lines of a launch that `Accesses.places` tells apart
+
+
+class Shadow:
+    """What is known of past accesses to each element, as in `order_primitives.check_order`.
+
+    Each row takes memory only for the pages that something was recorded in (the system hands them out on first use), so an
+    array that is only written costs 10 bytes an element, one that is read too 20, atomics after plain writes 30.
     """
 
     def __init__(self, elements: int, name: str = "") -> None:
-        least = 12 * elements
+        least = ACCESS_BYTES * elements
         free = psutil.virtual_memory().available if least >= MUCH_BYTES else least
         try:
             if free < least:  # else the system would end the program where the memory is first used
                 raise MemoryError
-            self.writes, self.reads, self.plain_writes = (np.zeros((3, elements), np.int32) for _ in range(3))
+            self.writes, self.reads, self.plain_writes = (Accesses.none(elements) for _ in range(3))
             self.last_read = 0  # the stamp of the latest read of any element; `LENT` where somebody else records them
         except MemoryError:
             raise NoRoomForShadow(
@@ -92,7 +108,7 @@ class Shadow:
                 remedy=f"Use a smaller array, or do without: {SHADOW}=off in the environment, or `run --no-shadow`.",
             ) from None
 
-    def lend(self) -> tuple[np.ndarray, np.ndarray]:
+    def lend(self) -> tuple[Accesses, Accesses]:
         """The rows of writes and of reads, for who records there without a word each time."""
         self.last_read = LENT
         return self.writes, self.reads
@@ -100,12 +116,11 @@ class Shadow:
     @property
     def written_at(self) -> np.ndarray:
         """The stamp of each element's last write: 0 for never, then `WRITTEN_BY_HOST`, then those of kernels."""
-        stamps: np.ndarray = self.writes[0]
-        return stamps
+        return self.writes.stamps
 
     def is_added_to(self, elements: np.ndarray | slice) -> np.ndarray:
         """Of each of these elements, whether an atomic wrote to it last."""
-        is_added_to: np.ndarray = self.writes[1][elements] < 0
+        is_added_to: np.ndarray = self.writes.threads[elements] < 0
         return is_added_to
 
 
@@ -152,6 +167,7 @@ class Buffer:
         self._atomics: np.ndarray | None = None
         self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
+        self.marks = 0  # likewise: after each time that elements may have been written for the first time
         self.is_seen_by_host = False  # so that the host may write to the allocation without a word
         self.is_borrowed = False  # the elements are the host's own, for a launch that only reads them
         self.registers: LocalRegisters | None = None  # of local arrays
@@ -273,6 +289,7 @@ class Buffer:
 
     def set_by_host(self, elements: slice | np.ndarray) -> None:
         """The host wrote these elements: they are initialised from here on."""
+        self.owner.marks += 1
         if isinstance(elements, slice) and elements == slice(None):
             self.all_set = True
         elif not self.all_set and self.shadow is not None:
