@@ -12,7 +12,9 @@ from autograder import profile
 from autograder.errors import GraderFault, KernelFault, UsageError
 from autograder.records.hazards import Hazard
 from autograder.simgpu.host import cuda_module
+from autograder.simgpu.host.device import Session
 from autograder.simgpu.values import memory
+from autograder.simgpu.values.arrays import buffer_of
 
 pytestmark = pytest.mark.quick
 
@@ -104,3 +106,26 @@ def test_a_race_is_told_without_the_other_line_where_lines_outnumber_the_sites(m
     assert others() == {False}
     monkeypatch.setattr(launch_state, "MOST_SITES", 1)
     assert others() == {True}
+
+
+@cuda.jit
+def fills(a, n):
+    i = cuda.grid(1)
+    if i < n:
+        a[i] = i
+
+
+def test_a_large_shadow_is_let_go_between_launches_once_all_is_written(monkeypatch):
+    monkeypatch.setattr(memory, "MUCH_BYTES", 1000)
+    session = Session(knows_repeats=True)
+    large, small = session.device_array(128, np.float32), session.device_array(64, np.float32)
+    shadows = []
+    for a, n in ((large, 100), (large, 128), (small, 64)):
+        session.launch(fills.__autograder_function__, 4, 32, [a, n])
+        shadows.append(buffer_of(a).shadow is not None)
+    assert shadows == [True, False, True]
+    kinds = [
+        {each.kind for each in session.launch(kernel.__autograder_function__, 4, 32, arguments).hazards}
+        for kernel, arguments in ((neighbours, [large]), (fills, [large, 128]))
+    ]
+    assert "race" in kinds[0] and not kinds[1]

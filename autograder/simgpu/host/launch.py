@@ -196,6 +196,9 @@ class RunningLaunch(LaunchState):
                 buffer.owner.version += 1
                 buffer.owner.marks += 1
         self.chooser.end(self, record)
+        if self.repeats is not None:  # a program's own launch: nobody asks later which of its threads wrote what
+            for buffer in self.buffers:
+                buffer.let_large_shadow_go()
         return record
 
     def batches(self) -> list[Batch]:

@@ -7,8 +7,9 @@
 Where neither branches nor indices depend on the round or on what is in memory, each round makes the same accesses as the
 one before it, and counts and finds the same (same_way.py, of launches). That is not taken on trust: the state of the
 machine is compared after three rounds (`StateOfMachine`). Has it moved on by the same steps, and the shadow of each element
-by the same stamps, then it will with each further round. The numbers of these rounds are computed by compiled code, statement after
-statement for all threads, as steps do; what they count and find is what the last round did, times the rounds.
+by the same stamps, then it will with each further round. The numbers of these rounds are computed by compiled code,
+statement after statement for all threads, as steps do; what they count and find is what the last round did, times their
+number.
 """
 
 from __future__ import annotations

@@ -45,7 +45,10 @@ def eight_terms(term, tiles_of_a, tiles_of_b, y, x, sums):
 
 @cuda.jit
 def matmul_fast_kernel(a, b, c, m, k, n):
-    """c = a b, of which a block computes a square after the other; beyond an edge the last row or column is fetched and not used, beyond the last term a zero."""
+    """c = a b, of which a block computes a square after the other.
+
+    Beyond an edge the last row or column is fetched and not used, beyond the last term a zero.
+    """
     tiles_of_a = cuda.shared.array(BOTH_OF_A, float32)
     tiles_of_b = cuda.shared.array(BOTH_OF_B, float32)
     sums = cuda.local.array(SUMS, float32)
