@@ -30,7 +30,7 @@ from typing import Any
 import psutil
 
 from autograder.errors import KitError, UsageError
-from autograder.public_programs import checkout, manifest, table
+from autograder.public_programs import checkout, manifest, one_program, table
 from autograder.public_programs.manifest import PublicProgram
 from autograder.public_programs.one_program import MEMORY_BYTES
 from autograder.public_programs.table import ProgramResult
@@ -41,8 +41,11 @@ SCRIPT_SECONDS, NOTEBOOK_SECONDS = 60, 180
 SECONDS_TO_END = 20  # for a program that was interrupted
 
 
-def run_one(program: PublicProgram, folder: Path, seconds: float | None = None) -> ProgramResult:
-    """Runs one program in a checkout of its repository.
+def run_one(
+    program: PublicProgram, folder: Path, seconds: float | None = None, module: str = one_program.__name__,
+    kept: Path | None = None,
+) -> ProgramResult:  # fmt: skip
+    """Runs one program in a checkout of its repository; `module` runs it, and may write beneath `kept`.
 
     It is stopped, with all that it started, once it has used so many seconds of a processor, or ten times as many have
     passed, or it takes more memory than `MEMORY_BYTES`.
@@ -52,8 +55,8 @@ def run_one(program: PublicProgram, folder: Path, seconds: float | None = None) 
     limit = seconds or (NOTEBOOK_SECONDS if program.is_notebook else SCRIPT_SECONDS)
     with tempfile.TemporaryDirectory(prefix="public_program_") as own:
         report, output = Path(own) / "report.json", Path(own) / "output.txt"
-        command = [sys.executable, "-m", "autograder.public_programs.one_program", str(folder / program.file)]
-        command += [str(report), own, "--", *program.arguments.split()]
+        command = [sys.executable, "-m", module, str(folder / program.file)]
+        command += [str(report), str(kept or own), "--", *program.arguments.split()]
         with output.open("wb") as file:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, cwd=own, env=_environment(own),

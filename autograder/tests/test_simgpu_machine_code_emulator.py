@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from autograder.language.program import Function, Reference
 from autograder.simgpu.host.single_launch import launch_once
 from autograder.simgpu.measurements.machine_code_emulator import (
     agreement,
@@ -15,6 +18,9 @@ from autograder.simgpu.measurements.machine_code_emulator import (
     loop_exits,
     ordinary,
     parts,
+    random_kernels,
+    recording,
+    sampled,
 )
 from autograder.simgpu.measurements.machine_code_emulator.operations import ATOMICS, FLAGS, OPERATIONS, header
 from autograder.simgpu.measurements.unseen_kernels import is_held
@@ -100,3 +106,36 @@ MADE_FROM = "linear_search longest_in_row longest_common utf8_starts parse_numbe
 @pytest.mark.parametrize("name", MADE_FROM)
 def test_kernels_that_a_rule_was_made_for_count_as_machine_code_does(name: str) -> None:
     assert not ordinary.differing(ordinary.simulated(CASES[name]), ordinary.stored()[name])
+
+
+def test_a_random_kernel_is_the_same_each_time_and_is_compared(tmp_path: Path) -> None:
+    for _ in range(2):
+        random_kernels.write(tmp_path, 3)
+        (path,) = tmp_path.glob("*.py")
+        assert path.read_text(encoding="utf-8").endswith(random_kernels.Writer(3).kernel()[-200:])
+    launch = sampled.launch_in(path)
+    counters = launch_once(launch.kernel, launch.grid, launch.block, *launch.given()).compiled
+    theirs = {name: getattr(counters, name) for names in sampled.KINDS.values() for name in names}
+    theirs["warp_instructions"] = counters.issued_warp_instructions
+    found = sampled.compared(path, theirs)
+    assert not found["wrong"] and found["instructions"] == 1 and "global" in found["used"]
+    found = sampled.compared(path, theirs | {"global_load_requests": 1})
+    assert list(found["wrong"]) == ["global"] and next(sampled.totals([found])).startswith("global 0 of 1")
+
+
+def test_a_launch_is_recorded_with_all_that_its_kernel_needs(tmp_path: Path) -> None:
+    text = "def kernel(a):\n    i = cuda.grid(1)\n    if i < a.size:\n        a[i] = twice(a[i]) * WEIGHTS[0]\n"
+    names: dict[str, object] = {"cuda": Reference("numba.cuda"), "WEIGHTS": (3.0, 4.0)}
+    names["twice"] = Function.from_text("def twice(x):\n    return 2 * x\n", "device.py", {})
+    kernel = Function.from_text(text, "kernel.py", names)
+    recorder = recording.Recorder(tmp_path, "a/program.py")
+    for _ in range(2):
+        recorder.note(kernel, (4, 1000), 128, [np.ones(4, np.float32)])
+    recorder.note(kernel, 1, 128, [object()])
+    (path,) = tmp_path.glob("*.py")
+    assert path.stem.startswith("a_program_py_kernel_")
+    launch = sampled.launch_in(path)
+    (a,) = launch.given()
+    launch_once(launch.kernel, 1, launch.block, a)
+    assert a.tolist() == [6] * 4 and launch.arguments[0].tolist() == [1] * 4
+    assert np.prod(launch.grid) * 128 <= recording.MOST_THREADS

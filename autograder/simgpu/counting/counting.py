@@ -121,6 +121,12 @@ class Counting:
             return False
         return self._round_of(by_round) in (by_round.no_load if is_read else by_round.no_store)
 
+    def begin_regrouping(self, loop: Operation, start: np.ndarray, stop: np.ndarray, step: np.ndarray, mask: Mask) -> None:
+        """Before a loop that is done four rounds at a time: its accesses are regrouped where lanes' rounds differ."""
+        self.regrouping = Regrouping.of(loop, start, stop, step, mask)
+        if self.regrouping is not None:
+            self.books.begin_regrouping(loop, self.regrouping.warps_more, self.regrouping.waits)
+
     def next_round(self, loop: Operation, number: int) -> None:
         """Begins the next round of a loop, if its accesses are regrouped."""
         if self.regrouping is not None and self.regrouping.loop is loop:

@@ -26,6 +26,7 @@ from autograder.simgpu.facts.known import Inner, Known, KnownArray, KnownName, K
 from autograder.simgpu.facts.known_memory import KnownMemory, forget
 from autograder.simgpu.facts.known_results import ANYTHING, KnownResults
 from autograder.simgpu.facts.library_calls import Given
+from autograder.simgpu.facts.loop_elements import LoopElements
 from autograder.simgpu.facts.loop_variables import LoopVariables, assigned_in, goes_apart
 from autograder.simgpu.facts.merging import Merging
 from autograder.simgpu.facts.observer import Observer
@@ -85,6 +86,7 @@ class Analysis:
         self.atomics = AtomicResults(self.here)
         self.memory = KnownMemory(self.here, self.atomics, self.observer)
         self.loop_variables = LoopVariables(self.here, self.memory, self.merging)
+        self.loop_elements = LoopElements(self.here)
         self.evaluation = Evaluation(
             self.here, self.results, self.memory, self.atomics, self.merging, self.observer, self.follow, decides=decides
         )
@@ -229,22 +231,30 @@ class Analysis:
         found.at_entry[op] = set(scope.elements)
         found.begins[op] = {name: known for name, known in scope.variables.items()}
         variables = self.loop_variables.at_a_round(op, scope, changed)
+        kept = self.loop_elements.kept_by(op, scope)
         after: Scope | None = None
         for _ in range(MOST_ROUNDS):
             known_kills = len(kills)
             header = Scope(variables, dict(scope.elements))
             for each in kills:
                 forget(each, header)
+            header.elements.update((key, held) for key, held in kept.items() if key not in header.elements)
             header.killed.clear()
             after, end, is_apart = self.one_round(op, header.copy(), source)
             widened = self.loop_variables.widened(op, scope, header, end, changed, is_apart)
-            if widened is None and len(kills) == known_kills:
+            lost = kept.keys() - end.elements.keys() if end is not None else set()
+            kept = {key: held for key, held in kept.items() if key not in lost}
+            if widened is None and len(kills) == known_kills and not lost:
                 self.loop_variables.note_steps(op, header, end, changed)
                 self.loop_variables.note_carried(op, end)
                 break
             variables = variables if widened is None else widened
+        else:
+            kept = {}
         for each in kills:
             self.memory.kill(each, after)
+        if after is not None:
+            after.elements.update(self.loop_elements.left_by(op, kept, kills))
         if after is not None:
             after.killed |= scope.killed
             after.fresh = scope.fresh

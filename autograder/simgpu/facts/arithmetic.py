@@ -55,7 +55,7 @@ class Arithmetic:
             divisor = self.integers.constant(sides[1])
             if kind is ast.Div and divisor is not None and _is_power(divisor):
                 kind = ast.Mult  # by its reciprocal, which is exact
-            return self._of_floats(op, kind, dtype, dtypes)
+            return self._of_floats(op, kind, dtype, sides, way)
         if dtype.kind == "u" and (unsigned := self._of_unsigned(op, kind, sides, dtypes)) is not None:
             return unsigned
         if kind in (ast.FloorDiv, ast.Mod):
@@ -93,14 +93,26 @@ class Arithmetic:
         return of_integers("product with a power of two" if _is_power(constants[0]) else "product with a constant")
 
     def _of_floats(
-        self, op: Operation, kind: type[ast.operator], dtype: np.dtype, sides: Sequence[np.dtype]
+        self, op: Operation, kind: type[ast.operator], dtype: np.dtype, sides: Sequence[Known | None], way: Way
     ) -> int:
-        converted = of_floats("from an integer", dtype) * sum(each != dtype and each.kind in "iuf" for each in sides)
+        converted = of_floats("from an integer", dtype) * sum(self._is_converted(each, dtype, way) for each in sides)
         if kind in (ast.Add, ast.Sub) and op.multiplies and dtype.kind == "f":
             return converted
         if dtype.kind == "c":
             return converted + (4 if kind is ast.Mult else 2)  # on the real and imaginary parts
         return of_floats("floor quotient" if kind is ast.FloorDiv else NAMES.get(kind, "sum"), dtype) + converted
+
+    def _is_converted(self, given: Known | None, dtype: np.dtype, way: Way) -> bool:
+        """Whether an operand is converted here: it is of another type, no constant, and has not been converted before."""
+        if not isinstance(given, KnownNumber) or given.dtype is None or given.dtype == dtype:
+            return False
+        if given.dtype.kind not in "iuf" or given.constant is not None:
+            return False
+        key = "converted", dtype, given.dtype, given.form
+        is_new = key not in way.done
+        if given.form[1]:
+            way.done.add(key)
+        return is_new
 
     def _of_division(self, op: Operation, kind: type[ast.operator], sides: Sequence[Known | None], way: Way) -> int:
         """// or %. If both have the same operands, most of the second one's work is done by the first."""

@@ -5,23 +5,30 @@ Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, 
 
 from __future__ import annotations
 
+import ast
+
 from autograder.simgpu.facts.forms import Form
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import KnownNumber, KnownRange
 from autograder.simgpu.facts.placing import Placing
+from autograder.simgpu.operations.expressions import Local
 from autograder.simgpu.operations.function_calls import FunctionCall
-from autograder.simgpu.operations.loops import For, While
+from autograder.simgpu.operations.loops import Counted, For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
-from autograder.simgpu.operations.operators import Compare
-from autograder.simgpu.operations.statements import Break, If, Return, UpdateName
-from autograder.simgpu.operations.steps import Block
+from autograder.simgpu.operations.operators import Binary, Compare
+from autograder.simgpu.operations.statements import Assign, Break, If, Name, Return, UpdateName
+from autograder.simgpu.operations.steps import Block, Expression
 
 LOOP = 12  # a round over a range of unknown length that uses its counter: Numba's iterator
 CONSTANT_LOOP = 10  # of known length, but too long to be unrolled
 NARROW_LOOP, UNSEEN_LOOP = 6, 5  # of 32-bit integers; over a range whose counter is not used
 COUNTERS = 4  # before a loop of known length: Numba's iterator has two numbers of 64 bits
 FIRST_ROUND, FOUR_AT_ONCE = 12, 20  # before such a loop; in addition, if four rounds are done at once
+PAST = {ast.Lt: 0, ast.LtE: 1, ast.Gt: 0, ast.GtE: -1, ast.NotEq: 0}  # where a loop stops, after what it compares with
+MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.NotEq: ast.NotEq,
+}  # fmt: skip
 APART = ("numba.cuda.atomic.", "numba.cuda.sync", "numba.cuda.threadfence", "numba.cuda.shfl", "numba.cuda.cg.")
 
 
@@ -49,6 +56,38 @@ class LoopCosts:
         amounts = [each for each in advancing if each is not None]
         return amounts[0] if len(amounts) == 1 and self._goes_through(loop.body) else None
 
+    def counted(self, loop: While) -> Counted | None:
+        """How the rounds of a loop that is done four at a time follow from its first condition; None where none can tell.
+
+        Its variable is a name, which one statement of the body advances.
+        """
+        condition = loop.condition
+        assert isinstance(condition, Compare)
+        asked = condition.kinds[0]
+        for variable, kind in ((condition.left, asked), (condition.others[0], MIRRORED.get(asked))):
+            if not isinstance(variable, Local) or kind not in PAST:
+                continue
+            for each in loop.body.statements:
+                way = self._advances(each, variable.name)
+                if way is not None:
+                    return Counted(condition, variable is condition.left, *way, PAST[kind])
+        return None
+
+    def _advances(self, statement: Operation, name: str) -> tuple[Expression, bool] | None:
+        """By what a statement advances a variable, and whether that is taken away."""
+        if isinstance(statement, UpdateName) and statement.name == name and statement.kind in (ast.Add, ast.Sub):
+            return statement.operand, statement.kind is ast.Sub
+        if not isinstance(statement, Assign) or not isinstance(statement.operand, Binary):
+            return None
+        added, (target,) = statement.operand, statement.targets[:1]
+        if not isinstance(target, Name) or target.name != name or added.kind not in (ast.Add, ast.Sub):
+            return None
+        if isinstance(added.left, Local) and added.left.name == name:
+            return added.right, added.kind is ast.Sub
+        if isinstance(added.right, Local) and added.right.name == name and added.kind is ast.Add:
+            return added.left, False
+        return None
+
     def is_counter_of_four(self, op: UpdateName) -> bool:
         """Whether an update adds a constant to the variable of a loop that is done four rounds at a time."""
         known, loop = self.found.values.get(op), self.placing.loops[-1] if self.placing.loops else None
@@ -60,7 +99,7 @@ class LoopCosts:
     def _goes_through(self, body: Operation) -> bool:
         """Whether no round waits for other threads or ends the loop."""
         for each in everything_in(body):
-            if isinstance(each, (Break, Return, While)):
+            if isinstance(each, (Break, Return, While)) or isinstance(each, For) and not each.is_written_out:
                 return False
             if isinstance(each, FunctionCall):
                 if self.found.callees.get(each, "").startswith(APART):

@@ -268,6 +268,7 @@ class MachineCode:
         self.integers.enter(op)
         if isinstance(op, While):
             amount = self.loop_costs.amount_a_round(op)
+            op.counted = None if amount is None else self.loop_costs.counted(op)
             if amount is not None:
                 self.placing.fours[op] = FOUR_ROUNDS
             self.go_through(op.condition, inner)

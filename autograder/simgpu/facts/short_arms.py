@@ -5,17 +5,21 @@ Read off machine code of small kernels (numba-cuda 0.30.4, NVVM and ptxas 13.0, 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable
+from functools import cached_property
+
 from autograder.simgpu.facts.forms import Form, Forms
 from autograder.simgpu.facts.found import Found
 from autograder.simgpu.facts.integers import Integers
 from autograder.simgpu.facts.known import KnownNumber
 from autograder.simgpu.facts.loop_costs import APART
-from autograder.simgpu.facts.placing import Placing
+from autograder.simgpu.facts.placing import MADE_ANEW, Placing
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.loops import For, While
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Selection
-from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Raise, Return
+from autograder.simgpu.operations.statements import Break, Continue, If, Nothing, Raise, Return, UpdateElement
 from autograder.simgpu.operations.steps import Block
 
 SHORT_ARM = 8  # instructions, at the most
@@ -70,8 +74,10 @@ class ShortArms:
             each = waiting.pop()
             if each.joined is None:
                 size += each.slots
-                if not any(each in loop.hoisted for loop in self.placing.loops):
+                if not any(each in loop.hoisted for loop in self.placing.loops) or self._is_made_anew(each):
                     size += each.once
+                if isinstance(each, UpdateElement):
+                    size += each.reached.slots  # it is loaded and stored
             if isinstance(each, (If, Selection)) and each.short_arms:
                 size += each.short_arms
                 waiting.append(each.condition)
@@ -84,7 +90,7 @@ class ShortArms:
     def is_short(self, arm: Operation, other: Operation) -> bool:
         """Whether all lanes go through an arm; a predicate says which of them each instruction is for.
 
-        The address of one load from global memory does not count towards the size of the arm.
+        The address of one load from global memory, or of an element that is updated there, does not count towards its size.
         """
         size, chain = self.size(arm), 0
         waiting: list[Operation] = [arm]
@@ -102,11 +108,39 @@ class ShortArms:
                 own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
                 if self.found.reached[each].array.space == "global" and each not in self.found.stores:
                     chain = max(chain, own)
+            if isinstance(each, UpdateElement) and self._is_of_global_memory(each.reached):
+                own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
+                chain = max(chain, own - 1)  # all but the operation
             waiting.extend(each.parts())
             if isinstance(each, FunctionCall):
                 waiting.extend(body.body for body in each.bodies.values())
         both = isinstance(arm, Block) and isinstance(other, Block) and not is_empty(arm) and not is_empty(other)
         return size - chain + both <= SHORT_ARM
+
+    def _is_made_anew(self, op: Operation) -> bool:
+        """Whether each round of an unrolled loop has a value of its own, made from the counter in a few instructions.
+
+        Not so where more accesses go through that array: their addresses may be the same, and are computed once.
+        """
+        known = self.found.values.get(op)
+        if not isinstance(known, KnownNumber) or op.once > MADE_ANEW:
+            return False
+        if self.integers.without_counters(known.form) == known.form:
+            return False
+        mine = {each.array.identity for each in self.found.reached.values() if op in each.made_by}
+        return all(self._moving[each] == 1 for each in mine)
+
+    @cached_property
+    def _moving(self) -> Counter[Hashable]:
+        """By array: how many operations access elements of it by an index that a loop changes."""
+        return Counter(
+            each.array.identity
+            for each in self.found.reached.values()
+            if any(index is not None and self.forms.loops_of(index) for index in each.indices)
+        )
+
+    def _is_of_global_memory(self, op: Operation) -> bool:
+        return op in self.found.reached and self.found.reached[op].array.space == "global"
 
     def _looks_at_memory(self, op: Selection) -> bool:
         return any(

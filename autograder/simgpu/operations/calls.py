@@ -35,6 +35,7 @@ from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.registry import CALLS, VALUES, Handler, Intrinsic
 from autograder.simgpu.operations.slicing import check_one_length, part_of, store_into
+from autograder.simgpu.primitives import WARP
 from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import NUMBERS, AnyIndices, Arithmetic, Indices, Lanes, Number, Value
@@ -94,6 +95,22 @@ class Call:
         row[SLOT[_OPERATION_OF_BYTES[size] if dtype.kind in "fc" else "integer_operations"]] += self.mask.active
         if special:
             row[SLOT["special_operations"]] += self.mask.active
+
+    def count_table(self, half: Arithmetic, loads: int) -> None:
+        """Loads that the compiler makes from a table in global memory, of 16 bytes for each lane.
+
+        `half`: which of two parts of the table a lane needs (bool); each part has one sector for each of the loads.
+        """
+        books = self.machine.books
+        if not books.slots(self.op):  # the value is in a register
+            return
+        by_warp = self.mask.lanes.reshape(-1, WARP)
+        first = (by_warp & self.on_lanes(half).reshape(-1, WARP)).any(axis=1)
+        second = (by_warp & ~self.on_lanes(half).reshape(-1, WARP)).any(axis=1)
+        row = books.made_instead(self.op)
+        row[SLOT["global_load_requests"]] += loads * self.mask.warps
+        row[SLOT["global_load_sectors"]] += loads * int(np.count_nonzero(first) + np.count_nonzero(second))
+        row[SLOT["global_load_lines"]] += loads * self.mask.warps
 
     # -- values ---------------------------------------------------------------------------------------------------
 

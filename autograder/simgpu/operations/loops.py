@@ -10,14 +10,18 @@ from typing import TypeAlias
 
 import numpy as np
 
+from autograder.errors import KernelFault
 from autograder.language.program import Function
 from autograder.simgpu.counting.counting import Counting
-from autograder.simgpu.counting.regrouping import Regrouping
 from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.machine.machine import Machine, Standstill
+from autograder.simgpu.one_thread.rehearsal import NotOfNumbers, Stage
 from autograder.simgpu.operations.callables import Enumerated, Range, Zipped
+from autograder.simgpu.operations.comparisons import compare
+from autograder.simgpu.operations.expressions import Constant
 from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operators import Compare
 from autograder.simgpu.operations.slicing import check_one_length, lanes_within, part_of
 from autograder.simgpu.operations.statements import Target, split
 from autograder.simgpu.operations.steps import Block, Expression, Statement
@@ -107,7 +111,7 @@ class Loop(Statement):
 class While(Loop):
     """`while condition: ...`."""
 
-    __slots__ = ("condition", "is_hopeless", "every_fourth", "waits")
+    __slots__ = ("condition", "is_hopeless", "every_fourth", "waits", "counted")
 
     def __init__(
         self, node: ast.AST, function: Function, condition: Expression, body: Block, orelse: Block
@@ -117,6 +121,7 @@ class While(Loop):
         self.is_hopeless = False  # nothing in the body can change the condition or leave
         self.waits = False  # it goes on until an exchange at the same place finds what another thread has left there
         self.every_fourth = 0  # machine instructions that four rounds have in common
+        self.counted: Counted | None = None  # how its rounds are counted beforehand, where four are done at a time
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
         frame = machine.current
@@ -130,11 +135,16 @@ class While(Loop):
         rounds = 0
         before: Standstill | None = None
         while running is not None:
-            condition = truth(self.condition.value(machine, running), self.condition)
+            if rounds == 0 and self.counted is not None:
+                condition = self._first_condition(machine, self.counted, running)
+            else:
+                condition = truth(self.condition.value(machine, running), self.condition)
             running, gone = split(machine, self, condition, running)
             self.wait(machine, gone)
             if running is None:
                 break
+            if self.counted is not None:
+                machine.counting.next_round(self, rounds)
             if rounds % 4 == 0:
                 machine.books.issued(self, running, self.every_fourth)
             running = self.one_round(machine, running, broken)
@@ -149,8 +159,47 @@ class While(Loop):
                 if quickly is not None:
                     rounds, running = rounds + quickly[0], quickly[1]
         self.let_go_of_registers(machine)
+        machine.counting.end_regrouping(self)
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
+
+    def _first_condition(self, machine: Machine, counted: Counted, mask: Mask) -> Number:
+        """The condition before the first round; where lanes go through unequally many, their accesses are regrouped."""
+        asked = counted.condition
+        left, right = asked.left.value(machine, mask), asked.others[0].value(machine, mask)
+        holds = compare(machine, asked, asked.kinds[0], left, right, mask)
+        start, stop = (left, right) if counted.is_left else (right, left)
+        if isinstance(start, np.ndarray) or isinstance(stop, np.ndarray):
+            step = counted.step_of(machine, mask)
+            whole = [np.asarray(each) for each in (start, stop, step)] if step is not None else []
+            if whole and all(each.dtype.kind in "iu" for each in whole):
+                numbers = [each.astype(np.int64) for each in whole]
+                machine.counting.begin_regrouping(self, numbers[0], numbers[1] + counted.past_stop, numbers[2], mask)
+        return holds
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How the rounds of a `while` loop follow from its first condition, which compares its variable with where it stops."""
+
+    condition: Compare
+    is_left: bool  # whether the variable stands on the left
+    step: Expression  # what it grows by each round, or what is taken away
+    is_less: bool  # taken away
+    past_stop: int  # what lies between the first value at which it stops and what it is compared with
+
+    def step_of(self, machine: Machine, mask: Mask) -> Number | None:
+        """The step, before the first round; None where it depends on more than numbers."""
+        if isinstance(self.step, Constant):
+            step = self.step.value(machine, mask)
+        else:
+            try:
+                step = self.step.value(Stage(machine, tells=False).as_machine(), mask)
+            except (NotOfNumbers, KernelFault):
+                return None
+        if not isinstance(step, (np.ndarray, np.generic)):
+            return None
+        return -step.astype(np.int64) if self.is_less else step
 
 
 @dataclass(frozen=True)
@@ -321,9 +370,7 @@ def _count_up(
         return
     start, stop, step = (np.asarray(bound, dtype=np.int64) for bound in (first, last, by))
     if loop.is_four_at_once:
-        counting.regrouping = Regrouping.of(loop, start, stop, step, mask)
-        if counting.regrouping is not None:
-            counting.books.begin_regrouping(loop, counting.regrouping.warps_more, counting.regrouping.waits)
+        counting.begin_regrouping(loop, start, stop, step, mask)
     current = np.broadcast_to(start, mask.lanes.shape).copy()
     up = bool(np.all(step > 0))
     while True:

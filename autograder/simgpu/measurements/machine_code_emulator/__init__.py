@@ -7,5 +7,6 @@ instruction that it lacks is refused (`Unsupported`). It needs the packages that
 
 compiling.py: kernel to machine code; decoding*.py, parts.py, operations.py: text to instructions; machine.h, values.c,
 memory.c, stepping.c: what they do; launching.py: a launch; agreement.py: held against an H200; ordinary.py: against the
-simulated GPU.
+simulated GPU; sampled.py: the same of kernels that nobody tuned on, which recording.py takes from the labs' known answers
+and from public programs and random_kernels.py makes.
 """
