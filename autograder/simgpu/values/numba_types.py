@@ -108,8 +108,19 @@ def _operator_types(op: type, a: np.dtype, b: np.dtype) -> tuple[np.dtype, np.dt
         raise TypeError
     if op is ast.MatMult:
         raise TypeError
-    wide = common(a, b)
+    wide = _power_result(a, b) if op is ast.Pow else common(a, b)
     return wide, wide
+
+
+def _power_result(base: np.dtype, exponent: np.dtype) -> np.dtype:
+    """Of `**`: a whole exponent leaves a float as wide as it is (typing/builtins.py, BinOpPower)."""
+    if exponent.kind in "biu" and base.kind == "f":
+        return np.promote_types(base, np.float32)
+    if base == BOOL and exponent == np.dtype(np.int32):
+        return np.dtype(np.float32)  # the first that fits, in Numba's order
+    if base.kind in "biu" and exponent.kind in "biu":
+        return UINT64 if base.kind == exponent.kind == "u" else INT64
+    return common(base, exponent)
 
 
 def of_range(bounds: Iterable[np.dtype | None]) -> np.dtype:
