@@ -103,6 +103,7 @@ class Attempt:
         self._shared = shared or SharedRuns(lambda name: rng)
         self._partly_written: dict[int, np.ndarray] = {}  # outputs of sampled blocks, by id: what they wrote
         self._recipes: Recipes = {}
+        self._keeps = True  # what is drawn, for other submissions
 
     @property
     def comparison(self) -> Comparison:
@@ -166,7 +167,11 @@ class Attempt:
     def made(self, recipe: str, make: Callable[[], np.ndarray]) -> np.ndarray:
         """The array that this expression in NumPy makes, and `make` as well: read-only, since the next submission gets
         the same one where it has the same seed. The report can make it again."""
-        return self.remember(KEPT.drawn(recipe, make), recipe)
+        if self._keeps:
+            return self.remember(KEPT.drawn(recipe, make), recipe)
+        array = make()
+        array.flags.writeable = False
+        return self.remember(array, recipe)
 
     def remember(self, array: np.ndarray, recipe: str) -> np.ndarray:
         """The array, which the report can make again by this expression in NumPy."""
@@ -501,8 +506,9 @@ class Attempt:
         """The first request and the comparison: a GPU times it round by round, each call on inputs that no other had.
 
         Both outputs of a round are verified before the inputs of the next are drawn, so that only those of a round are
-        held. Raises `CheckFailed` over the submission's fault, and over an output that is wrong.
+        held, by the process too. Raises `CheckFailed` over the submission's fault, and over an output that is wrong.
         """
+        self._keeps = self.source != "measured"
         requests = self._drawn(draw, 1, (), follows_reads)
         first, recipes = requests[0], dict(self._recipes)
         self.need(first.function)

@@ -11,7 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Kept:
             entry = self._entries.get(key)
             if entry is not None:
                 self._entries.move_to_end(key)
-                return entry.made  # type: ignore[return-value]
+                return cast(Made, entry.made)
         made = make()
         arrays: tuple[np.ndarray, ...] = made if isinstance(made, tuple) else (made,)
         for each in arrays:

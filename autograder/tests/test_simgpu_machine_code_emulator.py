@@ -112,7 +112,7 @@ def test_a_random_kernel_is_the_same_each_time_and_is_compared(tmp_path: Path) -
     for _ in range(2):
         random_kernels.write(tmp_path, 3)
         (path,) = tmp_path.glob("*.py")
-        assert path.read_text(encoding="utf-8").endswith(random_kernels.Writer(3).kernel()[-200:])
+        assert path.read_text(encoding="utf-8").endswith(random_kernels.RandomKernelWriter(3).kernel()[-200:])
     launch = sampled.launch_in(path)
     counters = launch_once(launch.kernel, launch.grid, launch.block, *launch.given()).compiled
     theirs = {name: getattr(counters, name) for names in sampled.KINDS.values() for name in names}
@@ -128,7 +128,7 @@ def test_a_launch_is_recorded_with_all_that_its_kernel_needs(tmp_path: Path) -> 
     names: dict[str, object] = {"cuda": Reference("numba.cuda"), "WEIGHTS": (3.0, 4.0)}
     names["twice"] = Function.from_text("def twice(x):\n    return 2 * x\n", "device.py", {})
     kernel = Function.from_text(text, "kernel.py", names)
-    recorder = recording.Recorder(tmp_path, "a/program.py")
+    recorder = recording.LaunchRecorder(tmp_path, "a/program.py")
     for _ in range(2):
         recorder.note(kernel, (4, 1000), 128, [np.ones(4, np.float32)])
     recorder.note(kernel, 1, 128, [object()])

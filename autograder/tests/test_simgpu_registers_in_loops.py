@@ -92,3 +92,14 @@ def test_a_negative_number_is_divided_apart() -> None:
         return launch_once(kernel, 1, 32, *arrays, ROUNDS).compiled.issued_warp_instructions
 
     assert issued("t - 9") > issued("t + 9") + 50
+
+
+def test_an_inner_loop_that_is_written_out_is_counted_as_its_statements() -> None:
+    """Lanes have unequally many rounds, and come to one access three times in each."""
+    loop = "j = t % 5\nwhile j < n:\n{body}\n    j += 1"
+    inner = "    for k in range(3):\n        total += a[7 * j + k]"
+    written_out = "\n".join(f"    total += a[7 * j + {k}]" for k in range(3))
+    one, other = (counted(f"total = 0.0\n{loop.format(body=body)}\nc[t] = total") for body in (inner, written_out))
+    assert one.global_load_requests == other.global_load_requests > 0
+    assert one.global_load_sectors == other.global_load_sectors
+    assert one.global_load_useful_bytes == other.global_load_useful_bytes

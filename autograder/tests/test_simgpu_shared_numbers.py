@@ -9,7 +9,7 @@ import pytest
 
 from autograder import profile
 from autograder.simgpu.host import cuda_module
-from autograder.simgpu.operations.shared_numbers import Computed
+from autograder.simgpu.operations.shared_numbers import ComputedExpression
 
 cuda = cuda_module.build_module()
 U = np.uint32
@@ -97,7 +97,7 @@ def test_what_is_kept_counts_and_gives_what_is_worked_out(
 ) -> None:
     kept, with_it = launched(kernel, blocks)
     kernel_anew = cuda.jit(kernel.py_func)
-    monkeypatch.setattr(Computed, "value", lambda self, machine, mask: self.work_out(machine, mask))
+    monkeypatch.setattr(ComputedExpression, "value", lambda self, machine, mask: self.work_out(machine, mask))
     worked_out, without = launched(kernel_anew, blocks)
     np.testing.assert_array_equal(kept, worked_out)
     assert with_it.counters == without.counters
@@ -110,8 +110,13 @@ def test_what_is_kept_counts_and_gives_what_is_worked_out(
 
 def test_an_expression_of_the_loop_s_numbers_is_worked_out_for_each_of_them_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once for its value, and once more under each mask for what it counts."""
-    worked_out: list[Computed] = []
-    counted = Computed._counted
-    monkeypatch.setattr(Computed, "_counted", lambda self, *given: worked_out.append(self) or counted(self, *given))
+    worked_out: list[ComputedExpression] = []
+    counted = ComputedExpression._counted
+
+    def noted(self, *given):
+        worked_out.append(self)
+        return counted(self, *given)
+
+    monkeypatch.setattr(ComputedExpression, "_counted", noted)
     launched(as_a_thread_s_square, 1)
     assert worked_out and len(worked_out) <= 2 * len(set(worked_out))  # in each of two launches

@@ -41,14 +41,22 @@ Count: TypeAlias = Callable[[Operation, Sequence[ArrayPart], int], None]
 
 
 class Meeting:
-    """Accesses that not all of their lanes have reached yet."""
+    """Accesses that not all of their lanes have reached yet.
+
+    A loop inside that is written out comes to the same access several times in a round: lanes meet at their first times, at
+    their second, and so on.
+    """
 
     def __init__(self) -> None:
-        self._waiting: dict[Key, list[ArrayPart]] = {}
+        self._waiting: dict[Key, list[list[ArrayPart]]] = {}
 
     def add(self, op: Operation, view: View, linear: np.ndarray, lanes: np.ndarray, kind: int, step: Step) -> None:
         """Adds lanes that have reached an access."""
-        parts = self._waiting.setdefault((op, kind, step), [])
+        times = self._waiting.setdefault((op, kind, step), [])
+        parts = next((each for each in times if not any((part.lanes & lanes).any() for part in each)), None)
+        if parts is None:
+            parts = []
+            times.append(parts)
         ours = np.where(lanes, linear, 0)
         for part in parts:
             if part.view.buffer is view.buffer and part.view.field == view.field:
@@ -60,7 +68,8 @@ class Meeting:
     def count(self, count: Count, is_over: Callable[[Key], bool]) -> None:
         """Counts the accesses that no further lane can reach."""
         for key in [key for key in self._waiting if is_over(key)]:
-            count(key[0], self._waiting.pop(key), key[1])
+            for parts in self._waiting.pop(key):
+                count(key[0], parts, key[1])
 
 
 @dataclass

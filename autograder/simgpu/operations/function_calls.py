@@ -19,7 +19,7 @@ from autograder.simgpu.operations.expressions import Constant
 from autograder.simgpu.operations.number_values import advice_instead_of
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.registry import CALLS, METHODS, Intrinsic
-from autograder.simgpu.operations.shared_numbers import Computed
+from autograder.simgpu.operations.shared_numbers import ComputedExpression
 from autograder.simgpu.operations.steps import Expression, Lowered
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.values import Value
@@ -43,7 +43,7 @@ class Unpacked(Expression):
         return value
 
 
-class FunctionCall(Computed):
+class FunctionCall(ComputedExpression):
     """`function(arguments)`."""
 
     __slots__ = ("callee", "arguments", "keywords", "discards", "bodies", "converts")

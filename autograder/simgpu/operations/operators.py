@@ -13,7 +13,7 @@ from autograder.simgpu.operations.arithmetic import Rule, by_rule, count_arithme
 from autograder.simgpu.operations.comparisons import compare
 from autograder.simgpu.operations.number_values import merged, number, truth
 from autograder.simgpu.operations.operation import Operation
-from autograder.simgpu.operations.shared_numbers import Computed
+from autograder.simgpu.operations.shared_numbers import ComputedExpression
 from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
@@ -24,7 +24,7 @@ OF_WHOLE_NUMBERS = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXo
 DIVISIONS = (ast.FloorDiv, ast.Mod)
 
 
-class Binary(Computed):
+class Binary(ComputedExpression):
     """`left op right`."""
 
     __slots__ = ("kind", "left", "right", "rule")

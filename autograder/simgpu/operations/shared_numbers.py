@@ -28,7 +28,7 @@ Key: TypeAlias = "int | tuple[int, ...]"
 Place: TypeAlias = tuple[bool, tuple[bool, ...]]
 
 
-class Count:
+class CountKept:
     """What an expression adds to the books of a batch each time, under one mask and in one place."""
 
     __slots__ = ("mask", "place", "entries", "work", "instructions")
@@ -74,7 +74,7 @@ NOT_YET = SharedNumber.__new__(SharedNumber)
 """Of an expression at which nobody has looked."""
 
 
-class Computed(Expression):
+class ComputedExpression(Expression):
     """An expression that is worked out from others, and may be a whole number that all lanes share."""
 
     __slots__ = ("shared",)
@@ -114,7 +114,8 @@ class Computed(Expression):
             if kind not in INTEGERS:  # an element per lane, mostly: it will be so the next time
                 self.shared = None
                 return self.work_out(machine, mask)
-            found.append(given.item())  # type: ignore[union-attr]
+            assert isinstance(given, np.integer)
+            found.append(given.item())
             kinds.append(kind)
         if shared.kinds != kinds:
             shared.kinds, shared.values = kinds, {}
@@ -131,13 +132,13 @@ class Computed(Expression):
             books.shared_counts[self] = mask  # what comes by once in a batch is not worth more
             return self.work_out(machine, mask)
         place = shared.place(books)
-        if type(count) is not Count or count.mask is not mask or count.place != place:
+        if type(count) is not CountKept or count.mask is not mask or count.place != place:
             count = books.shared_counts[self] = self._counted(shared.lines, place, machine, mask)
         else:
             count.add(books)
         return known
 
-    def _counted(self, lines: frozenset[Line], place: Place, machine: Machine, mask: Mask) -> Count:
+    def _counted(self, lines: frozenset[Line], place: Place, machine: Machine, mask: Mask) -> CountKept:
         """Works the value out for what it counts."""
         books = machine.books
         before = {id(row): row.copy() for row in books.tally.rows_of(lines)}
@@ -150,7 +151,7 @@ class Computed(Expression):
             for slot, (now, old) in enumerate(zip(row, before.get(id(row), [0] * len(row)), strict=True))
             if now != old
         ]
-        return Count(mask, place, entries, books.launch.work - work, books.warp_work.pending - instructions)
+        return CountKept(mask, place, entries, books.launch.work - work, books.warp_work.pending - instructions)
 
     def _keep(self, shared: SharedNumber, key: Key, value: np.integer) -> None:
         if len(shared.values) >= MOST_VALUES:

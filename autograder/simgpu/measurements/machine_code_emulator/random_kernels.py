@@ -22,7 +22,7 @@ LENGTH, WIDTH, FEW = 300, 13, 11  # of `a`, `b`, `out`, `places` and rows of `m`
 PARAMETERS = "a, b, places, w, m, out, n, s"
 
 
-class Writer:
+class RandomKernelWriter:
     """One random kernel."""
 
     def __init__(self, seed: int) -> None:
@@ -243,7 +243,7 @@ def arguments(seed: int) -> list[object]:
 
 
 def write(folder: Path, seed: int) -> None:
-    text = Writer(seed).kernel()
+    text = RandomKernelWriter(seed).kernel()
     launch = {"kernel": "kernel", "grid": (5,), "block": 64, "arguments": arguments(seed), "constants": {}}
     place = folder / f"random_{seed}"
     place.with_suffix(".py").write_text(text, encoding="utf-8")

@@ -1,25 +1,18 @@
 """Launches of other people's programs and of labs' known answers, kept so that the emulator can carry them out again.
 
-    python -m autograder.simgpu.measurements.machine_code_emulator.recording FOLDER --labs
-    python -m autograder.simgpu.measurements.machine_code_emulator.recording FOLDER --mirrors MIRRORS   # public programs
-
-FOLDER gets a file NAME.py for the first launch of each kernel with arguments of each kind: the kernel and what it calls, as
-Python writes their syntax trees, and NAME.pickle with its grid, block, arguments and constants. `sampled.py` reads them.
-Large launches are cut to `MOST_THREADS`: the kernel and its arguments stay as they are. None of this is anything of ours to
-keep: FOLDER lies outside the repository.
+public_programs/recording.py runs them. Its folder gets a file NAME.py for the first launch of each kernel with arguments of
+each kind: the kernel and what it calls, as Python writes their syntax trees, and NAME.pickle with its grid, block,
+arguments and constants. `sampled.py` reads them. Large launches are cut to `MOST_THREADS`: the kernel and its arguments stay
+as they are. None of this is anything of ours to keep: the folder lies outside the repository.
 """
 
 from __future__ import annotations
 
-import argparse
 import ast
 import copy
 import hashlib
-import itertools
 import pickle
 import re
-import runpy
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +20,10 @@ import numpy as np
 
 from autograder.errors import KitError
 from autograder.language.program import Function, Reference, reachable
-from autograder.public_programs import checkout, manifest, one_program, run_programs
-from autograder.records.runs import Uninitialised
 from autograder.simgpu.host.device import Session
 
 MOST_BYTES = 48 * 1024**2  # of a launch's arrays
 MOST_THREADS = 16384
-CASES_OF_A_LAB = 2
 HEAD = "import cmath, math, operator\nimport numba, numpy\nimport numba.cuda\nfrom numba import cuda\n\n"
 
 
@@ -41,7 +31,7 @@ class Unwritable(Exception):
     """A kernel that cannot be written as a file of its own, or arguments that cannot be kept."""
 
 
-class Recorder:
+class LaunchRecorder:
     """Stands in for `Session.launch`, and keeps each new launch in a folder."""
 
     def __init__(self, folder: Path, origin: str) -> None:
@@ -132,75 +122,3 @@ def written(kernel: Function) -> tuple[str, dict[str, Any]]:
         head = "@cuda.jit" if function is kernel else "@cuda.jit(device=True)"
         definitions.append(f"{head}\n{ast.unparse(node)}\n")
     return HEAD + "".join(lines.values()) + "\n" + "\n\n".join(definitions), constants
-
-
-def of_labs(folder: Path) -> None:
-    """The launches of all known answers, right and wrong, in the first cases of each lab's judge."""
-    from autograder.language import parse_program
-    from autograder.language.host import call
-    from autograder.language.source import submission_from_cells
-
-    for lab in sorted(Path("solutions").glob("lab*")):
-        cases = runpy.run_path(str(lab / "judge.py"))["cases"]
-        for path in sorted((*lab.glob("right/*.py"), *lab.glob("wrong/*.py"))):
-            recorder = Recorder(folder, f"{lab.name[:5]}_{path.stem}")
-            recorder.install()
-            try:
-                text = path.read_text(encoding="utf-8")
-                program = parse_program(submission_from_cells("answer.py", [("answer.py", text)], False))
-                for case in itertools.islice(cases(np.random.default_rng(1)), CASES_OF_A_LAB):
-                    session = Session(output=lambda line: None, work_limit=2_000_000)
-                    handles = [_handle(session, value) for value in case.request.arguments.values()]
-                    function = program.function(case.request.function)
-                    if function.kind == "kernel":
-                        session.launch(function, case.request.grid, case.request.block, tuple(handles))
-                    else:
-                        call(program, function, tuple(handles), session)
-            except KitError as error:
-                print(path, str(error)[:100], file=sys.stderr)
-            finally:
-                setattr(Session, "launch", recorder.launch)  # noqa: B010
-            print(path, flush=True)
-
-
-def _handle(session: Session, value: Any) -> Any:
-    if isinstance(value, Uninitialised):
-        return session.device_array(value.shape, value.dtype)
-    return session.to_device(value) if isinstance(value, np.ndarray) and value.ndim else value
-
-
-def of_public_programs(folder: Path, mirrors: Path | None, only: list[str]) -> None:
-    """The launches of the manifest's programs, each in a process of its own, confined as run_programs.py has it."""
-    programs = manifest.selected(manifest.read(manifest.MANIFEST), only)
-    for program in programs:
-        try:
-            files = checkout.bring(program.repository, program.commit, run_programs.BUILD, mirrors)
-        except KitError as error:
-            print(program.key, error)
-            continue
-        found = run_programs.run_one(program, files, module=__spec__.name, kept=folder)
-        print(program.key, found.outcome, found.seconds, len(list(folder.glob("*.py"))), flush=True)
-
-
-
-def main() -> None:
-    if Path(sys.argv[1]).is_file():  # one program, in the process that run_one began
-        file = Path(sys.argv[1]).resolve()
-        Recorder(Path(sys.argv[3]), f"{file.parents[0].name}_{file.stem}").install()
-        one_program.main()
-        return
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--labs", action="store_true")
-    parser.add_argument("--mirrors", type=Path)
-    parser.add_argument("--only", action="append", default=[])
-    given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    if given.labs:
-        of_labs(given.folder.resolve())
-    else:
-        of_public_programs(given.folder.resolve(), given.mirrors, given.only)
-
-
-if __name__ == "__main__":
-    main()

@@ -34,7 +34,7 @@ OFF = 0.25  # of warp instructions
 
 
 @dataclass(frozen=True)
-class Launch:
+class KeptLaunch:
     """One recorded launch."""
 
     name: str
@@ -48,7 +48,7 @@ class Launch:
         return tuple(each.copy() if isinstance(each, np.ndarray) else each for each in self.arguments)
 
 
-def launch_in(path: Path) -> Launch:
+def launch_in(path: Path) -> KeptLaunch:
     kept = pickle.loads(path.with_suffix(".pickle").read_bytes())
     spec = importlib.util.spec_from_file_location(f"recorded_{path.stem}", path)
     assert spec is not None and spec.loader is not None
@@ -56,7 +56,7 @@ def launch_in(path: Path) -> Launch:
     sys.modules[module.__name__] = module
     vars(module)["CONSTANTS"] = kept["constants"]
     spec.loader.exec_module(module)
-    return Launch(path.stem, getattr(module, kept["kernel"]), kept["grid"], kept["block"], kept["arguments"])
+    return KeptLaunch(path.stem, getattr(module, kept["kernel"]), kept["grid"], kept["block"], kept["arguments"])
 
 
 def counted(path: Path) -> tuple[str, dict[str, Any] | str]:
