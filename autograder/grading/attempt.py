@@ -319,6 +319,7 @@ class Attempt:
     def trace(self, request: RunRequest) -> Run:
         """Simulates a request for a picture of it, or for a hint: no trial of the check, and nothing that it does can fail
         it. The same again, as hints ask for it one after the other, is what it was."""
+        # Requests that are kept hold their arguments, so that nobody else's can have the same id.
         key = tuple(id(value) if name == "arguments" else value for name, value in vars(request).items())
         if key not in self._traced:
             self._traced[key] = request, self._runner.run(request, "simulated")

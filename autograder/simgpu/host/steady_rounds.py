@@ -279,24 +279,16 @@ class LoopWalk(Walk):
             elements += one.astype(np.int64) * stride
         return view, np.where(inside, elements, -1)
 
-    def load(self, view: View, elements: np.ndarray, mask: Mask) -> Made:
+    def loading(self, array: str, at: str, elements: np.ndarray, dtype: np.dtype) -> str:
         if len(elements) > 1 and elements.min() == elements.max():
             raise NotTheSame("a number that all share")  # whether all store the same number makes a race a lesser one
-        if elements.min(initial=0) >= 0:
-            return super().load(view, elements, mask)
-        straight, place = self.straight(mask), self.places[id(view.buffer)]
-        straight.arrays[place] = view.dtype
-        self.loads.append((place, straight, self.noted(elements)))
-        at, nothing = straight.element(elements), "np.nan" if view.dtype.kind == "f" else "0"
-        return self.keep(f"x{place}[{at}] if {at} >= 0 else np.{view.dtype.name}({nothing})", view.dtype, mask)
+        loaded = super().loading(array, at, elements, dtype)
+        nothing = "np.nan" if dtype.kind == "f" else "0"
+        return loaded if elements.min(initial=0) >= 0 else f"{loaded} if {at} >= 0 else np.{dtype.name}({nothing})"
 
-    def store(self, view: View, elements: np.ndarray, value: Meaning, mask: Mask) -> None:
-        super().store(view, elements, value, mask)
-        if elements.min(initial=0) < 0:
-            straight = self.straights[-1]
-            line = straight.lines.pop()
-            at = line.partition("[")[2].partition("] = ")[0]
-            straight.write(f"if {at} >= 0: {line}")
+    def storing(self, array: str, at: str, elements: np.ndarray, code: str) -> str:
+        stored = super().storing(array, at, elements, code)
+        return stored if elements.min(initial=0) >= 0 else f"if {at} >= 0: {stored}"
 
     def compiled(self) -> Callable[[int], None]:
         """What computes so many rounds."""

@@ -362,7 +362,7 @@ class Walk:
         straight, place = self.straight(mask), self.places[id(view.buffer)]
         straight.arrays[place] = view.dtype
         self.loads.append((place, straight, self.noted(elements)))
-        return self.keep(f"x{place}[{straight.element(elements)}]", view.dtype, mask)
+        return self.keep(self.loading(f"x{place}", straight.element(elements), elements, view.dtype), view.dtype, mask)
 
     def store(self, view: View, elements: np.ndarray, value: Meaning, mask: Mask) -> None:
         straight, place = self.straight(mask), self.places[id(view.buffer)]
@@ -371,7 +371,17 @@ class Walk:
             raise NotTheSame("a number that may not fit")
         straight.arrays[place] = view.dtype
         self.stores.append((place, straight, self.noted(elements)))
-        straight.write(f"x{place}[{straight.element(elements)}] = {converted(code, dtype, view.dtype)}")
+        straight.write(
+            self.storing(f"x{place}", straight.element(elements), elements, converted(code, dtype, view.dtype))
+        )
+
+    def loading(self, array: str, at: str, elements: np.ndarray, dtype: np.dtype) -> str:
+        """How the load of these elements is written, `at` being how a thread's own is."""
+        return f"{array}[{at}]"
+
+    def storing(self, array: str, at: str, elements: np.ndarray, code: str) -> str:
+        """How a store to these elements is written."""
+        return f"{array}[{at}] = {code}"
 
 
 def _has_made(value: Meaning) -> bool:
