@@ -149,6 +149,17 @@ def test_what_the_second_notebook_says_of_its_rungs() -> None:
     assert CODE["deep"]["registers"] - CODE["written out"]["registers"] == 18
 
 
+def test_the_second_notebook_says_why_few_columns_are_slow() -> None:
+    large, small = (-(-3000 // side) * -(-700 // side) for side in (128, 64))
+    times = H200["products"]["ragged_milliseconds"]["3000 x 5000 x 700"]
+    share = times["cuBLAS"] / times["small tiles, any size"]
+    text = " ".join((DATA.parent / "08b_to_the_limit.ipynb").read_text(encoding="utf-8").split())
+    assert f"{large} large tiles for 132 multiprocessors, so that twelve of these have two" in text and large - 132 == 12
+    assert f"the others wait: {times['any size']:.2f} ms. The {small} small tiles" in text
+    assert round(share, 2) == round(TIMES["4096"]["cuBLAS"] / TIMES["4096"]["small tiles"], 2) == 0.72
+    assert "the share of cuBLAS that small tiles have at 4,096 as well, 72 %" in text
+
+
 def test_the_measured_kernels_are_those_of_the_ladder() -> None:
     """Registers were read on the H200, and by ptxas without one."""
     for rung in ALL:
