@@ -157,5 +157,5 @@ def sureness_table() -> str:
     narrow = f"a factor of {sure.of_learned.factor:.2f}; {sure.held_by_learned} % of unseen kernels inside"
     lines += ["", f"made from the first half: {narrow}"]
     factor, held = sure.ratios["latency"].factor, sure.held_ratio("latency")
-    lines += [f"ratios that latency limits: a factor of {factor:.2f}; {held} % of unseen answers inside"]
+    lines.append(f"ratios that latency limits: a factor of {factor:.2f}; {held} % of unseen answers inside")
     return "\n".join(lines)

@@ -62,7 +62,8 @@ class LaunchClock:
         """
         on_device = [cuda.to_device(each) if isinstance(each, np.ndarray) else each for each in launch.arguments]
         at = next(number for number, each in enumerate(launch.arguments) if each is launch.result)
-        before, places = cuda.to_device(launch.result), self._places_for(launch.result)
+        before = cuda.to_device(launch.result)
+        places = self._places_for(launch.result) if launch.result.nbytes <= SMALL_BYTES else [on_device[at]]
         turn = 0
 
         def prepare() -> None:
@@ -78,11 +79,11 @@ class LaunchClock:
         return LaunchTimes(found, len(places))
 
     def _places_for(self, result: np.ndarray) -> list[Any]:
-        """Where a result of this kind lies in turn: the same places for all launches that leave one."""
+        """Where a small result of this kind lies in turn: the same places for all launches that leave one."""
         kind = (result.shape, result.dtype)
         if kind not in self._places:
             self._places[kind] = []
-            for number in range(PLACES if result.nbytes <= SMALL_BYTES else 1):
+            for number in range(PLACES):
                 self._between.append(cuda.device_array(977 * (number + 1), np.int32))  # so that no two begin alike
                 self._places[kind].append(cuda.device_array_like(result))
         return self._places[kind]
