@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from autograder.records.files import write_atomically
 from autograder.records.results import FunctionFingerprint, Result
-from autograder.reports.gradebook import neutral
+from autograder.reports.wording import neutral
 
 SAME_FILE, SAME_TEXT, SAME_PROGRAM, NEARLY = "same file", "same text", "same but for names", "nearly the same"
 KINDS = {

@@ -177,6 +177,13 @@ def test_gradescope_s_metadata_is_read_as_a_yaml_reader_reads_it():
         assert [(each.name, each.ids.get("sid")) for each in handed.owners] == people
 
 
+@pytest.mark.parametrize("name", ["|-\n      Ida\n      Rhodes", ">\n      Ida", '"Ida\n      Rhodes"', "null", ""])
+def test_a_name_that_does_not_stand_on_one_line_is_left_out_and_never_guessed(name):
+    text = f"---\nsubmission_1:\n  :submitters:\n  - :name: {name}\n    :sid: null\n    :email: ida@x.edu\n"
+    ((ida,), *_) = [each.owners for each in read_metadata(text).values()]
+    assert ida.name == "ida@x.edu" and "sid" not in ida.ids
+
+
 # ---- exports ---------------------------------------------------------------------------------------
 
 
