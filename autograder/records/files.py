@@ -98,6 +98,15 @@ def _written(target: Path, pieces: Iterable[bytes]) -> None:
         raise MachineFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
 
 
+def remove_file(path: Path) -> None:
+    """Removes a file, if it is there; raises `MachineFault` where the disk or its owner does not let us."""
+    try:
+        if path.is_file():
+            path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise MachineFault(f"{path} cannot be removed: {problem.strerror}.", remedy="Remove it, and try again.") from None
+
+
 def look_at_target(path: Path) -> None:
     """Raises `UsageError` where no file can come to lie there: before the work that it takes, not after."""
     if path.is_dir():
