@@ -105,7 +105,10 @@ def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lamb
         for line in _not_the_same(found):
             tell(f"{out}: {line}")
         classes.append(found)
-    handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=to.absolute().parent)
+    try:
+        handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=to.absolute().parent)
+    except OSError as problem:
+        raise UsageError(f"{to} cannot be written: {problem.strerror}.") from None
     try:
         with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
             _write(tar, to.name.split(".")[0], classes)
