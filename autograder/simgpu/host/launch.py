@@ -56,6 +56,7 @@ class Touched:
     stored: int
     by_atomics: int
     of_all: int  # that the array has
+    gathered: int = 0  # that each block loads first, summed over blocks, if lanes load from lines of their own; else none
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Work:
     warps: Warps
     hottest_atomics: int  # at the sector that has most of them
     touched: tuple[Touched, ...]  # by array
+    hottest_of_floats: int = 0  # atomics of arrays of floats, likewise
+    hottest_stores: int = 0  # at the sector that most warps store to, of those whose lanes all store to one element
 
 
 class Chooser:
@@ -313,11 +316,16 @@ class RunningLaunch(LaunchState):
 
     def work_done(self, warps: Warps) -> Work:
         """What the blocks carried out so far did together."""
-        touched = ((*buffer.touched_sectors(), buffer.atomic_sectors, buffer.sectors) for buffer in self.buffers)
+        touched = (
+            (*each.touched_sectors(), each.atomic_sectors, each.sectors, each.gathered.sectors) for each in self.buffers
+        )
+        floats = (each for each in self.buffers if each.data.dtype.kind == "f")
         return Work(
             self.tally,
             warps=warps,
             hottest_atomics=max((each.hottest_atomics for each in self.buffers), default=0),
+            hottest_of_floats=max((each.hottest_atomics for each in floats), default=0),
+            hottest_stores=max((each.hottest_stores for each in self.buffers), default=0),
             touched=tuple(Touched(*each) for each in touched),
         )
 
@@ -334,6 +342,10 @@ class RunningLaunch(LaunchState):
             "local_bytes": self.local_bytes_per_thread * threads,
             "simulated_blocks": len(self.counted),
             "hottest_atomic_sectors": work.hottest_atomics,
+            "hottest_float_atomic_sectors": work.hottest_of_floats,
+            "hottest_store_sectors": work.hottest_stores,
+            "gathered_again_sectors": sum(max(0, each.gathered - each.loaded) for each in work.touched),
+            "gathered_array_sectors": sum(each.of_all for each in work.touched if each.gathered > each.loaded),
             "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
             "unique_load_sectors": sum(each.loaded for each in work.touched),
             "unique_store_sectors": sum(each.stored for each in work.touched),
