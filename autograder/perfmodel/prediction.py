@@ -33,9 +33,6 @@ SLOWEST_SHARE = 0.75  # of the life of an average warp that each of the slowest 
 MERGED_STORES = 0.88  # of the sectors that a warp stores to again at once, those that L2 does not see
 COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
-L2C=(.00276,.00373,.00745,.00571)
-L2MAX=True
-
 ADVICE = {
     "DRAM": "Move fewer bytes through DRAM: reuse what was read, and use every byte of each sector.",
     "L2": "Send fewer sectors to L2: keep reused data in shared memory or registers, and coalesce.",
@@ -298,14 +295,18 @@ class Traffic:
         in_all = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
         # Warps of a block may walk along the same lines: all together touch no more than their blocks ever do.
         ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
-        past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * min(live, ever)))
+        once = 1 - counters.unique_updated_sectors / max(1, unique + written)  # what is loaded and stored to lies there once
+        past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * once * min(live, ever)))
         atomics = counters.unique_atomic_sectors
+        # What lanes gather from places of their own, other blocks come back to at some time, not soon.
+        elsewhere = min(counters.gathered_again_sectors, fetched - unique)
+        far = elsewhere * lost_by_l2(specification, SECTOR_BYTES * counters.gathered_array_sectors)
         return cls(
             l2_load_sectors=fetched + lost,
             l2_store_sectors=stores - MERGED_STORES * counters.global_store_sectors_again,
             dram_load_sectors=unique,
             dram_store_sectors=written,
-            dram_scattered_loads=past_l2 * lost,
+            dram_scattered_loads=past_l2 * lost + far,
             dram_scattered_stores=past_l2 * (stores - written)
             + (counters.global_atomic_sectors - atomics) * lost_by_l2(specification, SECTOR_BYTES * atomics),
             assumption="L1 serves what a block reads again, while it has room for it, and L2 what other blocks read again",
@@ -402,28 +403,53 @@ def _memory_times(
     """The times of resources that all multiprocessors share."""
     dram = SECTOR_BYTES / specification.dram_achievable_gb_per_s
     streamed = traffic.dram_load_sectors + traffic.dram_store_sectors + local.dram_sectors
-    loads, stores = traffic.l2_load_sectors + local.l2_load_sectors, traffic.l2_store_sectors + local.l2_store_sectors
-    LL,LS,SL,SS=L2C
-    lines = LL*loads * counters.global_load_lines / max(1, counters.global_load_sectors) + SL*stores * counters.global_store_lines / max(1, counters.global_store_sectors)
-    l2 = lines + (max(LS*loads, SS*stores) if L2MAX else LS*loads+SS*stores)
     scattered = (
         traffic.dram_scattered_loads / specification.dram_scattered_gsectors_per_s
         + traffic.dram_scattered_stores / specification.dram_scattered_store_gsectors_per_s
     )
     return {
         "DRAM": streamed * dram + scattered,
-        "L2": l2,
+        "L2": _l2_ns(counters, specification, traffic, local),
         "atomics": _atomics_ns(counters, specification),
         "block launch": counters.blocks / specification.gpu_blocks_per_cycle / specification.cycles_per_ns,
     }
 
 
+def _l2_ns(counters: Counters, specification: Specification, traffic: Traffic, local: LocalTraffic) -> float:
+    """Lines are looked up one after another, and what is loaded and what is stored go opposite ways at the same time.
+
+    What a line and what a sector cost, the rates of single sectors and of whole lines give. Stores to one place stand in
+    line there.
+    """
+    loads = traffic.l2_load_sectors + local.l2_load_sectors
+    stores = traffic.l2_store_sectors + local.l2_store_sectors
+    load_line_ns, load_sector_ns = _costs(specification.l2_load_gb_per_s, specification.l2_load_lines_gb_per_s)
+    store_line_ns, store_sector_ns = _costs(specification.l2_store_gb_per_s, specification.l2_store_lines_gb_per_s)
+    of_loads = counters.global_load_lines / max(1, counters.global_load_sectors)
+    of_stores = counters.global_store_lines / max(1, counters.global_store_sectors)
+    lines = load_line_ns * loads * of_loads + store_line_ns * stores * of_stores
+    sectors = max(load_sector_ns * loads, store_sector_ns * stores)
+    one_place = specification.gpu_stores_of_one_place_per_cycle * specification.cycles_per_ns
+    return max(lines + sectors, counters.hottest_store_sectors / one_place)
+
+
+def _costs(single_gb_per_s: float, lines_gb_per_s: float) -> tuple[float, float]:
+    """Nanoseconds of each line and of each sector, from the rates of single sectors and of whole lines."""
+    single, whole = SECTOR_BYTES / single_gb_per_s, LINE_BYTES / lines_gb_per_s
+    sector = (whole - single) / (LINE_BYTES // SECTOR_BYTES - 1)
+    return single - sector, sector
+
+
 def _atomics_ns(counters: Counters, specification: Specification) -> float:
-    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector has the rate of one address."""
+    """Few distinct sectors lie in few slices of L2, which then work alone; a hot sector has the rate of one address.
+
+    That of floats is less than half that of integers.
+    """
     spread = specification.gpu_atomic_sectors_per_cycle_and_sector * counters.unique_atomic_sectors
     least, most = specification.gpu_atomic_least_sectors_per_cycle, specification.gpu_atomic_sectors_per_cycle
     all_of_them = counters.global_atomic_sectors / min(most, max(least, spread))
-    return max(all_of_them, counters.hottest_atomic_sectors / least) / specification.cycles_per_ns
+    floats = counters.hottest_float_atomic_sectors / specification.gpu_atomic_least_float_sectors_per_cycle
+    return max(all_of_them, counters.hottest_atomic_sectors / least, floats) / specification.cycles_per_ns
 
 
 def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy, traffic: Traffic) -> float:
@@ -445,7 +471,9 @@ def _latency_ns(counters: Counters, specification: Specification, fit: Occupancy
         waits = misses * wait + hits * specification.l1_latency_cycles
         cycles += waits / _loads_in_flight(counters)
     lives = max(turns, SLOWEST_SHARE * slowest_warp(counters))
-    return cycles * lives * launches / specification.cycles_per_ns
+    of_the_grid = counters.grid_barriers / warps * launches
+    for_all = of_the_grid * (specification.grid_barrier_ns + blocks / launches * specification.grid_barrier_ns_per_block)
+    return cycles * lives * launches / specification.cycles_per_ns + for_all
 
 
 def _share_ahead(counters: Counters) -> float:

@@ -88,6 +88,7 @@ def _scaled_sectors(touched: Touched, scale: float) -> Touched:
         touched,
         loaded=min(round(touched.loaded * scale), touched.of_all),
         stored=min(round(touched.stored * scale), touched.of_all),
+        both=min(round(touched.both * scale), touched.of_all),
         by_atomics=min(round(touched.by_atomics * scale), touched.of_all),
         gathered=round(touched.gathered * scale),
     )

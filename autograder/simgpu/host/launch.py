@@ -54,6 +54,7 @@ class Touched:
 
     loaded: int
     stored: int
+    both: int  # loaded as well as stored to
     by_atomics: int
     of_all: int  # that the array has
     gathered: int = 0  # that each block loads first, summed over blocks, if lanes load from lines of their own; else none
@@ -349,6 +350,7 @@ class RunningLaunch(LaunchState):
             "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
             "unique_load_sectors": sum(each.loaded for each in work.touched),
             "unique_store_sectors": sum(each.stored for each in work.touched),
+            "unique_updated_sectors": sum(each.both for each in work.touched),
         }
         counters, compiled = work.tally.totals(**in_all)
         counts = work.tally.lines() if self.wants_lines else {}

@@ -264,11 +264,17 @@ class Buffer:
         self._touched = self._stamps = self._atomics = None
         self.gathered, self.stores_at = Gathered(), {}
 
-    def touched_sectors(self) -> tuple[int, int]:
-        """(distinct sectors read, distinct sectors written)."""
+    def forget_loaded(self) -> None:
+        """At a barrier of the whole grid: L1 holds nothing from before it."""
+        if self._stamps is not None:
+            self._stamps[:] = 0
+
+    def touched_sectors(self) -> tuple[int, int, int]:
+        """(distinct sectors read, distinct sectors written, those of these that were also read)."""
         if self._touched is None:
-            return 0, 0
-        return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
+            return 0, 0, 0
+        read, written, both = (int(np.count_nonzero((self._touched & each) == each)) for each in (1, 2, 3))
+        return read, written, both
 
     def loaded_sectors(self) -> np.ndarray:
         """A flag for each sector: read since `forget_touched`."""
