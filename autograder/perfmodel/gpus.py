@@ -50,6 +50,7 @@ L2_LOAD_GB_PER_S = 4900.0
 L2_STORE_GB_PER_S = 2440.0
 L2_LOAD_LINES_GB_PER_S = 7230.0
 L2_STORE_LINES_GB_PER_S = 4220.0
+L2_MOVED_GB_PER_S = 9270.0
 
 
 def _lanes(float32: int, float64: int, float16: int, special: int, conversion: int) -> dict[str, Figure]:
@@ -115,6 +116,7 @@ def _scaled(chip: dict[str, Figure]) -> dict[str, Figure]:
         "l2_store_gb_per_s": (round(L2_STORE_GB_PER_S * l2, 1), of_l2),
         "l2_load_lines_gb_per_s": (round(L2_LOAD_LINES_GB_PER_S * l2, 1), of_l2),
         "l2_store_lines_gb_per_s": (round(L2_STORE_LINES_GB_PER_S * l2, 1), of_l2),
+        "l2_moved_gb_per_s": (round(L2_MOVED_GB_PER_S * l2, 1), of_l2),
     }
 
 
@@ -144,6 +146,7 @@ SPECIFICATIONS: dict[str, Specification] = {
         l2_store_gb_per_s=(L2_STORE_GB_PER_S, OURS),
         l2_load_lines_gb_per_s=(L2_LOAD_LINES_GB_PER_S, MEETING),
         l2_store_lines_gb_per_s=(L2_STORE_LINES_GB_PER_S, MEETING),
+        l2_moved_gb_per_s=(L2_MOVED_GB_PER_S, MEETING + " (copies of whole lines, a store one and a half times)"),
     ),
     "H100": _build("NVIDIA H100 SXM", HOPPER, _chip(132, 1.98, 3350.0, 50, H100_SHEET)),
     "A100": _build("NVIDIA A100 40 GB SXM", AMPERE_A100, _chip(108, 1.41, 1555.0, 40, A100_PAPER)),

@@ -23,6 +23,7 @@ ALIKE = 1.2  # times the next one's time: below it counters point to either (mea
 MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
+STORED_TWICE = 1.5  # L2's sectors for each that is stored, by the profiler: half of them go to its other half as well
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
 # Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
@@ -418,8 +419,8 @@ def _memory_times(
 def _l2_ns(counters: Counters, specification: Specification, traffic: Traffic, local: LocalTraffic) -> float:
     """Lines are looked up one after another, and what is loaded and what is stored go opposite ways at the same time.
 
-    What a line and what a sector cost, the rates of single sectors and of whole lines give. Stores to one place stand in
-    line there.
+    What a line and what a sector cost, the rates of single sectors and of whole lines give. All that goes into L2 or out of
+    it, what DRAM brings and takes as well, has a rate of its own. Stores to one place stand in line there.
     """
     loads = traffic.l2_load_sectors + local.l2_load_sectors
     stores = traffic.l2_store_sectors + local.l2_store_sectors
@@ -429,8 +430,13 @@ def _l2_ns(counters: Counters, specification: Specification, traffic: Traffic, l
     of_stores = counters.global_store_lines / max(1, counters.global_store_sectors)
     lines = load_line_ns * loads * of_loads + store_line_ns * stores * of_stores
     sectors = max(load_sector_ns * loads, store_sector_ns * stores)
+    moved = loads + STORED_TWICE * stores + traffic.dram_sectors + local.dram_sectors
     one_place = specification.gpu_stores_of_one_place_per_cycle * specification.cycles_per_ns
-    return max(lines + sectors, counters.hottest_store_sectors / one_place)
+    return max(
+        lines + sectors,
+        moved * SECTOR_BYTES / specification.l2_moved_gb_per_s,
+        counters.hottest_store_sectors / one_place,
+    )
 
 
 def _costs(single_gb_per_s: float, lines_gb_per_s: float) -> tuple[float, float]:

@@ -40,6 +40,7 @@ class Specification:
     l2_store_gb_per_s: float
     l2_load_lines_gb_per_s: float  # whole lines
     l2_store_lines_gb_per_s: float
+    l2_moved_gb_per_s: float  # in and out, on either side
     load_store_requests_per_cycle: float
     l1_wavefronts_per_cycle: float  # passes through the data array that L1 and shared memory have in common
     # latencies

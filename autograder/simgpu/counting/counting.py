@@ -226,7 +226,7 @@ class Counting:
             if op.is_ahead:
                 row[AHEAD] += counted.requests
             of_block[BLOCK_SECTORS] += new_to_first_block * len(self.batch.blocks)
-            if place.mask.active > 1:
+            if place.mask.active > 1 and not self.is_left_out(op, kind):
                 buffer.gathered.add(counted.requests, counted.lines, new_to_first_block * len(self.batch.blocks))
         elif len(parts) > 1:
             row[AGAIN] += counted.sectors * (len(parts) - 1) // len(parts)

@@ -48,6 +48,9 @@ class Part:
     uncounted: np.ndarray  # carried out after those, for what they write
 
 
+OFTEN = 2  # times that blocks load an array's sectors, from which on they come back to them
+
+
 @dataclass(frozen=True)
 class Touched:
     """The distinct sectors of one array that the counted blocks of a launch went to."""
@@ -332,6 +335,7 @@ class RunningLaunch(LaunchState):
 
     def record(self, work: Work, fault: KernelFault | None) -> LaunchRecord:
         blocks, threads = self.geometry.blocks, self.geometry.blocks * self.geometry.threads_per_block
+        gathered = [each for each in work.touched if each.gathered >= OFTEN * each.loaded > 0]
         in_all = {
             "launches": 1,
             "blocks": blocks,
@@ -345,8 +349,8 @@ class RunningLaunch(LaunchState):
             "hottest_atomic_sectors": work.hottest_atomics,
             "hottest_float_atomic_sectors": work.hottest_of_floats,
             "hottest_store_sectors": work.hottest_stores,
-            "gathered_again_sectors": sum(max(0, each.gathered - each.loaded) for each in work.touched),
-            "gathered_array_sectors": sum(each.of_all for each in work.touched if each.gathered > each.loaded),
+            "gathered_again_sectors": sum(each.gathered - each.loaded for each in gathered),
+            "gathered_array_sectors": sum(each.of_all for each in gathered),
             "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
             "unique_load_sectors": sum(each.loaded for each in work.touched),
             "unique_store_sectors": sum(each.stored for each in work.touched),
