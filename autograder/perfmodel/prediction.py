@@ -29,10 +29,10 @@ MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times
 # Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
 ISSUE_SHARE = 0.82  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
-OVERLAP = 4.7  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
+OVERLAP = 3.4  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
 SLOWEST_SHARE = 0.75  # of the life of an average warp that each of the slowest warp's instructions takes: others are done
-MERGED_STORES = 0.88  # of the sectors that a warp stores to again at once, those that L2 does not see
-COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
+MERGED_STORES = 0.5  # of the sectors that a warp stores to again at once, those that L2 does not see
+COLD_START_NS = 1500.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {
     "DRAM": "Move fewer bytes through DRAM: reuse what was read, and use every byte of each sector.",
@@ -219,7 +219,8 @@ def _advice(binding: str, counters: Counters, fit: Occupancy) -> str:
 
 def _together(breakdown: Mapping[str, float]) -> float:
     """The time of resources that work side by side: a little more than that of the slowest, plus the launch overhead."""
-    work = [ns for name, ns in breakdown.items() if name != "launch overhead"]
+    memory = max(breakdown["L2"], breakdown["DRAM"])  # one stream: what L2 moves for DRAM, it moves meanwhile
+    work = [memory, *(ns for name, ns in breakdown.items() if name not in ("launch overhead", "L2", "DRAM"))]
     longest = max(work, default=0.0)
     overlapped = longest * sum((ns / longest) ** OVERLAP for ns in work) ** (1 / OVERLAP) if longest else 0.0
     return overlapped + breakdown["launch overhead"]
@@ -296,7 +297,8 @@ class Traffic:
         in_all = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
         # Warps of a block may walk along the same lines: all together touch no more than their blocks ever do.
         ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
-        once = 1 - counters.unique_updated_sectors / max(1, unique + written)  # what is loaded and stored to lies there once
+        updated = min(unique, written, counters.unique_updated_sectors)
+        once = 1 - updated / max(1, unique + written)  # what is both loaded and stored to lies there once
         past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * once * min(live, ever)))
         atomics = counters.unique_atomic_sectors
         # What lanes gather from places of their own, other blocks come back to at some time, not soon.

@@ -157,28 +157,7 @@ def lanes_store(target: Any, places: Any, apart: Any, rounds: Any) -> None:
         target[((thread + uint32(32 * r)) & (places - uint32(1))) * apart] = int32(1)
 
 
-@cuda.jit
-def one_in_four_stores(target: Any, places: Any, apart: Any, rounds: Any) -> None:
-    """A few lanes of each warp store to one place, as those do that have changed something."""
-    thread = uint32(cuda.grid(1))
-    for r in range(rounds):
-        if scramble(uint64(thread + uint32(r))) >> uint64(62) == uint64(0):
-            target[((thread // uint32(32) + uint32(r)) & (places - uint32(1))) * apart] = int32(1)
-
-
-@cuda.jit
-def store_behind_fence(target: Any, places: Any, apart: Any, rounds: Any) -> None:
-    """Each thread stores to a place of its own and waits until all see it."""
-    target[uint32(cuda.grid(1))] = int32(1)
-    cuda.threadfence()
-
-
-@cuda.jit
-def store_without_fence(target: Any, places: Any, apart: Any, rounds: Any) -> None:
-    target[uint32(cuda.grid(1))] = int32(1)
-
-
-STORES = (warps_store, first_lanes_store, warps_look_and_store, lanes_store, one_in_four_stores)
+STORES = (warps_store, first_lanes_store, warps_look_and_store, lanes_store)
 PLACES = ((1, 1), (8, 1), (2, 8), (4, 8), (8, 8), (32, 8), (128, 8), (1024, 8), (16384, 8), (8, 32), (128, 32))
 
 
@@ -193,9 +172,6 @@ def in_few_places() -> dict[str, float]:
                 )
                 name = f"{kernel.py_func.__name__}, {rounds} each, {places} places {apart} words apart"
                 found[name] = ms * 1e6 / (ONCE / 32)
-    for kernel in (store_behind_fence, store_without_fence):
-        ms = milliseconds(kernel, ONCE // 256, 256, target, np.uint32(1), np.uint32(1), 1)
-        found[kernel.py_func.__name__] = ms * 1e6 / (ONCE / 32)
     return found
 
 
