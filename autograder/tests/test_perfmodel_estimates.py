@@ -12,7 +12,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, SLOWEST_SHARE, lost_by_l2
+from autograder.perfmodel.prediction import COLD_START_NS, OVERLAP, SLOWEST_SHARE, lost_by_l2
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -228,7 +228,7 @@ def test_what_would_relieve_latency_is_only_what_is_not_yet_so(threads: int, sto
 
 
 def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
-    """A resource alone takes its time; two that are wanted alike hide each other but for a sixth; their sum is the most."""
+    """A resource alone takes its time; two that are wanted alike hide each other but for a quarter; their sum is the most."""
     few = Counters(launches=1, blocks=132, warps=132 * 8, threads=132 * 256)
     alone = estimate(replace(few, float64_operations=200_000 * MILLION), H200, threads_per_block=256)
     assert alone.ns == pytest.approx(alone.breakdown["float64"] + alone.breakdown["launch overhead"], rel=1e-3)
@@ -237,7 +237,7 @@ def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
         threads_per_block=256,
     )  # fmt: skip
     assert both.breakdown["float32"] == pytest.approx(both.breakdown["float64"])
-    assert 1.1 * alone.ns < both.ns < 1.2 * alone.ns
+    assert both.ns / alone.ns == pytest.approx(2 ** (1 / OVERLAP), rel=0.01) and 1.1 < 2 ** (1 / OVERLAP) < 1.25
     assert both.most_to_gain == pytest.approx(both.ns / alone.ns, rel=1e-3)
 
 
@@ -277,7 +277,10 @@ def test_one_hot_sector_among_many_is_served_at_the_rate_of_one() -> None:
 
 def test_floats_added_up_at_one_place_take_more_than_twice_as_long_as_integers() -> None:
     counters = work(
-        global_atomic_requests=MILLION, global_atomic_sectors=MILLION, unique_atomic_sectors=1, hottest_atomic_sectors=MILLION
+        global_atomic_requests=MILLION,
+        global_atomic_sectors=MILLION,
+        unique_atomic_sectors=1,
+        hottest_atomic_sectors=MILLION,
     )
     integers, floats = (
         estimate(each, H200, threads_per_block=256).breakdown["atomics"]
@@ -296,7 +299,7 @@ def test_l2_loads_stores_and_copies_at_the_rates_that_were_measured(lanes: int, 
     name = f"float{64 if lanes == 32 else 32}, {lanes} lanes together"
     lines = 32 // lanes if lanes < 32 else 2
     sectors = lines * (4 if lanes == 32 else max(1, lanes // 8))
-    one = {"requests": MILLION, "sectors": sectors * MILLION, "lines": lines * MILLION, "useful_bytes": sectors * 32 * MILLION}
+    one = {"requests": MILLION, "sectors": sectors * MILLION, "lines": lines * MILLION}
     loads, stores = ({f"global_{kind}_{what}": count for what, count in one.items()} for kind in ("load", "store"))
     loads |= {"block_load_sectors": one["sectors"], "unique_load_sectors": one["sectors"] // 100}
     stores |= {"unique_store_sectors": 1}
@@ -427,13 +430,14 @@ def test_blocks_whose_warps_share_their_lines_keep_them_in_l2() -> None:
     assert found == pytest.approx(32 * 8 * requests / H200.dram_achievable_gb_per_s)
 
 
-def test_sectors_stored_to_again_at_once_are_sent_to_l2_once() -> None:
+def test_sectors_stored_to_again_at_once_are_sent_to_l2_in_part() -> None:
+    """By the profiler's counters 34 to 98 % of them are merged."""
     stores = work(global_store_requests=MILLION, global_store_sectors=8 * MILLION, unique_store_sectors=2 * MILLION)
     apart, together = (
         estimate(each, H200, threads_per_block=256).breakdown["L2"]
         for each in (stores, replace(stores, global_store_sectors_again=6 * MILLION))
     )
-    assert together < 0.5 * apart
+    assert 1 - 0.98 * 6 / 8 < together / apart < 1 - 0.34 * 6 / 8
 
 
 def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:
