@@ -228,7 +228,7 @@ def test_what_would_relieve_latency_is_only_what_is_not_yet_so(threads: int, sto
 
 
 def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
-    """A resource alone takes its time; two that are wanted alike hide each other but for a quarter; their sum is the most."""
+    """A resource alone takes its time; two that are wanted alike hide each other but for a quarter; at most they add up."""
     few = Counters(launches=1, blocks=132, warps=132 * 8, threads=132 * 256)
     alone = estimate(replace(few, float64_operations=200_000 * MILLION), H200, threads_per_block=256)
     assert alone.ns == pytest.approx(alone.breakdown["float64"] + alone.breakdown["launch overhead"], rel=1e-3)
