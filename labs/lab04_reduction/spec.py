@@ -20,6 +20,7 @@ from autograder.grading.verified import (
     expect_like_its_sample,
     expect_no_transfers,
 )
+from autograder.records.counters import Counters
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Run, RunRequest, Uninitialised
 
@@ -37,6 +38,7 @@ BRANCHES_OF_WARPS_APART = 12.0  # a warp whose lanes add one after the other, ea
 # what the others stored it is 4.
 THREADS_PER_INSTRUCTION = 16.0
 MOST_IDLE = 48.0  # lanes that wait while others of their warp execute, for each element: 25 at most where warps stay busy
+PARTS_OF_AN_ATOMIC = 3  # it reads, adds and stores: lanes that wait at it wait for three instructions
 
 # Bank conflicts (wavefronts beyond the least needed) for each request to shared memory. Neighbours that add to neighbours
 # meet none; threads 2, 4, 8 ... places apart meet 2.3 on average.
@@ -296,12 +298,10 @@ def expect_busy_lanes(attempt: Attempt, run: Run, elements: int) -> float:
     """Fails the check where few lanes of a warp are at work, or many wait for each element; threads an instruction."""
     counters = run.counters
     threads = counters.threads_per_instruction
-    idle = (32 * counters.warp_instructions - counters.thread_instructions) / elements  # whatever others do meanwhile
+    idle = (_idle(counters) + _idle_at_atomics(run)) / elements  # whatever others do meanwhile
     attempt.record(threads_per_instruction=threads, limit=THREADS_PER_INSTRUCTION, idle_lanes_an_element=idle)
     if threads < THREADS_PER_INSTRUCTION or idle > MOST_IDLE:
-        worst = max(
-            run.lines, key=lambda line: 32 * line.counters.warp_instructions - line.counters.thread_instructions
-        )
+        worst = max(run.lines, key=lambda line: _idle(line.counters))
         raise CheckFailed(
             f"{threads:.3g} threads of 32 take part in an instruction on average, at least {THREADS_PER_INSTRUCTION:g} "
             f"asked for, and {idle:.3g} lanes wait for each element, of {MOST_IDLE:g} at most. Most idle: {worst.line}: "
@@ -309,6 +309,20 @@ def expect_busy_lanes(attempt: Attempt, run: Run, elements: int) -> float:
             line=worst.line,
         )
     return threads
+
+
+def _idle(counters: Counters) -> int:
+    """The lanes that wait while others of their warp execute, summed over instructions."""
+    return 32 * counters.warp_instructions - counters.thread_instructions
+
+
+def _idle_at_atomics(run: Run) -> int:
+    """Those that wait for the other parts of an atomic update, which is counted as one instruction."""
+    at_lines = (
+        min(_idle(each.counters), 31 * (each.counters.shared_atomic_requests + each.counters.global_atomic_requests))
+        for each in run.lines
+    )
+    return (PARTS_OF_AN_ATOMIC - 1) * sum(at_lines)
 
 
 @check(points=1, after=("right_on_a_full_block",))
@@ -324,15 +338,20 @@ def meets_no_queues(attempt: Attempt) -> str:
     queue = max(counters.shared_atomic_worst_multiplicity, counters.global_atomic_worst_multiplicity)
     attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST, longest_queue=queue)
     if each > CONFLICTS_PER_SHARED_REQUEST:
-        worst = max(run.lines, key=lambda line: line.counters.shared_load_bank_conflicts)
+        worst = max(run.lines, key=lambda line: _waits_for_banks(line.counters))
+        updated = f", {updates:,} atomic updates taken for one each" if updates else ""
         raise CheckFailed(
-            f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most of "
-            f"them: {worst.line}: `{worst.text.strip()}`",
+            f"{each:.3g} bank conflicts a shared request{updated}, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most "
+            f"of them: {worst.line}: `{worst.text.strip()}`",
             line=worst.line,
         )
     if queue > 1:
         raise CheckFailed(f"{queue} lanes of one warp add to one element at the same time, and take turns.")
     return f"{each:.3g} bank conflicts a shared request."
+
+
+def _waits_for_banks(counters: Counters) -> int:
+    return counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts + counters.shared_atomic_requests
 
 
 @check(points=1, after=("right_on_a_full_block",))
