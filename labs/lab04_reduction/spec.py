@@ -38,6 +38,8 @@ BRANCHES_OF_WARPS_APART = 12.0  # a warp whose lanes add one after the other, ea
 # what the others stored it is 4.
 THREADS_PER_INSTRUCTION = 16.0
 MOST_IDLE = 48.0  # lanes that wait while others of their warp execute, for each element: 25 at most where warps stay busy
+FEW_LANES = 4
+LONE_STEPS = 0.25  # instructions for each element on lines that so few lanes of a warp go through: 0.08 at most in right answers
 PARTS_OF_AN_ATOMIC = 3  # it reads, adds and stores: lanes that wait at it wait for three instructions
 
 # Bank conflicts (wavefronts beyond the least needed) for each request to shared memory. Neighbours that add to neighbours
@@ -299,7 +301,12 @@ def expect_busy_lanes(attempt: Attempt, run: Run, elements: int) -> float:
     counters = run.counters
     threads = counters.threads_per_instruction
     idle = (_idle(counters) + _idle_at_atomics(run)) / elements  # whatever others do meanwhile
-    attempt.record(threads_per_instruction=threads, limit=THREADS_PER_INSTRUCTION, idle_lanes_an_element=idle)
+    alone = [each for each in run.lines if _is_for_few(each.counters)]
+    lone = sum(each.counters.warp_instructions for each in alone) / elements
+    attempt.record(
+        threads_per_instruction=threads, limit=THREADS_PER_INSTRUCTION, idle_lanes_an_element=idle,
+        steps_of_few_lanes_an_element=lone,
+    )  # fmt: skip
     if threads < THREADS_PER_INSTRUCTION or idle > MOST_IDLE:
         worst = max(run.lines, key=lambda line: _idle(line.counters))
         raise CheckFailed(
@@ -308,7 +315,19 @@ def expect_busy_lanes(attempt: Attempt, run: Run, elements: int) -> float:
             f"`{worst.text.strip()}`",
             line=worst.line,
         )
+    if lone > LONE_STEPS:
+        worst = max(alone, key=lambda line: line.counters.warp_instructions)
+        raise CheckFailed(
+            f"{lone * elements:,.0f} instructions of warps are on lines that fewer than {FEW_LANES} of their lanes go "
+            f"through, for {elements:,} elements; {LONE_STEPS * elements:,.0f} at most. Most of them: {worst.line}: "
+            f"`{worst.text.strip()}`",
+            line=worst.line,
+        )
     return threads
+
+
+def _is_for_few(counters: Counters) -> bool:
+    return counters.thread_instructions < FEW_LANES * counters.warp_instructions
 
 
 def _idle(counters: Counters) -> int:
@@ -484,8 +503,9 @@ def faster_than_the_first_idea(attempt: Attempt) -> str:
 def waits_less_often(attempt: Attempt) -> str:
     """Bonus: the lanes of a warp exchange their sums without a barrier for the whole block."""
     run = counted(attempt, 1, 1024, 1024)
-    try:
-        expect_busy_lanes(attempt, run, 1024)  # who waits at no barrier because one thread does it all exchanges nothing
+    try:  # who waits at no barrier because one thread does it all exchanges nothing
+        expect_busy_lanes(attempt, counted(attempt), BLOCK)
+        expect_busy_lanes(attempt, run, 1024)
     except CheckFailed as failure:
         failure.earned = 0
         raise
