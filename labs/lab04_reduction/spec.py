@@ -39,7 +39,7 @@ BRANCHES_OF_WARPS_APART = 12.0  # a warp whose lanes add one after the other, ea
 THREADS_PER_INSTRUCTION = 16.0
 MOST_IDLE = 48.0  # lanes that wait while others of their warp execute, for each element: 25 at most where warps stay busy
 FEW_LANES = 4
-LONE_STEPS = 0.25  # instructions for each element on lines that so few lanes of a warp go through: 0.08 at most in right answers
+LONE_STEPS = 0.25  # instructions an element on lines that so few lanes of a warp go through: at most 0.08 in right answers
 PARTS_OF_AN_ATOMIC = 3  # it reads, adds and stores: lanes that wait at it wait for three instructions
 
 # Bank conflicts (wavefronts beyond the least needed) for each request to shared memory. Neighbours that add to neighbours
