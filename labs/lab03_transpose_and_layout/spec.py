@@ -528,7 +528,8 @@ def expect_all_points_done(run: Run, points: int, steps: int, stored: float) -> 
     falls = [each.counted for each in run.launches if each.kernel == "fall_kernel" and each.counted is not None]
     all_blocks = falls and not any(each.is_sampled for each in falls)  # as what is little work, and read later
     if (done := steps_taken(run, points, steps)) < (1 if all_blocks else LEAST_DONE):
-        raise CheckFailed(f"Only {_rounded_down(done)} of the steps are taken for {points:,} points, and all of them are to fall.")
+        taken = f"Only {_rounded_down(done)} of the steps are taken for {points:,} points"
+        raise CheckFailed(f"{taken}, and all of them are to fall.")
     if stored and (done := layout_stores_a_point(run, points) / stored) < LEAST_DONE:
         raise CheckFailed(
             f"Only {done:.0%} of the changes of layout are made for {points:,} points, and all of them are to fall."
