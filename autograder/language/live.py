@@ -19,7 +19,7 @@ import numpy as np
 
 from autograder import run_texts
 from autograder.errors import KernelFault
-from autograder.language.overloads import as_overloaded
+from autograder.language import overloads
 from autograder.language.program import Casts, Function, Kind, Namespace, Reference
 
 _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
@@ -111,7 +111,10 @@ def as_constant(value: Any) -> object:
             return Reference(f"numba.cuda.{value.__name__}")
         if module.startswith("numpy"):
             return Reference(f"numpy.{value.__name__}")
-        return as_overloaded(value, from_python) or from_python(value, "host")
+        overloaded = overloads.as_overloaded(value)
+        if overloaded is None and overloads.is_typed(value):
+            return value
+        return overloaded or from_python(value, "host")
     py_func = getattr(value, "py_func", None)
     if isinstance(py_func, types.FunctionType):  # numba.jit or a real numba.cuda dispatcher
         return from_python(py_func, "device")

@@ -1,4 +1,5 @@
-"""`@overload`: an ordinary Python function that kernels may call, with an implementation chosen by the arguments' types.
+"""`@overload`, `@overload_method` and `@overload_attribute`: what kernels may call or name, in an implementation that is
+chosen by the arguments' types.
 
 Stands in for Numba's decorators while the simulated GPU is installed: what they are given is remembered here, and the
 kernel's call asks for the implementation with Numba types, as Numba's compiler does.
@@ -13,22 +14,24 @@ from typing import Any, TypeAlias
 from autograder.language.program import Function, Kind
 
 Read: TypeAlias = Callable[[types.FunctionType, Kind], Function]  # how a live function becomes one of a program
+Choose: TypeAlias = Callable[..., Any]  # takes Numba types; gives an implementation, or None
 
 TARGETS = ("cuda", "generic")  # for whom an overload may be meant that a kernel uses; the first has precedence
 
-_known: dict[
-    Callable[..., Any], list[tuple[str, Callable[..., Any]]]
-] = {}  # by function: (target, what chooses an implementation)
-
 
 class Overloaded:
-    """A function with overloads, as a kernel sees it."""
+    """A function with overloads, as a kernel sees it; or a method, or an attribute, whose owner is its first argument."""
 
-    def __init__(self, function: Callable[..., Any], read: Read) -> None:
+    def __init__(self, name: str, read: Read) -> None:
         self._read = read
-        self.function = function
-        self.name = function.__name__
+        self.name = name
+        self._known: list[tuple[str, Choose]] = []
         self._chosen: dict[tuple[Any, ...], Function | None] = {}
+
+    def add(self, target: str, choose: Choose) -> None:
+        """A further overload, which comes before those that are there."""
+        self._known.insert(0, (target, choose))
+        self._chosen.clear()
 
     def for_types(self, numba_types: Sequence[Any], names: Sequence[str] = ()) -> Function | None:
         """The implementation for arguments of these types (the last ones by these names); None where there is none."""
@@ -41,38 +44,69 @@ class Overloaded:
         by_position = numba_types[: len(numba_types) - len(names)]
         by_name = dict(zip(names, numba_types[len(by_position) :], strict=True))
         for wanted in TARGETS:
-            for target, choose in _known[self.function]:
+            for target, choose in self._known:
                 chosen = choose(*by_position, **by_name) if target == wanted else None
                 if isinstance(chosen, types.FunctionType):
                     return self._read(chosen, "device")
         return None
 
 
-_overloaded: dict[Callable[..., Any], Overloaded] = {}
+IS_TYPED: list[Callable[[object], bool]] = []
+"""Who can say whether Numba was told how to call an ordinary function in another way; none while nothing is installed."""
+
+_functions: dict[Callable[..., Any], Overloaded] = {}
+_of_library: dict[str, Overloaded] = {}  # by canonical path: overloads of what kernels know without them
+_members: dict[str, list[tuple[Any, bool, Overloaded]]] = {}  # by name: (class of types or one type, is it a method, ...)
 
 
-def as_overloaded(function: Callable[..., Any], read: Read) -> Overloaded | None:
-    """The function with its overloads, whose implementations are to be read so; None where it has none."""
-    if function not in _known:
-        return None
-    return _overloaded.setdefault(function, Overloaded(function, read))
+def as_overloaded(function: Callable[..., Any]) -> Overloaded | None:
+    """The function with its overloads; None where it has none."""
+    return _functions.get(function)
 
 
-def overload(function: Callable[..., Any], *_: Any, target: str = "cuda", **options: Any) -> Callable[..., Any]:
-    """Numba's decorator: the function below it takes types, and returns an implementation or None."""
-
-    def decorate(choose: Callable[..., Any]) -> Callable[..., Any]:
-        _known.setdefault(function, []).insert(0, (target, choose))
-        return choose
-
-    return decorate
+def is_typed(function: object) -> bool:
+    """Whether Numba was told how to call an ordinary function, other than by an overload."""
+    return any(ask(function) for ask in IS_TYPED)
 
 
-def register_jitable(*functions: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Numba's decorator: an ordinary function that compiled code may call too."""
+def of_library(path: str) -> Overloaded | None:
+    """A program's overloads of a function of the library, such as `builtins.len`; None where it has none."""
+    return _of_library.get(path) if _of_library else None
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        _known.setdefault(function, []).insert(0, ("generic", lambda *args, **kwargs: function))
-        return function
 
-    return decorate(*functions) if functions else decorate
+def has_member(name: str) -> bool:
+    """Whether any type has a method or an attribute of that name by an overload."""
+    return name in _members
+
+
+def member(name: str, numba_type: Any) -> tuple[bool, Overloaded] | None:
+    """(whether it is a method, its overloads) of values of a type; None where they have none by that name."""
+    for owner, is_method, overloaded in reversed(_members.get(name, ())):
+        if isinstance(numba_type, owner) if isinstance(owner, type) else numba_type == owner:
+            return is_method, overloaded
+    return None
+
+
+def add(function: Callable[..., Any], path: str | None, target: str, choose: Choose, read: Read) -> None:
+    """Remembers an overload of a function; `path`: its canonical one, where it is one of the library's."""
+    name = getattr(function, "__name__", str(function))
+    if path is None:
+        _functions.setdefault(function, Overloaded(name, read)).add(target, choose)
+    else:
+        _of_library.setdefault(path, Overloaded(name, read)).add(target, choose)
+
+
+def add_member(owner: Any, name: str, is_method: bool, target: str, choose: Choose, read: Read) -> None:
+    """Remembers a method or an attribute of the values of a Numba type, or of all types of a class."""
+    rows = _members.setdefault(name, [])
+    known = next((each for each in rows if each[:2] == (owner, is_method)), None)
+    if known is None:
+        known = (owner, is_method, Overloaded(name, read))
+        rows.append(known)
+    known[2].add(target, choose)
+
+
+def forget() -> None:
+    """Forgets overloads of the library's functions and of types: they are for the program that gave them."""
+    _of_library.clear()
+    _members.clear()

@@ -13,6 +13,7 @@ from autograder.language.program import Function
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import Axis, Origin, View
 from autograder.simgpu.values.numba_types import unify
+from autograder.simgpu.values.structures import Structure
 from autograder.simgpu.values.values import Value
 
 MOST_LAYERS = 3
@@ -111,6 +112,8 @@ def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
         items = [merge(choose, n, o) for n, o in zip(new, old, strict=True)]
         return NamedItems(items, new.names) if isinstance(new, NamedItems) else tuple(items)
+    if isinstance(new, Structure) and isinstance(old, Structure) and new.type == old.type:
+        return Structure(new.type, tuple(merge(choose, n, o) for n, o in zip(new.parts, old.parts, strict=True)))
     if isinstance(new, View) and isinstance(old, View):
         alike = (
             new.lengths is old.lengths
