@@ -8,9 +8,10 @@ kernel's call asks for the implementation with Numba types, as Numba's compiler 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from autograder.errors import KernelFault, one_line
 from autograder.language.program import Function, Kind
 
 Read: TypeAlias = Callable[[types.FunctionType, Kind], Function]  # how a live function becomes one of a program
@@ -45,17 +46,33 @@ class Overloaded:
         by_name = dict(zip(names, numba_types[len(by_position) :], strict=True))
         for wanted in TARGETS:
             for target, choose in self._known:
-                chosen = choose(*by_position, **by_name) if target == wanted else None
+                chosen = _chosen_by(choose, self.name, by_position, by_name) if target == wanted else None
                 if isinstance(chosen, types.FunctionType):
                     return self._read(chosen, "device")
         return None
+
+
+def _chosen_by(choose: Choose, name: str, by_position: Sequence[Any], by_name: Mapping[str, Any]) -> Any:
+    """What the program's function chooses; None where it refuses these types, as Numba's functions do, by an exception."""
+    from numba.core.errors import NumbaError
+
+    try:
+        return choose(*by_position, **by_name)
+    except NumbaError:
+        return None
+    except Exception as problem:
+        raise KernelFault(
+            f"`{choose.__name__}`, which chooses what `{name}` is for these types, fails: "
+            f"{type(problem).__name__}: {one_line(str(problem))}",
+            remedy="It takes Numba types, by the names that the function's own parameters have.",
+        ) from problem
 
 
 IS_TYPED: list[Callable[[object], bool]] = []
 """Who can say whether Numba was told how to call an ordinary function in another way; none while nothing is installed."""
 
 _functions: dict[Callable[..., Any], Overloaded] = {}
-_of_library: dict[str, Overloaded] = {}  # by canonical path: overloads of what kernels know without them
+OF_LIBRARY: dict[str, Overloaded] = {}  # by canonical path: overloads of what kernels know without them
 _members: dict[str, list[tuple[Any, bool, Overloaded]]] = {}  # by name: (class of types or one type, is it a method, ...)
 
 
@@ -71,7 +88,7 @@ def is_typed(function: object) -> bool:
 
 def of_library(path: str) -> Overloaded | None:
     """A program's overloads of a function of the library, such as `builtins.len`; None where it has none."""
-    return _of_library.get(path) if _of_library else None
+    return OF_LIBRARY.get(path)
 
 
 def has_member(name: str) -> bool:
@@ -93,7 +110,7 @@ def add(function: Callable[..., Any], path: str | None, target: str, choose: Cho
     if path is None:
         _functions.setdefault(function, Overloaded(name, read)).add(target, choose)
     else:
-        _of_library.setdefault(path, Overloaded(name, read)).add(target, choose)
+        OF_LIBRARY.setdefault(path, Overloaded(name, read)).add(target, choose)
 
 
 def add_member(owner: Any, name: str, is_method: bool, target: str, choose: Choose, read: Read) -> None:
@@ -108,5 +125,5 @@ def add_member(owner: Any, name: str, is_method: bool, target: str, choose: Choo
 
 def forget() -> None:
     """Forgets overloads of the library's functions and of types: they are for the program that gave them."""
-    _of_library.clear()
+    OF_LIBRARY.clear()
     _members.clear()

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Mapping, Sequence
 
+from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference, wrong_number
 from autograder.simgpu.facts.call_checks import check_call, standing_for
@@ -50,6 +51,7 @@ from autograder.simgpu.operations.statements import (
     UpdateName,
 )
 from autograder.simgpu.operations.steps import Expression
+from autograder.simgpu.operations.structured import FUNCTIONS
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.memory import View
 
@@ -154,6 +156,8 @@ class Refusals:
             )
 
     def _attribute(self, op: Attribute) -> None:
+        if overloads.has_member(op.name):
+            return
         owner = self.value_of(op.owner)
         if isinstance(owner, KnownName) and isinstance(owner.value, TypeReference):
             if op.name != "type":
@@ -190,6 +194,8 @@ class Refusals:
             raise op.fault("The two sides are different kinds of thing.", ONE_TYPE)
 
     def _operands(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
+        if overloads.of_library(f"operator.{FUNCTIONS[kind].__name__}") is not None:
+            return
         if _is_number(left) and _is_number(right):
             self._types(op, kind, left, right)
         elif isinstance(left, KnownArray) and _is_sure(right) or isinstance(right, KnownArray) and _is_sure(left):
@@ -364,6 +370,8 @@ class Refusals:
             for given in arguments:
                 if function.path in ("builtins.zip", "builtins.enumerate") and isinstance(given, KnownTuple):
                     self._items_alike(op, given)
+            if overloads.of_library(function.path) is not None:
+                return
             check_call(op, function, arguments, keywords, self.views, is_kernel=op.function is self.kernel)
         elif _is_number(callee) or isinstance(callee, (KnownArray, KnownTuple)):
             raise op.fault(f"`{op.callee.text}` is not a function.")

@@ -7,9 +7,9 @@ import ast
 import numpy as np
 
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.arithmetic import DATES, INTEGER_SLOT, OPERATION_SLOT, date_arithmetic
 from autograder.simgpu.operations.callables import Range
-from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.number_values import TEXTS, number
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values import numba_types as nt

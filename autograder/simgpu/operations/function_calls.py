@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from autograder.language.numeric_types import TypeReference
 from autograder.language import overloads
+from autograder.language.numeric_types import TypeReference
 from autograder.language.overloads import Overloaded
 from autograder.language.program import Function, Reference, wrong_number
 from autograder.simgpu.machine.machine import Frame, Machine, Runnable
@@ -85,7 +85,7 @@ class FunctionCall(ComputedExpression):
         keywords: dict[str, Value] = {}
         if self.keywords:
             keywords = {name: each.value(machine, mask) for name, each in self.keywords.items()}
-        if isinstance(callee, Reference):
+        if isinstance(callee, Reference) and (overloads.OF_LIBRARY or structured.has_structure(arguments)):
             own = self._of_program(machine, callee.path, arguments, keywords, mask)
             if own is not None:
                 return own[0]

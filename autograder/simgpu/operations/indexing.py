@@ -194,10 +194,6 @@ class Attribute(Expression):
 
     def value(self, machine: Machine, mask: Mask) -> Value:
         owner, name = self.owner.value(machine, mask), self.name
-        if isinstance(owner, Structure) or overloads.has_member(name):
-            own = structured.attribute(machine, self, owner, name, mask)
-            if own is not None:
-                return own[0]
         if isinstance(owner, Reference):
             if self.of_library is not None and self.of_library[0] is owner:
                 return self.of_library[1]
@@ -211,6 +207,10 @@ class Attribute(Expression):
             meant = type_of(path) or Reference(path)
             self.of_library = owner, meant
             return meant
+        if isinstance(owner, Structure) or overloads.has_member(name):
+            own = structured.attribute(machine, self, owner, name, mask)
+            if own is not None:
+                return own[0]
         owner = as_record(owner)
         if isinstance(owner, View):
             return self._of_array(owner)

@@ -9,9 +9,9 @@ import numpy as np
 
 from autograder.language.program import Function
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.arithmetic import Rule, by_rule, count_arithmetic
 from autograder.simgpu.operations.comparisons import compare
-from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.number_values import merged, number, truth
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.shared_numbers import ComputedExpression

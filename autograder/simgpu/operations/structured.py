@@ -109,10 +109,12 @@ def _stepped(machine: Machine, op: Operation, function: Function, arguments: Seq
 
 def has_structure(values: Sequence[Value]) -> bool:
     """Whether one of these is a value of a type of the program's own."""
-    return any(isinstance(each, Structure) for each in values)
+    return Structure in map(type, values)
 
 
-def operated(machine: Machine, op: Operation, kind: type[ast.AST], operands: Sequence[Value], mask: Mask) -> tuple[Value] | None:
+def operated(
+    machine: Machine, op: Operation, kind: type[ast.AST], operands: Sequence[Value], mask: Mask
+) -> tuple[Value] | None:
     """What an operator gives for operands that are no two numbers, as the program told Numba; None where it did not."""
     function = FUNCTIONS.get(kind)
     if function is None:
@@ -171,7 +173,8 @@ def called(
 ) -> Value:  # fmt: skip
     """A call of a function or a method that LLVM code is built for."""
     if isinstance(callee, Bound):
-        callee, arguments, written = Foreign(callee.name, callee.method), [callee.owner, *arguments], [None, *written]
+        arguments, written = [callee.owner, *arguments], [None, *written]
+        callee = Foreign(callee.name, callee.method)
     types = types_of(arguments, written)
     result: Value = _of_numba().call(machine, op, mask, callee, arguments, types, names)
     return result

@@ -26,7 +26,7 @@ Part: TypeAlias = Any
 """A value of the code: a number for each lane or for all (signed, as wide as its type; i1 is a bool), a tuple of such
 where it is a structure or an array, a `Pointer`, or a value of the machine that is only handed on."""
 
-_INTEGERS = {8: np.dtype(np.int8), 16: np.dtype(np.int16), 32: nt.INT32, 64: nt.INT64}
+_INTEGERS: dict[int, np.dtype] = {8: np.dtype(np.int8), 16: np.dtype(np.int16), 32: nt.INT32, 64: nt.INT64}
 _OPERATIONS = {4: SLOT["float32_operations"], 8: SLOT["float64_operations"]}
 
 
@@ -187,7 +187,9 @@ def _selected(lanes: Part, yes: Part, no: Part) -> Part:
 class Walk:
     """One call of such code by the lanes of a mask."""
 
-    def __init__(self, machine: Machine, op: Operation, mask: Mask, call: Callable[[Walk, str, list[Part], Mask], Part]) -> None:
+    def __init__(
+        self, machine: Machine, op: Operation, mask: Mask, call: Callable[[Walk, str, list[Part], Mask], Part]
+    ) -> None:
         """`call`: what a call of a declared function gives, by its name."""
         self.machine, self.op, self.mask, self._call = machine, op, mask, call
         self._values: dict[Any, Part] = {}
@@ -327,10 +329,10 @@ class Walk:
 
     def _place(self, each: Any) -> Part:
         pointer, indices = self._of(each.pointer), each.indices
-        numbers = [index.constant if isinstance(index, ir.Constant) else None for index in indices]
-        if not isinstance(pointer, Pointer) or None in numbers or numbers[0] != 0:
+        numbers = [int(index.constant) for index in indices if isinstance(index, ir.Constant)]
+        if not isinstance(pointer, Pointer) or len(numbers) < len(indices) or numbers[0] != 0:
             raise CannotBeCarriedOut("it computes the address of an element")
-        return Pointer(pointer.slot, (*pointer.path, *map(int, numbers[1:])))
+        return Pointer(pointer.slot, (*pointer.path, *numbers[1:]))
 
     @staticmethod
     def _part(operands: Sequence[Part], indices: Sequence[int]) -> Part:

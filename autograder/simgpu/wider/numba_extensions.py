@@ -21,7 +21,7 @@ from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.structures import Bound, Foreign, Structure
-from autograder.simgpu.values.values import NUMBERS, Value
+from autograder.simgpu.values.values import NUMBERS, Number, Value
 from autograder.simgpu.values.variables import NamedItems
 from autograder.simgpu.wider import llvm_calls, numbas_own
 from autograder.simgpu.wider.llvm_lanes import CannotBeCarriedOut, Part, Walk, told
@@ -53,15 +53,6 @@ class Compiler:
         self.typing.refresh()
         self.target.refresh()
 
-    def type_of(self, value: object) -> Any:
-        """What a value from outside a kernel is to Numba; None where Numba knows nothing of it."""
-        from numba.core import errors
-
-        try:
-            return self.typing.resolve_value_type(value)
-        except (errors.NumbaError, ValueError, TypeError):
-            return None
-
 
 @cache
 def compiler() -> Compiler:
@@ -84,7 +75,7 @@ def _asked(ask: Callable[[Compiler], Any]) -> Any:
         asked.refresh()
         try:
             return ask(asked)
-        except errors.NumbaError:
+        except (errors.NumbaError, ValueError, TypeError):
             return None
 
 
@@ -92,7 +83,7 @@ def foreign(value: object) -> Foreign | None:
     """A class or function of the program's own that Numba was told how to call; None where it was told nothing."""
     if not callable(value):
         return None
-    numba_type = _asked(lambda numba: numba.type_of(value))
+    numba_type = _asked(lambda numba: numba.typing.resolve_value_type(value))
     return Foreign(value, numba_type) if _is_callable(numba_type) else None
 
 
@@ -143,7 +134,8 @@ def call(
 
 
 def operation(
-    machine: Machine, op: Operation, mask: Mask, function: Callable[..., Any], operands: Sequence[Value], types: Sequence[Any]
+    machine: Machine, op: Operation, mask: Mask, function: Callable[..., Any], operands: Sequence[Value],
+    types: Sequence[Any],
 ) -> tuple[Value] | None:
     """What an operator (of the module `operator`), or a function of the library, gives where the program told Numba so;
     None where it told nothing."""
@@ -226,7 +218,7 @@ def _built(
         except (errors.NumbaError, NotImplementedError, TypeError, ValueError, AttributeError, LookupError) as problem:
             lines = str(problem).strip().splitlines() or [type(problem).__name__]
             raise op.fault(
-                f"`{name}` cannot be built for ({', '.join(map(str, given))}): {lines[0]}",
+                f"`{name}` cannot be built for ({', '.join(map(str, given))}): {lines[0].rstrip('.')}.",
                 "Look at the function that builds its LLVM code.",
             ) from problem
     return made
@@ -277,13 +269,11 @@ def _carried_out(
 
 def as_part(numba_type: Any, value: Value) -> Part:
     """A value of a kernel as the code has it: numbers signed, structures in parts, arrays as they are."""
-    from numba.core import types
-
     if isinstance(value, Structure):
         kinds = _members(value.type)
         return tuple(as_part(each, part) for each, part in zip(kinds, value.parts, strict=True))
-    if isinstance(numba_type, types.BaseTuple) and isinstance(value, tuple):
-        return tuple(as_part(each, item) for each, item in zip(numba_type, value, strict=True))
+    if isinstance(value, tuple):
+        return tuple(as_part(each, item) for each, item in zip(tuple(numba_type), value, strict=True))
     if isinstance(value, NUMBERS):
         if value.dtype.kind == "c":
             return np.real(value), np.imag(value)
@@ -300,7 +290,8 @@ def as_value(numba_type: Any, part: Part) -> Value:
 
     if isinstance(numba_type, types.NoneType):
         return None
-    if isinstance(numba_type, types.BaseTuple):
+    is_tuple = isinstance(numba_type, types.BaseTuple)
+    if is_tuple:
         items = [as_value(each, item) for each, item in zip(numba_type, part, strict=True)]
         names = getattr(numba_type, "fields", None)
         return tuple(items) if names is None else NamedItems(items, tuple(names))
@@ -308,7 +299,8 @@ def as_value(numba_type: Any, part: Part) -> Value:
         return nt.complex_of(part[0], part[1], np.dtype(as_dtype(numba_type)))
     if isinstance(numba_type, (types.Number, types.Boolean)):
         dtype = np.dtype(as_dtype(types.unliteral(numba_type)))
-        return part.view(dtype) if dtype.kind == "u" else part if part.dtype == dtype else part.astype(dtype)
+        number: Number = part.view(dtype) if dtype.kind == "u" else part if part.dtype == dtype else part.astype(dtype)
+        return number
     if isinstance(part, tuple) and _has_parts(numba_type):
         kinds = _members(numba_type)
         return Structure(numba_type, tuple(as_value(each, one) for each, one in zip(kinds, part, strict=True)))
