@@ -10,7 +10,7 @@ import numpy as np
 from autograder.simgpu.functions.known_functions import CALLS, VALUES
 from autograder.simgpu.operations.calls import Call
 from autograder.simgpu.values.lanes import Mask
-from autograder.simgpu.wider.llvm_lanes import CannotBeCarriedOut, Part, Walk
+from autograder.simgpu.wider.llvm_lanes import CannotBeCarriedOut, CodeWalk, Part
 
 _AXES = {"tid": "threadIdx", "ntid": "blockDim", "ctaid": "blockIdx", "nctaid": "gridDim"}
 _REGISTERS = {
@@ -41,10 +41,10 @@ def _bits(value: Part, digit: str) -> Part:
     return np.bitwise_count(unsigned).astype(value.dtype)
 
 
-def caller(of_python: Mapping[str, StepInto]) -> Callable[[Walk, str, list[Part], Mask], Part]:
+def caller(of_python: Mapping[str, StepInto]) -> Callable[[CodeWalk, str, list[Part], Mask], Part]:
     """What carries out calls; `of_python`: functions written in Python that the code was told to call, by name."""
 
-    def call(walk: Walk, name: str, arguments: list[Part], mask: Mask) -> Part:
+    def call(walk: CodeWalk, name: str, arguments: list[Part], mask: Mask) -> Part:
         if name in of_python:
             return of_python[name](arguments, mask)
         if name.startswith(_NOTHING):

@@ -34,7 +34,7 @@ class CannotBeCarriedOut(Exception):
     """The code has something that the simulated GPU does not; the message says what."""
 
 
-class Slot:
+class LaneVariable:
     """A variable of each thread's own."""
 
     def __init__(self, content: Part) -> None:
@@ -44,7 +44,7 @@ class Slot:
 class Pointer:
     """The address of a variable of each thread's own, or of a part of one."""
 
-    def __init__(self, slot: Slot, path: tuple[int, ...] = ()) -> None:
+    def __init__(self, slot: LaneVariable, path: tuple[int, ...] = ()) -> None:
         self.slot, self.path = slot, path
 
     def read(self) -> Part:
@@ -184,11 +184,11 @@ def _selected(lanes: Part, yes: Part, no: Part) -> Part:
     return yes if lanes else no
 
 
-class Walk:
+class CodeWalk:
     """One call of such code by the lanes of a mask."""
 
     def __init__(
-        self, machine: Machine, op: Operation, mask: Mask, call: Callable[[Walk, str, list[Part], Mask], Part]
+        self, machine: Machine, op: Operation, mask: Mask, call: Callable[[CodeWalk, str, list[Part], Mask], Part]
     ) -> None:
         """`call`: what a call of a declared function gives, by its name."""
         self.machine, self.op, self.mask, self._call = machine, op, mask, call
@@ -285,7 +285,7 @@ class Walk:
         if kind == "call":
             return self._called(each, mask)
         if kind == "alloca":
-            return Pointer(Slot(zero_of(each.allocated_type)))
+            return Pointer(LaneVariable(zero_of(each.allocated_type)))
         if kind == "getelementptr":
             return self._place(each)
         operands = [self._of(operand) for operand in each.operands]

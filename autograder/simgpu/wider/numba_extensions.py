@@ -24,7 +24,7 @@ from autograder.simgpu.values.structures import Bound, Foreign, Structure
 from autograder.simgpu.values.values import NUMBERS, Number, Value
 from autograder.simgpu.values.variables import NamedItems
 from autograder.simgpu.wider import llvm_calls, numbas_own
-from autograder.simgpu.wider.llvm_lanes import CannotBeCarriedOut, Part, Walk, told
+from autograder.simgpu.wider.llvm_lanes import CannotBeCarriedOut, CodeWalk, Part, told
 
 
 @dataclass
@@ -37,7 +37,7 @@ class Built:
     of_python: dict[str, tuple[Function, Any]] = field(default_factory=dict)
 
 
-class Compiler:
+class NumbasCompiler:
     """Numba's two contexts for the GPU: typing, and building code."""
 
     def __init__(self) -> None:
@@ -55,9 +55,9 @@ class Compiler:
 
 
 @cache
-def compiler() -> Compiler:
+def compiler() -> NumbasCompiler:
     """The one of this process."""
-    made = Compiler()
+    made = NumbasCompiler()
     made.refresh()
     return made
 
@@ -65,7 +65,7 @@ def compiler() -> Compiler:
 # -- which types ----------------------------------------------------------------------------------------------------
 
 
-def _asked(ask: Callable[[Compiler], Any]) -> Any:
+def _asked(ask: Callable[[NumbasCompiler], Any]) -> Any:
     """What Numba's typing answers; None where it has no answer."""
     from numba.core import errors
     from numba.core.target_extension import target_override
@@ -174,7 +174,7 @@ def _call_built(op: Operation, callee: Foreign, types: Sequence[Any], names: Seq
     by_position = tuple(types[: len(types) - len(names)])
     by_name = dict(zip(names, types[len(by_position) :], strict=True))
 
-    def ask(numba: Compiler) -> Any:
+    def ask(numba: NumbasCompiler) -> Any:
         known = callee.type or numba.typing.resolve_value_type(callee.function)
         signature = numba.typing.resolve_function_type(known, by_position, by_name)
         return None if signature is None else (known, signature)
@@ -261,7 +261,7 @@ def _carried_out(
     of_python = {each: step_into(*found) for each, found in built.of_python.items()}
     try:
         parts = [as_part(each, value) for each, value in zip(built.takes, arguments, strict=True)]
-        walk = Walk(machine, op, mask, llvm_calls.caller(of_python))
+        walk = CodeWalk(machine, op, mask, llvm_calls.caller(of_python))
         return as_value(built.gives, walk.result(built.code, parts))
     except CannotBeCarriedOut as problem:
         raise told(op, name, problem) from problem
