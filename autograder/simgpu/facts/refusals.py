@@ -53,7 +53,7 @@ from autograder.simgpu.operations.statements import (
 from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.operations.structured import FUNCTIONS
 from autograder.simgpu.values import numba_types as nt
-from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.memory import View, cannot_be_written
 
 ONE_TYPE = "Numba needs one type."
 NOTHING_KNOWN = Unknown()
@@ -124,6 +124,8 @@ class Refusals:
             case UpdateName():
                 self._update(op, op.kind, self.value_of(op.read), self.value_of(op.operand))
             case UpdateElement():
+                if isinstance(op.reached, Subscript):
+                    self._is_to_be_written(op, op.reached)
                 self._update(op, op.kind, self._element(op.reached), self.value_of(op.operand))
             case Assign():
                 self._assignment(op)
@@ -286,7 +288,15 @@ class Refusals:
         value = self.value_of(op.operand)
         for target in op.targets:
             if isinstance(target, Element) and isinstance(target.reached, Subscript):
+                self._is_to_be_written(target, target.reached)
                 self._stored(target, target.reached, value)
+
+    def _is_to_be_written(self, op: Operation, reached: Subscript) -> None:
+        """Refuses a store to an array that the host may only read: to Numba, that is a type of its own."""
+        place = self.found.reached.get(reached)
+        view = None if place is None else self.views.get(place.array.identity)
+        if view is not None and view.read_only and not view.dtype.fields:
+            raise op.fault(*cannot_be_written(view))
 
     def _stored(self, op: Operation, reached: Subscript, value: Known) -> None:
         place = self.found.reached.get(reached)

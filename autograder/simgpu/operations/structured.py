@@ -47,7 +47,7 @@ def type_of_value(value: Value) -> Any:
 
     if isinstance(value, View):
         order: Literal["C", "A"] = "C" if value.strides == contiguous_strides(value.shape) else "A"
-        return numba_types.Array(from_dtype(value.dtype), value.ndim, order)
+        return numba_types.Array(from_dtype(value.dtype), value.ndim, order, readonly=value.read_only)
     if isinstance(value, Structure):
         return value.type
     if isinstance(value, tuple):
