@@ -643,7 +643,8 @@ def read_only(values):
 )
 def test_a_kernel_that_writes_to_an_array_that_is_read_only_on_the_host_is_refused(line, tmp_path):
     file = tmp_path / "kernels.py"
-    file.write_text(f"def store(a):\n    a[0] = 5\n\ndef kernel(a, out):\n    out[0] = a[0]\n    if out[0] == 5 - 4:\n        {line}\n")
+    body = f"    out[0] = a[0]\n    if out[0] == 5 - 4:\n        {line}\n"
+    file.write_text(f"def store(a):\n    a[0] = 5\n\ndef kernel(a, out):\n{body}")
     names = {"cuda": cuda}
     exec(compile(file.read_text(), str(file), "exec"), names)
     names["store"] = cuda.jit(device=True)(names["store"])

@@ -7,6 +7,7 @@ Unmodified host code runs on it: `@cuda.jit` and launches (dispatch.py), device 
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
@@ -82,6 +83,12 @@ class CudaModule(ModuleType):
     extending: ModuleType
     types: ModuleType
     random: ModuleType
+
+
+    def __getattr__(self, name: str) -> Any:
+        if name in numbas_own.OF_THE_COMPILER:
+            return importlib.import_module(f"{self.__name__}.{name}")
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
 
 def build_module() -> CudaModule:

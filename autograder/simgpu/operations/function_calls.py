@@ -97,11 +97,8 @@ class FunctionCall(ComputedExpression):
             arguments.insert(0, callee.owner)
             callee = self._implementation(callee.method, arguments, keywords)
         if isinstance(callee, (Foreign, Bound)):
-            written = [each.written_number() for each in (*self.arguments, *self.keywords.values())]
-            if len(written) != len(arguments) + len(keywords):  # a tuple was unpacked
-                written = [None] * (len(arguments) + len(keywords))
             given = [*arguments, *keywords.values()]
-            return structured.called(machine, self, callee, given, written, tuple(keywords), mask)
+            return structured.called(machine, self, callee, given, self._written(given), tuple(keywords), mask)
         if isinstance(callee, Function):
             if callee.kind == "host":
                 raise self.fault(
@@ -147,17 +144,25 @@ class FunctionCall(ComputedExpression):
         """What the program has told Numba of a function of the library, for arguments of these types."""
         overloaded = overloads.of_library(path)
         if overloaded is not None:
-            chosen = structured.implementation(overloaded, [*arguments, *keywords.values()], tuple(keywords))
+            given = [*arguments, *keywords.values()]
+            chosen = structured.implementation(overloaded, given, tuple(keywords), self._written(given))
             if chosen is not None:
                 return (self._of_device(machine, chosen, arguments, keywords, mask, None),)
         if keywords or not structured.has_structure(arguments):
             return None
         return structured.of_library(machine, self, structured.function_of(path), arguments, mask)
 
+    def _written(self, given: Sequence[Value]) -> list[int | None]:
+        """The whole numbers that stand written among the last of what is given (before them may be a method's owner)."""
+        written = [each.written_number() for each in (*self.arguments, *self.keywords.values())]
+        if len(written) > len(given) or any(each.is_unpacked for each in self.arguments):
+            return [None] * len(given)
+        return [None] * (len(given) - len(written)) + written
+
     def _implementation(self, callee: Overloaded, arguments: list[Value], keywords: dict[str, Value]) -> Function:
         """What `@overload` gives for arguments of these types."""
         given = [*arguments, *keywords.values()]
-        chosen = structured.implementation(callee, given, tuple(keywords))
+        chosen = structured.implementation(callee, given, tuple(keywords), self._written(given))
         if chosen is None:
             types = ", ".join(str(structured.type_of_value(each)) for each in given)
             raise self.fault(f"`{callee.name}` has no overload for ({types}).")

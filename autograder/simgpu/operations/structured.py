@@ -83,18 +83,22 @@ def types_of(arguments: Sequence[Value], written: Sequence[int | None]) -> list[
     """The types of a call's arguments; `written`: the whole numbers that stand there, whose types Numba knows with them."""
     from numba.core import types
 
-    plain = [type_of_value(each) for each in arguments]
-    return [each if n is None else types.literal(n) for each, n in zip(plain, written, strict=True)]
+    known = [each if isinstance(each, str) else n for each, n in zip(arguments, written, strict=True)]
+    return [type_of_value(each) if n is None else types.literal(n) for each, n in zip(arguments, known, strict=True)]
 
 
 # -- overloads, written in Python -------------------------------------------------------------------------------------
 
 
-def implementation(overloaded: Overloaded | None, arguments: Sequence[Value], names: Sequence[str] = ()) -> Function | None:
+def implementation(
+    overloaded: Overloaded | None, arguments: Sequence[Value], names: Sequence[str] = (),
+    written: Sequence[int | None] | None = None,
+) -> Function | None:  # fmt: skip
     """What overloads have for arguments of these types (the last ones by these names); None where they have nothing."""
     if overloaded is None:
         return None
-    chosen = overloaded.for_types([type_of_value(each) for each in arguments], names)
+    plain = [type_of_value(each) for each in arguments]
+    chosen = overloaded.for_types(plain, names, types_of(arguments, written or [None] * len(arguments)))
     if chosen is not None:
         validate_kernel(chosen)
     return chosen

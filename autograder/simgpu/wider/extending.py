@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograder.language import live, overloads
@@ -27,6 +27,10 @@ def _is_numbas(choose: Callable[..., Any]) -> bool:
     return module.startswith("numba.") and ".tests." not in module
 
 
+def _rule(target: str, choose: Callable[..., Any], options: Mapping[str, Any]) -> overloads.Rule:
+    return overloads.Rule(target, choose, bool(options.get("prefer_literal")), bool(options.get("strict", True)))
+
+
 def overload(function: Any, *_: Any, target: str = "cuda", **options: Any) -> Callable[..., Any]:
     """Numba's decorator: the function below it takes types, and returns an implementation or None."""
 
@@ -34,7 +38,7 @@ def overload(function: Any, *_: Any, target: str = "cuda", **options: Any) -> Ca
         if not _is_numbas(choose):
             found = live.as_constant(function)
             path = found.path if isinstance(found, Reference) else None
-            overloads.add(function, path, target, choose, live.from_python)
+            overloads.add(function, path, _rule(target, choose, options), live.from_python)
         return choose
 
     return decorate
@@ -46,7 +50,7 @@ def _of_type(is_method: bool) -> Callable[..., Any]:
 
         def decorate(choose: Callable[..., Any]) -> Callable[..., Any]:
             if not _is_numbas(choose):
-                overloads.add_member(owner, name, is_method, target, choose, live.from_python)
+                overloads.add_member(owner, name, is_method, _rule(target, choose, options), live.from_python)
             return choose
 
         return decorate
@@ -62,7 +66,8 @@ def register_jitable(*functions: Callable[..., Any], **options: Any) -> Callable
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if not _is_numbas(function):
-            overloads.add(function, None, "generic", lambda *args, **kwargs: function, live.from_python)
+            rule = overloads.Rule("generic", lambda *args, **kwargs: function, is_strict=False)
+            overloads.add(function, None, rule, live.from_python)
         return function
 
     return decorate(*functions) if functions else decorate
@@ -101,8 +106,9 @@ def _is_typed(function: object) -> bool:
     from numba.core.typing.templates import builtin_registry
 
     registries = [builtin_registry]
-    if (declared := numbas_own.imported("cudadecl")) is not None:
-        registries.append(declared.registry)
+    for name, registry in (("cudadecl", "registry"), ("typing.templates", "builtin_registry")):  # numba-cuda has its own
+        if (declared := numbas_own.imported(name)) is not None:
+            registries.append(getattr(declared, registry))
     return any(value is function for registry in registries for value, _ in registry.globals)
 
 

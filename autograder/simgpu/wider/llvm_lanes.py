@@ -238,7 +238,7 @@ class CodeWalk:
             if kind == "switch":
                 return self._switch(each, mask), None
             if kind == "ret":
-                return [], self._of(each.operands[0])
+                return [], self._of(each.operands[0]) if each.operands else None
             if kind in ("ret void", "unreachable"):
                 return [], None
             self._set(each, self._instruction(each, kind, mask), mask)

@@ -41,12 +41,11 @@ class NumbasCompiler:
     """Numba's two contexts for the GPU: typing, and building code."""
 
     def __init__(self) -> None:
-        from numba.core import callconv
-
         descriptor = numbas_own.module("descriptor").cuda_target
         self.typing = descriptor.typing_context
         plain = descriptor.target_context
-        self.target = plain.subtarget(error_model=callconv.create_error_model("numpy", plain))
+        model = numbas_own.of_the_compiler("callconv").NumpyErrorModel(None)  # where nothing is raised, nothing is asked
+        self.target = plain.subtarget(error_model=model)
 
     def refresh(self) -> None:
         """Takes in what has been registered since."""
@@ -109,10 +108,8 @@ def constant(value: object, machine: Machine, op: Operation) -> Structure | None
 
 
 def _has_parts(numba_type: Any) -> bool:
-    from numba.core.datamodel.models import StructModel
-
     try:
-        return isinstance(compiler().target.data_model_manager[numba_type], StructModel)
+        return hasattr(compiler().target.data_model_manager[numba_type], "get_member_fe_type")
     except KeyError:
         return False
 
@@ -199,7 +196,7 @@ def _built(
 ) -> Built:  # fmt: skip
     """LLVM code that converts what is `given` to what is `wanted`, and does what `build` tells the builder."""
     from llvmlite import ir
-    from numba.core import errors
+    from numba.core import errors, types
     from numba.core.target_extension import target_override
 
     made = Built(None, tuple(given), gives)
@@ -214,7 +211,11 @@ def _built(
                 target.cast(builder, value, one, other)
                 for value, one, other in zip(made.code.args, given, wanted, strict=True)
             ]
-            builder.ret(build(target, builder, arguments))
+            result = build(target, builder, arguments)
+            if isinstance(gives, types.NoneType):
+                builder.ret_void()
+            else:
+                builder.ret(result)
         except (errors.NumbaError, NotImplementedError, TypeError, ValueError, AttributeError, LookupError) as problem:
             lines = str(problem).strip().splitlines() or [type(problem).__name__]
             raise op.fault(

@@ -30,6 +30,14 @@ def module(name: str) -> ModuleType:
         return importlib.import_module(f"{PACKAGE}.{name}")
 
 
+def of_the_compiler(name: str) -> ModuleType:
+    """A module of the compiler: numba-cuda has its own `numba.cuda.core`, the Numba without it `numba.core` for all."""
+    try:
+        return module(f"core.{name}")
+    except ImportError:
+        return importlib.import_module(f"numba.core.{name}")
+
+
 def imported(name: str) -> ModuleType | None:
     """Numba's own `numba.cuda.name`, where it has been imported already."""
     return (_own if _is_simulated() else sys.modules).get(f"{PACKAGE}.{name}")
