@@ -88,6 +88,16 @@ class Variable:
         value = self.seen_by(mask)
         if value is not None:
             return value, None
+        base = next((n for n in range(len(self.layers) - 1, 0, -1) if mask.is_within(self.layers[n][0])), 0)
+        if base:  # what lies below is of other lanes, and may be of another kind
+            return self._read_above(base, mask), None
+        try:
+            return self._read_all(mask)
+        except Unmergeable:
+            return self._read_own(mask)
+
+    def _read_all(self, mask: Mask) -> tuple[Value, np.ndarray | None]:
+        """What `read` gives, of all layers together, which are one from then on."""
         covered = self.layers[0][0].lanes
         value = self.layers[0][1]
         for upper, new in self.layers[1:]:
@@ -103,6 +113,29 @@ class Variable:
         if unset is None and not mask.is_within(self.layers[0][0]):
             self.layers.append((mask, value))
         return value, unset
+
+    def _read_own(self, mask: Mask) -> tuple[Value, np.ndarray | None]:
+        """The same, of those layers alone that hold something for the lanes of `mask`: the others are of another kind."""
+        value, covered = None, np.zeros_like(mask.lanes)
+        for layer, new in self.layers:
+            here = layer.lanes & mask.lanes
+            if here.any():
+                value = new if (here | ~covered | ~mask.lanes).all() else merge(layer.lanes, new, value)
+                covered = covered | here
+        missing = mask.lanes & ~covered
+        return value, missing if missing.any() else None
+
+    def _read_above(self, base: int, mask: Mask) -> Value:
+        """The value for the lanes of `mask`, all of which a layer that is not the lowest covers."""
+        whole, value = self.layers[base]
+        above = self.layers[base + 1 :]
+        for upper, new in above:
+            value = merge(upper.lanes, new, value)
+        if all(upper.is_within(whole) for upper, _ in above):
+            self.layers[base:] = [(whole, value)]
+        else:
+            self.layers.append((mask, value))
+        return value
 
 
 def merge(choose: np.ndarray, new: Value, old: Value) -> Value:

@@ -214,6 +214,8 @@ def _built(
             result = build(target, builder, arguments)
             if isinstance(gives, types.NoneType):
                 builder.ret_void()
+            elif result is None:
+                raise TypeError("a function that is not void returns None")
             else:
                 builder.ret(result)
         except (errors.NumbaError, NotImplementedError, TypeError, ValueError, AttributeError, LookupError) as problem:
