@@ -29,6 +29,10 @@ LIBRARIES = ("numba", "numpy", "math", "cmath", "operator", "builtins")  # modul
 _sources: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}  # each live function's source is parsed once
 
 
+class Unset:
+    """What a name of the function around stands for that has no value yet: Numba minds only where the kernel comes by it."""
+
+
 class LiveNames(Mapping[str, object]):
     """What a live function's free names stand for: closure first, then globals. Each is fixed when it is first asked for.
 
@@ -51,7 +55,7 @@ class LiveNames(Mapping[str, object]):
             try:
                 return self._closure[name].cell_contents
             except ValueError:
-                raise KeyError(name) from None
+                return Unset()
         if name in self._globals:
             return self._globals[name]
         raise KeyError(name)
@@ -69,6 +73,8 @@ class LiveNames(Mapping[str, object]):
 
 def as_constant(value: Any) -> object:
     """A live object as the kernel language knows it: a `Reference` for library names, a `Function` for kernels."""
+    if isinstance(value, Unset):
+        return value
     if isinstance(value, enum.Enum):
         return member_value(value)
     if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)) or value is None:

@@ -675,3 +675,28 @@ def test_a_read_only_array_is_read_and_written_where_numba_does_not_look():
     on_device = cuda.to_device(a)
     writes[1, 4](on_device)
     assert on_device.copy_to_host().tolist() == [7, 7, 7, 7]
+
+
+@pytest.mark.parametrize("has_stresses", [False, True])
+def test_a_name_around_that_has_no_value_matters_only_where_the_kernel_comes_by_it(has_stresses):
+    def make(knows):
+        if knows:
+            factor = 3.0
+
+        @cuda.jit
+        def kernel(out):
+            out[0] = 1
+            if has_stresses:
+                out[0] = factor
+
+        return kernel
+
+    out = np.zeros(1)
+    make(True)[1, 1](out)
+    assert out[0] == (3 if has_stresses else 1)
+    if has_stresses:
+        with pytest.raises(KernelFault, match="`factor` has no value here"):
+            make(False)[1, 1](out)
+    else:
+        make(False)[1, 1](out)
+        assert out[0] == 1
