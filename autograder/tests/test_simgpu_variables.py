@@ -72,6 +72,8 @@ def test_a_name_that_was_something_else_further_out_is_what_its_branch_made_of_i
     assert unset is None and seen[:20].tolist() == [2.0, 1.0] * 10
     others = everyone.only(np.arange(LANES) >= 20)
     assert variable.read(others)[0] == ("an", "array")
-    assert variable.read(inner)[0][0] == 2 and variable.read(branch)[0][1] == 1
+    within: Any = variable.read(inner)[0]
+    again: Any = variable.read(branch)[0]
+    assert within[0] == 2 and again[1] == 1
     with pytest.raises(Unmergeable):
         variable.read(everyone)
