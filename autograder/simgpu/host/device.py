@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,8 @@ class Session:
             device = arrays.to_device(self.addresses, value, may_borrow)
             if value.flags.writeable:
                 copied_back.append((value, device))
-            return device._view()
+                return device._view()
+            return replace(device._view(), read_only=True)  # to Numba another type
         try:
             return scalar(value[()] if isinstance(value, np.ndarray) else value)
         except (TypeError, OverflowError):

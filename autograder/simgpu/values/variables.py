@@ -13,6 +13,7 @@ from autograder.language.program import Function
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import Axis, Origin, View
 from autograder.simgpu.values.numba_types import unify
+from autograder.simgpu.values.structures import Structure
 from autograder.simgpu.values.values import Value
 
 MOST_LAYERS = 3
@@ -100,6 +101,16 @@ class Variable:
         value = self.seen_by(mask)
         if value is not None:
             return value, None
+        base = next((n for n in range(len(self.layers) - 1, 0, -1) if mask.is_within(self.layers[n][0])), 0)
+        if base:  # what lies below is of other lanes, and may be of another kind
+            return self._read_above(base, mask), None
+        try:
+            return self._read_all(mask)
+        except Unmergeable:
+            return self._read_own(mask)
+
+    def _read_all(self, mask: Mask) -> tuple[Value, np.ndarray | None]:
+        """What `read` gives, of all layers together, which are one from then on."""
         covered = self.layers[0][0].lanes
         value = self.layers[0][1]
         for upper, new in self.layers[1:]:
@@ -116,6 +127,29 @@ class Variable:
             self.layers.append((mask, value))
         return value, unset
 
+    def _read_own(self, mask: Mask) -> tuple[Value, np.ndarray | None]:
+        """The same, of those layers alone that hold something for the lanes of `mask`: the others are of another kind."""
+        value, covered = None, np.zeros_like(mask.lanes)
+        for layer, new in self.layers:
+            here = layer.lanes & mask.lanes
+            if here.any():
+                value = new if (here | ~covered | ~mask.lanes).all() else merge(layer.lanes, new, value)
+                covered = covered | here
+        missing = mask.lanes & ~covered
+        return value, missing if missing.any() else None
+
+    def _read_above(self, base: int, mask: Mask) -> Value:
+        """The value for the lanes of `mask`, all of which a layer that is not the lowest covers."""
+        whole, value = self.layers[base]
+        above = self.layers[base + 1 :]
+        for upper, new in above:
+            value = merge(upper.lanes, new, value)
+        if all(upper.is_within(whole) for upper, _ in above):
+            self.layers[base:] = [(whole, value)]
+        else:
+            self.layers.append((mask, value))
+        return value
+
 
 def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
     """`new` in the lanes chosen, `old` elsewhere, in the dtype that Numba would give the variable."""
@@ -124,6 +158,8 @@ def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
         items = [merge(choose, n, o) for n, o in zip(new, old, strict=True)]
         return NamedItems(items, new.names) if isinstance(new, NamedItems) else tuple(items)
+    if isinstance(new, Structure) and isinstance(old, Structure) and new.type == old.type:
+        return Structure(new.type, tuple(merge(choose, n, o) for n, o in zip(new.parts, old.parts, strict=True)))
     if isinstance(new, View) and isinstance(old, View):
         alike = (
             new.lengths is old.lengths
