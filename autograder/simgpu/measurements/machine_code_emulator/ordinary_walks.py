@@ -423,7 +423,7 @@ def bloom_lookup(keys, bits, out):
     if i < keys.size:
         there = True
         h = keys[i]
-        for k in range(4):
+        for _ in range(4):
             h = (h * 1103515245 + 12345) % 2147483648
             if bits[h % bits.size] == 0:
                 there = False
@@ -828,7 +828,8 @@ WALKS: tuple[Case, ...] = (
          lambda rng: (rng.integers(1, 9, 200).astype(I32), rng.random((30, 200), F32), F32(0.05), np.zeros(200, I32))),
     Case("gillespie_births", gillespie_births, 2, 128,
          lambda rng: (rng.random((200, 40), F32), F32(0.6), F32(0.7), np.zeros(200, I32), F32(2))),
-    Case("sum_of_trapezoids", sum_of_trapezoids, 2, 128, lambda rng: (rng.random(200), rng.random(200) + 1, np.zeros(200), 12)),
+    Case("sum_of_trapezoids", sum_of_trapezoids, 2, 128,
+         lambda rng: (rng.random(200), rng.random(200) + 1, np.zeros(200), 12)),
     Case("horner", horner, 2, 128, floats(7, 200, room=200)),
     Case("runge_kutta_spring", runge_kutta_spring, 2, 128, floats(200, 200, more=(F32(2), F32(0.01), 20))),
     Case("floyd_step", floyd_step, (4, 4), (16, 16), floats((60, 60), more=(7,))),
