@@ -48,6 +48,11 @@ ADVICE = {
     "shared atomics": "Add to shared memory less often: let each thread gather several items first.",
     "launch overhead": "The launch costs more than the work: give it more work, or launch less often.",
 }
+FEW_LANES = 16  # of 32: half of the work at most that these instructions could do
+IDLE_LANES = (
+    "On average {:.2g} of a warp's 32 lanes take part in an instruction: give the others work, with blocks of whole warps "
+    "and lanes that go the same way at a branch."
+)
 MORE_WARPS = "keep more warps in flight"
 INDEPENDENT_LOADS = "give each thread independent loads"
 FEWER_LOADS = "load fewer numbers for each result (share them in a block, or let a thread make several results)"
@@ -205,9 +210,12 @@ def estimate(
 def _advice(binding: str, counters: Counters, fit: Occupancy) -> str:
     """What would relieve a resource. Of latency: only what would change this launch's prediction.
 
+    An instruction takes the same slot for one lane as for 32: where most lanes are off, these are to be put to work first.
     Where every place for a warp is taken there is no room for more; where each warp has as many loads in flight as it can
     have, that they are independent helps no further, and only fewer loads do.
     """
+    if binding == "issue" and 0 < counters.threads_per_instruction <= FEW_LANES:
+        return IDLE_LANES.format(counters.threads_per_instruction)
     if binding != "latency":
         return ADVICE[binding]
     loads = FEWER_LOADS if _loads_in_flight(counters) >= MOST_LOADS_IN_FLIGHT else INDEPENDENT_LOADS

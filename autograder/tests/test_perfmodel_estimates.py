@@ -180,6 +180,16 @@ def test_what_there_is_most_of_binds(counters: Counters, binding: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lanes", "words"),
+    [(32, "Execute fewer instructions"), (17, "Execute fewer instructions"), (1, "On average 1 of a warp's 32 lanes")],
+)
+def test_where_most_lanes_are_off_they_are_to_be_put_to_work_first(lanes: int, words: str) -> None:
+    counters = work(warp_instructions=5000 * MILLION, thread_instructions=lanes * 5000 * MILLION)
+    found = estimate(counters, H200, threads_per_block=256)
+    assert (found.binding, found.advice[: len(words)]) == ("issue", words)
+
+
+@pytest.mark.parametrize(
     ("threads", "stores", "words"),
     [
         (768, 1000, "Keep more warps in flight, or give each thread independent loads: the warps wait for memory."),
