@@ -2,8 +2,9 @@
 
 What no round comes back from is no part of a loop in machine code. Lanes that leave in different rounds wait for each other
 in front of it, where the compiler unrolls the loop, or where one test ends each round and decides between another one and
-the end (`is_left_at_the_end`). Elsewhere, and before a `return` from a loop with more behind it, each lane goes on as it comes. Emulated machine code of
-twelve small kernels shows it (numba-cuda 0.30.4, compute capability 9.0): measurements/machine_code_emulator/loop_exits.json.
+the end (`is_left_at_the_end`). Elsewhere, and before a `return` from a loop with more behind it, each lane goes on as it
+comes. Emulated machine code of twelve small kernels shows it (numba-cuda 0.30.4, compute capability 9.0):
+measurements/machine_code_emulator/loop_exits.json.
 """
 
 from __future__ import annotations
