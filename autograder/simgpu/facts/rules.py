@@ -46,16 +46,22 @@ class Rules:
         self.registers = Registers(found, forms, written_out, expanded)
         self.arms = Arms(found, forms, expanded)
         self.last: frozenset[Operation] = frozenset()  # branches after which the kernel ends
+        self.last_loops: frozenset[Operation] = frozenset()  # `for` loops after which it ends
+        self.ends_of_arms: set[Operation] = set()  # branches that end an arm of another one
 
     def of_kernel(self, body: Operation) -> None:
         """Notes the facts on all operations of a kernel."""
-        self.last = frozenset(_last_in(body))
+        ends = list(_last_in(body))
+        self.last = frozenset(each for each in ends if isinstance(each, If))
+        self.last_loops = frozenset(each for each in ends if isinstance(each, For))
         self.conclude(body)
         WideAccesses(self.expanded).conclude(body)
 
     def conclude(self, part: Operation, loops: Sequence[Operation] = ()) -> None:
         """Notes the facts on an operation and on everything in it; `loops`: those around it, outermost first."""
         part.is_under_atomic = part in self.found.under_atomic
+        if isinstance(part, If):
+            self.ends_of_arms |= {arm.statements[-1] for arm in (part.body, part.orelse) if arm.statements}
         if isinstance(part, (For, While)):
             self._loop(part)
             loops = (*loops, part)
@@ -74,7 +80,7 @@ class Rules:
             self.registers.note_loop(part)
         if isinstance(part, (If, Selection)):
             counted = [each for each in loops if not self.written_out.includes(each)]
-            self.arms.note(part, counted, part in self.last)
+            self.arms.note(part, counted, part in self.last, part in self.ends_of_arms)
 
     # -- loops ----------------------------------------------------------------------------------------------------
 
@@ -85,7 +91,7 @@ class Rules:
             return
         loop.is_written_out = self.written_out.includes(loop)
         loop.is_cheap = loop.is_written_out or not self._uses_counter(loop)
-        loop.behind = made_behind(loop, self.found, self.written_out)
+        loop.behind = made_behind(loop, self.found, self.written_out, loop in self.last_loops)
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:
@@ -221,10 +227,12 @@ class Rules:
 
 
 def _last_in(block: Operation) -> Iterator[Operation]:
-    """The branches after which a kernel ends."""
+    """The branches and the `for` loops after which a kernel ends."""
     if not isinstance(block, Block) or not block.statements:
         return
     last = block.statements[-1]
+    if isinstance(last, For) and not last.orelse.statements:
+        yield last
     if isinstance(last, If):
         yield last
         yield from _last_in(last.body)
