@@ -220,6 +220,7 @@ class Evaluation:
         if not isinstance(owner, KnownArray):
             for each in op.indices:
                 self.value(each, scope)
+            self.here.found.at_one_of[op] = arrays_in(owner)
             return Unknown(arrays_in(owner))
         self._reach_in(op, owner, scope)
         return self.memory.load(op, scope, owner)

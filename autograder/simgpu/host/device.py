@@ -69,6 +69,10 @@ class Session:
     def device_array(self, shape: Any, dtype: Any) -> DeviceArray:
         return arrays.device_array(self.addresses, shape, dtype)
 
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Device memory that holds zeros; it takes no room until somebody goes there."""
+        return arrays.zeros(self.addresses, shape, dtype)
+
     def copy_to_host(self, array: DeviceArray) -> np.ndarray:
         return array.copy_to_host()
 

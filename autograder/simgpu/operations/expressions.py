@@ -100,10 +100,8 @@ class Local(Expression):
             return value
         try:
             value, unset = variable.read(mask)
-        except Unmergeable:
-            raise self.fault(
-                f"`{self.name}` holds different kinds of thing on different paths.", "Numba needs one type."
-            ) from None
+        except Unmergeable as problem:
+            raise self.fault(*problem.said(f"`{self.name}` holds")) from None
         if unset is not None:
             machine.reports.report(
                 "unset_variable",

@@ -84,8 +84,8 @@ def merged(op: Operation, choose: np.ndarray, new: Value, old: Value) -> Value:
     """`new` in the lanes chosen, `old` elsewhere."""
     try:
         return merge(choose, new, old)
-    except Unmergeable:
-        raise op.fault("The two sides are different kinds of thing.", "Numba needs one type.") from None
+    except Unmergeable as problem:
+        raise op.fault(*problem.said("The two sides hold")) from None
 
 
 _MAKES_ARRAYS = {f"numpy.{name}" for name in ("array", "arange", "empty", "full", "ones", "zeros", "zeros_like")}

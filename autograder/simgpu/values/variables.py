@@ -21,7 +21,20 @@ NUMERIC = "biufc"  # kinds of dtype that unify with each other
 
 
 class Unmergeable(Exception):
-    """Two paths left different kinds of thing in one variable."""
+    """Two paths left different kinds of thing in one variable, or different arrays of one type."""
+
+    def __init__(self, *, of_one_type: bool = False) -> None:
+        super().__init__()
+        self.of_one_type = of_one_type  # to Numba: it is this engine that cannot hold both
+
+    def said(self, what: str, remedy: str = "Numba needs one type.") -> tuple[str, str]:
+        """What is wrong, in words, and a remedy; `what`: who holds, or returns, the two."""
+        if not self.of_one_type:
+            return f"{what} different kinds of thing on different paths.", remedy
+        return (
+            f"{what} one array in some threads and another in others. A GPU can do that; the simulated GPU cannot.",
+            "Use each array under its own name, in a branch of its own.",
+        )
 
 
 class NamedItems(tuple["Value", ...]):
@@ -158,7 +171,7 @@ def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
                 new, offset=np.where(choose, new.offset, old.offset), origin=_merged_origin(choose, new, old),
                 outside=_chosen_outside(choose, new.outside, old.outside),
             )  # fmt: skip
-        raise Unmergeable
+        raise Unmergeable(of_one_type=(new.dtype, new.ndim) == (old.dtype, old.ndim))
     if not isinstance(new, (np.ndarray, np.generic)) or not isinstance(old, (np.ndarray, np.generic)):
         if type(new) is type(old) and _are_same(new, old):
             return old
