@@ -21,7 +21,7 @@ Choose: TypeAlias = Callable[..., Any]  # takes Numba types; gives an implementa
 TARGETS = ("cuda", "generic")  # for whom an overload may be meant that a kernel uses; the first has precedence
 
 
-class Rule(NamedTuple):
+class OverloadRule(NamedTuple):
     """One overload: for which target, what chooses, and how it was given."""
 
     target: str
@@ -36,10 +36,10 @@ class Overloaded:
     def __init__(self, name: str, read: Read) -> None:
         self._read = read
         self.name = name
-        self._rules: list[Rule] = []
+        self._rules: list[OverloadRule] = []
         self._chosen: dict[tuple[Any, ...], Function | None] = {}
 
-    def add(self, rule: Rule) -> None:
+    def add(self, rule: OverloadRule) -> None:
         """A further overload, which comes before those that are there."""
         self._rules.insert(0, rule)
         self._chosen.clear()
@@ -140,7 +140,7 @@ def member(name: str, numba_type: Any) -> tuple[bool, Overloaded] | None:
     return None
 
 
-def add(function: Callable[..., Any], path: str | None, rule: Rule, read: Read) -> None:
+def add(function: Callable[..., Any], path: str | None, rule: OverloadRule, read: Read) -> None:
     """Remembers an overload of a function; `path`: its canonical one, where it is one of the library's."""
     name = getattr(function, "__name__", str(function))
     if path is None:
@@ -149,7 +149,7 @@ def add(function: Callable[..., Any], path: str | None, rule: Rule, read: Read) 
         OF_LIBRARY.setdefault(path, Overloaded(name, read)).add(rule)
 
 
-def add_member(owner: Any, name: str, is_method: bool, rule: Rule, read: Read) -> None:
+def add_member(owner: Any, name: str, is_method: bool, rule: OverloadRule, read: Read) -> None:
     """Remembers a method or an attribute of the values of a Numba type, or of all types of a class."""
     rows = _members.setdefault(name, [])
     known = next((each for each in rows if each[:2] == (owner, is_method)), None)

@@ -27,8 +27,8 @@ def _is_numbas(choose: Callable[..., Any]) -> bool:
     return module.startswith("numba.") and ".tests." not in module
 
 
-def _rule(target: str, choose: Callable[..., Any], options: Mapping[str, Any]) -> overloads.Rule:
-    return overloads.Rule(target, choose, bool(options.get("prefer_literal")), bool(options.get("strict", True)))
+def _rule(target: str, choose: Callable[..., Any], options: Mapping[str, Any]) -> overloads.OverloadRule:
+    return overloads.OverloadRule(target, choose, bool(options.get("prefer_literal")), bool(options.get("strict", True)))
 
 
 def overload(function: Any, *_: Any, target: str = "cuda", **options: Any) -> Callable[..., Any]:
@@ -66,7 +66,7 @@ def register_jitable(*functions: Callable[..., Any], **options: Any) -> Callable
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         if not _is_numbas(function):
-            rule = overloads.Rule("generic", lambda *args, **kwargs: function, is_strict=False)
+            rule = overloads.OverloadRule("generic", lambda *args, **kwargs: function, is_strict=False)
             overloads.add(function, None, rule, live.from_python)
         return function
 
