@@ -57,7 +57,7 @@ def as_expected(run: Any, request: RunRequest) -> Run:
     outputs = run.outputs if run.fault is not None else _whole(run.outputs, request)
     _expect_as_asked(outputs, request)
     _expect_masks(run, request)
-    returned = _plain(request.function, run.returned) if request.wants_returned else None
+    returned = _ordinary_value(request.function, run.returned) if request.wants_returned else None
     return replace(run, outputs=outputs, returned=returned)
 
 
@@ -127,10 +127,10 @@ def _expect_masks(run: Run, request: RunRequest) -> None:
             raise GraderFault(f"The grader's worker answered with {flags.dtype} {flags.shape} for loads of `{name}`.")
 
 
-def _plain(function: str, value: Any) -> Any:
+def _ordinary_value(function: str, value: Any) -> Any:
     """What a function returned, as ordinary numbers; raises `KernelFault` for anything else."""
     if isinstance(value, tuple):
-        return tuple(_plain(function, each) for each in value)
+        return tuple(_ordinary_value(function, each) for each in value)
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in NUMBERS:
             raise KernelFault(f"`{function}` returns {value.dtype!s:.60}.", remedy="Return numbers.")

@@ -256,7 +256,7 @@ class Kernel:
             shown = ", ".join(str(_type_of(a)) for a in arguments)
             raise OtherType(
                 f"No matching definition for argument type(s) {shown}: `{self.__name__}` was compiled for "
-                f"{' or '.join(_shown(each) for each in right_length)}.",
+                f"{' or '.join(_signature_text(each) for each in right_length)}.",
                 remedy="Convert the arguments, or add a signature.",
             )
         best = min(fitting, key=lambda each: sum(p.cost(a) for p, a in zip(each, arguments, strict=True)))
@@ -501,7 +501,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
     return decorate
 
 
-def _shown(parameters: tuple[TypedParameter, ...]) -> str:
+def _signature_text(parameters: tuple[TypedParameter, ...]) -> str:
     return f"({', '.join(str(each.numba_type) for each in parameters)})"
 
 
