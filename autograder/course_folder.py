@@ -7,6 +7,7 @@ In a clone they are the repository's own, beside the package; in a package that 
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import json
 import re
 import shutil
@@ -14,11 +15,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import autograder
 from autograder.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 PACKED = PACKAGE / "packed"
+DISTRIBUTION = "mind-the-bandwidth"
+PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # where a requirement begins
 NOT_FOR_STUDENTS = ("example_class", "__pycache__", ".ipynb_checkpoints")
+FIRST_LESSON = "notebooks/00_start_here.ipynb"
 LESSONS = ("*.ipynb", "README.md", "data/*")
 ANSWERS_TIMES = ("lab*/calibration/counted.json", "lab*/calibration/h200.json")  # figures that lesson 7 shows, no answers
 OF_A_LAB = ("spec.py", "hints.py")
@@ -50,6 +55,18 @@ and then, in this folder, with `.venv\\Scripts` for `.venv/bin` on Windows:
     .venv/bin/python -m autograder doctor          # what this machine has and lacks
     .venv/bin/python -m autograder check lab01     # the verdict that your instructor's grader gives
 """
+
+
+def course_root() -> Path:
+    """The folder that holds the lessons and the labs: the package's own, else the current one or one above it."""
+    here = Path.cwd()
+    for folder in (Path(autograder.__file__).resolve().parents[1], here, *here.parents):
+        if (folder / FIRST_LESSON).is_file():
+            return folder
+    raise UsageError(
+        f"The course's folder was not found: it holds {FIRST_LESSON}.",
+        remedy="Run this in it; `autograder course DIR` makes one.",
+    )
 
 
 def is_packed() -> bool:
@@ -100,6 +117,15 @@ def package_files(left_out: Iterable[str] = LEFT_OF_THE_PACKAGE) -> list[Path]:
     passed_over = {*left_out, *NOT_FOR_STUDENTS}
     found = (path for path in PACKAGE.rglob("*") if path.is_file())
     return sorted(path for path in found if not passed_over & set(path.relative_to(PACKAGE).parts[:-1]))
+
+
+def needed_packages() -> list[str]:
+    """What ours declares that it needs, extras aside: names as declared. Raises `UsageError` where ours is not installed."""
+    try:
+        declared = importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:
+        raise UsageError("The kit is not installed as a package.", remedy="pip install -e . in its folder.") from None
+    return [name[0] for each in declared if "extra ==" not in each and (name := PACKAGE_NAME.match(each))]
 
 
 def lay_course(target: Path, labs: Path | None = None, *, with_package: bool = False) -> list[Path]:

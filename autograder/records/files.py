@@ -9,9 +9,10 @@ import re
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from autograder.errors import MachineFault, UsageError
 
@@ -129,13 +130,20 @@ def write_zip(path: Path, files: Mapping[str, bytes], executable: Collection[str
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
+    with replacement(target, 0o644) as file:  # a report is there to be read
+        file.writelines(pieces)
+
+
+@contextmanager
+def replacement(target: Path, mode: int) -> Iterator[BinaryIO]:
+    """A file to write to, which comes to lie at `target` when the block ends, and never if it raises; `mode`: its rights."""
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.absolute().parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes it private; a report is there to be read
+        os.chmod(temporary, mode)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

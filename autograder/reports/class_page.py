@@ -13,7 +13,7 @@ from markupsafe import Markup
 from autograder.records.files import report_name
 from autograder.records.results import Result
 from autograder.reports.attention import KINDS, Reason, reasons
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.charts import DotPlot, dot_plot, histogram, speed_summary
 from autograder.reports.html import data_uri
 from autograder.reports.leaderboard import places
@@ -51,7 +51,7 @@ class ClassPageRow:
     @property
     def notes(self) -> list[str]:
         """What was handed in, and what was decided by hand."""
-        return [each for each in (self.result.note, *told(self.result)) if each]
+        return [each for each in (self.result.note, *by_hand_sentences(self.result)) if each]
 
     @property
     def kinds(self) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 from autograder.records.files import report_name, write_atomically
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.speed import speed_of
 from autograder.reports.wording import neutral
 
@@ -58,7 +58,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         result.source,
         neutral(reasons_text(result)),
         neutral(result.handed_in),
-        neutral(" ".join(told(result))),
+        neutral(" ".join(by_hand_sentences(result))),
         neutral(result.error),
         neutral("; ".join(f"{kind} {value}" for kind, value in sorted(result.ids.items()))),
         neutral(result.note),

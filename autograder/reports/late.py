@@ -151,7 +151,7 @@ def _kept(text: str, zone: tzinfo, *, fold: int) -> datetime:
     return _utc(when if when.tzinfo else when.replace(tzinfo=zone, fold=fold))
 
 
-def shown(when: datetime, zone: tzinfo) -> str:
+def moment_text(when: datetime, zone: tzinfo) -> str:
     """A time for people, to the minute."""
     local = when.astimezone(zone)
     return f"{local:%Y-%m-%d %H:%M} {local.tzname()}"
@@ -203,12 +203,12 @@ class Deadlines:
             at = max(at, _kept(result.due, zone, fold=1))
         extension = ""
         if of_class is not None and at > of_class:
-            extension = f"Due {shown(at, zone)}, {span(at - of_class)} after the others."
+            extension = f"Due {moment_text(at, zone)}, {span(at - of_class)} after the others."
         came = self.handed_in.get(place) or (_kept(result.handed_in, zone, fold=0) if result.handed_in else None)
         if came is None:
             return Standing(None, extension=extension)
         late = max(_utc(came) - at, timedelta())
-        words = f"{span(late)} late, handed in {shown(came, zone)}, due {shown(at, zone)}." if late else ""
+        words = f"{span(late)} late, handed in {moment_text(came, zone)}, due {moment_text(at, zone)}." if late else ""
         return Standing(late, words, extension)
 
 

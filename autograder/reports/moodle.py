@@ -24,7 +24,7 @@ from typing import Literal
 
 from autograder.errors import UsageError
 from autograder.records.results import Result
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.filled_csv import CsvRow, Filling, Sheet, fill, number_text, read_sheet
 from autograder.reports.late import Dates
 from autograder.reports.speed import next_step
@@ -109,7 +109,7 @@ def _commenting(column: int | None, comments: Comments) -> Callable[[CsvRow, Res
         if column is None or comments == "leave" or column >= len(row.raw):
             return ""
         shown = for_students(result)
-        text = str(prose(" ".join([*told(shown), next_step(shown) or "Every check passed."])))
+        text = str(prose(" ".join([*by_hand_sentences(shown), next_step(shown) or "Every check passed."])))
         if row.cell(column).strip() not in ("", text) and comments == "fill":
             return "it has a comment already."
         row.put(column, text)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograder import profile
+from autograder.errors import KernelFault
 from autograder.kernels import matmul_columns, matmul_rows
 from autograder.simgpu.host import cuda_module
 
@@ -285,6 +286,80 @@ def test_the_hottest_sector_of_atomics():
     assert hottest([8] * 3 + [16] * 29 + [8] * 32) == 3 + 32
 
 
+def test_the_hottest_sector_of_stores_and_of_floats_atomics():
+    @cuda.jit
+    def tell(a, found, wholes, reals):
+        i = cuda.grid(1)
+        if a[i] > 0:
+            found[9] = 1
+        cuda.atomic.add(wholes, 0, 1)
+        cuda.atomic.add(reals, i // 64, 1)
+
+    arrays = np.ones(256, np.int32), np.zeros(20, np.int32), np.zeros(1, np.int32), np.zeros(4, np.float32)
+    counts = profile(tell)[8, 32](*arrays).compiled
+    assert counts.hottest_store_sectors == 8, "one of each warp"
+    assert counts.hottest_atomic_sectors == counts.hottest_float_atomic_sectors == 8
+    assert profile(tell)[8, 32](*arrays[:3], np.zeros(4, np.int32)).compiled.hottest_float_atomic_sectors == 0
+
+
+def test_stores_are_merged_where_the_same_lanes_store_again_and_have_loaded_nothing_between():
+    @cuda.jit
+    def one_after_another(v, w):
+        i = cuda.grid(1)
+        v[i, 0] = 1
+        v[i, 1] = 2
+
+    @cuda.jit
+    def with_loads_between(v, w):
+        i = cuda.grid(1)
+        v[i, 0] = w[i, 0]
+        v[i, 1] = w[i, 1]
+
+    @cuda.jit
+    def in_two_arms(v, w):
+        i = cuda.grid(1)
+        if i % 2:
+            v[i, 0] = 1
+        else:
+            v[i, 0] = 2 * i
+
+    def again(kernel):
+        counts = profile(kernel)[4, 32](np.zeros((128, 2), np.float32), np.ones((128, 2), np.float32)).compiled
+        return counts.global_store_sectors_again / counts.global_store_sectors
+
+    assert (again(one_after_another), again(with_loads_between), again(in_two_arms)) == (0.5, 0, 0)
+
+
+def test_what_blocks_gather_and_come_back_to_is_counted_by_array_and_what_is_updated_once():
+    @cuda.jit
+    def gather(places, a, out):
+        i = cuda.grid(1)
+        out[i] += a[places[i]]
+
+    n = 1 << 13
+    arrays = np.random.default_rng(1).permutation(n).astype(np.int32), np.ones(n, np.float32), np.zeros(n, np.float32)
+    counts = profile(gather)[n // 128, 128](*arrays).compiled
+    assert counts.gathered_array_sectors == n // 8
+    assert 5 * n // 8 < counts.gathered_again_sectors < counts.block_load_sectors - 3 * n // 8 + 1
+    assert counts.unique_updated_sectors == counts.unique_store_sectors == n // 8
+    arrays[0].sort()
+    counts = profile(gather)[n // 128, 128](*arrays).compiled
+    assert counts.gathered_again_sectors == counts.gathered_array_sectors == 0
+
+
+def test_after_a_barrier_of_the_grid_l1_holds_nothing():
+    @cuda.jit
+    def read_twice(a, out):
+        i = cuda.grid(1)
+        first = a[i]
+        cuda.cg.this_grid().sync()
+        out[i] = a[i + 1] + first
+
+    counts = profile(read_twice)[4, 32](np.ones(129, np.float32), np.zeros(128, np.float32)).compiled
+    assert counts.grid_barriers == counts.barriers == 4
+    assert counts.block_load_sectors == counts.global_load_sectors
+
+
 def test_a_local_array_indexed_at_run_time_lies_in_memory_and_one_with_known_indices_in_registers():
     @cuda.jit
     def kept(a, out):
@@ -483,3 +558,64 @@ def test_warps_that_wait_for_other_threads_are_counted(kernel, block, waiting):
     assert (found.estimate("H200").interval_ns[1] == np.inf) == (waiting > 0)
     assert ("or more, for its threads wait for each other" in found.estimate("H200").headline) == (waiting > 0)
     assert (found.to_dict()["estimate"]["interval_ns"][1] is None) == (waiting > 0)
+
+
+def test_local_arrays_lie_in_memory_where_which_of_them_is_meant_is_known_only_at_run_time():
+    """Machine code of these (ptxas 13.0, compute capability 9.0): local memory in the first three, none in the last."""
+
+    @cuda.jit
+    def one_of_a_tuple(a, out, n):
+        one, other = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            one[k] = other[k] = a[i]
+        both = (one, other)
+        out[i] = both[n % 2][3]
+
+    @cuda.jit
+    def chosen(a, out, n):
+        one, other = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            one[k] = other[k] = a[i]
+        now = one if n > 3 else other
+        out[i] = now[3]
+
+    @cuda.jit
+    def swapped(a, out, n):
+        now, then = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            now[k] = then[k] = a[i]
+        for _ in range(n):
+            now[3] = then[2] + a[i]
+            now, then = then, now
+        out[i] = now[3]
+
+    @cuda.jit
+    def swapped_four_times(a, out, n):
+        now, then = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            now[k] = then[k] = a[i]
+        for _ in range(4):
+            now[3] = then[2] + a[i]
+            now, then = then, now
+        out[i] = now[3]
+
+    a = np.ones(64, np.float32)
+    for kernel in (one_of_a_tuple, chosen, swapped):
+        assert profile(kernel)[1, 64](a, np.zeros_like(a), 8).counters.local_bytes == 64 * 2 * 8 * 4, kernel
+    assert profile(swapped_four_times)[1, 64](a, np.zeros_like(a), 8).counters.local_bytes == 0
+
+
+def test_an_array_chosen_thread_by_thread_is_what_the_simulated_gpu_cannot_do():
+    @cuda.jit
+    def chosen(a, b, out):
+        i = cuda.grid(1)
+        now = a if i % 2 else b
+        out[i] = now[i]
+
+    a = np.ones(64, np.float32)
+    with pytest.raises(KernelFault, match="A GPU can do that; the simulated GPU cannot"):
+        profile(chosen)[1, 64](a, 2 * a, np.zeros_like(a))

@@ -41,7 +41,7 @@ class ArchivedFile:
     times: int = 1  # that an archive holds a file of this name
 
     @property
-    def shown(self) -> str:
+    def shown_as(self) -> str:
         return "/".join(self.parts)
 
     @property
@@ -157,14 +157,14 @@ def _not_written(path: Path, problem: OSError) -> MachineFault:
 
 def _without_full_folders(items: list[ArchivedFile]) -> list[ArchivedFile]:
     """The same items without the folders that hold something, and each empty folder once."""
-    shown = sorted({each.shown for each in items})
+    shown = sorted({each.shown_as for each in items})
     full = {one for one, other in zip(shown, shown[1:], strict=False) if one.endswith("/") and other.startswith(one)}
     kept: dict[str, ArchivedFile] = {}
     for place, item in enumerate(items):
         if item.parts[-1]:
-            kept[f"{place}:{item.shown}"] = item
-        elif item.shown not in full:
-            kept[item.shown] = item
+            kept[f"{place}:{item.shown_as}"] = item
+        elif item.shown_as not in full:
+            kept[item.shown_as] = item
     return list(kept.values())
 
 

@@ -64,15 +64,24 @@ class Counting:
         self.held_stores: set[Operation] = set()  # accesses whose element is stored after the loop
         self.rounds: dict[Operation, int] = {}  # by loop: its present round, if accesses depend on that
         self.meeting = Meeting()  # accesses that the compiler merges from both arms of a branch
+        self.sunk: dict[Operation, ArrayPart] = {}  # loads that the compiler makes later: of which lanes
         self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
+        self.stored_by: Mask | None = None  # the lanes that did, if they were several
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
 
     def count(self, view: View, place: Place, op: Operation, kind: int, atomic: str = "") -> None:
         """Adds an access and what it moves to the row of its source line; `atomic`: which one it is."""
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
-        is_met = op.joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
-        row = self.books.left_out(op, place.mask) if is_left_out else self.books.instruction(op, place.mask, not is_met)
+        joined = op.stands_for(kind == prim.WRITE)
+        is_sunk = op.is_sunk and not is_left_out
+        is_met = joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
+        if is_left_out:
+            row = self.books.left_out(op, place.mask)
+        else:
+            row = self.books.instruction(op, place.mask, not (is_met or is_sunk))
+        if is_met and not is_left_out:
+            self.books.issued(op, place.mask, op.slots_in_arm)
         if not place.mask.active:
             return
         if self.trace is not None:
@@ -80,10 +89,13 @@ class Counting:
         moves = row
         if kind != ATOMIC and not is_left_out and space in ("global", "shared"):
             if self.regrouping is not None:
-                self.regrouping.take(op.joined or op, view, place, kind)
+                self.regrouping.take(joined or op, view, place, kind)
                 moves = self.books.tally.source_row(op.line)
-            elif op.joined is not None:
-                self.meeting.add(op.joined, view, place.by_lane, place.mask.lanes, kind, TOGETHER)
+            elif is_sunk:
+                self.sunk[op] = ArrayPart(view, place.mask.lanes, place.by_lane)
+                moves = self.books.tally.source_row(op.line)
+            elif joined is not None:
+                self.meeting.add(joined, view, place.by_lane, place.mask.lanes, kind, TOGETHER)
                 moves = self.books.tally.source_row(op.line)
         if space == "global":
             if kind != prim.WRITE:
@@ -95,6 +107,8 @@ class Counting:
                 self._count_global_atomic(row, view, place, op)
             else:
                 self._count_global(moves, view, place, op, kind, of_block=row)
+                if kind == READ and not is_left_out and place.mask.active > 1:
+                    self.stored.clear()  # L1 sends on what it has gathered of stores
         elif space == "shared":
             if kind == ATOMIC:
                 self._count_shared_atomic(row, view, place, atomic not in EXCHANGES and not _is_word(view.data.dtype))
@@ -148,11 +162,20 @@ class Counting:
         """Counts the accesses that the arms of a branch share, once both arms are carried out."""
         self.meeting.count(self._count_met, lambda key: key[0] in joined)
 
+    def make_sunk(self, loads: frozenset[Operation], mask: Mask) -> None:
+        """Counts loads that the compiler makes on one side of a branch, for the lanes that get there."""
+        for op in loads & self.sunk.keys():
+            part = self.sunk.pop(op)
+            lanes = part.lanes & mask.lanes
+            if lanes.any():
+                self._count_instead(op, [ArrayPart(part.view, lanes, part.linear)], READ)
+                self.books.issued(op, Mask(lanes, None), self.books.slots(op))
+
     def _count_met(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts one access that both arms of a branch share, and its instructions."""
         self._count_instead(op, parts, kind)
         lanes = np.logical_or.reduce([part.lanes for part in parts])
-        self.books.issued(op, Mask(lanes, None), self.books.slots(op))
+        self.books.issued(op, Mask(lanes, None), self.books.slots(op) - op.slots_in_arm)
 
     def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
@@ -223,16 +246,27 @@ class Counting:
             if op.is_ahead:
                 row[AHEAD] += counted.requests
             of_block[BLOCK_SECTORS] += new_to_first_block * len(self.batch.blocks)
+            if place.mask.active > 1 and not self.is_left_out(op, kind):
+                buffer.gathered.add(counted.requests, counted.lines, new_to_first_block * len(self.batch.blocks))
         elif len(parts) > 1:
             row[AGAIN] += counted.sectors * (len(parts) - 1) // len(parts)
         else:
             first = place.first_element * itemsize + _field_offset(view)
+            if place.mask.active > 1:
+                self.let_others_store(place.mask)
             row[AGAIN] += self.stored_again(buffer, first, counted.sectors)
+
+    def let_others_store(self, mask: Mask) -> None:
+        """Forgets what was stored if these are not the lanes that did it: another arm of a branch."""
+        before, self.stored_by = self.stored_by, mask
+        if before is not None and before is not mask and not np.array_equal(before.lanes, mask.lanes):
+            self.stored.clear()
 
     def stored_again(self, buffer: Buffer, first: int, sectors: int) -> int:
         """The sectors of a store to which the same lanes have stored in this round of the innermost loop.
 
-        `first`: the byte of the array that the first lane stores to.
+        Not those that several lanes stored to before they loaded something: L1 has sent these on. `first`: the byte of the
+        array that the first lane stores to.
         """
         before = self.stored.get(buffer.owner)
         self.stored[buffer.owner] = first, sectors
@@ -249,6 +283,8 @@ class Counting:
         start = buffer.address >> count_prim.SECTOR_SHIFT
         buffer.touched[first - start : last - start + 1] |= _MARK[kind]
         warps = place.mask.warps
+        if kind == prim.WRITE and place.mask.active > 1:
+            buffer.stores_at[first] = buffer.stores_at.get(first, 0) + warps
         return GlobalCount(warps, warps * (last - first + 1), warps, warps, warps)
 
     def _count_parts(
