@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -126,6 +127,15 @@ def test_an_archive_that_cannot_be_written_is_refused_in_a_line(term, capsys, to
     assert cli.main(["archive", "A", "--to", to]) == 2
     told = capsys.readouterr().err
     assert told.startswith(f"autograder: {said}") and told.count("\n") == 1
+
+
+def test_a_folder_that_takes_no_archive_is_one_line_and_no_fault_of_the_grader(term, monkeypatch, capsys):
+    def read_only(**options):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("autograder.archive.making.tempfile.mkstemp", read_only)
+    assert cli.main(["archive", "A", "--to", "TERM.tgz"]) == 2
+    assert capsys.readouterr().err == "autograder: TERM.tgz cannot be written: Read-only file system.\n"
 
 
 def _another_submission(root, listed):

@@ -277,6 +277,13 @@ def test_boxes_of_the_students_table_are_headed_by_the_numbers_of_the_checks():
     assert " 1 to 2 passed, 3 failed, 4 to 6 passed, 7 not run ✓ ✓ ✕ ✓ ✓ ✓ –" in page.text
 
 
+def test_a_shape_that_is_drawn_by_its_name_has_its_colours_without_what_stands_around_it():
+    """A browser draws `use` apart: no rule that begins with the page's body holds there."""
+    page = class_page.render(samples.a_class(4), samples.TITLE)
+    parts = set(re.findall(r'class="(\w+)"', "".join(re.findall(r"<symbol.*?</symbol>", page, re.DOTALL))))
+    assert parts == {"ok", "ko", "ring", "cut", "dash"} and all(f"svg > .{each} {{" in page for each in parts)
+
+
 def test_all_speeds_stand_in_one_section():
     result = samples.all_passed()
     again = replace(result.checks[-1], name="again", title="Again.")
