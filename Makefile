@@ -13,6 +13,8 @@ READY := $(VENV)/.ready
 HAS_GPU := import sys; from autograder.cudagpu.availability import find_gpu; sys.exit(not find_gpu().usable)
 # Files and notebooks whole, in the order of autograder/tests/conftest.py and of their names.
 PARALLEL := --numprocesses auto --dist loadfile --no-loadscope-reorder
+# The plugin for notebooks is loaded where they are run: it takes two seconds of each process.
+NO_NOTEBOOKS := -p no:nbval
 # A process for each core already: threads of OpenBLAS beside them only wait for each other, and take processor time for it.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1
 COMPILE := from autograder.simulated_device import SimulatedDevice; SimulatedDevice().prepare()
@@ -33,7 +35,7 @@ test: lint types unit starters notebooks
 	@echo "All tests passed."
 
 quick: lint types
-	$(ONE_THREAD) $(RUN) -m pytest $(PARALLEL) -m "quick and not gpu"
+	$(ONE_THREAD) $(RUN) -m pytest $(NO_NOTEBOOKS) $(PARALLEL) -m "quick and not gpu"
 	@echo "The quick tests passed. make test runs all."
 
 lint: $(READY)
@@ -47,9 +49,9 @@ types: $(READY)
 # Tests that need a GPU run one at a time, since they share it and its clock; where there is none, they are skipped with the rest.
 unit: $(READY)
 	@if $(RUN) -c "$(HAS_GPU)"; then set -x; \
-		$(ONE_THREAD) $(RUN) -m pytest $(PARALLEL) -m "not gpu" && \
-		$(RUN) -m pytest -m gpu; \
-	else set -x; $(ONE_THREAD) $(RUN) -m pytest $(PARALLEL); fi
+		$(ONE_THREAD) $(RUN) -m pytest $(NO_NOTEBOOKS) $(PARALLEL) -m "not gpu" && \
+		$(RUN) -m pytest $(NO_NOTEBOOKS) -m gpu; \
+	else set -x; $(ONE_THREAD) $(RUN) -m pytest $(NO_NOTEBOOKS) $(PARALLEL); fi
 
 starters: $(READY)
 	$(RUN) -m autograder starters --check

@@ -351,7 +351,8 @@ def release(given: argparse.Namespace) -> int:
 
 def lab(given: argparse.Namespace) -> int:
     """Opens JupyterLab at the course's root with the first lesson: what `make lab` does."""
-    from autograder.jupyter import course_root, open_course
+    from autograder.course_folder import course_root
+    from autograder.jupyter import open_course
 
     write_json(given, {"root": str(course_root())})
     return USAGE if open_course(given.options) else PASSED

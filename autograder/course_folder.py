@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import autograder
 from autograder.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parent
@@ -22,6 +23,7 @@ PACKED = PACKAGE / "packed"
 DISTRIBUTION = "mind-the-bandwidth"
 PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # where a requirement begins
 NOT_FOR_STUDENTS = ("example_class", "__pycache__", ".ipynb_checkpoints")
+FIRST_LESSON = "notebooks/00_start_here.ipynb"
 LESSONS = ("*.ipynb", "README.md", "data/*")
 ANSWERS_TIMES = ("lab*/calibration/counted.json", "lab*/calibration/h200.json")  # figures that lesson 7 shows, no answers
 OF_A_LAB = ("spec.py", "hints.py")
@@ -53,6 +55,18 @@ and then, in this folder, with `.venv\\Scripts` for `.venv/bin` on Windows:
     .venv/bin/python -m autograder doctor          # what this machine has and lacks
     .venv/bin/python -m autograder check lab01     # the verdict that your instructor's grader gives
 """
+
+
+def course_root() -> Path:
+    """The folder that holds the lessons and the labs: the package's own, else the current one or one above it."""
+    here = Path.cwd()
+    for folder in (Path(autograder.__file__).resolve().parents[1], here, *here.parents):
+        if (folder / FIRST_LESSON).is_file():
+            return folder
+    raise UsageError(
+        f"The course's folder was not found: it holds {FIRST_LESSON}.",
+        remedy="Run this in it; `autograder course DIR` makes one.",
+    )
 
 
 def is_packed() -> bool:

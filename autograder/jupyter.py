@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from ipykernel.ipkernel import IPythonKernel
@@ -15,22 +14,7 @@ from jupyter_client.kernelspec import NATIVE_KERNEL_NAME, NoSuchKernel
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from jupyterlab.labapp import LabApp
 
-import autograder
-from autograder.errors import UsageError
-
-FIRST_LESSON = "notebooks/00_start_here.ipynb"
-
-
-def course_root() -> Path:
-    """The folder that holds the lessons and the labs: the package's own, else the current one or one above it."""
-    here = Path.cwd()
-    for folder in (Path(autograder.__file__).resolve().parents[1], here, *here.parents):
-        if (folder / FIRST_LESSON).is_file():
-            return folder
-    raise UsageError(
-        f"The course's folder was not found: it holds {FIRST_LESSON}.",
-        remedy="Run this in it; `autograder course DIR` makes one.",
-    )
+from autograder.course_folder import FIRST_LESSON, course_root
 
 
 class CourseContents(AsyncLargeFileManager):

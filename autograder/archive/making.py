@@ -105,11 +105,14 @@ def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lamb
         classes.append(found)
     try:
         with replacement(to, 0o600) as file:  # it holds grades and seeds
-            with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
-                _write(tar, to.name.split(".")[0], classes)
+            try:
+                with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
+                    _write(tar, to.name.split(".")[0], classes)
+            except OSError as problem:
+                what = f"{problem.filename} cannot be read" if problem.filename else f"{to} cannot be written"
+                raise UsageError(f"{what}: {problem.strerror or problem}.") from None
     except OSError as problem:
-        what = f"{problem.filename} cannot be read" if problem.filename else f"{to} cannot be written"
-        raise UsageError(f"{what}: {problem.strerror or problem}.") from None
+        raise UsageError(f"{to} cannot be written: {problem.strerror or problem}.") from None
     return classes
 
 

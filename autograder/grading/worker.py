@@ -21,7 +21,7 @@ from filelock import FileLock
 
 import autograder
 from autograder.errors import GraderFault, KernelFault, SubmissionError, Unforeseen, WorkLimit, one_line
-from autograder.grading import cards
+from autograder.grading import cards, forking
 from autograder.grading.answers import as_expected, comparison_taken
 from autograder.grading.attempt import Place
 from autograder.grading.isolation import wished_confinement
@@ -49,8 +49,11 @@ if TYPE_CHECKING:
 # it may take this many times as long. Work on a GPU has its limit by the clock: a kernel that hangs takes no processor time.
 PATIENCE = 5
 START_SECONDS = 180  # a first start may compile and cache primitives, or wait for a driver
+COPY_SECONDS = START_SECONDS  # as long may what workers are copies of take
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SYSTEMROOT", "USERPROFILE", "APPDATA")
-PASSED_ON_PREFIXES = ("AUTOGRADER_", "NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_")
+LATE_PREFIX = "AUTOGRADER_"  # of variables that are read where they are needed, by no module that is imported
+PASSED_ON_PREFIXES = (LATE_PREFIX, "NUMBA_", "CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "DYLD_", "LOCALAPPDATA", "XDG_")
+OF_A_GPU = ("/dev/nvidiactl", "/dev/nvmap", "/dev/dxg")  # one of which is there where a driver is: on servers, Tegra, WSL
 # -I keeps the current folder off the module path: a submission called numba.py must not be imported by anybody.
 BOOTSTRAP = "import sys; sys.path[:] = {path!r}; from autograder.grading.worker_process import main; main()"
 
@@ -78,7 +81,7 @@ class Worker:
         self.limits = limits or Limits()
         self._is_confined = wished_confinement()
         self.last_details = ""  # traceback of the worker's last failure, for the fault report
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | forking.Forked | None = None
         self._own: tempfile.TemporaryDirectory[str] | None = None  # the one folder in which the process may make files
         self._retired = False
         self._stderr: Any = None
@@ -105,12 +108,26 @@ class Worker:
             raise GraderFault("Grading was interrupted.")
         self._stderr = tempfile.TemporaryFile()
         self._own = tempfile.TemporaryDirectory(prefix="autograder-worker-", ignore_cleanup_errors=True)
+        if not _may_drive_a_gpu(self.device):
+            own = _own_environment(self._own.name, self.card)
+            self._process = forking.fork(_module_path(), _environment(), self._own.name, own, self._stderr.fileno())
+        if self._process is None:
+            self._start_alone()
+        else:
+            self._send_begin()
+
+    def _start_alone(self) -> None:
+        """Starts the process as one that imports everything itself."""
+        assert self._own is not None
         session: dict[str, Any] = {"creationflags": 0x200} if sys.platform == "win32" else {"start_new_session": True}
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", BOOTSTRAP.format(path=_module_path())],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-            env=_environment(self._own.name, self.card), cwd=self._own.name, **session,
+            env={**_environment(), **_own_environment(self._own.name, self.card)}, cwd=self._own.name, **session,
         )  # fmt: skip
+        self._send_begin()
+
+    def _send_begin(self) -> None:
         with suppress(OSError):  # it died at once; `greeting` says so
             send_job(self._stdin, self._begin)
 
@@ -119,6 +136,10 @@ class Worker:
         """The device and the isolation in force; waits for the process to be ready."""
         if self._greeting is None:
             self.start()
+            if isinstance(self._process, forking.Forked) and not self._process.has_begun(COPY_SECONDS):
+                self._process.kill()
+                forking.give_up()
+                self._start_alone()
             reply = self._receive(self._begin, START_SECONDS)
             if reply is None:
                 raise GraderFault("The grader's worker did not start in time." + self._last_words())
@@ -376,13 +397,28 @@ def _module_path() -> list[str]:
     return [package] + [each for each in sys.path if each and os.path.abspath(each) not in (here, package)]
 
 
-def _environment(own: str, card: str = "") -> dict[str, str]:
-    """What a device needs and nothing else, with a folder of the process's own for temporary files, and one card where one
-    is named; one BLAS thread, so that it can still leave the network."""
-    passed = {
+def _environment() -> dict[str, str]:
+    """What workers of this process find in their environment already when they import: what that needs and nothing else;
+    one BLAS thread, so that they can still leave the network."""
+    passed = {key: value for key, value in _passed_on().items() if not key.upper().startswith(LATE_PREFIX)}
+    return {**passed, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def _own_environment(own: str, card: str = "") -> dict[str, str]:
+    """What one worker has beside that: the kit's own variables, a folder of its own for temporary files, and one card where
+    one is named."""
+    ours = {key: value for key, value in _passed_on().items() if key.upper().startswith(LATE_PREFIX)}
+    seen = {cards.VISIBLE: card} if card else {}
+    return {**ours, **seen, "TMPDIR": own, "TEMP": own, "TMP": own}
+
+
+def _passed_on() -> dict[str, str]:
+    return {
         key: value for key, value in os.environ.items()
         if key.upper() in PASSED_ON or key.upper().startswith(PASSED_ON_PREFIXES)
     }  # fmt: skip
-    threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    seen = {cards.VISIBLE: card} if card else {}
-    return {**passed, **threads, **seen, "TMPDIR": own, "TEMP": own, "TMP": own}
+
+
+def _may_drive_a_gpu(device: str) -> bool:
+    """Whether a device opens a GPU, as far as is known before it has been opened; a worker for it starts by itself."""
+    return device == "gpu" or (device == "auto" and any(os.path.exists(each) for each in OF_A_GPU))

@@ -25,6 +25,7 @@ _HASHED = re.compile(r".*-(?:[0-9a-f]{8}|[0-9a-f]{16})", re.DOTALL)  # eight in 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every file in a zip, so that the same files make the same zip
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755  # ordinary files, as Unix has their rights
 _UNIX = 3
+UNFINISHED = ".[0-9a-z_]*.tmp"  # names of files that are being written, as tempfile makes them
 _MOST_CHARACTERS, _MOST_BYTES = 60, 120  # of a name, without its hash and ending
 
 
@@ -96,6 +97,15 @@ def _written(target: Path, pieces: Iterable[bytes]) -> None:
     except OSError as problem:
         remedy = "Mend that and give the same command again: what has been graded is kept."
         raise MachineFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
+
+
+def remove_file(path: Path) -> None:
+    """Removes a file, if it is there; raises `MachineFault` where the disk or its owner does not let us."""
+    try:
+        if path.is_file():
+            path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise MachineFault(f"{path} cannot be removed: {problem.strerror}.", remedy="Remove it, and try again.") from None
 
 
 def look_at_target(path: Path) -> None:

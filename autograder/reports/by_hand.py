@@ -20,7 +20,7 @@ from autograder.errors import UsageError
 from autograder.records.results import LATE, ByHand, Result
 from autograder.reports import late
 from autograder.reports.late import Deadlines, Policy, Standing
-from autograder.reports.wording import one_line, points_text
+from autograder.reports.wording import as_copied, one_line, points_text
 
 COLUMNS = ("student", "check", "points", "comment")
 WHOLE = ("", "total")  # in the column check: the lab as a whole
@@ -45,11 +45,7 @@ class Override:
 
 def read_overrides(path: Path) -> list[Override]:
     """The rows of a file; raises `UsageError` where it cannot be read or lacks a column."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise UsageError(f"{path} cannot be read: {reason}.") from None
+    text = _text_of(path)
     first = (text.splitlines() or [""])[0]
     rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=first.count), restval="")
     names = [(name or "").strip().lower() for name in rows.fieldnames or ()]
@@ -65,6 +61,18 @@ def read_overrides(path: Path) -> list[Override]:
     except csv.Error as problem:
         raise UsageError(f"{path}, line {rows.line_num}: {problem}.") from None
     return found
+
+
+def _text_of(path: Path) -> str:
+    """A file's text: UTF-8, or UTF-16 that begins with its mark, as spreadsheets save "Unicode text"."""
+    try:
+        data = path.read_bytes()
+        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except OSError as problem:
+        raise UsageError(f"{path} cannot be read: {problem.strerror}.") from None
+    except UnicodeDecodeError:
+        remedy = "In a spreadsheet, save it as “CSV UTF-8”."
+        raise UsageError(f"{path} cannot be read: it is not UTF-8 text.", remedy=remedy) from None
 
 
 def said(option: str, words: str) -> Override:
@@ -127,7 +135,7 @@ class _Decisions:
 
     def follow(self, row: Override) -> None:
         """Takes a row about one student in."""
-        fitting = self.places.get(row.student, [])
+        fitting = self.places.get(as_copied(row.student), [])
         if len(fitting) != 1:
             who = one_line(row.student, 80) or "nobody"
             what = "fits more than one student: use an ID" if fitting else "is nobody who handed in, by name, file or ID"
@@ -250,7 +258,11 @@ def _people(results: Sequence[Result]) -> str:
 
 
 def _names(result: Result) -> set[str]:
-    return {result.student, result.display_name, result.submission, *result.ids.values()}
+    """What a row may call a student; a name without its ID fits all who have it."""
+    names = {result.student, result.display_name, result.submission, *result.ids.values()}
+    behind = [f" ({text})" for kind, value in result.ids.items() for text in (value, f"{kind} {value}")]
+    names |= {each.removesuffix(text) for each in (result.student, result.display_name) for text in behind}
+    return set(map(as_copied, names)) - {""}
 
 
 def _points_of(override: Override) -> float | None:

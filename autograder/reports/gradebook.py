@@ -14,11 +14,7 @@ from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
 from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.speed import speed_of
-from autograder.reports.wording import MESSAGE_LIMIT, one_line
-
-# What a spreadsheet may take for a formula, full-width forms included:
-# https://owasp.org/www-community/attacks/CSV_Injection
-_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+from autograder.reports.wording import neutral
 
 
 def write(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
@@ -42,13 +38,6 @@ def text(results: Iterable[Result]) -> str:
     for result in ordered:
         writer.writerow(_row(result, names))
     return buffer.getvalue()
-
-
-def neutral(cell: str, limit: int = MESSAGE_LIMIT) -> str:
-    """`cell` on one line of at most `limit` characters, an apostrophe before it where a spreadsheet would read a formula."""
-    starts_like_a_formula = cell.startswith(_FORMULA_STARTS) or cell.lstrip().startswith(_FORMULA_STARTS)
-    plain = one_line(cell, limit)
-    return f"'{plain}" if starts_like_a_formula else plain
 
 
 def _row(result: Result, names: Sequence[str]) -> list[Any]:

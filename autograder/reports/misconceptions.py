@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from autograder.records.files import write_atomically
 from autograder.records.results import CheckResult, FunctionText, Hint, Picture, Result
 from autograder.records.stored import StoredResults, Weight
-from autograder.reports.gradebook import neutral
+from autograder.reports.wording import neutral
 
 NOT_TRIED, WITHOUT_HINT = "(not tried)", "(no hint)"  # in the CSV's column of hints
 MOST_LINES = 45  # of an example's code

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 
-import nbclient
-import nbformat
 import pytest
-from IPython.core.inputtransformer2 import TransformerManager
-from nbformat.v4 import new_code_cell
 
 from autograder.errors import UsageError
 from autograder.grading.grade import check_submission
@@ -18,13 +14,18 @@ from autograder.grading.worker import Worker
 
 pytestmark = pytest.mark.long
 
-TRANSFORM = TransformerManager().transform_cell
+
+def transformed(text):
+    """What IPython makes of a cell; it is imported here, since every process that collects tests imports this file."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return TransformerManager().transform_cell(text)
 
 
 def kept(*texts):
     """(texts of the cells that matter in their order, names defined) after running these cells one after another."""
     history = [(f"In [{number}]", text) for number, text in enumerate(texts, start=1)]
-    cells, defined = defining_cells(history, TRANSFORM)
+    cells, defined = defining_cells(history, transformed)
     return [cell.text for cell in cells], defined
 
 
@@ -65,10 +66,10 @@ def test_cells_are_called_as_in_the_saved_notebook_where_they_read_the_same(tmp_
     ]
     notebook.write_text(json.dumps({"cells": cells}))
     history = [("In [4]", KERNEL), ("In [5]", "B = 1")]
-    labels = [cell.label for cell in _with_saved_numbers(defining_cells(history, TRANSFORM)[0], notebook)]
+    labels = [cell.label for cell in _with_saved_numbers(defining_cells(history, transformed)[0], notebook)]
     assert labels == ["lab.ipynb, code cell 1", "In [5]"]
     notebook.write_text("not JSON")
-    assert _with_saved_numbers(defining_cells(history, TRANSFORM)[0], notebook)[0].label == "In [4]"
+    assert _with_saved_numbers(defining_cells(history, transformed)[0], notebook)[0].label == "In [4]"
 
 
 EDITED = "@cuda.jit\ndef k(a):\n    a[0] = = 1"
@@ -85,8 +86,8 @@ EDITED = "@cuda.jit\ndef k(a):\n    a[0] = = 1"
 )
 def test_a_cell_edited_into_what_python_cannot_read_counts_once_it_is_saved(saved, expected):
     history = [("In [1]", "import math"), ("In [2]", KERNEL), ("In [3]", EDITED)]
-    cells, _ = defining_cells(history, TRANSFORM)
-    assert [each.text for each in as_saved(cells, history, {"k"}, saved, TRANSFORM)] == expected
+    cells, _ = defining_cells(history, transformed)
+    assert [each.text for each in as_saved(cells, history, {"k"}, saved, transformed)] == expected
 
 
 # ---- in a real kernel ------------------------------------------------------------------------------
@@ -104,6 +105,10 @@ def session(saved, run, path, monkeypatch):
     monkeypatch.setenv("JPY_SESSION_NAME", str(path))
     monkeypatch.setenv("AUTOGRADER_DEVICE", "simulated")
     monkeypatch.setenv("PYTHONPATH", str(labs_root().parent))
+    import nbclient
+    import nbformat
+    from nbformat.v4 import new_code_cell
+
     notebook = nbformat.read(run, 4)
     ask = "import json\nresult = report.result\nprint(json.dumps([result.points, result.submission, result.outcome]))"
     notebook.cells += [new_code_cell('report = check("lab01")\nreport'), new_code_cell(ask)]
@@ -145,7 +150,10 @@ def last_output(cells, folder, monkeypatch):
     """What the last of these cells prints, in a kernel of its own; an error in one before it changes nothing."""
     monkeypatch.setenv("AUTOGRADER_DEVICE", "simulated")
     monkeypatch.setenv("PYTHONPATH", str(labs_root().parent))
-    notebook = nbformat.v4.new_notebook(cells=[new_code_cell(text) for text in cells])
+    import nbclient
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    notebook = new_notebook(cells=[new_code_cell(text) for text in cells])
     resources = {"metadata": {"path": str(folder)}}
     nbclient.NotebookClient(notebook, timeout=120, allow_errors=True, resources=resources).execute()
     return notebook.cells[-1].outputs[0]["text"]
@@ -162,6 +170,9 @@ print(json.dumps([[each.outcome, each.points, each.message] for each in checks])
 
 @pytest.mark.parametrize("saved", ["older", "as run", "not there"])
 def test_a_cell_that_python_cannot_read_costs_the_same_in_the_session_as_handed_in(tmp_path, monkeypatch, saved):
+    import nbformat
+    from nbformat.v4 import new_code_cell
+
     first, second = HALVES.read_text(encoding="utf-8").split("@cuda.jit\ndef gather_kernel")
     answer = [first, "@cuda.jit\ndef gather_kernel" + second.replace("for _ in range", "for _ im range")]
     notebook = nbformat.v4.new_notebook(cells=[new_code_cell(text) for text in ("%load_ext autograder", *answer)])

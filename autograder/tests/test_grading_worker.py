@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from autograder.errors import GraderFault, SubmissionError
+from autograder.grading import forking
+from autograder.grading import worker as worker_module
 from autograder.grading.jobs import Limits
 from autograder.grading.worker import Worker, WorkerDied
 from autograder.records.runs import RunRequest
@@ -189,3 +193,92 @@ def test_what_one_comparison_needed_does_not_count_against_the_next(submission):
     with Worker("simulated", Limits(memory_bytes=5 << 28)) as worker:  # room for two, and for what the process takes
         worker.read(submission, baseline=submission)
         assert [str(worker.compare([request], 1.0).fault or "") for _ in range(12)] == [""] * 12
+
+
+# ---- copies of one process -------------------------------------------------------------------------
+
+COPIES = pytest.mark.skipif(not forking.CAN_FORK or not LINUX, reason="only Linux has what copying a process takes")
+
+
+@pytest.fixture
+def own_template(monkeypatch):
+    """A template that nobody else has."""
+    monkeypatch.setattr(forking, "_template", None)
+    yield
+    forking._close()
+
+
+def parent_of(worker):
+    assert worker.greeting
+    return psutil.Process(worker._process.pid).ppid()
+
+
+@COPIES
+def test_workers_are_copies_of_one_process_that_has_one_thread_and_ends_with_its_grader(own_template):
+    with Worker("simulated") as first, Worker(DEVICE) as second:
+        template = psutil.Process(parent_of(first))
+        assert parent_of(second) == template.pid != os.getpid() and template.num_threads() == 1
+        assert os.getsid(first._process.pid) == first._process.pid  # nobody's Ctrl-C reaches it
+        assert os.getpgid(template.pid) == template.pid
+        forking._close()
+        assert first.greeting and second.greeting
+    template.wait(20)
+
+
+@COPIES
+def test_a_copy_has_its_own_environment_and_no_open_file_of_another(own_template, submission, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_TEST_OF_COPIES", "here")
+    monkeypatch.setenv("SECRET_OF_A_GRADER", "hidden")
+    with Worker(DEVICE) as first, Worker(DEVICE) as second:
+        assert first.greeting and second.greeting
+        for worker in (first, second):
+            opened = [os.readlink(each) for each in Path(f"/proc/{worker._process.pid}/fd").iterdir()]
+            assert not [each for each in opened if "socket" in each or "pidfd" in each], opened
+            assert Path(f"/proc/{worker._process.pid}/cwd").resolve() == Path(worker._own.name).resolve()
+        before = Path(f"/proc/{parent_of(first)}/environ").read_text()
+        assert "SECRET_OF_A_GRADER" not in before and "AUTOGRADER_TEST_OF_COPIES" not in before
+        found = ask(first, submission, "environment").returned
+        assert "AUTOGRADER_TEST_OF_COPIES" in found and "SECRET_OF_A_GRADER" not in found
+
+
+@COPIES
+def test_copies_draw_numbers_of_their_own(own_template, submission):
+    with Worker(DEVICE) as first, Worker(DEVICE) as second:
+        assert ask(first, submission, "draw").returned != ask(second, submission, "draw").returned
+
+
+@COPIES
+def test_another_environment_has_another_template(own_template, monkeypatch):
+    with Worker("simulated") as first:
+        before = parent_of(first)
+        monkeypatch.setenv("NUMBA_OPT", "2")
+        with Worker("simulated") as second:
+            assert parent_of(second) != before
+        assert first.greeting
+
+
+@COPIES
+@pytest.mark.parametrize("bootstrap", ["raise SystemExit('no')", "import time; {path!r}; time.sleep(60)"])
+def test_a_worker_starts_by_itself_where_no_copy_comes(own_template, monkeypatch, submission, bootstrap):
+    monkeypatch.setattr(forking, "BOOTSTRAP", bootstrap)
+    monkeypatch.setattr(worker_module, "COPY_SECONDS", 1)
+    with Worker(DEVICE) as worker:
+        assert ask(worker, submission, "work").returned == "done" and parent_of(worker) == os.getpid()
+
+
+@COPIES
+def test_a_template_that_is_killed_is_replaced_and_its_copies_go_on(own_template, submission):
+    with Worker(DEVICE) as worker:
+        template = psutil.Process(parent_of(worker))
+        template.kill()
+        template.wait(20)
+        assert ask(worker, submission, "work").returned == "done"
+        with Worker(DEVICE) as other:
+            assert ask(other, submission, "work").returned == "done" and parent_of(other) not in (template.pid, os.getpid())
+
+
+@pytest.mark.parametrize("device, driver, alone", [("gpu", False, True), ("auto", True, True), ("auto", False, False)])
+def test_a_worker_that_may_drive_a_gpu_is_no_copy(monkeypatch, tmp_path, device, driver, alone):
+    (tmp_path / "nvidiactl").touch()
+    monkeypatch.setattr(worker_module, "OF_A_GPU", (str(tmp_path / ("nvidiactl" if driver else "none")),))
+    assert worker_module._may_drive_a_gpu(device) == alone

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,10 +41,14 @@ def imported(tree: ast.Module) -> Iterator[str]:
                 yield from [name for name in (whole, node.module) if name in MODULES][:1]
 
 
+@cache
+def tree_of(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
 def graph() -> dict[str, set[str]]:
     """Each module -> those that it imports."""
-    trees = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
-    return {name: set(imported(tree)) - {name, NAMES_OF_TYPES} for name, tree in trees.items()}
+    return {name: set(imported(tree_of(name))) - {name, NAMES_OF_TYPES} for name in MODULES}
 
 
 def reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
@@ -59,8 +64,13 @@ def reachable(start: str, edges: Mapping[str, set[str]]) -> set[str]:
 
 def circles(edges: Mapping[str, set[str]]) -> list[list[str]]:
     """Groups of modules that lead to each other (strongly connected components of more than one)."""
-    leads_to = {name: reachable(name, edges) for name in edges}
-    groups = {frozenset(each for each in leads_to[name] if name in leads_to[each]) for name in edges}
+    left = {name: set(there) for name, there in edges.items()}
+    while ends := {name for name, there in left.items() if not there & left.keys()}:
+        for name in ends:  # it leads to nothing but such as lie in no circle, and lies in none
+            del left[name]
+    within = {name: there & left.keys() for name, there in left.items()}
+    leads_to = {name: reachable(name, within) for name in within}
+    groups = {frozenset(each for each in leads_to[name] if name in leads_to[each]) for name in within}
     return sorted(sorted(group) for group in groups if group)
 
 
@@ -78,14 +88,14 @@ def test_no_module_leads_back_to_itself() -> None:
 
 
 def test_the_module_that_names_types_names_them_for_type_checkers_alone() -> None:
-    tree = ast.parse(MODULES[NAMES_OF_TYPES].read_text(encoding="utf-8"))
+    tree = tree_of(NAMES_OF_TYPES)
     assert list(imported(ast.Module([each for each in tree.body if not isinstance(each, ast.If)], []))) == []
 
 
 def test_imports_stand_at_the_top() -> None:
     """Or in a function or a condition, where they are late; never behind what they would need first."""
     for name in MODULES:
-        body = ast.parse(MODULES[name].read_text(encoding="utf-8")).body
+        body = tree_of(name).body
         kinds = [isinstance(each, (ast.Import, ast.ImportFrom)) for each in body]
         defined = next((i for i, each in enumerate(body) if isinstance(each, (ast.FunctionDef, ast.ClassDef))), len(body))
         assert not any(kinds[defined:]), f"{name} imports something behind what it defines"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from functools import cache
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from autograder import cli, release
@@ -31,10 +32,15 @@ def lines_of(text: str) -> str:
     return "".join(f"{line}\n" for line in lines if line and not line.startswith("#"))
 
 
+def texts_of(notebook: Path) -> list[str]:
+    """The texts of all cells of a notebook."""
+    return ["".join(cell["source"]) for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]]
+
+
 def sources(path: Path) -> list[str]:
     """The code that a file holds, as `lines_of` gives it: a script's, or a notebook's cell by cell."""
     if path.suffix == ".ipynb":
-        return [lines_of(cell.source) for cell in nbformat.read(path, as_version=4).cells]
+        return [lines_of(text) for text in texts_of(path)]
     return [lines_of(path.read_text(encoding="utf-8", errors="replace"))]
 
 
@@ -61,13 +67,14 @@ def copy(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "course"
 
 
+@cache
 def answers() -> dict[str, str]:
     """Every answer of a model solution and every right answer, by name, as `lines_of` gives it."""
     found = {
         f"{path.parent.name}: {answer.splitlines()[0].strip()}": lines_of(answer)
         for path in (ROOT / "solutions").glob("lab*/lab.ipynb")
-        for cell in nbformat.read(path, as_version=4).cells
-        for answer in ANSWER.findall(cell.source)
+        for text in texts_of(path)
+        for answer in ANSWER.findall(text)
     }
     found |= {str(path.relative_to(ROOT)): sources(path)[0] for path in (ROOT / "solutions").glob("lab*/right/*.py")}
     return {name: lines for name, lines in found.items() if lines.count("\n") >= LEAST_LINES}

@@ -20,10 +20,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from autograder.cli import FAULT, USAGE
+from autograder.course_folder import FIRST_LESSON, course_root
 from autograder.decks.browser import Browser, find_browser
 from autograder.errors import GraderFault, UsageError
 from autograder.grading.labs import load_lab
-from autograder.jupyter import FIRST_LESSON, course_root
 from autograder.tests.finding import found
 from autograder.tests.jupyter_server import OPTIONS, SECONDS, TOKEN, Server, served
 from autograder.tests.test_layout_repository import COURSE, READMES, ROOT

@@ -82,12 +82,22 @@ def opened_class(handed_in: Path, out: Path | None = None) -> Iterator[list[Entr
         yield one_file_flagged(found)
     elif handed_in.is_file() and (handed_in.suffix.lower() == ".zip" or zipfile.is_zipfile(handed_in)):
         with _folder_to_unpack_in() as folder:
-            entries = entries_of(_without_root(unpacked(handed_in, folder), handed_in.stem))
+            items = _without_root(unpacked(handed_in, folder), handed_in.stem)
+            _look_at_only(items, handed_in)
+            entries = entries_of(items)
             if not entries:
                 raise UsageError(f"{handed_in} holds no submissions.")
             yield entries
     else:
         yield apart(find_submissions(handed_in))
+
+
+def _look_at_only(items: list[ArchivedFile], handed_in: Path) -> None:
+    """Raises `UsageError` for a zip that holds another one and nothing else: an export that was zipped once more."""
+    tops = [each for each in items if not each.is_left]
+    if len(tops) == 1 and tops[0].last.lower().endswith(".zip") and names.platform_of([tops[0].parts[0]]) is None:
+        what = f"{handed_in} holds nothing but another zip, {one_line(tops[0].shown, 80)}."
+        raise UsageError(what, remedy="Unpack it once, and give the zip that was in it.")
 
 
 @contextmanager
