@@ -96,7 +96,7 @@ def _look_at_only(items: list[ArchivedFile], handed_in: Path) -> None:
     """Raises `UsageError` for a zip that holds another one and nothing else: an export that was zipped once more."""
     tops = [each for each in items if not each.is_left]
     if len(tops) == 1 and tops[0].last.lower().endswith(".zip") and names.platform_of([tops[0].parts[0]]) is None:
-        what = f"{handed_in} holds nothing but another zip, {one_line(tops[0].shown, 80)}."
+        what = f"{handed_in} holds nothing but another zip, {one_line(tops[0].shown_as, 80)}."
         raise UsageError(what, remedy="Unpack it once, and give the zip that was in it.")
 
 
