@@ -139,7 +139,8 @@ def test_no_file_names_a_folder_of_somebody_s_machine() -> None:
 
 def test_windows_runs_what_make_quick_runs() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    makefile = makefile.replace("$(PARALLEL)", found(r"^PARALLEL := (.*)$", makefile, re.MULTILINE)[1])
+    for name in ("PARALLEL", "NO_NOTEBOOKS"):
+        makefile = makefile.replace(f"$({name})", found(rf"^{name} := (.*)$", makefile, re.MULTILINE)[1])
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8").split("windows:\n")[1]
     for target in ("quick", "lint", "types"):
         recipe = makefile.split(f"\n{target}:")[1].split("\n\n")[0]

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from autograder.language.program import Function, Reference
+from autograder.simgpu.host.cuda_module import build_module
 from autograder.simgpu.host.single_launch import launch_once
 from autograder.simgpu.measurements.machine_code_emulator import (
     agreement,
     compiling,
     decoding,
     loop_exits,
+    merged_arms,
     ordinary,
     parts,
     random_kernels,
@@ -95,6 +97,16 @@ def test_lanes_that_leave_a_loop_go_on_together_where_machine_code_has_them_do_s
     ours = launch_once(kernel, 2, 32, *loop_exits.arguments()).compiled
     asked = [each for each in loop_exits.COUNTERS if "store" in each or name != "unrolled_break"]  # its rounds split warps
     assert {each: getattr(ours, each) for each in asked} == {each: EXITS[name][each] for each in asked}
+
+
+MERGED = json.loads(merged_arms.RESULT.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_accesses_in_both_arms_of_a_branch_are_one_where_machine_code_has_one(name: str) -> None:
+    kernel = merged_arms.kernel_of(merged_arms.BODIES[name], build_module())
+    ours = launch_once(kernel, merged_arms.GRID, merged_arms.BLOCK, *merged_arms.arguments()).compiled
+    assert {each: getattr(ours, each) for each in merged_arms.COUNTERS} == MERGED[name]
 
 
 CASES = {case.name: case for case in ordinary.ORDINARY}

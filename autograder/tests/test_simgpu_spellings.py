@@ -41,7 +41,6 @@ KNOWN: dict[tuple[str, str], str] = {
     ("reduction", "not zero"): "threads_per_instruction time",
     ("reduction", "loop over a tuple"): "threads_per_instruction time",
     ("global histogram", "step by formula"): "time",
-    ("scan", "terms named"): "shared_store_wavefronts threads_per_instruction time",
     ("stencil", "two comparisons"): "threads_per_instruction",
     ("stencil", "ifs nested"): "threads_per_instruction time",
     ("saxpy", "grid commuted"): "threads_per_instruction time",

@@ -404,9 +404,9 @@ def one_sum_a_thread(seen: FastEvidence) -> bool:
 
 @misconception(*WORK, *SPEED, shows=witness.compiled("local_load_requests"))
 def sums_in_memory(seen: FastEvidence) -> bool:
-    """A local array lies in memory and not in registers: the compiler has to know each of its indices, and there have
-    to be registers for all of its elements (255 a thread at most). Loops over them need constant lengths, and no
-    index may depend on what is only known while the kernel runs."""
+    """Not every index into a local array is known before the kernel runs. Such an array lies in memory; one of very
+    few elements may stay in registers, and each access then chooses among them all, which is as slow. Loops over a local
+    array need constant lengths, and no index may depend on what is only known while the kernel runs."""
     return seen.cause == "sums_in_memory"
 
 

@@ -64,6 +64,7 @@ class Counting:
         self.held_stores: set[Operation] = set()  # accesses whose element is stored after the loop
         self.rounds: dict[Operation, int] = {}  # by loop: its present round, if accesses depend on that
         self.meeting = Meeting()  # accesses that the compiler merges from both arms of a branch
+        self.sunk: dict[Operation, ArrayPart] = {}  # loads that the compiler makes later: of which lanes
         self.stored: dict[Buffer, tuple[int, int]] = {}  # this round's stores, by array: the first lane's byte, and sectors
         self.stored_by: Mask | None = None  # the lanes that did, if they were several
         self.regrouping: Regrouping | None = None  # of the innermost loop, if lanes meet there otherwise than in the source
@@ -72,8 +73,15 @@ class Counting:
         """Adds an access and what it moves to the row of its source line; `atomic`: which one it is."""
         space = view.buffer.space
         is_left_out = self.is_left_out(op, kind) or space == "local" and not op.is_of_local_memory  # in registers
-        is_met = op.joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
-        row = self.books.left_out(op, place.mask) if is_left_out else self.books.instruction(op, place.mask, not is_met)
+        joined = op.stands_for(kind == prim.WRITE)
+        is_sunk = op.is_sunk and not is_left_out
+        is_met = joined is not None and self.regrouping is None and kind != ATOMIC  # one with the other arm's access
+        if is_left_out:
+            row = self.books.left_out(op, place.mask)
+        else:
+            row = self.books.instruction(op, place.mask, not (is_met or is_sunk))
+        if is_met and not is_left_out:
+            self.books.issued(op, place.mask, op.slots_in_arm)
         if not place.mask.active:
             return
         if self.trace is not None:
@@ -81,10 +89,13 @@ class Counting:
         moves = row
         if kind != ATOMIC and not is_left_out and space in ("global", "shared"):
             if self.regrouping is not None:
-                self.regrouping.take(op.joined or op, view, place, kind)
+                self.regrouping.take(joined or op, view, place, kind)
                 moves = self.books.tally.source_row(op.line)
-            elif op.joined is not None:
-                self.meeting.add(op.joined, view, place.by_lane, place.mask.lanes, kind, TOGETHER)
+            elif is_sunk:
+                self.sunk[op] = ArrayPart(view, place.mask.lanes, place.by_lane)
+                moves = self.books.tally.source_row(op.line)
+            elif joined is not None:
+                self.meeting.add(joined, view, place.by_lane, place.mask.lanes, kind, TOGETHER)
                 moves = self.books.tally.source_row(op.line)
         if space == "global":
             if kind != prim.WRITE:
@@ -151,11 +162,20 @@ class Counting:
         """Counts the accesses that the arms of a branch share, once both arms are carried out."""
         self.meeting.count(self._count_met, lambda key: key[0] in joined)
 
+    def make_sunk(self, loads: frozenset[Operation], mask: Mask) -> None:
+        """Counts loads that the compiler makes on one side of a branch, for the lanes that get there."""
+        for op in loads & self.sunk.keys():
+            part = self.sunk.pop(op)
+            lanes = part.lanes & mask.lanes
+            if lanes.any():
+                self._count_instead(op, [ArrayPart(part.view, lanes, part.linear)], READ)
+                self.books.issued(op, Mask(lanes, None), self.books.slots(op))
+
     def _count_met(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts one access that both arms of a branch share, and its instructions."""
         self._count_instead(op, parts, kind)
         lanes = np.logical_or.reduce([part.lanes for part in parts])
-        self.books.issued(op, Mask(lanes, None), self.books.slots(op))
+        self.books.issued(op, Mask(lanes, None), self.books.slots(op) - op.slots_in_arm)
 
     def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""

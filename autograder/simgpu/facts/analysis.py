@@ -206,7 +206,9 @@ class Analysis:
         if one is None or other is None:
             return other if one is None else one
         self.evaluation.note_both(op, one, other)
-        return self.merging.of_scopes(op, one, other, apart, may_be_dropped=may_be_dropped)
+        after = self.merging.of_scopes(op, one, other, apart, may_be_dropped=may_be_dropped)
+        after.loaded |= scope.loaded
+        return after
 
     def _arms(self, op: If, one_way: Scope, other_way: Scope) -> tuple[Scope | None, Scope | None]:
         """What is known at the end of each side. Neither side sees what the other does to memory."""

@@ -1,22 +1,29 @@
 """Which accesses in the two arms of a branch the compiler merges into one, in which lanes of both arms take part.
 
-Seen in machine code of some 40 small kernels (numba-cuda 0.30.4, compute capability 9.0):
+Seen in machine code of some 140 small kernels (numba-cuda 0.30.4, compute capability 9.0), a part of which
+measurements/machine_code_emulator/merged_arms.json keeps:
 
 - Both arms begin with a load of the same element: one load before the branch. Not so if the arms store to different arrays,
   or if the kernel ends after the branch and one of the arms loads more.
-- Both arms only assign a loaded value to the same variable or element: one load from a selected address.
-- Both arms end with a store to the same element, and the kernel does not end there: one store of a selected value, if both
-  arms load what they store or neither does. In a loop that does not change the place, this holds for any values.
+- All arms, those of `elif` too, leave a loaded value in the same variable, or what one operation makes of it and of what all
+  arms have: one load from a selected address.
+- Both arms end with a store to the same element, and the kernel does not end there: one store of a selected value. Not so if
+  one arm alone loads its value and the other stores 0 or, outside of loops, an argument; nor where a further arm meets them,
+  as in `elif`. In a loop that does not change the place, this holds for any values.
+- Both arms end with a store of the same value, or the same update, to different elements of one array: one store as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from autograder.simgpu.facts.expanded import Expanded
 from autograder.simgpu.facts.forms import Forms
 from autograder.simgpu.facts.found import Found, Reached
 from autograder.simgpu.facts.known import KnownNumber
+from autograder.simgpu.operations.expressions import Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
 from autograder.simgpu.operations.loops import For, While
@@ -27,6 +34,7 @@ from autograder.simgpu.operations.statements import (
     Element,
     If,
     Name,
+    TupleTarget,
     UpdateElement,
     UpdateName,
 )
@@ -41,17 +49,30 @@ class Arms:
         self.forms = forms
         self.expanded = expanded
 
-    def note(self, branch: If | Selection, loops: Sequence[Operation], is_last: bool) -> None:
-        """Notes the accesses that are merged; `is_last`: the kernel ends after the branch."""
+    def note(self, branch: If | Selection, loops: Sequence[Operation], is_last: bool, meets_others: bool) -> None:
+        """Notes the accesses that are merged.
+
+        `is_last`: the kernel ends after the branch. `meets_others`: it ends an arm of a branch around.
+        """
+        joins = set[Operation]()
         groups = list(self._same_loads(branch, is_last))
         if not is_last or isinstance(branch, Selection):
             groups += self._selected(branch)
-        if isinstance(branch, If) and not is_last:
-            groups += self._stores(branch, loops)
+        if isinstance(branch, If) and not is_last and not meets_others:
+            for ends, stores in self._stores(branch, loops):
+                for op in stores:
+                    op.store_joined = stores[0]
+                joins.add(stores[0])
+                groups += self._folded([end.operand for end in ends])
+                if len(set(map(self._element_of, stores))) > 1 and isinstance(ends[0], UpdateElement):
+                    groups.append(stores)  # of one place or the other each loads, too
         for group in groups:
-            for op in group:
-                op.joined = group[0]
-        branch.joins = frozenset(group[0] for group in groups if group[0].joined is group[0])
+            if all(each.joined is None or each.joined in group for each in group):
+                for op in group:
+                    op.joined = group[0]
+                    op.is_selected = len(set(map(self._element_of, group))) > 1
+                joins.add(group[0])
+        branch.joins = frozenset(joins)
 
     # -- loads of the same element --------------------------------------------------------------------------------
 
@@ -93,6 +114,8 @@ class Arms:
                 if not isinstance(target, Name):
                     yield target
             return
+        if isinstance(op, (If, Selection)):
+            yield from self._steps_of(op.condition)
         if isinstance(op, (If, For, While, Selection)):
             yield op
             return
@@ -124,45 +147,67 @@ class Arms:
 
     def _selected(self, branch: If | Selection) -> Iterator[Sequence[Operation]]:
         if isinstance(branch, Selection):
-            group = self._values_of(branch)
-        else:
-            targets: set[object] = set()
-            group = self._loads_of_one_target(branch, targets)
-            if len(targets) != 1:
-                group = None
-        if group is not None and not any(each.leaves_no_load for each in group) and self._are_alike(group):
-            yield group
+            yield from self._folded([branch])
+            return
+        one, other = self._left_by(branch.body), self._left_by(branch.orelse)
+        for name in one.keys() & other.keys():
+            yield from self._folded([*one[name], *other[name]])
 
-    def _values_of(self, value: Operation) -> list[Operation] | None:
-        """The loads between which a value is selected; None if it may be anything but a load."""
-        if isinstance(value, Selection):
-            yes, no = self._values_of(value.yes), self._values_of(value.no)
-            return None if yes is None or no is None else yes + no
-        return [value] if isinstance(value, Subscript) and value in self.found.reached else None
-
-    def _loads_of_one_target(self, branch: If, targets: set[object]) -> list[Operation] | None:
-        group: list[Operation] = []
-        for arm in (branch.body, branch.orelse):
-            statement = _only(arm)
+    def _left_by(self, arm: Block) -> Mapping[str, Sequence[Operation]]:
+        """The values that an arm leaves in its variables; several of one where it ends with a branch."""
+        found: dict[str, Sequence[Operation]] = {}
+        for statement in arm.statements:
+            if self._writes(statement):
+                found.clear()  # no load moves past a store
+            read = {each.name for each in everything_in(statement) if isinstance(each, Local)}
+            for name in read & found.keys():
+                del found[name]  # a value that is used elsewhere, too
             if isinstance(statement, If):
-                more = self._loads_of_one_target(statement, targets)
+                one, other = self._left_by(statement.body), self._left_by(statement.orelse)
+                found = {name: [*one[name], *other[name]] for name in one.keys() & other.keys()}
+            elif isinstance(statement, (For, While)):
+                found.clear()
+            elif isinstance(statement, UpdateName):
+                found[statement.name] = [statement]
             elif isinstance(statement, Assign) and len(statement.targets) == 1:
-                targets.add(self._target_of(statement))
-                more = self._values_of(statement.operand)
-            else:
-                more = None
-            if more is None:
-                return None
-            group += more
-        return group
+                found |= {name: [value] for name, value in assigned(statement.targets[0], statement.operand)}
+        return found
 
-    def _target_of(self, statement: Assign) -> object:
-        (target,) = statement.targets
-        if isinstance(target, Name):
-            return target.name
-        if isinstance(target, Element) and target.reached in self.found.reached:
-            return self._element_of(target.reached)
-        return target
+    def _writes(self, statement: Operation) -> bool:
+        return any(
+            each in self.found.stores or isinstance(each, FunctionCall) and (each.bodies or each in self.found.reached)
+            for each in everything_in(statement)
+        )
+
+    def _folded(self, values: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
+        """The loads that become one where one of these values is selected."""
+        values = [each for value in values for each in _selected_in(value)]
+        if len(values) < 2:
+            return
+        if all(self._is_a_load(each) for each in values):
+            if self._are_alike(values):
+                yield values
+            return
+        parts = [_operands(each) for each in values]
+        whole = [each for each in parts if each is not None]
+        if len(whole) < len(parts) or len({each.kind for each in whole}) > 1:
+            return
+        left, right = [each.left for each in whole], [each.right for each in whole]
+        if self._are_equal(right):
+            yield from self._folded(left)
+        elif self._are_equal(left):
+            yield from self._folded(right)
+
+    def _is_a_load(self, op: Operation) -> bool:
+        return isinstance(op, Subscript) and op in self.found.reached and not op.leaves_no_load
+
+    def _are_equal(self, operands: Sequence[Operation]) -> bool:
+        """Whether operands of all arms are one value, which is there before the branch."""
+        known = [self.found.values.get(each) for each in operands]
+        numbers = [each for each in known if isinstance(each, KnownNumber)]
+        if any(self._is_a_load(part) for each in operands for part in everything_in(each)):
+            return False
+        return len(numbers) == len(known) and len({(each.dtype, each.form) for each in numbers}) == 1
 
     def _are_alike(self, group: Sequence[Operation]) -> bool:
         return len({(self._reached(each).array.space, self._reached(each).array.dtype) for each in group}) == 1
@@ -172,35 +217,98 @@ class Arms:
 
     # -- stores ---------------------------------------------------------------------------------------------------
 
-    def _stores(self, branch: If, loops: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
-        ends = [arm.statements[-1] if arm.statements else None for arm in (branch.body, branch.orelse)]
-        assigned = [end for end in ends if isinstance(end, Assign)]
-        stores = [store for end in assigned if (store := self._stored_by(end)) is not None]
-        if len(stores) < len(ends) or self._element_of(stores[0]) != self._element_of(stores[1]):
-            return
-        loads = [
-            any(True for each in everything_in(end.operand) if isinstance(each, Subscript) and self._is_loaded(each))
-            for end in assigned
-        ]
-        reached = self._reached(stores[0])
-        stays = bool(loops) and all(
-            each is not None and loops[-1] not in self.forms.loops_of(each) for each in reached.indices
-        )
-        if loads[0] == loads[1] or stays and reached.array.space == "shared":
-            yield stores
+    def _stores(
+        self, branch: If, loops: Sequence[Operation]
+    ) -> Iterator[tuple[Sequence[Assign | UpdateElement], Sequence[Operation]]]:
+        """The statements at the end of both arms, and the accesses to elements by which they store."""
+        begun = {self._element_of(each) for each in everything_in(branch.condition) if each in self.found.reached}
+        for pair in zip(reversed(branch.body.statements), reversed(branch.orelse.statements), strict=False):
+            ends = [each for each in pair if isinstance(each, (Assign, UpdateElement))]
+            stores = [store for end in ends if (store := self._stored_by(end)) is not None]
+            is_known = bool(stores) and self._element_of(stores[0]) in begun
+            if len(stores) < len(pair) or not self._become_one(ends, stores, loops, is_known):
+                return
+            yield ends, stores
+            if any(self._loads(end.operand) for end in ends):
+                return
 
-    def _stored_by(self, statement: Operation | None) -> Operation | None:
-        if not isinstance(statement, Assign) or len(statement.targets) != 1:
+    def _become_one(
+        self, ends: Sequence[Assign | UpdateElement], stores: Sequence[Operation], loops: Sequence[Operation], is_known: bool
+    ) -> bool:
+        """Whether the last stores of both arms are one; `is_known`: the address is worked out before the branch."""
+        values = [end.operand for end in ends]
+        one, other = map(self._reached, stores)
+        if self._element_of(stores[0]) != self._element_of(stores[1]):
+            kinds = {(type(end), end.kind if isinstance(end, UpdateElement) else None) for end in ends}
+            if (one.array.identity, one.array.part) != (other.array.identity, other.array.part):
+                return False
+            return None not in (*one.indices, *other.indices) and len(kinds) == 1 and self._are_equal(values)
+        loads = [self._loads(value) for value in values]
+        if loads[0] == loads[1] or is_known or any(isinstance(end, UpdateElement) for end in ends):
+            return True
+        stays = bool(loops) and all(each is not None and loops[-1] not in self.forms.loops_of(each) for each in one.indices)
+        return stays and one.array.space == "shared" or not self._is_there_early(values[loads.index(False)], bool(loops))
+
+    def _is_there_early(self, value: Operation, is_in_loop: bool) -> bool:
+        """Whether a value is 0 or, outside of loops, an argument: the other arm's load then keeps its store."""
+        known = self.found.values.get(value)
+        if not isinstance(known, KnownNumber):
+            return True
+        if known.constant == 0 or not known.form[1] and not known.form[0]:
+            return True
+        keys = [self.forms.key_of(number) for number, _ in known.form[1]]
+        is_argument = isinstance(value, Local) and len(keys) == 1 and isinstance(keys[0], tuple) and keys[0][0] == "argument"
+        return is_argument and not is_in_loop
+
+    def _loads(self, op: Operation) -> bool:
+        return any(isinstance(each, Subscript) and self._is_loaded(each) for each in everything_in(op))
+
+    def _stored_by(self, statement: Assign | UpdateElement) -> Operation | None:
+        """The access of a statement that stores to one element."""
+        if isinstance(statement, UpdateElement):
+            target: Operation = statement.reached
+        elif len(statement.targets) == 1 and isinstance(statement.targets[0], Element):
+            target = statement.targets[0].reached
+        else:
             return None
-        (target,) = statement.targets
-        if not isinstance(target, Element) or target.reached not in self.found.reached:
-            return None
-        return target.reached if self._reached(target.reached).array.space in ("global", "shared") else None
+        reached = self.found.reached.get(target)
+        return target if reached is not None and reached.array.space in ("global", "shared") else None
 
     def _is_loaded(self, op: Operation) -> bool:
         reached = self.found.reached.get(op)
-        return reached is not None and reached.array.space in ("global", "shared") and not op.leaves_no_load
+        if reached is None or op in self.found.stores:
+            return False
+        return reached.array.space in ("global", "shared") and not op.leaves_no_load
 
 
-def _only(block: Block) -> Operation | None:
-    return block.statements[0] if len(block.statements) == 1 else None
+@dataclass(frozen=True)
+class Operands:
+    """What an operator is applied to."""
+
+    kind: type[ast.operator]
+    left: Operation
+    right: Operation
+
+
+def _operands(value: Operation) -> Operands | None:
+    if isinstance(value, Binary):
+        return Operands(value.kind, value.left, value.right)
+    return Operands(value.kind, value.read, value.operand) if isinstance(value, UpdateName) else None
+
+
+def _selected_in(value: Operation) -> Iterator[Operation]:
+    """The values between which conditional expressions choose."""
+    if isinstance(value, Selection):
+        yield from _selected_in(value.yes)
+        yield from _selected_in(value.no)
+    else:
+        yield value
+
+
+def assigned(target: Operation, value: Operation) -> Iterator[tuple[str, Operation]]:
+    """The variables that an assignment gives a value each."""
+    if isinstance(target, Name):
+        yield target.name, value
+    elif isinstance(target, TupleTarget) and isinstance(value, TupleOf) and len(target.targets) == len(value.items):
+        for one, part in zip(target.targets, value.items, strict=True):
+            yield from assigned(one, part)

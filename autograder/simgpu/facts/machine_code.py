@@ -180,7 +180,11 @@ class MachineCode:
         return None
 
     def _is_there(self, part: Operation) -> bool:
-        """Whether a value takes no instruction: a constant, a variable, or an element in a register."""
+        """Whether a value takes one instruction or none: a number, a variable, an element in a register, a sum of reals."""
+        if isinstance(part, Binary):
+            known = self.found.values.get(part)
+            is_real = isinstance(known, KnownNumber) and known.dtype is not None and known.dtype.kind == "f"
+            return is_real and all(not isinstance(each, Binary) and self._is_there(each) for each in part.parts())
         return isinstance(part, (Constant, Local)) or isinstance(part, Subscript) and part.leaves_no_load
 
     def _exits(self, arm: Block) -> int:
@@ -290,6 +294,7 @@ class MachineCode:
     def _one(self, op: Operation, way: Way) -> None:
         if op in self.found.reached and isinstance(op, (Subscript, Attribute)):
             self.addresses.of_access(op, self.found.reached[op], way)
+            op.is_selected &= op.wraps or len(self.found.reached[op].indices) > 1  # else the index is, before the arms
         elif isinstance(op, Binary) and op in self.in_addresses and self._has_strides(op):
             op.slots = op.once = 0
         elif isinstance(op, Binary):

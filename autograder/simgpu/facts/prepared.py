@@ -21,6 +21,7 @@ from autograder.simgpu.facts.machine_code import MachineCode
 from autograder.simgpu.facts.reasons import reasons_of
 from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
+from autograder.simgpu.facts.sunk_loads import SunkLoads
 from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.one_thread.loops import LoopsOfOneThread
 from autograder.simgpu.operations.lowering import Lowering
@@ -88,6 +89,7 @@ def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
     expanded = expand(lowering.anew, lowered, given, analysis.forms, written_out)
     rules = Rules(found, analysis.forms, written_out, expanded)
     rules.of_kernel(lowered.body)
+    SunkLoads(found).conclude(lowered.body)
     machine_code = MachineCode(found, analysis.forms, rules, written_out)
     machine_code.of_kernel(lowered.body)
     LoadsAhead(found, machine_code.integers).conclude(lowered.body)
@@ -97,7 +99,7 @@ def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
 def kind_of(value: Value) -> Hashable:
     """The kind of an argument, for which a kernel is made ready: all but its contents."""
     if isinstance(value, View):
-        return value.dtype, value.ndim, value.buffer.space
+        return value.dtype, value.ndim, value.buffer.space, value.read_only
     if isinstance(value, tuple):
         return tuple(map(kind_of, value))
     if isinstance(value, np.generic):

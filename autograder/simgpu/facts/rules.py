@@ -46,22 +46,30 @@ class Rules:
         self.registers = Registers(found, forms, written_out, expanded)
         self.arms = Arms(found, forms, expanded)
         self.last: frozenset[Operation] = frozenset()  # branches after which the kernel ends
+        self.last_loops: frozenset[Operation] = frozenset()  # `for` loops after which it ends
+        self.ends_of_arms: set[Operation] = set()  # branches that end an arm of another one
 
     def of_kernel(self, body: Operation) -> None:
         """Notes the facts on all operations of a kernel."""
-        self.last = frozenset(_last_in(body))
+        ends = list(_last_in(body))
+        self.last = frozenset(each for each in ends if isinstance(each, If))
+        self.last_loops = frozenset(each for each in ends if isinstance(each, For))
         self.conclude(body)
         WideAccesses(self.expanded).conclude(body)
 
     def conclude(self, part: Operation, loops: Sequence[Operation] = ()) -> None:
         """Notes the facts on an operation and on everything in it; `loops`: those around it, outermost first."""
         part.is_under_atomic = part in self.found.under_atomic
+        if isinstance(part, If):
+            self.ends_of_arms |= {arm.statements[-1] for arm in (part.body, part.orelse) if arm.statements}
         if isinstance(part, (For, While)):
             self._loop(part)
             loops = (*loops, part)
         if part in self.found.reached:
             self.registers.note(part)
             self._access(part, self.found.reached[part], loops)
+        elif part in self.expanded.found.at_one_of:
+            part.is_of_local_memory = bool(self.expanded.found.at_one_of[part] & self.arrays_in_memory)
         if isinstance(part, FunctionCall):
             self._call(part)
             for body in part.bodies.values():
@@ -72,7 +80,7 @@ class Rules:
             self.registers.note_loop(part)
         if isinstance(part, (If, Selection)):
             counted = [each for each in loops if not self.written_out.includes(each)]
-            self.arms.note(part, counted, part in self.last)
+            self.arms.note(part, counted, part in self.last, part in self.ends_of_arms)
 
     # -- loops ----------------------------------------------------------------------------------------------------
 
@@ -83,7 +91,7 @@ class Rules:
             return
         loop.is_written_out = self.written_out.includes(loop)
         loop.is_cheap = loop.is_written_out or not self._uses_counter(loop)
-        loop.behind = made_behind(loop, self.found, self.written_out)
+        loop.behind = made_behind(loop, self.found, self.written_out, loop in self.last_loops)
         loop.is_four_at_once = not loop.is_written_out and self._is_four_at_once(loop)
 
     def _is_four_at_once(self, loop: For) -> bool:
@@ -201,8 +209,9 @@ class Rules:
 
     @cached_property
     def arrays_in_memory(self) -> frozenset[object]:
-        """Local arrays that cannot lie in registers, because some index is known only at run time."""
-        found: set[object] = set()
+        """Local arrays that cannot lie in registers, because some index is known only at run time, or which array is."""
+        met = (each for arrays in self.expanded.found.at_one_of.values() for each in arrays)
+        found: set[object] = {each for each in met if isinstance(each, tuple) and each[0] == "local"}
         for reached in self.found.reached.values():
             if reached.array.space == "local" and not all(map(self._is_known_early, reached.indices)):
                 found.add(reached.array.identity)
@@ -218,10 +227,12 @@ class Rules:
 
 
 def _last_in(block: Operation) -> Iterator[Operation]:
-    """The branches after which a kernel ends."""
+    """The branches and the `for` loops after which a kernel ends."""
     if not isinstance(block, Block) or not block.statements:
         return
     last = block.statements[-1]
+    if isinstance(last, For) and not last.orelse.statements:
+        yield last
     if isinstance(last, If):
         yield last
         yield from _last_in(last.body)

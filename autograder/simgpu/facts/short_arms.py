@@ -72,17 +72,21 @@ class ShortArms:
         size, waiting = 0, [part]
         while waiting:
             each = waiting.pop()
-            if each.joined is None:
+            if each.joined is None and each.store_joined is None:
                 size += each.slots
                 if not any(each in loop.hoisted for loop in self.placing.loops) or self._is_made_anew(each):
                     size += each.once
                 if isinstance(each, UpdateElement):
                     size += each.reached.slots  # it is loaded and stored
+            else:
+                size += each.slots_in_arm
             if isinstance(each, (If, Selection)) and each.short_arms:
                 size += each.short_arms
                 waiting.append(each.condition)
                 continue
             waiting.extend(each.parts())
+            if isinstance(each, Block):
+                size += sum(load.slots + load.once for load in each.sunk)
             if isinstance(each, FunctionCall):
                 waiting.extend(body.body for body in each.bodies.values())
         return size
@@ -104,10 +108,13 @@ class ShortArms:
                 return False
             if isinstance(each, Selection) and not each.joins and self._looks_at_memory(each):
                 return False
-            if each in self.found.reached and each.joined is None:
+            if each in self.found.reached and each.joined is None and each.store_joined is None:
                 own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
                 if self.found.reached[each].array.space == "global" and each not in self.found.stores:
                     chain = max(chain, own)
+            if isinstance(each, Block):
+                loads = [load for load in each.sunk if self._is_of_global_memory(load)]
+                chain = max(chain, *(load.slots + load.once for load in loads), 0)
             if isinstance(each, UpdateElement) and self._is_of_global_memory(each.reached):
                 own = each.slots + (0 if any(each in loop.hoisted for loop in self.placing.loops) else each.once)
                 chain = max(chain, own - 1)  # all but the operation

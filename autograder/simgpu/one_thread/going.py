@@ -201,8 +201,9 @@ class Going:
         return view, indices
 
     def end_arms(self, op: Operation) -> None:
-        if op.joined is not None:
-            self.machine.counting.end_arms(frozenset((op.joined,)))
+        joined = frozenset(each for each in (op.joined, op.store_joined) if each is not None)
+        if joined:
+            self.machine.counting.end_arms(joined)
 
     def stored(self, group: int) -> int:
         """The byte of an allocation that was stored to last in this round."""
@@ -295,7 +296,7 @@ class Going:
             if sectors:
                 of(site.op.line)[BLOCK_SECTORS] += sectors * blocks
             if stores:
-                moved = tally.source_row if site.op.joined is not None else of
+                moved = tally.source_row if site.op.store_joined is not None else of
                 moved(site.op.line)[AGAIN] += stores
         if any(each is not None for each in stored):
             machine.counting.stored.clear()

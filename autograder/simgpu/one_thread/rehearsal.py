@@ -23,6 +23,7 @@ from autograder.simgpu.machine.addressing import Sums
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.machine.reports import Reports
 from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.primitives import WRITE
 from autograder.simgpu.values.lanes import Batch, Mask
 from autograder.simgpu.values.memory import Buffer, Space, View
 from autograder.simgpu.values.values import Number
@@ -166,8 +167,9 @@ class Rehearsal:
                 machine.counting.count_register(self.mask, op, kind)
                 return
             machine.counting.count(view, Place(lane, self.mask), op, kind)
-            if op.joined is not None:
-                machine.counting.end_arms(frozenset((op.joined,)))
+            joined = op.stands_for(kind == WRITE)
+            if joined is not None:
+                machine.counting.end_arms(frozenset((joined,)))
 
         count = self.of(circumstances, carry_out)[1]
         kept = tuple(each for each in count.entries if each[2] != BLOCK_SECTORS and (each[0], each[2]) != ("rows", AGAIN))

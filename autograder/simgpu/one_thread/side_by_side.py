@@ -58,7 +58,7 @@ class RoundsAtOnce:
             isinstance(loop, For)
             and runs == 1
             and all(isinstance(each, OPERATIONS) for each in everything_in(loop.body))
-            and not any(each.op.joined or each.parts for each in accesses)
+            and not any(each.op.joined or each.op.store_joined or each.parts for each in accesses)
             and not any(each.divides_in_parts for each in everything_in(loop.body))
             and all(each.run >= 0 or each.op is loop for each in sites)  # nothing counts by itself
             and self._carries_totals_alone(loop)

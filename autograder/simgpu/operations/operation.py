@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 from autograder.errors import FaultKind, KernelFault, Line
 from autograder.language.program import Function
 
+SELECTED_LOAD = 3  # machine instructions of a load from a selected place: two to add the offset, and the load
+
 Rounds: TypeAlias = tuple[int, ...]
 """Which round each of some loops is in, from 0."""
 
@@ -40,7 +42,7 @@ class Operation:
     __slots__ = (
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
         "is_ahead", "is_folded", "wraps", "multiplies", "divides_in_parts",
-        "leaves_no_load", "leaves_no_store", "by_round", "joined", "slots", "once",
+        "leaves_no_load", "leaves_no_store", "by_round", "joined", "store_joined", "is_selected", "is_sunk", "slots", "once",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function) -> None:
@@ -62,7 +64,19 @@ class Operation:
         self.divides_in_parts = False  # of 64-bit integers: a quotient that lanes with more than 32 bits work out apart
         self.slots = 1  # machine instructions that it takes each time
         self.once = 0  # and those that it takes but once where a loop leaves alone what they are made of
-        self.joined: Operation | None = None  # of an access in one arm: what stands for it and its like in the other arm
+        self.joined: Operation | None = None  # of a load in one arm: what stands for it and its like in the other arm
+        self.store_joined: Operation | None = None  # likewise of a store
+        self.is_sunk = False  # of a load: it is made later, on the one side of a branch that uses its value: `Block.sunk`
+        self.is_selected = False  # of a joined load: its like goes to other elements, so each arm has its own address
+
+    @property
+    def slots_in_arm(self) -> int:
+        """Of a joined access: the machine instructions that stay in its arm, for an address of its own."""
+        return max(0, self.slots - SELECTED_LOAD) if self.is_selected else 0
+
+    def stands_for(self, is_store: bool) -> Operation | None:
+        """What stands for a load or a store of this access and for its like in another arm, if anything does."""
+        return self.store_joined if is_store else self.joined
 
     def parts(self) -> Iterator[Operation]:
         """The operations that this one is made of."""

@@ -49,11 +49,12 @@ class Statement(Operation):
 class Block(Operation):
     """Statements, one after the other."""
 
-    __slots__ = ("statements",)
+    __slots__ = ("statements", "sunk")
 
     def __init__(self, node: ast.AST, function: Function, statements: Sequence[Statement]) -> None:
         super().__init__(node, function)
         self.statements = statements
+        self.sunk: frozenset[Operation] = frozenset()  # loads before a branch that the compiler makes here
 
     def __bool__(self) -> bool:
         return bool(self.statements)
@@ -61,6 +62,8 @@ class Block(Operation):
     def carry_out(self, machine: Machine, mask: Mask | None) -> Mask | None:
         """Statement after statement, each for the lanes that the one before let go on."""
         launch, batch = machine.launch, machine.batch
+        if self.sunk and mask is not None:
+            machine.counting.make_sunk(self.sunk, mask)
         for statement in self.statements:
             if mask is not None and batch.has_raised:
                 mask = batch.left_of(mask)

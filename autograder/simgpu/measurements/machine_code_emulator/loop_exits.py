@@ -130,9 +130,29 @@ def endless_break(v, k, o, q):
     q[i] = 7
 
 
+@cuda.jit
+def return_at_the_end(v, k, o, q):
+    i = cuda.grid(1)
+    if i < q.size:
+        q[i] = 7
+        for j in range(v.size):
+            if v[j] == k[i]:
+                o[i] = j
+                return
+
+
+@cuda.jit
+def unrolled_return(v, k, o, q):
+    i = cuda.grid(1)
+    for j in range(6):
+        if v[j] >= k[i] and v[j + 1] < k[i] + 2:
+            o[i] = j
+            return
+
+
 KERNELS = (
     break_after, return_after, while_break, unrolled_break, break_after_loads, break_in_a_branch, break_of_an_inner_loop,
-    two_breaks, break_with_a_value, endless_break,
+    two_breaks, break_with_a_value, endless_break, return_at_the_end, unrolled_return,
 )  # fmt: skip
 
 

@@ -25,12 +25,14 @@ from autograder.records.counters import Counters
 from autograder.simgpu.host.single_launch import launch_once
 from autograder.simgpu.measurements.cases import Case
 from autograder.simgpu.measurements.differences import GLOBAL, LOCAL, RATIO, SHARED, agree
+from autograder.simgpu.measurements.machine_code_emulator.ordinary_choices import CHOICES
 from autograder.simgpu.measurements.machine_code_emulator.ordinary_numerics import NUMERICS
 from autograder.simgpu.measurements.machine_code_emulator.ordinary_structures import STRUCTURES
+from autograder.simgpu.measurements.machine_code_emulator.ordinary_walks import WALKS
 from autograder.simgpu.measurements.unseen_kernels import is_held
 
 RESULT = Path(__file__).with_name("ordinary.json")
-ORDINARY: tuple[Case, ...] = (*NUMERICS, *STRUCTURES)
+ORDINARY: tuple[Case, ...] = (*NUMERICS, *STRUCTURES, *CHOICES, *WALKS)
 GROUPS = {"global": GLOBAL, "shared": SHARED, "threads": (RATIO,), "local": LOCAL}
 KEPT = ("warp_instructions", RATIO, *GLOBAL, *SHARED, *LOCAL)
 
