@@ -45,12 +45,12 @@ def not_yet(words: str) -> Reply:
     return Reply("not yet", words)
 
 
-def unanswered(answer: Any, instead: str = "...") -> Reply | None:
+def unanswered(answer: Any) -> Reply | None:
     """The reply to a cell that nobody has filled in yet; None where there is an answer."""
     given = answer if isinstance(answer, (tuple, list)) else (answer,)
     if not any(each is ... or each is None for each in given):
         return None
-    return Reply("your turn", f"Put your answer in place of {instead} and run this cell again.")
+    return Reply("your turn", "Put your answer in place of ... and run this cell again.")
 
 
 def no_kernel(answer: Any) -> Reply | None:

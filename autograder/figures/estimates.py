@@ -29,13 +29,13 @@ def resource_bars(estimate: Estimate, title: str = "") -> Figure:
     )
 
 
-def kernel_on_roofline(estimate: Estimate, name: str = "this kernel", title: str = "") -> Figure | None:
+def kernel_on_roofline(estimate: Estimate, name: str = "this kernel") -> Figure | None:
     """The kernel's rate under its GPU's roof; None where it computes nothing in floating point, or moves nothing."""
     specification = _specification(estimate)
     if specification is None or not estimate.operations or not estimate.dram_bytes:
         return None
     point = Point(name, estimate.operations / estimate.dram_bytes, estimate.operations / estimate.ns)
-    return roofline(specification, [point], title or f"Roofline of the {specification.name}", height=HEIGHT)
+    return roofline(specification, [point], f"Roofline of the {specification.name}", height=HEIGHT)
 
 
 def _specification(estimate: Estimate) -> Specification | None:

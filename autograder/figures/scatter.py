@@ -12,6 +12,7 @@ from autograder.figures.svg import MARGIN, SMALL, TITLE, Canvas, Figure
 
 LEFT, TOP, SIDE = 92, 84, 560  # the square frame, in pixels
 UNITS = ((1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s"))
+NEAR = 0.3  # an error up to which a prediction counts as near
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class _DiagonalAxes:
         return TOP + SIDE - (self.x(ns) - LEFT)
 
 
-def scatter(pairs: Sequence[Pair], *, title: str, plain: str = "roofline", band: float = 0.3) -> Figure:
-    """Draws every pair: on the diagonal where right, blue within `band`, a numbered orange triangle beyond it.
+def scatter(pairs: Sequence[Pair], *, title: str) -> Figure:
+    """Draws every pair: on the diagonal where right, blue within `NEAR`, a numbered orange triangle beyond it.
 
     Raises ValueError for no pairs, or a time that is not positive.
     """
@@ -52,25 +53,25 @@ def scatter(pairs: Sequence[Pair], *, title: str, plain: str = "roofline", band:
     if not times or min(times) <= 0:
         raise ValueError("a scatter plot needs pairs of positive times")
     axes = _DiagonalAxes(math.floor(math.log10(min(times))), math.ceil(math.log10(max(times))))
-    misses = sorted((each for each in pairs if abs(each.error) > band), key=lambda each: -abs(each.error))
+    misses = sorted((each for each in pairs if abs(each.error) > NEAR), key=lambda each: -abs(each.error))
     canvas = Canvas()
     canvas.text(MARGIN, 30, title, size=TITLE, bold=True)
-    _draw_frame(canvas, axes, band)
+    _draw_frame(canvas, axes)
     for each in pairs:
         _draw_square(canvas, axes.x(each.measured_ns), axes.y(each.plain_ns))
     for each in pairs:
-        if abs(each.error) <= band:
+        if abs(each.error) <= NEAR:
             canvas.circle(axes.x(each.measured_ns), axes.y(each.predicted_ns), 4.5, BLUE, INK)
     _draw_misses(canvas, axes, misses, _marks(axes, pairs))
-    _draw_key(canvas, len(pairs), len(misses), plain, band)
+    _draw_key(canvas, len(pairs), len(misses))
     bottom = _list_misses(canvas, misses)
-    return canvas.figure(LEFT + SIDE + 40, bottom + 16, _alt(title, pairs, misses, plain, band))
+    return canvas.figure(LEFT + SIDE + 40, bottom + 16, _alt(title, pairs, misses))
 
 
-def _draw_frame(canvas: Canvas, axes: _DiagonalAxes, band: float) -> None:
+def _draw_frame(canvas: Canvas, axes: _DiagonalAxes) -> None:
     start, end = 10.0**axes.low, 10.0**axes.high
     right, bottom = LEFT + SIDE, TOP + SIDE
-    above, below = 1 + band, 1 - band
+    above, below = 1 + NEAR, 1 - NEAR
     inside = [(LEFT, axes.y(start * above)), (axes.x(end / above), TOP), (right, TOP)]
     inside += [(right, axes.y(end * below)), (axes.x(start / below), bottom), (LEFT, bottom)]
     canvas.polygon(inside, PALER_BLUE)
@@ -124,14 +125,14 @@ def _draw_misses(
         canvas.text(*labels.place((x, y), words), words, size=SMALL, bold=True)
 
 
-def _draw_key(canvas: Canvas, total: int, misses: int, plain: str, band: float) -> None:
-    percent = f"{100 * band:.0f} %"
+def _draw_key(canvas: Canvas, total: int, misses: int) -> None:
+    percent = f"{100 * NEAR:.0f} %"
     canvas.circle(MARGIN + 6, 54, 4.5, BLUE, INK)
     canvas.text(MARGIN + 18, 58, f"within {percent} ({total - misses} of {total})", size=SMALL)
     _draw_triangle(canvas, 232, 54)
     canvas.text(245, 58, f"further off ({misses})", size=SMALL)
     _draw_square(canvas, 388, 54)
-    canvas.text(400, 58, f"the {plain} alone, same cases", size=SMALL)
+    canvas.text(400, 58, "the roofline alone, same cases", size=SMALL)
 
 
 def _list_misses(canvas: Canvas, misses: Sequence[Pair]) -> float:
@@ -143,13 +144,13 @@ def _list_misses(canvas: Canvas, misses: Sequence[Pair]) -> float:
     return top + rows * 19 - (0 if misses else 20)
 
 
-def _alt(title: str, pairs: Sequence[Pair], misses: Sequence[Pair], plain: str, band: float) -> str:
+def _alt(title: str, pairs: Sequence[Pair], misses: Sequence[Pair]) -> str:
     def far(values: list[float]) -> str:
-        return f"{sum(abs(value - 1) > band for value in values)}"
+        return f"{sum(abs(value - 1) > NEAR for value in values)}"
 
     plainly = far([each.plain_ns / each.measured_ns for each in pairs])
     words = f"{title}: {len(pairs)} cases from {min(each.measured_ns for each in pairs) / 1e3:.3g} us to "
     words += f"{max(each.measured_ns for each in pairs) / 1e6:.3g} ms; {len(misses)} predictions are more than "
-    words += f"{100 * band:.0f} % off, of the {plain}'s {plainly}."
+    words += f"{100 * NEAR:.0f} % off, of the roofline's {plainly}."
     worst = "; ".join(f"{each.name} {each.error:+.0%}".replace("%", " %") for each in misses[:3])
     return words + (f" The furthest: {worst}." if misses else "")

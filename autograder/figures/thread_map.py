@@ -55,7 +55,6 @@ def thread_map(
     shape: Extent | int,
     *,
     x_along: Literal["columns", "rows"] = "columns",
-    title: str = "",
 ) -> Figure:
     """Draws a launch of `grid` blocks of `block` threads, both (x, y), over a matrix of `shape` (rows, columns).
 
@@ -74,7 +73,7 @@ def thread_map(
         cover = Cover(grid[0], grid[1], block[0], block[1], *shape)
     canvas = Canvas()
     launch = f"{grid[0]} x {grid[1]} blocks of {block[0]} x {block[1]} threads"
-    title = title or f"{launch} over {shape[0]:,} x {shape[1]:,} elements"
+    title = f"{launch} over {shape[0]:,} x {shape[1]:,} elements"
     canvas.text(MARGIN, 28, title, size=TITLE, bold=True)
     small = max(cover.threads_across, cover.columns, cover.threads_down, cover.rows) <= DRAWN_THREADS
     right, bottom = _draw_threads(canvas, cover, x_along) if small else _draw_blocks(canvas, cover)

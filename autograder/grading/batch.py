@@ -58,7 +58,6 @@ class ClassBatch:
         self.results_folder = out / "results"
         self.seed = seed
         self.regrade = regrade  # take over nothing
-        self.reused = 0  # results taken over from an earlier run
         self._device = device
         self._jobs = jobs
         self._limits = limits
@@ -189,8 +188,6 @@ class ClassBatch:
         same = same and result == with_entry(entry, result)
         if not same or any(check.fault for check in result.checks):  # our own failure is worth another try
             return None
-        with self._lock:
-            self.reused += 1
         return result
 
     def _checked(self, entry: Entry, worker: Worker, key: str) -> Result:

@@ -15,7 +15,6 @@ behind the other (MAX), their sum where it does not (SUM): a lower and an upper 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
@@ -74,11 +73,6 @@ class Kernel2009:
         return self.cycles(gpu, hidden=hidden, whole_blocks=whole_blocks) / (gpu.clock_ghz * 1e6)
 
 
-def program_milliseconds(kernels: Sequence[Kernel2009], gpu: Gpu2009 = GTX_280, *, hidden: bool) -> float:
-    """T(P): the sum over a program's kernels."""
-    return sum(kernel.milliseconds(gpu, hidden=hidden) for kernel in kernels)
-
-
 def local_ranking(n: int) -> Kernel2009:
     """The slides' local ranking kernel on a list of n nodes, in blocks of 512 threads.
 
@@ -94,10 +88,10 @@ def local_ranking(n: int) -> Kernel2009:
     )
 
 
-def bounds_milliseconds(counters: Counters, gpu: Gpu2009 = GTX_280) -> tuple[float, float]:
+def bounds_milliseconds(counters: Counters) -> tuple[float, float]:
     """T(K) of any kernel from its counted work: by MAX, the lower bound, and by SUM, the upper one."""
     kernel = from_counters(counters)
-    return kernel.milliseconds(gpu, hidden=True), kernel.milliseconds(gpu, hidden=False)
+    return kernel.milliseconds(hidden=True), kernel.milliseconds(hidden=False)
 
 
 def from_counters(counters: Counters) -> Kernel2009:

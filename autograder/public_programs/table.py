@@ -22,6 +22,7 @@ MEANING: dict[Outcome, str] = {
     "other": "stops for reasons of its own, or never: a missing file or package, Python 2, a removed name, CuPy's own "
     "kernels, a window that somebody is to close",
 }
+MOST_CHARACTERS = 160  # of an error
 WORST_FIRST: tuple[Outcome, ...] = ("gap", "size", "refused", "cells", "other", "runs")
 
 
@@ -151,6 +152,6 @@ def _hazards(result: ProgramResult) -> str:
     return errors + (" " if errors and warnings else "") + (f"({warnings})" if warnings else "")
 
 
-def _short(text: str, most: int = 160) -> str:
-    plain = " ".join(text.split())
-    return plain if len(plain) <= most else plain[: most - 4] + " ..."
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MOST_CHARACTERS else line[: MOST_CHARACTERS - 4] + " ..."

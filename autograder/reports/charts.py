@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from autograder.reports.speed import Speed
 from autograder.reports.wording import points_text, ratio_text
 
+COLUMNS = 48  # of dots that are stacked
+
 
 @dataclass(frozen=True)
 class Tick:
@@ -122,7 +124,7 @@ class DotPlot:
     levels: int
 
 
-def dot_plot(speeds: Sequence[tuple[str, Speed]], columns: int = 48) -> DotPlot:
+def dot_plot(speeds: Sequence[tuple[str, Speed]]) -> DotPlot:
     """`speeds` as (student, speed), at least one; the thresholds are those of the first."""
     first = speeds[0][1]
     marks = [1.0, first.threshold, first.full_points_at or first.threshold]
@@ -135,10 +137,10 @@ def dot_plot(speeds: Sequence[tuple[str, Speed]], columns: int = 48) -> DotPlot:
     stacked: dict[int, int] = {}
     dots = []
     for student, speed in sorted(speeds, key=lambda each: (each[1].ratio, each[0])):
-        column = min(int(place(speed.ratio) / 100 * columns), columns - 1)
+        column = min(int(place(speed.ratio) / 100 * COLUMNS), COLUMNS - 1)
         level = stacked.get(column, 0)
         stacked[column] = level + 1
-        dots.append(Dot(100 * (column + 0.5) / columns, level, student, speed))
+        dots.append(Dot(100 * (column + 0.5) / COLUMNS, level, student, speed))
     powers = range(math.ceil(low), math.floor(high) + 1, max(1, math.ceil((high - low) / 7)))
     return DotPlot(
         dots=tuple(dots),

@@ -34,13 +34,13 @@ class ClassPageRow:
     reasons: tuple[Reason, ...]
 
     @property
-    def words(self) -> dict[str, str]:
+    def outcome_words(self) -> dict[str, str]:
         """What became of its checks, by name: older results may lack some that others have."""
         return {check.name: check.outcome if check.tried else "not tried" for check in self.result.checks}
 
-    def told(self, steps: Sequence[StepView]) -> str:
+    def row_text(self, steps: Sequence[StepView]) -> str:
         """The same for who hears it, by the checks' numbers: `1 to 5 passed, 6 failed, 7 to 9 not run`."""
-        words = self.words
+        words = self.outcome_words
         there = [(view.step.number, words[view.step.name]) for view in steps if view.step.name in words]
         parts = []
         for word, found in itertools.groupby(there, key=lambda each: each[1]):

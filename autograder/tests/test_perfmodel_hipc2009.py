@@ -10,7 +10,6 @@ from autograder.perfmodel.hipc2009 import (
     bounds_milliseconds,
     from_counters,
     local_ranking,
-    program_milliseconds,
 )
 from autograder.records.counters import Counters
 
@@ -29,11 +28,6 @@ def test_max_is_the_lower_bound_and_sum_the_upper() -> None:
     kernel = Kernel2009(blocks=30, warps_per_block=16, compute_cycles=300, memory_cycles=400)
     assert kernel.thread_cycles(hidden=True) == 400
     assert kernel.thread_cycles(hidden=False) == 700
-
-
-def test_a_program_is_the_sum_of_its_kernels() -> None:
-    kernel = local_ranking(2**18)
-    assert program_milliseconds([kernel, kernel], hidden=True) == pytest.approx(2 * kernel.milliseconds(hidden=True))
 
 
 def test_one_warp_alone_takes_a_thread_s_cycles() -> None:
