@@ -273,7 +273,7 @@ def profile(given: argparse.Namespace) -> int:
     from autograder.profiling import profile_script
 
     profiles = profile_script(script, kernel)
-    print("\n\n".join(each.told() for each in profiles))
+    print("\n\n".join(each.terminal_text() for each in profiles))
     write_json(given, [each.to_dict() for each in profiles])
     return PASSED
 

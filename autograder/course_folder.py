@@ -7,6 +7,7 @@ In a clone they are the repository's own, beside the package; in a package that 
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import json
 import re
 import shutil
@@ -19,6 +20,8 @@ from autograder.errors import UsageError
 
 PACKAGE = Path(__file__).resolve().parent
 PACKED = PACKAGE / "packed"
+DISTRIBUTION = "mind-the-bandwidth"
+PACKAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # where a requirement begins
 NOT_FOR_STUDENTS = ("example_class", "__pycache__", ".ipynb_checkpoints")
 FIRST_LESSON = "notebooks/00_start_here.ipynb"
 LESSONS = ("*.ipynb", "README.md", "data/*")
@@ -114,6 +117,15 @@ def package_files(left_out: Iterable[str] = LEFT_OF_THE_PACKAGE) -> list[Path]:
     passed_over = {*left_out, *NOT_FOR_STUDENTS}
     found = (path for path in PACKAGE.rglob("*") if path.is_file())
     return sorted(path for path in found if not passed_over & set(path.relative_to(PACKAGE).parts[:-1]))
+
+
+def needed_packages() -> list[str]:
+    """What ours declares that it needs, extras aside: names as declared. Raises `UsageError` where ours is not installed."""
+    try:
+        declared = importlib.metadata.requires(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:
+        raise UsageError("The kit is not installed as a package.", remedy="pip install -e . in its folder.") from None
+    return [name[0] for each in declared if "extra ==" not in each and (name := PACKAGE_NAME.match(each))]
 
 
 def lay_course(target: Path, labs: Path | None = None, *, with_package: bool = False) -> list[Path]:

@@ -155,7 +155,7 @@ class Profile:
         except ValueError:  # not one block fits on a multiprocessor
             return None
 
-    def told(self) -> str:
+    def terminal_text(self) -> str:
         """For a terminal: the counted source, then the estimate for the default GPU."""
         found = self._known_estimate()
         return str(self) if found is None else f"{self}\n{found}"

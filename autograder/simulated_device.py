@@ -16,7 +16,7 @@ from autograder.language.program import Program, reachable
 from autograder.language.validate import validate_kernel
 from autograder.perfmodel.host_time import call_ns, floor_ns
 from autograder.records.counters import Counters
-from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised
+from autograder.records.runs import Comparison, Launch, Run, RunRequest, Source, Uninitialised, Zeros
 from autograder.sampling.beginnings import Beginnings, Kinds
 from autograder.sampling.follower import Follower
 from autograder.sampling.left_out import MOST_ROUNDS, Plan
@@ -133,7 +133,10 @@ class SimulatedDevice:
         if request.sample_blocks is not None:
             asked_for = (name for name in request.arguments if name not in request.scratch)
             new = [name for name in asked_for if isinstance(request.arguments[name], Uninitialised)]
-            given = [name for name, value in request.arguments.items() if isinstance(value, np.ndarray) and value.ndim]
+            given = [
+                name for name, value in request.arguments.items()
+                if isinstance(value, Zeros) or isinstance(value, np.ndarray) and value.ndim
+            ]  # fmt: skip
             follower.watch({name: handles[name] for name in new}, {name: handles[name] for name in given})
         returned, fault = None, None
         try:
@@ -227,6 +230,8 @@ class SimulatedDevice:
     def _to_device(self, session: Session, value: Any) -> Any:
         if isinstance(value, Uninitialised):
             return session.device_array(value.shape, value.dtype)
+        if isinstance(value, Zeros):
+            return session.zeros(value.shape, value.dtype)
         if isinstance(value, np.ndarray) and value.ndim:
             return session.to_device(value)
         return value

@@ -11,18 +11,17 @@ import hashlib
 import importlib.metadata
 import io
 import json
-import os
 import platform
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import autograder
-from autograder.course_folder import PACKAGE, lab_modules
+from autograder.course_folder import PACKAGE, lab_modules, needed_packages
 from autograder.errors import UsageError
 from autograder.grading.class_folder import GradedFrom, graded_from, read_class
 from autograder.grading.exports import opened_class
@@ -31,11 +30,10 @@ from autograder.grading.identity import grader_version, result_key
 from autograder.grading.labs import load_lab, read_seed, with_hidden_checks
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import first_names
-from autograder.records.files import look_at_target
+from autograder.records.files import look_at_target, replacement
 from autograder.records.results import Result
 
 ENDINGS = (".tar.gz", ".tgz")
-DISTRIBUTION = "mind-the-bandwidth"
 LEFT_OUT = {"tests", "__pycache__", ".ipynb_checkpoints"}
 README = """# Graded classes
 
@@ -102,22 +100,19 @@ def archive(outs: Iterable[Path], to: Path, tell: Callable[[str], object] = lamb
     for out in outs:
         names = {each.name for each in classes}
         found = _class_of(out, next(name for name in _names(out) if name not in names))
-        for line in _not_the_same(found):
+        for line in _may_differ(found):
             tell(f"{out}: {line}")
         classes.append(found)
-    handle, unfinished = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=to.absolute().parent)
     try:
-        with os.fdopen(handle, "wb") as file, tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
-            _write(tar, to.name.split(".")[0], classes)
-        os.chmod(unfinished, 0o600)  # it holds grades and seeds
-        os.replace(unfinished, to)
+        with replacement(to, 0o600) as file:  # it holds grades and seeds
+            try:
+                with tarfile.open(fileobj=file, mode="w:gz", format=tarfile.PAX_FORMAT) as tar:
+                    _write(tar, to.name.split(".")[0], classes)
+            except OSError as problem:
+                what = f"{problem.filename} cannot be read" if problem.filename else f"{to} cannot be written"
+                raise UsageError(f"{what}: {problem.strerror or problem}.") from None
     except OSError as problem:
-        os.unlink(unfinished)
-        what = f"{problem.filename} cannot be read" if problem.filename else f"{to} cannot be written"
-        raise UsageError(f"{what}: {problem.strerror or problem}.") from None
-    except BaseException:
-        os.unlink(unfinished)
-        raise
+        raise UsageError(f"{to} cannot be written: {problem.strerror or problem}.") from None
     return classes
 
 
@@ -167,7 +162,7 @@ def _changed(results: Sequence[Result], graded: GradedFrom, lab: Lab, seed: str,
     return [*changed, *keys]
 
 
-def _not_the_same(found: ArchivedClass) -> list[str]:
+def _may_differ(found: ArchivedClass) -> list[str]:
     """What of a class need not come out the same again."""
     faults = [each.student for each in found.results if any(check.fault for check in each.checks)]
     lines = [f"{first_names(faults)}: the grader could not run every check, and may another time."] if faults else []
@@ -181,23 +176,11 @@ def _not_the_same(found: ArchivedClass) -> list[str]:
 
 def packages() -> dict[str, str]:
     """The installed versions of what the package itself needs, by name."""
-    try:
-        declared = importlib.metadata.requires(DISTRIBUTION) or []
-    except importlib.metadata.PackageNotFoundError:
-        raise UsageError("The kit is not installed as a package.", remedy="pip install -e . in its folder.") from None
-    names = (_leading_name(each) for each in declared if "extra ==" not in each)
     found = {}
-    for name in names:
-        try:
+    for name in sorted(needed_packages()):
+        with suppress(importlib.metadata.PackageNotFoundError):  # not for this Python or system
             found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:  # not for this Python or system
-            continue
-    return dict(sorted(found.items()))
-
-
-def _leading_name(requirement: str) -> str:
-    stop = next((at for at, each in enumerate(requirement) if not (each.isalnum() or each in "._-")), len(requirement))
-    return requirement[:stop]
+    return found
 
 
 def _write(tar: tarfile.TarFile, top: str, classes: Sequence[ArchivedClass]) -> None:
@@ -210,14 +193,14 @@ def _write(tar: tarfile.TarFile, top: str, classes: Sequence[ArchivedClass]) -> 
     }
     listed = {**versions, "packages": packages(), "classes": [each.to_dict() for each in classes]}
     lines = "\n".join(f"- `{each.name}`: {each.lab.title}, {len(each.results)} students" for each in classes)
-    _text(tar, f"{top}/README.md", README.format(**versions, classes=lines))
-    _text(tar, f"{top}/archive.json", json.dumps(listed, indent=1) + "\n")
-    _text(tar, f"{top}/requirements.txt", "".join(f"{name}=={version}\n" for name, version in packages().items()))
-    tar.add(Path(__file__).with_name("again.py"), f"{top}/again.py", filter=_nobodys)
+    _add_text(tar, f"{top}/README.md", README.format(**versions, classes=lines))
+    _add_text(tar, f"{top}/archive.json", json.dumps(listed, indent=1) + "\n")
+    _add_text(tar, f"{top}/requirements.txt", "".join(f"{name}=={version}\n" for name, version in packages().items()))
+    tar.add(Path(__file__).with_name("again.py"), f"{top}/again.py", filter=_without_owner)
     for path in sorted(PACKAGE.rglob("*")):
         within = path.relative_to(PACKAGE)
         if path.is_file() and not LEFT_OUT & set(within.parts):
-            tar.add(path, f"{top}/kit/autograder/{within.as_posix()}", filter=_nobodys)
+            tar.add(path, f"{top}/kit/autograder/{within.as_posix()}", filter=_without_owner)
     for each in classes:
         _write_class(tar, f"{top}/classes/{each.name}", each)
 
@@ -227,30 +210,30 @@ def _write_class(tar: tarfile.TarFile, folder: str, each: ArchivedClass) -> None
 
     def handed_in(item: tarfile.TarInfo) -> tarfile.TarInfo | None:
         within = item.name.removeprefix(place).strip("/")
-        return None if each.submissions.resolve() / within == out else _nobodys(item)
+        return None if each.submissions.resolve() / within == out else _without_owner(item)
 
     tar.add(each.submissions, place, filter=handed_in)
     for path in sorted(out.rglob("*")):
         within = path.relative_to(out)
         if path.is_file() and not path.is_symlink() and not any(part.startswith(".") for part in within.parts):
-            tar.add(path, f"{folder}/grades/{within.as_posix()}", filter=_nobodys)
+            tar.add(path, f"{folder}/grades/{within.as_posix()}", filter=_without_owner)
     for path in (*sorted(each.lab.folder.glob("*.py")), each.lab.notebook):
-        tar.add(path, f"{folder}/labs/{each.lab.name}/{path.name}", filter=_nobodys)
+        tar.add(path, f"{folder}/labs/{each.lab.name}/{path.name}", filter=_without_owner)
     if (hidden := each.lab.hidden_spec) is not None:
         for path in lab_modules(hidden.parent, (hidden.name,)):
-            tar.add(path, f"{folder}/hidden/{path.name}", filter=_nobodys)
+            tar.add(path, f"{folder}/hidden/{path.name}", filter=_without_owner)
     if each.seed != PUBLIC_SEED:
-        _text(tar, f"{folder}/seed.txt", each.seed + "\n")
+        _add_text(tar, f"{folder}/seed.txt", each.seed + "\n")
 
 
-def _nobodys(item: tarfile.TarInfo) -> tarfile.TarInfo:
+def _without_owner(item: tarfile.TarInfo) -> tarfile.TarInfo:
     """The item without whose file it is on this machine."""
     item.uid = item.gid = 0
     item.uname = item.gname = ""
     return item
 
 
-def _text(tar: tarfile.TarFile, name: str, text: str) -> None:
+def _add_text(tar: tarfile.TarFile, name: str, text: str) -> None:
     data = text.encode()
     item = tarfile.TarInfo(name)
     item.size, item.mtime = len(data), int(datetime.now(timezone.utc).timestamp())

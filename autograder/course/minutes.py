@@ -44,7 +44,7 @@ class Effort:
         return reading + MINUTES_A_PREDICTION * self.predictions + exercises
 
     @property
-    def told(self) -> int:
+    def minutes_to_allow(self) -> int:
         """As the notebook tells it: to the nearest step."""
         return STEP * round(self.minutes / STEP)
 
@@ -56,7 +56,7 @@ def reading(cells: Iterable[Mapping[str, Any]]) -> Effort:
     for cell in cells:
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            lines += sum(_shown(program) - 2 for program in PROGRAM.findall(text))  # without its fences
+            lines += sum(_written_lines(program) - 2 for program in PROGRAM.findall(text))  # without its fences
             words += len(NOT_READ.sub(" ", PROGRAM.sub(" ", text)).split())
             predictions += text.count("**Predict")
         elif setup:
@@ -65,7 +65,7 @@ def reading(cells: Iterable[Mapping[str, Any]]) -> Effort:
             exercises += 1
             kernels += writes_a_kernel(text)
         else:
-            lines += _shown(text)
+            lines += _written_lines(text)
     return Effort(words, lines, predictions, exercises, kernels)
 
 
@@ -79,5 +79,5 @@ def from_an_empty_cell(cell: str) -> bool:
     return writes_a_kernel(cell) and bool(re.search(r"@cuda\.jit\ndef [^\n]*:\n    (?:pass|\.\.\.)\n", cell))
 
 
-def _shown(program: str) -> int:
+def _written_lines(program: str) -> int:
     return sum(bool(line.strip()) for line in program.splitlines())

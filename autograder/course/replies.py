@@ -85,7 +85,7 @@ def judge_number(
     waiting = unanswered(answer)
     if waiting:
         return waiting
-    answer = _plain(answer)
+    answer = _as_list(answer)
     if not _is_number(answer):
         return not_yet(f"This takes one number; {reprlib.repr(answer)} is {_kind(answer)}.")
     if _close(float(answer), expected, tolerance):
@@ -113,7 +113,7 @@ def judge_tuple(
     waiting = unanswered(answer)
     if waiting:
         return waiting
-    answer = _plain(answer)
+    answer = _as_list(answer)
     if not isinstance(answer, (tuple, list)) or len(answer) != len(expected):
         return not_yet(f"This takes {len(expected)} numbers in parentheses, like {tuple(range(1, len(expected) + 1))}.")
     for each in answer:
@@ -155,7 +155,7 @@ def _same(answer: Any, mistake: float) -> bool:
     return bool(answer == mistake)
 
 
-def _plain(answer: Any) -> Any:
+def _as_list(answer: Any) -> Any:
     """A NumPy array as a list of numbers, or as the one number that it holds."""
     return answer.tolist() if isinstance(answer, np.ndarray) else answer
 

@@ -14,16 +14,18 @@ from autograder.language.host import call
 from autograder.language.program import Program, reachable
 from autograder.language.validate import validate_kernel
 from autograder.records.hazards import Hazard
-from autograder.records.runs import RunRequest, Uninitialised
+from autograder.records.runs import RunRequest, Uninitialised, Zeros
 
 
 def place_arguments(session: GpuSession, request: RunRequest) -> dict[str, Any]:
-    """The request's arguments on the device: arrays copied, `Uninitialised` ones poisoned, scalars as they are."""
+    """The request's arguments on the device: arrays copied or made, `Uninitialised` ones poisoned, scalars as they are."""
     handles: dict[str, Any] = {}
     for name, value in request.arguments.items():
         if isinstance(value, Uninitialised):
             make = session.lent_array if name in request.scratch else session.device_array
             handles[name] = make(value.shape, value.dtype, name)
+        elif isinstance(value, Zeros):
+            handles[name] = session.to_device(np.zeros(value.shape, value.dtype), name)
         elif isinstance(value, np.ndarray) and value.ndim:
             handles[name] = session.to_device(value, name)
         else:

@@ -145,10 +145,10 @@ def _draw_legend(canvas: Canvas, axes: _RooflineAxes, placed: list[tuple[Point, 
     for at, (point, rate) in enumerate(placed):
         y = axes.bottom + 64 + 22 * at
         _draw_marker(canvas, MARGIN + 12, y, at, SERIES[at % len(SERIES)])
-        canvas.text(MARGIN + 28, y + 5, f"{chr(ord('A') + at)}  {_words(point, rate, roof)}", size=SMALL + 1)
+        canvas.text(MARGIN + 28, y + 5, f"{chr(ord('A') + at)}  {_label_of(point, rate, roof)}", size=SMALL + 1)
 
 
-def _words(point: Point, rate: float, roof: Roofline) -> str:
+def _label_of(point: Point, rate: float, roof: Roofline) -> str:
     percent = 100 * rate / roof.peak_gflop_per_s
     return f"{point.name}: {point.flop_per_byte:.3g} FLOP/byte, {rate:,.1f} GFLOP/s, {percent:.3g} % of the peak"
 
@@ -156,4 +156,4 @@ def _words(point: Point, rate: float, roof: Roofline) -> str:
 def _alt(title: str, roof: Roofline, placed: list[tuple[Point, float]]) -> str:
     words = f"{title}: memory limit {roof.bandwidth_gb_per_s:,.0f} GB/s, peak {roof.peak_gflop_per_s:,.0f} GFLOP/s,"
     words += f" meeting at {roof.ridge_flop_per_byte:.3g} FLOP per byte."
-    return " ".join([words, *(f"{_words(point, rate, roof)}." for point, rate in placed)])
+    return " ".join([words, *(f"{_label_of(point, rate, roof)}." for point, rate in placed)])

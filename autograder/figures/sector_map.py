@@ -41,7 +41,7 @@ def sector_map(accesses: Access | Sequence[Access], title: str = "") -> Figure:
     for access in panels:
         right, y = _draw_access(canvas, access, y)
         width = max(width, right)
-        alts.append(_words(access))
+        alts.append(_alt_of(access))
     canvas.key(MARGIN, y + 14, [(BLUE, "used; the number is the lane"), (PALE_ORANGE, "moved, not used")])
     return canvas.figure(width + MARGIN, y + 30, " ".join(([f"{title}."] if title else []) + alts))
 
@@ -121,6 +121,6 @@ def describe(access: Access, touched: Touched) -> tuple[str, str]:
     return headline, f"{moved:,} bytes moved, {used:,} of them used{share}"
 
 
-def _words(access: Access) -> str:
+def _alt_of(access: Access) -> str:
     headline, cost = describe(access, sectors_of(access))
     return f"{headline}; {cost}."

@@ -46,7 +46,7 @@ def wrong_elements(name: str, wrong: np.ndarray, unwritten: np.ndarray | None = 
     size = max(5, min(22, MAP_PIXELS // cells.shape[1]))
     labels = [f"{at * steps[0] * (rows.shape[1] if wrong.ndim == 1 else 1):,}" for at in range(cells.shape[0])]
     left = MARGIN + max(text_width(label, SMALL) for label in labels) + 8
-    head, counted = _words(name, states)
+    head, counted = _headline(name, states)
     canvas = Canvas()
     canvas.text(MARGIN, 30, head, size=TITLE, bold=True)
     canvas.text(MARGIN, 50, counted, size=SMALL, fill=QUIET)
@@ -136,7 +136,7 @@ def _spacing(size: int, pixels: float) -> int:
     return every
 
 
-def _words(name: str, states: np.ndarray) -> tuple[str, str]:
+def _headline(name: str, states: np.ndarray) -> tuple[str, str]:
     shape = " x ".join(f"{length:,}" for length in states.shape)
     counts = [(int((states == state).sum()), MEANINGS[state]) for state in (WRONG, UNWRITTEN, RIGHT)]
     return f"{name}, {shape} elements", ", ".join(f"{count:,} {word}" for count, word in counts if count)

@@ -5,14 +5,21 @@ Both scripts have to lie at the zip's top: https://gradescope-autograders.readth
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import autograder
-from autograder.course_folder import LEFT_OF_THE_PACKAGE, PACKAGE, lab_modules, package_files, root
+from autograder.course_folder import (
+    LEFT_OF_THE_PACKAGE,
+    PACKAGE,
+    PACKAGE_NAME,
+    lab_modules,
+    needed_packages,
+    package_files,
+    root,
+)
 from autograder.errors import UsageError
 from autograder.gradescope.assignment import FILE, HIDDEN, LABS, WHEELS, Assignment
 from autograder.grading.grade import PUBLIC_SEED
@@ -22,10 +29,8 @@ from autograder.records.files import look_at_target, write_zip
 FILES = Path(__file__).resolve().parent / "files"
 SCRIPTS = ("setup.sh", "run_autograder")
 LEFT_OUT = (*LEFT_OF_THE_PACKAGE, "course", "decks")  # lessons and slides
-DISTRIBUTION = "mind-the-bandwidth"
 REQUIREMENTS = "requirements.txt"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_PIN = re.compile(rf"(?P<name>{_NAME.pattern})==(?P<version>[^\s;]+)")
+_PIN = re.compile(rf"(?P<name>{PACKAGE_NAME.pattern})==(?P<version>[^\s;]+)")
 
 
 def build(
@@ -65,14 +70,10 @@ def build(
 
 def pinned() -> list[str]:
     """The lines of requirements.txt that the package itself needs, without their reasons: no notebooks, slides or tests."""
-    try:
-        declared = importlib.metadata.requires(DISTRIBUTION) or []
-    except importlib.metadata.PackageNotFoundError:
-        raise UsageError("The kit is not installed as a package.", remedy="pip install -e . in its folder.") from None
-    needed = {_plain(found[0]) for each in declared if "extra ==" not in each and (found := _NAME.match(each))}
+    needed = {_one_spelling(name) for name in needed_packages()}
     text = (root() / REQUIREMENTS).read_text(encoding="utf-8")
     lines = [line.partition("#")[0].strip() for line in text.splitlines()]
-    kept = [line for line in lines if (pin := _PIN.match(line)) and _plain(pin["name"]) in needed]
+    kept = [line for line in lines if (pin := _PIN.match(line)) and _one_spelling(pin["name"]) in needed]
     if missing := needed - set(_versions(kept)):
         raise UsageError(f"{REQUIREMENTS} pins no version of {', '.join(sorted(missing))}.", remedy="Pin one there.")
     return kept
@@ -100,7 +101,7 @@ def _versions(pins: list[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for line in pins:
         if pin := _PIN.match(line):
-            found[_plain(pin["name"])].add(pin["version"])
+            found[_one_spelling(pin["name"])].add(pin["version"])
     return found
 
 
@@ -108,9 +109,9 @@ def _names_of(wheels: list[Path]) -> Iterator[tuple[str, str]]:
     """Name and version, as a wheel's file name has them first."""
     for wheel in wheels:
         name, _, rest = wheel.name.partition("-")
-        yield _plain(name), rest.partition("-")[0]
+        yield _one_spelling(name), rest.partition("-")[0]
 
 
-def _plain(name: str) -> str:
+def _one_spelling(name: str) -> str:
     """A package's name in the one spelling that all others come to."""
     return re.sub(r"[-_.]+", "-", name).lower()

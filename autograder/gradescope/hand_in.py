@@ -114,9 +114,10 @@ def read_metadata(path: Path) -> Metadata:
     """The students' names and the assignment's points, as far as they are there."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        users = [user["name"] for user in found["users"]]
-        points = found["assignment"].get("total_points")
-        return Metadata(", ".join(map(str, users)), None if points is None else float(points))
+        users = [user.get("name") or user.get("email") for user in found.get("users") or ()]
+        points = (found.get("assignment") or {}).get("total_points")
+        named = ", ".join(one_line(str(user)) for user in users if user)
+        return Metadata(named, None if points is None else float(points))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         print(f"{path.name} could not be read, and is not needed: {type(problem).__name__}.")
         return Metadata()

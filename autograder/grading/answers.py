@@ -18,8 +18,9 @@ import numpy as np
 
 from autograder.errors import GraderFault, KernelFault
 from autograder.language.host_limits import MOST_RETURNED_BYTES, NUMBERS
-from autograder.records.runs import Comparison, Run, RunRequest, Uninitialised
+from autograder.records.runs import Comparison, Run, RunRequest, Uninitialised, Zeros
 
+ARRAYS = (np.ndarray, Uninitialised, Zeros)  # arguments that are arrays
 OTHER_BYTES = 1 << 26  # of a reply, for all that is no output: counters of thousands of launches, lines, hazards
 MOST_TEXT = 1_000  # characters of a text that a function returned
 
@@ -40,7 +41,7 @@ def bytes_of_run(request: RunRequest) -> int:
     """The most bytes that the answer to a request may have: every array with its mask, what is returned, and the rest."""
     size_bytes = OTHER_BYTES + (MOST_RETURNED_BYTES if request.wants_returned else 0)
     for value in request.arguments.values():
-        if isinstance(value, (np.ndarray, Uninitialised)):
+        if isinstance(value, ARRAYS):
             elements = int(np.prod(value.shape, dtype=np.int64))
             size_bytes += elements * (np.dtype(value.dtype).itemsize + 1)
     return size_bytes
@@ -57,7 +58,7 @@ def as_expected(run: Any, request: RunRequest) -> Run:
     outputs = run.outputs if run.fault is not None else _whole(run.outputs, request)
     _expect_as_asked(outputs, request)
     _expect_masks(run, request)
-    returned = _plain(request.function, run.returned) if request.wants_returned else None
+    returned = _ordinary_value(request.function, run.returned) if request.wants_returned else None
     return replace(run, outputs=outputs, returned=returned)
 
 
@@ -107,7 +108,7 @@ def _expect_as_asked(outputs: Mapping[str, np.ndarray], request: RunRequest) -> 
         asked = request.arguments.get(name)
         if not isinstance(output, np.ndarray):
             raise GraderFault(f"The grader's worker answered with a {type(output).__name__} for `{name}`.")
-        if isinstance(asked, (np.ndarray, Uninitialised)):
+        if isinstance(asked, ARRAYS):
             same = output.dtype == np.dtype(asked.dtype) and output.shape == tuple(asked.shape)
         else:
             same = output.dtype.kind in NUMBERS
@@ -119,7 +120,7 @@ def _expect_masks(run: Run, request: RunRequest) -> None:
     """What was written and loaded of an argument: a truth value for each of its elements, or its sectors."""
     for name, mask in run.written.items():
         asked = request.arguments.get(name)
-        shape = tuple(asked.shape) if isinstance(asked, (np.ndarray, Uninitialised)) else None
+        shape = tuple(asked.shape) if isinstance(asked, ARRAYS) else None
         if mask.dtype != np.bool_ or mask.shape != shape:
             raise GraderFault(f"The grader's worker answered with {mask.dtype} {mask.shape} for what `{name}` got.")
     for name, flags in run.loaded.items():
@@ -127,10 +128,10 @@ def _expect_masks(run: Run, request: RunRequest) -> None:
             raise GraderFault(f"The grader's worker answered with {flags.dtype} {flags.shape} for loads of `{name}`.")
 
 
-def _plain(function: str, value: Any) -> Any:
+def _ordinary_value(function: str, value: Any) -> Any:
     """What a function returned, as ordinary numbers; raises `KernelFault` for anything else."""
     if isinstance(value, tuple):
-        return tuple(_plain(function, each) for each in value)
+        return tuple(_ordinary_value(function, each) for each in value)
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in NUMBERS:
             raise KernelFault(f"`{function}` returns {value.dtype!s:.60}.", remedy="Return numbers.")

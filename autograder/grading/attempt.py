@@ -17,6 +17,7 @@ from autograder.grading.closeness import Difference, compare_arrays, default_tol
 from autograder.grading.failures import CheckFailed, NothingCounted, Unverified
 from autograder.grading.kept import KEPT
 from autograder.grading.reproduction import reproduction
+from autograder.grading.speed_verdict import verdict_of
 from autograder.grading.trials import (
     Compared,
     Place,
@@ -49,7 +50,6 @@ DRAWN_AT_ONCE = 1 << 20  # random numbers
 OF_ORDER = ("race", "divergent_barrier")  # kinds of hazards that sampled blocks have by themselves
 LEAST_COVERED = 0.95  # of a result, judged by sampled blocks, some of which may lie beyond its edges
 LOOK_AGAIN = 8  # times as many blocks are sampled where fewer seem to cover less
-TOO_GOOD = 1.5  # times the best known answer's ratio, from which somebody is to look
 Recipes = dict[int, tuple[np.ndarray, str]]  # how an array was made, by its identity
 
 
@@ -464,42 +464,19 @@ class Attempt:
             raise NothingCounted(f"`{function}` launches no kernel{sizes}: nothing was timed.")
         if not np.isfinite(comparison.ratio):
             raise GraderFault("The device gave no time for this comparison.")
-        full = full_points_at or threshold
         whose = "the baseline" if request.library is None else request.library.name
-        self.record(
-            ratio=comparison.ratio, low=comparison.low, high=comparison.high, threshold=threshold, full_points_at=full,
-            baseline_ns=comparison.baseline_ns, submission_ns=comparison.submission_ns, compared_with=whose,
-            **dict(comparison.notes),
+        verdict = verdict_of(
+            comparison, self.check, whose, threshold=threshold, full_points_at=full_points_at or threshold,
+            no_points_at=no_points_at, best_known=best_known,
         )  # fmt: skip
+        self.record(**verdict.numbers)
         if comparison.sampled is not None:
             self._show_estimate(comparison.sampled)
-        if best_known is not None and comparison.ratio > TOO_GOOD * best_known:
-            self.flags.append(
-                f"{self.check}: {comparison.ratio:.3g} times {whose}'s speed, where the best known answer has "
-                f"{best_known:.3g}."
-            )
-        # A measured interval that still straddles the threshold after all repeats is the student's benefit. A predicted
-        # one is not: it is so wide that it would give points to answers that are too slow by any clock (perfmodel/README).
-        is_measured = comparison.source == "measured"
-        passed = (comparison.high if is_measured else comparison.ratio) >= threshold
-        ratio = max(comparison.ratio, threshold) if passed else min(comparison.ratio, threshold)
-        self.award((ratio - no_points_at) / (full - no_points_at))
-        too_close = ""
-        if comparison.low < threshold <= comparison.high:
-            self.record(ambiguous=True)
-            interval = f"{comparison.low:.2f} to {comparison.high:.2f}"
-            if is_measured:
-                self.flags.append(f"{self.check}: {threshold:g} times lies within the interval {interval}")
-            else:
-                too_close = f" Too close to call by prediction: {interval} is what to expect of a GPU."
-            if not is_measured and not passed:  # points may be owed
-                expected = f"within the {interval} to expect of a GPU, which may see it otherwise"
-                self.flags.append(f"{self.check}: too close to call by prediction: {threshold:g} times lies {expected}")
-        line = f"{comparison.ratio:.2f} times {whose}'s speed ({comparison.source})"
-        if not passed:
-            raise CheckFailed(f"{line}; {threshold:g} times asked for.{too_close}")
-        more = f" Full points at {full:g}." if ratio < full else ""
-        return f"{line}, {threshold:g} asked for.{more}{too_close}"
+        self.flags += verdict.flags
+        self.award(verdict.fraction)
+        if not verdict.passed:
+            raise CheckFailed(verdict.line)
+        return verdict.line
 
     def _compare(
         self, draw: Callable[[], RunRequest], threshold: float, follows_reads: bool

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
@@ -24,7 +25,7 @@ from autograder.grading.class_pages import Fault, stored, write_pages
 from autograder.grading.identity import grader_version
 from autograder.grading.spec import Lab
 from autograder.grading.submissions import Entry, first_names
-from autograder.records.files import former_report_names, report_name, write_atomically
+from autograder.records.files import UNFINISHED, former_report_names, report_name, write_atomically
 from autograder.records.json_form import from_text
 from autograder.records.results import Result
 from autograder.records.stored import StoredResults, row_of
@@ -82,8 +83,9 @@ def prepared(out: Path) -> Iterator[None]:
         results.mkdir(parents=True, exist_ok=True)
         with suppress(NotImplementedError):  # a file system without locks
             lock.acquire()
-        for unfinished in results.glob(".*.tmp"):  # what a kill left behind
-            unfinished.unlink()
+        for folder in (out, results, out / "reports", *(out / "gradescope").glob("*")):
+            for unfinished in folder.glob(UNFINISHED):  # what a kill left behind
+                unfinished.unlink()
         _rename_former(out)
     except Timeout:
         remedy = "Wait for it, or name another folder with --out."
@@ -200,13 +202,21 @@ def _write_pages(
 
 
 def with_names(results: list[Result], name_of: NameOf, out: Path) -> list[Result]:
-    """The results with their students' real names, else with those that an earlier run knew."""
+    """The results with their students' real names, else with those that an earlier run knew; with the ID behind a name
+    that several have."""
     known: dict[str, object] = {}
     with suppress(OSError, ValueError, TypeError, AttributeError):
         known = dict(json.loads((out / CLASS_LIST).read_text(encoding="utf-8")).get("names", {}))
     before = [str(known.get(report_name(each.student), "")) for each in results]
-    return [
+    named = [
         replace(each, name=name_of(each.student, each.ids) or name) for each, name in zip(results, before, strict=True)
+    ]
+    times = Counter(each.display_name for each in named)
+    return [
+        replace(each, name=f"{each.name} ({each.ids['canvas']})")
+        if each.name and times[each.display_name] > 1 and "canvas" in each.ids
+        else each
+        for each in named
     ]
 
 

@@ -33,6 +33,7 @@ from autograder.records.files import report_name, write_atomically
 from autograder.records.json_form import to_text
 from autograder.records.results import Result
 from autograder.records.stored import StoredResults, row_of
+from autograder.reports.wording import as_copied
 
 
 def grade_class(
@@ -145,7 +146,7 @@ def chosen_entries(
     chosen = []
     for name in only:
         called = ((e, (e.student, e.shown_as, *e.ids.values(), name_of(e.student, e.ids) or e.student)) for e in entries)
-        fitting = [entry for entry, names in called if name in names]
+        fitting = [entry for entry, names in called if as_copied(name) in map(as_copied, names)]
         if len(fitting) != 1:
             near = difflib.get_close_matches(name, [each.student for each in fitting or entries], cutoff=0.4)
             what = "fits more than one student" if fitting else "is no student's name, file or ID"

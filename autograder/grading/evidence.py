@@ -26,6 +26,7 @@ from autograder.records.hazards import Hazard
 from autograder.records.results import Hint
 from autograder.records.runs import Launch, Run, RunRequest
 
+ABOUT_RIGHT = 0.1  # of a typical element: further off, the result is another one, and not a less exact one
 GETS_ON: set[FaultKind] = {"still_going", "out_of_time"}  # or may have: nobody saw that it does not
 Matrix = np.ndarray
 Seen = TypeVar("Seen", bound="Evidence")
@@ -220,12 +221,14 @@ class ProductEvidence(Evidence):
 
     @property
     def lost_precision(self) -> bool:
-        """Whether the elements are about right: to between two and six digits of what was summed."""
+        """Whether the elements are about right, nearly all of them: to between two and six digits of what was summed."""
         wrong = self.attempt.wrong
         if wrong is None or wrong.problem or (wrong.unwritten is not None and wrong.unwritten.any()):
             return False
-        size = np.abs(self.a) @ np.abs(self.b)
-        return bool(1e-6 < np.median(np.abs(wrong.got - wrong.expected) / size) < 1e-2)
+        size, off = np.abs(self.a) @ np.abs(self.b), np.abs(wrong.got - wrong.expected)
+        typical = float(np.sqrt(np.mean(np.square(wrong.expected, dtype=np.float64))))
+        # Sums of numbers of both signs are small beside what was summed: others than these look nearly right there.
+        return bool(1e-6 < np.median(off / size) < 1e-2 and np.quantile(off, 0.99) < ABOUT_RIGHT * typical)
 
 
 def _evidence_of(attempt: Attempt, kind: type[Seen]) -> Seen:

@@ -313,7 +313,7 @@ def _verdict(grading: Grading, check: Check, attempt: Attempt, line: str) -> Che
         mismatches=() if failure is None else failure.mismatches,
         hazards=() if failure is None else failure.hazards,
         reproduce=reproduce,
-        measured=plain(attempt.measured),
+        measured=pythons_numbers(attempt.measured),
         source=attempt.comparison.source if attempt.compared is not None else None,
         pictures=(*pictures, *attempt.pictures),
         bonus=check.bonus,
@@ -436,7 +436,7 @@ def _rounded_down(points: float) -> float:
     return math.floor(points * 100 + 1e-6) / 100
 
 
-def plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
+def pythons_numbers(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers of NumPy as those of Python, for JSON."""
     return {key: value.item() if isinstance(value, np.generic) else value for key, value in numbers.items()}
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograder.grading.closeness import Difference
-from autograder.records.runs import Launch, RunRequest, Uninitialised
+from autograder.records.runs import Launch, RunRequest, Uninitialised, Zeros
 
 MOST_PROFILES = 3  # launches that are shown, each once
 LITERAL_ELEMENTS = 36  # larger arrays are written as the recipe that made them
@@ -59,6 +59,8 @@ def _dimensions(extent: tuple[int, int, int]) -> str:
 def _argument(name: str, value: Any, recipes: Mapping[int, str]) -> list[str]:
     if isinstance(value, Uninitialised):
         return [f"{name} = cuda.device_array({tuple(value.shape)}, np.{np.dtype(value.dtype)})"]
+    if isinstance(value, Zeros):
+        return [f"{name} = cuda.to_device(np.zeros({tuple(value.shape)}, np.{np.dtype(value.dtype)}))"]
     if not isinstance(value, np.ndarray):
         return [f"{name} = {value!r}" if not isinstance(value, np.generic) else f"{name} = np.{value.dtype}({value})"]
     if id(value) in recipes:

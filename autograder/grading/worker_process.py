@@ -40,7 +40,7 @@ from autograder.language.canonical import fingerprints
 from autograder.language.modules import reference
 from autograder.language.program import Function, Program
 from autograder.language.quoting import lines_of
-from autograder.language.requirements import hold_to
+from autograder.language.requirements import Required, hold_to
 from autograder.language.source import Submission, submission_from_bytes
 from autograder.live import wants_gpu
 
@@ -139,6 +139,7 @@ class WorkerState:
         cards = tuple(getattr(self.device, "cards", ()))
         self.greeting = Greeting(self.device.name, self.device.source, in_force, cards)
         self.program: Program | None = None
+        self._read_of: tuple[Submission, tuple[Required, ...]] | None = None  # what `program` was made of
         self.baseline: Program | None = None
         self._baseline_text: Submission | None = None
 
@@ -180,12 +181,17 @@ class WorkerState:
         return self.simulated
 
     def read(self, job: Read) -> Summary:
-        self.program = None
+        """Reads a submission. One that is checked again as it was keeps what has been worked out of its kernels."""
+        made_of = (_text_of(job.submission), tuple(job.required))
+        if made_of != self._read_of:
+            self.program = self._read_of = None
         try:
             self._read_baseline(job.baseline)
         except SubmissionError as problem:
             raise GraderFault(f"The lab's baseline cannot be read: {problem}") from None
-        self.program = hold_to(parse_program(_text_of(job.submission)), job.required)
+        if self.program is None:
+            self.program = hold_to(parse_program(made_of[0]), job.required)
+            self._read_of = made_of
         texts: dict[str, list[str]] = {}  # each cell is cut into lines once, however many functions it holds
         functions = {name: _summary(each, self.program, texts) for name, each in self.program.functions.items()}
         compared_by = fingerprints(self.program, [each.name for each in job.required])

@@ -19,7 +19,7 @@ import numpy as np
 
 from autograder import run_texts
 from autograder.errors import KernelFault
-from autograder.language.overloads import as_overloaded
+from autograder.language import overloads
 from autograder.language.program import Casts, Function, Kind, Namespace, Reference
 
 _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
@@ -27,6 +27,10 @@ _CELL = re.compile(r"<ipython-input-(\d+)-|ipykernel_\d+[/\\]\d+\.py$|^<.*>$")
 LIBRARIES = ("numba", "numpy", "math", "cmath", "operator", "builtins")  # modules whose names the device knows itself
 
 _sources: dict[types.CodeType, tuple[ast.FunctionDef, str, str]] = {}  # each live function's source is parsed once
+
+
+class Unset:
+    """What a name of the function around stands for that has no value yet: Numba minds only where the kernel comes by it."""
 
 
 class LiveNames(Mapping[str, object]):
@@ -51,7 +55,7 @@ class LiveNames(Mapping[str, object]):
             try:
                 return self._closure[name].cell_contents
             except ValueError:
-                raise KeyError(name) from None
+                return Unset()
         if name in self._globals:
             return self._globals[name]
         raise KeyError(name)
@@ -69,6 +73,8 @@ class LiveNames(Mapping[str, object]):
 
 def as_constant(value: Any) -> object:
     """A live object as the kernel language knows it: a `Reference` for library names, a `Function` for kernels."""
+    if isinstance(value, Unset):
+        return value
     if isinstance(value, enum.Enum):
         return member_value(value)
     if isinstance(value, (bool, int, float, complex, str, bytes, np.generic)) or value is None:
@@ -111,7 +117,10 @@ def as_constant(value: Any) -> object:
             return Reference(f"numba.cuda.{value.__name__}")
         if module.startswith("numpy"):
             return Reference(f"numpy.{value.__name__}")
-        return as_overloaded(value, from_python) or from_python(value, "host")
+        overloaded = overloads.as_overloaded(value)
+        if overloaded is None and overloads.is_typed(value):
+            return value
+        return overloaded or from_python(value, "host")
     py_func = getattr(value, "py_func", None)
     if isinstance(py_func, types.FunctionType):  # numba.jit or a real numba.cuda dispatcher
         return from_python(py_func, "device")

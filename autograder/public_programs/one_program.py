@@ -55,7 +55,7 @@ class ProgramReport:
             self._counted.add(_key(hazard))
         self.save(now=False)
 
-    def told(self, hazards: Any) -> None:
+    def note_told(self, hazards: Any) -> None:
         """What was told, also of a launch that did not end."""
         for hazard in hazards:
             if _key(hazard) not in self._counted:
@@ -209,7 +209,7 @@ def main() -> None:
     simulate()
     compile_all()
     device.listeners.append(report.launched)
-    device.tell = report.told
+    device.tell = report.note_told
     os.chdir(path.parent)
     report.facts["walls"] = confine([path.parent, given.own.resolve(), report._path.parent])
     report.save()

@@ -74,7 +74,7 @@ def judged(program: PublicProgram, facts: dict[str, Any], last_words: str) -> tu
         return "runs", ""
     worst = min((each for each, _ in found), key=WORST_FIRST.index)
     told = next(error for each, error in found if each == worst)
-    return worst, _words(told)
+    return worst, _error_text(told)
 
 
 def _of_error(error: dict[str, Any], program: PublicProgram) -> Outcome:
@@ -85,7 +85,7 @@ def _of_error(error: dict[str, Any], program: PublicProgram) -> Outcome:
     return "cells" if error["cell"] is not None else "other"
 
 
-def _words(error: dict[str, Any]) -> str:
+def _error_text(error: dict[str, Any]) -> str:
     cell = f"cell {error['cell']}: " if error.get("cell") is not None else ""
     kind = f"{error['kind']}: " if error.get("kind") and not error.get("is_refusal") else ""
     return cell + kind + without_places(error["message"])

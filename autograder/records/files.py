@@ -9,9 +9,10 @@ import re
 import tempfile
 import unicodedata
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from autograder.errors import MachineFault, UsageError
 
@@ -24,6 +25,7 @@ _HASHED = re.compile(r".*-(?:[0-9a-f]{8}|[0-9a-f]{16})", re.DOTALL)  # eight in 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every file in a zip, so that the same files make the same zip
 _PLAIN, _EXECUTABLE = 0o100644, 0o100755  # ordinary files, as Unix has their rights
 _UNIX = 3
+UNFINISHED = ".[0-9a-z_]*.tmp"  # names of files that are being written, as tempfile makes them
 _MOST_CHARACTERS, _MOST_BYTES = 60, 120  # of a name, without its hash and ending
 
 
@@ -97,6 +99,15 @@ def _written(target: Path, pieces: Iterable[bytes]) -> None:
         raise MachineFault(f"{target} cannot be written: {problem.strerror or problem}.", remedy=remedy) from None
 
 
+def remove_file(path: Path) -> None:
+    """Removes a file, if it is there; raises `MachineFault` where the disk or its owner does not let us."""
+    try:
+        if path.is_file():
+            path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise MachineFault(f"{path} cannot be removed: {problem.strerror}.", remedy="Remove it, and try again.") from None
+
+
 def look_at_target(path: Path) -> None:
     """Raises `UsageError` where no file can come to lie there: before the work that it takes, not after."""
     if path.is_dir():
@@ -119,13 +130,20 @@ def write_zip(path: Path, files: Mapping[str, bytes], executable: Collection[str
 
 def _replace(target: Path, pieces: Iterable[bytes]) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.parent)
+    with replacement(target, 0o644) as file:  # a report is there to be read
+        file.writelines(pieces)
+
+
+@contextmanager
+def replacement(target: Path, mode: int) -> Iterator[BinaryIO]:
+    """A file to write to, which comes to lie at `target` when the block ends, and never if it raises; `mode`: its rights."""
+    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".tmp", dir=target.absolute().parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
+            yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)  # mkstemp makes it private; a report is there to be read
+        os.chmod(temporary, mode)
         os.replace(temporary, target)
     except BaseException:
         os.unlink(temporary)

@@ -29,8 +29,8 @@ _DERIVED = ("points", "bonus_points", "max_points", "outcome")  # for scripts; c
 
 def to_dict(result: Result) -> dict[str, Any]:
     """`result` as plain JSON data, without the counters that are zero; raises TypeError for what JSON cannot hold."""
-    form = {"version": VERSION, **{name: _plain(getattr(result, name)) for name in _DERIVED}}
-    plain: dict[str, Any] = _plain(result)
+    form = {"version": VERSION, **{name: _as_json(getattr(result, name)) for name in _DERIVED}}
+    plain: dict[str, Any] = _as_json(result)
     return form | plain
 
 
@@ -67,7 +67,7 @@ def write_result(result: Result, path: str | os.PathLike[str]) -> None:
     write_atomically(path, to_text(result))
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """`value` as JSON data: dataclasses and mappings to objects, sequences to arrays, numbers to Python's."""
     if hasattr(value, "tolist"):  # a NumPy scalar or array
         value = value.tolist()
@@ -79,20 +79,20 @@ def _plain(value: Any) -> Any:
         number = float(value)
         return number if math.isfinite(number) else {"$float": repr(number)}
     if isinstance(value, numbers.Complex):
-        return {"$complex": [_plain(value.real), _plain(value.imag)]}
+        return {"$complex": [_as_json(value.real), _as_json(value.imag)]}
     if isinstance(value, Counters):
         return {name: count for name, count in _fields_of(value).items() if count}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _fields_of(value)
     if isinstance(value, Mapping):
-        return {_escaped(key): _plain(each) for key, each in value.items()}
+        return {_escaped(key): _as_json(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_plain(each) for each in value]
+        return [_as_json(each) for each in value]
     raise TypeError(f"a result cannot hold a {type(value).__name__}: {value!r}")
 
 
 def _fields_of(value: Any) -> dict[str, Any]:
-    return {each.name: _plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    return {each.name: _as_json(getattr(value, each.name)) for each in dataclasses.fields(value)}
 
 
 def _escaped(key: Any) -> str:

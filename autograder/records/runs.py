@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
@@ -25,6 +26,18 @@ class Uninitialised:
 
     shape: tuple[int, ...]
     dtype: Any
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """An array argument of zeros, made where the request is carried out: it may be larger than anybody would send."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -55,7 +68,8 @@ class Sample(TypedDict):
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One call of a submission's function with named arguments, in order: NumPy arrays, `Uninitialised`, or scalars.
+    """One call of a submission's function with named arguments, in order: NumPy arrays, `Uninitialised`, `Zeros`,
+    or scalars.
 
     Arrays are copied to the device; the function sees device arrays. `grid` and `block` only where `function` is a kernel.
     """

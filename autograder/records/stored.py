@@ -89,14 +89,11 @@ class StoredResults(Sequence[Result]):
         return self.with_rows(self.rows[at]) if isinstance(at, slice) else self.whole(self.rows[at])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, StoredResults) and self.rows != other.rows:
+        if not isinstance(other, StoredResults | list | tuple):
+            return NotImplemented
+        if len(self) != len(other) or (isinstance(other, StoredResults) and self.rows != other.rows):
             return False
-        if not isinstance(other, StoredResults | list | tuple) or len(self) != len(other):
-            return NotImplemented if not isinstance(other, StoredResults | list | tuple) else False
         return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
-
-    def __hash__(self) -> int:
-        raise TypeError("results change as a list does: they have no hash")
 
 
 def rows_of(results: Sequence[Result]) -> list[Result]:

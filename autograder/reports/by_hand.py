@@ -20,7 +20,7 @@ from autograder.errors import UsageError
 from autograder.records.results import LATE, ByHand, Result
 from autograder.reports import late
 from autograder.reports.late import Deadlines, Policy, Standing
-from autograder.reports.wording import one_line, points_text
+from autograder.reports.wording import as_copied, one_line, points_text
 
 COLUMNS = ("student", "check", "points", "comment")
 WHOLE = ("", "total")  # in the column check: the lab as a whole
@@ -45,11 +45,7 @@ class Override:
 
 def read_overrides(path: Path) -> list[Override]:
     """The rows of a file; raises `UsageError` where it cannot be read or lacks a column."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = getattr(problem, "strerror", None) or "it is not UTF-8 text"
-        raise UsageError(f"{path} cannot be read: {reason}.") from None
+    text = _text_of(path)
     first = (text.splitlines() or [""])[0]
     rows = csv.DictReader(io.StringIO(text), delimiter=max(",;\t", key=first.count), restval="")
     names = [(name or "").strip().lower() for name in rows.fieldnames or ()]
@@ -65,6 +61,18 @@ def read_overrides(path: Path) -> list[Override]:
     except csv.Error as problem:
         raise UsageError(f"{path}, line {rows.line_num}: {problem}.") from None
     return found
+
+
+def _text_of(path: Path) -> str:
+    """A file's text: UTF-8, or UTF-16 that begins with its mark, as spreadsheets save "Unicode text"."""
+    try:
+        data = path.read_bytes()
+        return data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except OSError as problem:
+        raise UsageError(f"{path} cannot be read: {problem.strerror}.") from None
+    except UnicodeDecodeError:
+        remedy = "In a spreadsheet, save it as “CSV UTF-8”."
+        raise UsageError(f"{path} cannot be read: it is not UTF-8 text.", remedy=remedy) from None
 
 
 def said(option: str, words: str) -> Override:
@@ -97,63 +105,84 @@ def applied(overrides: Iterable[Override], results: Sequence[Result]) -> tuple[l
     of_students: list[Override] = []
     for each in overrides:
         (of_class if _is_of_class(each) else of_students).append(each)
-    lines: list[str] = []
-    policy = _last(of_class, LATE, late.policy_of, lines)
-    deadlines = Deadlines(_last(of_class, DUE, late.moment, lines))
-    decided: dict[int, dict[str, ByHand]] = {}
-    comments: dict[int, str] = {}
-    places: dict[str, list[int]] = defaultdict(list)
-    for at, result in enumerate(results):
-        for name in _names(result):
-            places[name].append(at)
+    decisions = _Decisions(of_class, results)
     for each in of_students:
-        fitting = places.get(each.student, [])
+        decisions.follow(each)
+    decisions.take_off_for_lateness()
+    changed = []
+    for at, result in enumerate(results):
+        rows = decisions.rows[at]
+        flags = (UNKNOWN,) if result.marked_late and of_class and LATE not in rows else ()
+        changed.append(replace(result, by_hand=tuple(rows.values()), flags=tuple(dict.fromkeys((*result.flags, *flags)))))
+    return changed, decisions.lines
+
+
+class _Decisions:
+    """What rows decide about each result, by its place in the class; `lines` grows with what is to be said of them."""
+
+    def __init__(self, of_class: Sequence[Override], results: Sequence[Result]) -> None:
+        self.results = results
+        self.asked = bool(of_class)  # for a date or a policy
+        self.lines: list[str] = []
+        self.policy = _last(of_class, LATE, late.policy_of, self.lines)
+        self.deadlines = Deadlines(_last(of_class, DUE, late.moment, self.lines))
+        self.rows: dict[int, dict[str, ByHand]] = {at: {} for at in range(len(results))}
+        self.comments: dict[int, str] = {}  # on dates of a student's own
+        self.places: dict[str, list[int]] = defaultdict(list)
+        for at, result in enumerate(results):
+            for name in _names(result):
+                self.places[name].append(at)
+
+    def follow(self, row: Override) -> None:
+        """Takes a row about one student in."""
+        fitting = self.places.get(as_copied(row.student), [])
         if len(fitting) != 1:
-            who = one_line(each.student, 80) or "nobody"
-            what = (
-                "fits more than one student: use an ID" if fitting else "is nobody who handed in, by name, file or ID"
-            )
-            lines.append(f"{each.where}: {who} {what}. This row changes nothing.")
-            continue
-        at, result = fitting[0], results[fitting[0]]
-        who = one_line(result.display_name, 80)
+            who = one_line(row.student, 80) or "nobody"
+            what = "fits more than one student: use an ID" if fitting else "is nobody who handed in, by name, file or ID"
+            self.lines.append(f"{row.where}: {who} {what}. This row changes nothing.")
+            return
+        who = one_line(self.results[fitting[0]].display_name, 80)
         try:
-            if each.check.lower() in (DUE, HANDED_IN):
-                zone = deadlines.of_class.tzinfo if deadlines.of_class else None
-                kept = deadlines.own if each.check.lower() == DUE else deadlines.handed_in
-                kept[at] = _read(each, functools.partial(late.moment, zone=zone))
-                if each.check.lower() == DUE:
-                    comments[at] = each.comment
-                continue
-            row = _decision(each, result, policy)
+            if row.check.lower() in (DUE, HANDED_IN):
+                self._note_date(row, fitting[0])
+            else:
+                self._note_points(row, fitting[0], who)
         except ValueError as problem:
-            lines.append(f"{each.where}: {who}: {problem}. This row changes nothing.")
-            continue
-        if row.check in decided.setdefault(at, {}):
-            lines.append(f"{each.where}: {who} has a row about `{row.check or WHOLE[1]}` already: this one counts.")
-        most = math.inf if row.check == LATE else _maxima(result)[row.check]
-        if row.points is not None and row.points > most:
-            above = f"{points_text(row.points)} points of {points_text(most)}"
-            lines.append(f"{each.where}: {who} gets {above}, more than can be earned: given all the same.")
-        decided[at][row.check] = row
-    standings = [deadlines.of(at, result) for at, result in enumerate(results)]
-    free = []
-    for at, standing in enumerate(standings):
-        rows = decided.setdefault(at, {})
-        if standing is not None and (standing.extension or comments.get(at)):
-            rows[DUE] = ByHand(DUE, None, " ".join(filter(None, (standing.extension, comments.get(at, "")))))
-        if standing is not None and standing.late and LATE not in rows:
-            share = policy.of(standing.late.total_seconds() / 3600) if policy else 0.0
-            rows[LATE] = ByHand(LATE, None if share else 0.0, standing.words, share)
-            free += [] if policy else [results[at]]
-    unknown = [(results[at], each) for at, each in enumerate(standings) if LATE not in decided[at]]
-    lines += _unknown(unknown, free, bool(of_class))
-    flags = {at: (UNKNOWN,) for at, each in enumerate(results) if each.marked_late and of_class and LATE not in decided[at]}
-    changed = [
-        replace(each, by_hand=tuple(decided[at].values()), flags=tuple(dict.fromkeys((*each.flags, *flags.get(at, ())))))
-        for at, each in enumerate(results)
-    ]
-    return changed, lines
+            self.lines.append(f"{row.where}: {who}: {problem}. This row changes nothing.")
+
+    def _note_date(self, row: Override, at: int) -> None:
+        zone = self.deadlines.of_class.tzinfo if self.deadlines.of_class else None
+        is_due = row.check.lower() == DUE
+        dates = self.deadlines.own if is_due else self.deadlines.handed_in
+        dates[at] = _read(row, functools.partial(late.moment, zone=zone))
+        if is_due:
+            self.comments[at] = row.comment
+
+    def _note_points(self, row: Override, at: int, who: str) -> None:
+        decided = _decision(row, self.results[at], self.policy)
+        if decided.check in self.rows[at]:
+            self.lines.append(f"{row.where}: {who} has a row about `{decided.check or WHOLE[1]}` already: this one counts.")
+        most = math.inf if decided.check == LATE else _maxima(self.results[at])[decided.check]
+        if decided.points is not None and decided.points > most:
+            above = f"{points_text(decided.points)} points of {points_text(most)}"
+            self.lines.append(f"{row.where}: {who} gets {above}, more than can be earned: given all the same.")
+        self.rows[at][decided.check] = decided
+
+    def take_off_for_lateness(self) -> None:
+        """By the dates of all rows, so after the last of them."""
+        unknown, free = [], []
+        for at, result in enumerate(self.results):
+            rows, standing = self.rows[at], self.deadlines.of(at, result)
+            comment = self.comments.get(at, "")
+            if standing is not None and (standing.extension or comment):
+                rows[DUE] = ByHand(DUE, None, " ".join(filter(None, (standing.extension, comment))))
+            if standing is not None and standing.late and LATE not in rows:
+                share = self.policy.of(standing.late.total_seconds() / 3600) if self.policy else 0.0
+                rows[LATE] = ByHand(LATE, None if share else 0.0, standing.words, share)
+                free += [] if self.policy else [result]
+            if LATE not in rows:
+                unknown.append((result, standing))
+        self.lines += _unknown(unknown, free, self.asked)
 
 
 Read = TypeVar("Read")
@@ -229,7 +258,11 @@ def _people(results: Sequence[Result]) -> str:
 
 
 def _names(result: Result) -> set[str]:
-    return {result.student, result.display_name, result.submission, *result.ids.values()}
+    """What a row may call a student; a name without its ID fits all who have it."""
+    names = {result.student, result.display_name, result.submission, *result.ids.values()}
+    behind = [f" ({text})" for kind, value in result.ids.items() for text in (value, f"{kind} {value}")]
+    names |= {each.removesuffix(text) for each in (result.student, result.display_name) for text in behind}
+    return set(map(as_copied, names)) - {""}
 
 
 def _points_of(override: Override) -> float | None:
@@ -247,7 +280,7 @@ def _points_of(override: Override) -> float | None:
     return points
 
 
-def told(result: Result) -> list[str]:
+def by_hand_sentences(result: Result) -> list[str]:
     """What was decided by hand about a result, a sentence each."""
     titles = {check.name: check.title for check in result.checks}
     graded = {check.name: check.points for check in result.checks} | {"": result.points}

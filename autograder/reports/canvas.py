@@ -61,9 +61,15 @@ def real_names(path: Path) -> RealNames:
     columns = [header.index(name) for name in ("Student", "LastName", "FirstName") if name in header]
     found = {}
     for row in sheet.rows[1:]:
-        name = ", ".join(filter(None, (row.cell(at).strip() for at in columns)))
+        name = ", ".join(filter(None, (_name_of_cell(row.cell(at).strip()) for at in columns)))
         found[row.cell(header.index("ID")).strip()] = name
     return RealNames({each: name for each, name in found.items() if each})
+
+
+def _name_of_cell(cell: str) -> str:
+    """A name without what Canvas puts around one that a spreadsheet would take for a formula: student_name."""
+    found = re.fullmatch(r'="(\s*=.*)"', cell, re.DOTALL)
+    return found[1] if found else cell
 
 
 def _mashed(name: str) -> str:

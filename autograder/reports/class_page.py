@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +11,9 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from autograder.records.files import report_name
-from autograder.records.results import CheckResult, Result
+from autograder.records.results import Result
 from autograder.reports.attention import KINDS, Reason, reasons
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.charts import DotPlot, dot_plot, histogram, speed_summary
 from autograder.reports.html import data_uri
 from autograder.reports.leaderboard import places
@@ -33,14 +34,24 @@ class ClassPageRow:
     reasons: tuple[Reason, ...]
 
     @property
-    def checks(self) -> dict[str, CheckResult]:
-        """Its checks by name: older results may lack some that others have."""
-        return {check.name: check for check in self.result.checks}
+    def words(self) -> dict[str, str]:
+        """What became of its checks, by name: older results may lack some that others have."""
+        return {check.name: check.outcome if check.tried else "not tried" for check in self.result.checks}
+
+    def told(self, steps: Sequence[StepView]) -> str:
+        """The same for who hears it, by the checks' numbers: `1 to 5 passed, 6 failed, 7 to 9 not run`."""
+        words = self.words
+        there = [(view.step.number, words[view.step.name]) for view in steps if view.step.name in words]
+        parts = []
+        for word, found in itertools.groupby(there, key=lambda each: each[1]):
+            numbers = [number for number, _ in found]
+            parts.append(f"{numbers[0]} to {numbers[-1]} {word}" if numbers[1:] else f"{numbers[0]} {word}")
+        return ", ".join(parts)
 
     @property
     def notes(self) -> list[str]:
         """What was handed in, and what was decided by hand."""
-        return [each for each in (self.result.note, *told(self.result)) if each]
+        return [each for each in (self.result.note, *by_hand_sentences(self.result)) if each]
 
     @property
     def kinds(self) -> list[str]:
@@ -95,7 +106,7 @@ def pieces(
     unmatched: Mapping[str, Sequence[str]] | None = None,
     example_of: ExampleOf | None = None,
 ) -> Iterator[str]:
-    """The same page piece by piece: it has some 3,500 characters a student.
+    """The same page piece by piece: it has some 1,500 characters a student.
 
     `unmatched`: by the name of a filled-in file, a line for every row or submission that it left out. `example_of`: chooses
     the examples of misconceptions where `results` are rows.

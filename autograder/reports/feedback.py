@@ -24,7 +24,7 @@ from autograder.records.files import report_name
 from autograder.records.results import Result
 from autograder.reports.wording import one_line
 
-_NOT_IN_A_NAME = re.compile(r"[\x00-\x1f\x7f<>:\"/\\|?*_\s]+")
+_NOT_IN_A_NAME = re.compile(r"[\x00-\x1f\x7f<>:\"/\\|?*_\s\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _LONGEST_NAME = 60  # characters
 _WHEN = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same reports make the same zip
 

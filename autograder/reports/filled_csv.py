@@ -53,7 +53,7 @@ class Sheet:
 
     def to_bytes(self) -> bytes:
         text = "".join(self.separator.join(row.raw) + row.end for row in self.rows)
-        return self.bom + text.encode("utf-8", "surrogateescape")
+        return self.bom + text.encode("utf-8")
 
 
 @dataclass
@@ -80,7 +80,11 @@ def read_sheet(path: Path) -> Sheet:
         if data.startswith(start):
             raise UsageError(f"{path} is {what}.", remedy="Give the file as the platform exported it, in UTF-8.")
     bom = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    text = data[len(bom) :].decode("utf-8", "surrogateescape")
+    try:
+        text = data[len(bom) :].decode("utf-8")
+    except UnicodeDecodeError:  # nor would the platform read it, and names in it would fit nobody
+        remedy = "Give the file as the platform exported it: no spreadsheet may have saved it."
+        raise UsageError(f"{path} is not UTF-8 text.", remedy=remedy) from None
     first = text.splitlines()[0] if text.strip() else ""
     if not first:
         raise UsageError(f"{path} is empty.")

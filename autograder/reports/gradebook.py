@@ -12,13 +12,9 @@ from typing import Any
 from autograder.records.files import report_name, write_atomically
 from autograder.records.results import CheckResult, Result
 from autograder.reports.attention import reasons_text
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.speed import speed_of
-from autograder.reports.wording import MESSAGE_LIMIT, one_line
-
-# What a spreadsheet may take for a formula, full-width forms included:
-# https://owasp.org/www-community/attacks/CSV_Injection
-_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+from autograder.reports.wording import neutral
 
 
 def write(results: Iterable[Result], path: str | os.PathLike[str]) -> None:
@@ -44,13 +40,6 @@ def text(results: Iterable[Result]) -> str:
     return buffer.getvalue()
 
 
-def neutral(cell: str, limit: int = MESSAGE_LIMIT) -> str:
-    """`cell` on one line of at most `limit` characters, an apostrophe before it where a spreadsheet would read a formula."""
-    starts_like_a_formula = cell.startswith(_FORMULA_STARTS) or cell.lstrip().startswith(_FORMULA_STARTS)
-    plain = one_line(cell, limit)
-    return f"'{plain}" if starts_like_a_formula else plain
-
-
 def _row(result: Result, names: Sequence[str]) -> list[Any]:
     checks = {check.name: check for check in result.checks}
     speeds = [speed.ratio for check in result.checks if (speed := speed_of(check))]
@@ -69,7 +58,7 @@ def _row(result: Result, names: Sequence[str]) -> list[Any]:
         result.source,
         neutral(reasons_text(result)),
         neutral(result.handed_in),
-        neutral(" ".join(told(result))),
+        neutral(" ".join(by_hand_sentences(result))),
         neutral(result.error),
         neutral("; ".join(f"{kind} {value}" for kind, value in sorted(result.ids.items()))),
         neutral(result.note),

@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.errors import UsageError
 from autograder.records.results import CheckResult, Result
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.speed import Speed, message_of, next_step, speed_of
 from autograder.reports.withheld import for_students
 from autograder.reports.wording import earned_text, index_text, one_line, pair_text, points_text, visible
@@ -27,7 +27,7 @@ def text(result: Result) -> str:
     form: dict[str, Any] = {
         "score": round(final, 2),
         "execution_time": round(shown.seconds, 3),
-        "output": _words(shown),
+        "output": _summary_text(shown),
         "output_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
@@ -37,10 +37,10 @@ def text(result: Result) -> str:
     return json.dumps(form, indent=1, allow_nan=False) + "\n"
 
 
-def _words(result: Result) -> str:
+def _summary_text(result: Result) -> str:
     earned = earned_text(result.points, result.bonus_points)
     total = f"{earned} of {points_text(result.max_points)} points."
-    lines = [visible(result.lab_title), f"Speed is {result.source}: {result.device}.", total, *told(result)]
+    lines = [visible(result.lab_title), f"Speed is {result.source}: {result.device}.", total, *by_hand_sentences(result)]
     return "\n".join(visible(line) for line in [*lines, result.note, result.error, next_step(result)] if line)
 
 

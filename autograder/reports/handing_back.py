@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.errors import UsageError
-from autograder.records.files import report_name, write_atomically, write_bytes_atomically
+from autograder.records.files import remove_file, report_name, write_atomically, write_bytes_atomically
 from autograder.records.results import Result
 from autograder.records.stored import rows_of
 from autograder.reports import canvas, class_page, feedback, gradescope, junit, moodle
@@ -123,7 +123,7 @@ def _feedback(results: Sequence[Result], out: Path, told: HandedBack) -> None:
         target = out / f"feedback_{platform}.zip"
         made = feedback.zipped(results, out / "reports", platform)
         if not made.written:
-            target.unlink(missing_ok=True)  # of an earlier run, with reports that are no longer true
+            remove_file(target)  # of an earlier run, with reports that are no longer true
             told.lines += made.lines
             continue
         write_bytes_atomically(target, made.data)
@@ -148,7 +148,7 @@ def _gradescope(results: Sequence[Result], folder: Path, told: HandedBack) -> No
             text = gradescope.text(result)
         except UsageError as problem:
             lines.append(f"  Not written: {problem}")
-            (folder / name / "results.json").unlink(missing_ok=True)
+            remove_file(folder / name / "results.json")
             continue
         write_atomically(folder / name / "results.json", text)
         written += 1

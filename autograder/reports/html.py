@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from autograder.records.results import CheckResult, Picture, Result
 from autograder.reports.attention import GRADER_FAILED
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.charts import SpeedBar, speed_bar
 from autograder.reports.source_heat import annotated
 from autograder.reports.speed import NAMES, NextStep, Speed, message_of, next_steps, speed_of
@@ -50,7 +50,7 @@ class CheckView:
 def render(result: Result) -> str:
     """One self-contained page of at most 300,000 bytes for the student who handed `result` in."""
     script = asset("copy.js")
-    return _fitting(result, "student_page.html.j2", script=script, policy=policy(script), by_hand=told(result))
+    return _fitting(result, "student_page.html.j2", script=script, policy=policy(script), by_hand=by_hand_sentences(result))
 
 
 def fragment(result: Result) -> str:

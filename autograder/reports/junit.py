@@ -29,17 +29,17 @@ def text(results: Iterable[Result]) -> str:
 
 
 def _suite(result: Result) -> ElementTree.Element:
-    suite = ElementTree.Element("testsuite", name=_words(result.student), hostname=_words(result.device))
+    suite = ElementTree.Element("testsuite", name=_xml_text(result.student), hostname=_xml_text(result.device))
     if result.graded_at:
-        suite.set("timestamp", _words(result.graded_at))
+        suite.set("timestamp", _xml_text(result.graded_at))
     for check in result.checks:
-        classname = f"{result.lab}.{result.student}"
-        case = ElementTree.SubElement(suite, "testcase", name=_words(check.name), classname=_words(classname), time="0")
-        message = _words(result.error or check.message)
+        classname = _xml_text(f"{result.lab}.{result.student}")
+        case = ElementTree.SubElement(suite, "testcase", name=_xml_text(check.name), classname=classname, time="0")
+        message = _xml_text(result.error or check.message)
         if check.fault:
             ElementTree.SubElement(case, "error", type="grader", message=message)
         elif (check.outcome == "failed" and not check.bonus) or (result.error and check is result.checks[0]):
-            ElementTree.SubElement(case, "failure", type="check", message=message).text = _words(check.title)
+            ElementTree.SubElement(case, "failure", type="check", message=message).text = _xml_text(check.title)
         elif check.outcome != "passed":
             ElementTree.SubElement(case, "skipped", message=message)
     _count(suite, result.seconds)
@@ -54,5 +54,5 @@ def _count(element: ElementTree.Element, seconds: float) -> None:
     element.set("time", f"{seconds:.3f}")
 
 
-def _words(words: str) -> str:
+def _xml_text(words: str) -> str:
     return _NOT_XML.sub("\ufffd", visible(words))

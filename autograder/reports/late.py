@@ -62,7 +62,9 @@ def policy_of(text: str) -> Policy:
     if found is None:
         raise ValueError("is no late policy, as `10% a day, at most 50%` is")
     share, unit, most = found.groups()
-    return Policy(number(share) / 100, _HOURS[unit[0].lower()], min(1.0, number(most or "100") / 100))
+    if number(share) > 100 or number(most or "100") > 100:
+        raise ValueError("takes more than all")
+    return Policy(number(share) / 100, _HOURS[unit[0].lower()], number(most or "100") / 100)
 
 
 def off(text: str, policy: Policy | None) -> Off:
@@ -103,7 +105,23 @@ def moment(text: str, zone: tzinfo | None = None) -> datetime:
         zone = _zone(found["zone"])
     if zone is None:
         raise ValueError(f"has no time zone: write `{EXAMPLE}`, or `+02:00` for its end")
-    return plain.replace(tzinfo=zone)
+    return _once(plain.replace(tzinfo=zone))
+
+
+def _once(when: datetime) -> datetime:
+    """The same time; raises `ValueError` where clocks are put forward over it, or back, so that it comes twice."""
+    first, second = when.utcoffset(), when.replace(fold=1).utcoffset()
+    if first == second:
+        return when
+    if _utc(when).astimezone(when.tzinfo).replace(tzinfo=None) != when.replace(tzinfo=None):
+        raise ValueError("is on no clock of that day: it is put forward over that hour")
+    names = " or ".join(f"`{_offset(each)}`" for each in (when, when.replace(fold=1)))
+    raise ValueError(f"comes twice on that day, since clocks are put back: write {names} in place of the city")
+
+
+def _offset(when: datetime) -> str:
+    """A time's distance from UTC, as `moment` reads it: +02:00."""
+    return when.isoformat()[-6:]
 
 
 def _zone(name: str) -> tzinfo:
@@ -127,13 +145,13 @@ def iso(when: datetime) -> str:
     return (when.astimezone(timezone.utc) if when.tzinfo else when).isoformat()
 
 
-def _kept(text: str, zone: tzinfo) -> datetime:
-    """A time that `iso` wrote, in UTC; one without a zone is of `zone`."""
+def _kept(text: str, zone: tzinfo, *, fold: int) -> datetime:
+    """A time that `iso` wrote, in UTC; one without a zone is of `zone`, and `fold` says which of two that clocks show."""
     when = datetime.fromisoformat(text)
-    return _utc(when if when.tzinfo else when.replace(tzinfo=zone))
+    return _utc(when if when.tzinfo else when.replace(tzinfo=zone, fold=fold))
 
 
-def shown(when: datetime, zone: tzinfo) -> str:
+def moment_text(when: datetime, zone: tzinfo) -> str:
     """A time for people, to the minute."""
     local = when.astimezone(zone)
     return f"{local:%Y-%m-%d %H:%M} {local.tzname()}"
@@ -174,6 +192,7 @@ class Deadlines:
         """How a student stands; None where no date was given.
 
         The instructor's own date for a student decides; else the later one of the class's and of the platform's for them.
+        Where clocks are put back, and the platform names no zone, what is better for the student holds.
         """
         own, common = self.own.get(place), self.of_class
         if (given := own or common) is None:
@@ -181,15 +200,15 @@ class Deadlines:
         zone = (common or given).tzinfo or timezone.utc
         at, of_class = _utc(given), _utc(common) if common else None
         if own is None and result.due:
-            at = max(at, _kept(result.due, zone))
+            at = max(at, _kept(result.due, zone, fold=1))
         extension = ""
         if of_class is not None and at > of_class:
-            extension = f"Due {shown(at, zone)}, {span(at - of_class)} after the others."
-        came = self.handed_in.get(place) or (_kept(result.handed_in, zone) if result.handed_in else None)
+            extension = f"Due {moment_text(at, zone)}, {span(at - of_class)} after the others."
+        came = self.handed_in.get(place) or (_kept(result.handed_in, zone, fold=0) if result.handed_in else None)
         if came is None:
             return Standing(None, extension=extension)
         late = max(_utc(came) - at, timedelta())
-        words = f"{span(late)} late, handed in {shown(came, zone)}, due {shown(at, zone)}." if late else ""
+        words = f"{span(late)} late, handed in {moment_text(came, zone)}, due {moment_text(at, zone)}." if late else ""
         return Standing(late, words, extension)
 
 

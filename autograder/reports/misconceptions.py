@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from autograder.records.files import write_atomically
 from autograder.records.results import CheckResult, FunctionText, Hint, Picture, Result
 from autograder.records.stored import StoredResults, Weight
-from autograder.reports.gradebook import neutral
+from autograder.reports.wording import neutral
 
 NOT_TRIED, WITHOUT_HINT = "(not tried)", "(no hint)"  # in the CSV's column of hints
 MOST_LINES = 45  # of an example's code
@@ -172,10 +172,10 @@ def _example_of(result: Result, check: CheckResult) -> Example:
     names = _names_of(result)
     marked = {(each.line.file, each.line.number) for each in check.hazards if each.line is not None}
     fitting = [each for each in check.pictures if len(each.svg) <= MOST_OF_A_DRAWING]
-    shown = (each for each in fitting if not names & _words(f"{each.alt} {_MARKUP.sub(' ', each.svg)}"))
+    shown = (each for each in fitting if not names & _words_in(f"{each.alt} {_MARKUP.sub(' ', each.svg)}"))
     return Example(
         code=_code(result, check, marked, names),
-        hazards=tuple(dict.fromkeys(each.message for each in check.hazards if not names & _words(each.message)))[:2],
+        hazards=tuple(dict.fromkeys(each.message for each in check.hazards if not names & _words_in(each.message)))[:2],
         picture=next(shown, None),
         is_secret=bool(check.secret),
     )
@@ -188,7 +188,7 @@ def _code(result: Result, check: CheckResult, marked: set[tuple[str, int]], name
     for function in sorted(wanted, key=lambda each: not each.is_kernel):
         lines += [CodeLine("")] if lines else []
         lines += _lines_of(function, marked)
-    says_whose = any(names & _words(each.text) for each in lines)
+    says_whose = any(names & _words_in(each.text) for each in lines)
     return () if says_whose or len(lines) > MOST_LINES else tuple(lines)
 
 
@@ -217,11 +217,11 @@ def _comments(text: str) -> list[tuple[int, int]]:
 
 def _names_of(result: Result) -> set[str]:
     """The words that tell whose a submission is: those of the student's name and IDs, short numbers aside."""
-    words = _words(" ".join([result.student, result.name, *result.ids.values()]))
+    words = _words_in(" ".join([result.student, result.name, *result.ids.values()]))
     return {each for each in words if len(each) > 2 or not each.isdigit()}
 
 
-def _words(text: str) -> set[str]:
+def _words_in(text: str) -> set[str]:
     return {word.casefold() for word in _WORD.findall(text) if len(word) > 1}
 
 

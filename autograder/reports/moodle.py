@@ -4,8 +4,8 @@ The first column is the Identifier ("Participant 1234"), the second the full nam
 of the grade comes its maximum; the names of columns follow the site's language:
 https://github.com/moodle/moodle/blob/main/public/mod/assign/gradingtable.php, and feedback/offline/importgradeslib.php
 beside it, which reads the file back by the identifier's number. Its locallib.php (process_import_grades) passes over a
-row whose grade is above the assignment's maximum, and says nothing. It takes the column Feedback comments as HTML:
-comments/locallib.php beside it (get_editor_fields, set_editor_text).
+row whose grade is above the assignment's maximum, or was given since the worksheet was downloaded, and says nothing. It
+takes the column Feedback comments as HTML: comments/locallib.php beside it (get_editor_fields, set_editor_text).
 
 Where a team handed in, Moodle puts the team's name and number where a student's stand. That number may be a
 participant's as well: a number counts only under the name that it has in the worksheet.
@@ -24,7 +24,7 @@ from typing import Literal
 
 from autograder.errors import UsageError
 from autograder.records.results import Result
-from autograder.reports.by_hand import told
+from autograder.reports.by_hand import by_hand_sentences
 from autograder.reports.filled_csv import CsvRow, Filling, Sheet, fill, number_text, read_sheet
 from autograder.reports.late import Dates
 from autograder.reports.speed import next_step
@@ -73,7 +73,7 @@ def filled(
         allowed=lambda row, points: _allowed(points, _number(row, maxima), above_maximum),
         comment=_commenting(comments_at(sheet, path, comments_column), comments),
     )
-    outcome.lines = [*_about_the_maximum(sheet, results, maxima), *outcome.lines]
+    outcome.lines = [*_about_the_form(sheet, at, maxima), *_about_the_maximum(sheet, results, maxima), *outcome.lines]
     return sheet.to_bytes(), outcome
 
 
@@ -109,7 +109,7 @@ def _commenting(column: int | None, comments: Comments) -> Callable[[CsvRow, Res
         if column is None or comments == "leave" or column >= len(row.raw):
             return ""
         shown = for_students(result)
-        text = str(prose(" ".join([*told(shown), next_step(shown) or "Every check passed."])))
+        text = str(prose(" ".join([*by_hand_sentences(shown), next_step(shown) or "Every check passed."])))
         if row.cell(column).strip() not in ("", text) and comments == "fill":
             return "it has a comment already."
         row.put(column, text)
@@ -305,6 +305,21 @@ def _allowed(points: float, most: float | None, above_maximum: AboveMaximum) -> 
     if above_maximum == "refuse":
         return None, f"{earned}: its grade was left as it is."
     return points, f"{earned}: Moodle will pass over this row unless its Maximum grade is raised."
+
+
+def _about_the_form(sheet: Sheet, grades: int, maxima: int | None) -> list[str]:
+    """What Moodle would make of the file when it is uploaded, where that is not what is meant by it."""
+    lines = []
+    if sheet.separator != ",":
+        lines.append(
+            f"Cells are separated by `{sheet.separator}`: choose that where you upload it, or download the worksheet anew: "
+            "Moodle's own has commas, and older versions read nothing else."
+        )
+    right = sheet.header[grades + 1].casefold() if grades + 1 < len(sheet.header) else ""
+    has_maximum = maxima is not None and any(_number(row, maxima) for row in sheet.rows[1:])
+    if right == "scale" or (maxima is not None and not has_maximum):
+        lines.append("This assignment is not marked by points in Moodle, which passes over all of them: change its Grade.")
+    return lines
 
 
 def _about_the_maximum(sheet: Sheet, results: Sequence[Result], column: int | None) -> list[str]:

@@ -111,7 +111,7 @@ def speed_of(check: CheckResult) -> Speed | None:
         baseline_ns=_number(measured, "baseline_ns"),
         submission_ns=_number(measured, "submission_ns"),
         ambiguous=bool(measured.get("ambiguous", False)),
-        compared_with=_words(measured, "compared_with", "the baseline"),
+        compared_with=_text_or(measured, "compared_with", "the baseline"),
         held_percent=_number(measured, "interval_held_percent"),
     )
 
@@ -125,7 +125,7 @@ def message_of(check: CheckResult, unreadable: bool = False) -> str:
     return "" if said_by_speed or said_by_error or said_by_hazard else check.message
 
 
-def _words(measured: Mapping[str, Any], name: str, otherwise: str) -> str:
+def _text_or(measured: Mapping[str, Any], name: str, otherwise: str) -> str:
     found = measured.get(name)
     return one_line(found, 80) if isinstance(found, str) and found else otherwise
 

@@ -62,7 +62,18 @@ def render_class(results: Iterable[Result]) -> str:
     passed = sum(result.outcome == "passed" for result in results)
     looks = sum(bool(row[-1]) for row in rows[1:])
     summary = f"{_plural(len(results), 'submission')}: {passed} passed everything, {looks} to look at"
-    return _table(rows, limits=(28, 24, 8, 10, 60), right=(1, 3)) + f"\n{summary}\n"
+    return _table(rows, limits=(28, 24, 8, 10, 60), right=(1, 3)) + f"\n{summary}\n" + _decided(results)
+
+
+def _decided(results: Sequence[Result]) -> str:
+    """A line where points in the end are not those that were graded, which the table shows; else nothing."""
+    changed = [each for each in results if each.final_points is not None and round(each.final_points - each.points, 6)]
+    if not changed:
+        return ""
+    late = [each for each in changed if each.taken_off]
+    off = points_text(sum(each.taken_off for each in late))
+    why = f": {_plural(len(late), 'student')} late, {off} points off in all" if late else ""
+    return f"Other points than these in the end{why}; {_plural(len(changed), 'row')} of gradebook.csv, final_points\n"
 
 
 def _check(check: CheckResult, colour: bool, unreadable: bool) -> list[str]:

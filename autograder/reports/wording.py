@@ -9,6 +9,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+# What a spreadsheet may take for a formula, full-width forms included:
+# https://owasp.org/www-community/attacks/CSV_Injection
+_FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 LINE_LIMIT = 200  # characters of one source line that a report shows
 MESSAGE_LIMIT = 2_000  # characters of one message
 
@@ -32,6 +35,20 @@ def visible(text: str) -> str:
 def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
     """`text` on one line of at most `limit` characters, safe to print."""
     return shortened(" ".join(visible(text).split()), limit)
+
+
+def neutral(cell: str, limit: int = MESSAGE_LIMIT) -> str:
+    """`cell` on one line of at most `limit` characters, an apostrophe before it where a spreadsheet would read a formula."""
+    starts_like_a_formula = cell.startswith(_FORMULA_STARTS) or cell.lstrip().startswith(_FORMULA_STARTS)
+    plain = one_line(cell, limit)
+    return f"'{plain}" if starts_like_a_formula else plain
+
+
+def as_copied(name: str) -> str:
+    """A name as it can be compared with one that somebody copied from a page or a table, or typed: on one line, without the
+    apostrophe of `neutral`, and however accents are put together."""
+    shown = unicodedata.normalize("NFC", one_line(name))
+    return shown[1:] if shown[:1] == "'" and shown[1:].startswith(_FORMULA_STARTS) else shown
 
 
 def shortened(text: str, limit: int = LINE_LIMIT) -> str:

@@ -285,6 +285,20 @@ def test_metadata_of_another_form_cost_nobody_a_grade(text: str | None, tmp_path
     assert hand_in.read_metadata(path) == hand_in.Metadata()
 
 
+@pytest.mark.parametrize(
+    ("text", "students", "points"),
+    [
+        ('{"users": [{"name": null, "email": "a@x.edu"}, {"name": null}], "assignment": null}', "a@x.edu", None),
+        ('{"users": [{"name": "Ada\\nL\\u202eB"}], "assignment": {"total_points": null}}', "Ada L B", None),
+        ('{"users": null, "assignment": {"total_points": "20.0"}}', "", 20.0),
+    ],
+)
+def test_fields_of_the_metadata_that_are_null_cost_no_others(text, students, points, tmp_path: Path) -> None:
+    path = tmp_path / "submission_metadata.json"
+    path.write_text(text, encoding="utf-8")
+    assert hand_in.read_metadata(path) == hand_in.Metadata(students, points)
+
+
 def with_hidden(folder: Path, spec: str) -> Path:
     """An unpacked zip with a secret seed and hidden checks."""
     (folder / "mine").mkdir()

@@ -363,6 +363,17 @@ def test_an_interrupted_run_goes_on_where_it_stopped(lab, folder, tmp_path, monk
     assert len(ClassWorker.reads) == 23 - len(kept)
 
 
+def test_what_a_kill_left_half_written_is_removed_and_nobody_else_s_file_is(lab, folder, tmp_path):
+    out = tmp_path / "out"
+    left = [out / each / ".k2_x9qab.tmp" for each in (".", "results", "reports", "gradescope/ann")]
+    for path in (*left, out / "notes.tmp", out / "reports" / ".Mine.tmp"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("half")
+    grade_class(lab, folder, out, jobs=1)
+    assert not any(each.exists() for each in left)
+    assert (out / "notes.tmp").exists() and (out / "reports" / ".Mine.tmp").exists()
+
+
 def test_a_file_of_a_terabyte_costs_its_own_row_and_no_time(tmp_path):
     (tmp_path / "lab").mkdir()
     lab, huge = lab_with(doubles, folder=tmp_path / "lab"), tmp_path / "huge.py"

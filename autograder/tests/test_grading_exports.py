@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import stat
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import UsageError
+from autograder.errors import MachineFault, UsageError
 from autograder.grading.class_grading import chosen_entries
 from autograder.grading.exports import archive, names, opened_class
 from autograder.grading.exports.collecting import PREFIX
@@ -175,6 +176,13 @@ def test_gradescope_s_metadata_is_read_as_a_yaml_reader_reads_it():
     for name, handed in ours.items():
         people = [(each[":name"], each[":sid"] or None) for each in read[name][":submitters"]]
         assert [(each.name, each.ids.get("sid")) for each in handed.owners] == people
+
+
+@pytest.mark.parametrize("name", ["|-\n      Ida\n      Rhodes", ">\n      Ida", '"Ida\n      Rhodes"', "null", ""])
+def test_a_name_that_does_not_stand_on_one_line_is_left_out_and_never_guessed(name):
+    text = f"---\nsubmission_1:\n  :submitters:\n  - :name: {name}\n    :sid: null\n    :email: ida@x.edu\n"
+    ((ida,), *_) = [each.owners for each in read_metadata(text).values()]
+    assert ida.name == "ida@x.edu" and "sid" not in ida.ids
 
 
 # ---- exports ---------------------------------------------------------------------------------------
@@ -605,6 +613,25 @@ def test_a_bomb_costs_one_row_and_little_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "MOST_BYTES", 10 << 20)
     many = zipped(tmp_path / "many.zip", *((f"s{n}.py", b"#" * (4 << 20)) for n in range(5)))
     assert [bool(each) for each in problems(many).values()] == [False, False, True, True, True]
+
+
+def test_a_full_disk_of_ours_is_told_of_no_student(tmp_path, monkeypatch):
+    def full(*args):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    whole = zipped(tmp_path / "class.zip", ("ann.py", SOURCE), ("bob.py", SOURCE))
+    monkeypatch.setattr(archive, "open", full, raising=False)
+    with pytest.raises(MachineFault, match="cannot be unpacked to .*: No space left on device. Make room there"):
+        problems(whole)
+
+
+@pytest.mark.parametrize("inner", ["export.zip", "class/export.ZIP"])
+def test_an_export_that_was_zipped_once_more_is_refused_with_what_to_do(tmp_path, inner):
+    twice = zipped(tmp_path / "class.zip", (inner, b"PK"), ("__MACOSX/._export.zip", b"x"))
+    with pytest.raises(UsageError, match="holds nothing but another zip, export.*Unpack it once"):
+        problems(twice)
+    one = zipped(tmp_path / "one.zip", ("lovelaceada_12_34_lab.zip", b"PK"))  # a class of one, who handed in a zip
+    assert "archive within the zip" in problems(one)["lovelaceada"]
 
 
 def test_a_declared_size_is_not_believed(tmp_path, monkeypatch):

@@ -20,8 +20,8 @@ OF_LABS = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("labs/*
 MODULES = sorted(path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py")) + OF_LABS
 SETTINGS = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 NO_MODULE_OF_OURS = {
-    "cupy", "cupyx.*", "distributed", "jupyterlab.*", "numba.cuda", "numba.cuda.*", "psutil", "pygments.*", "pynvml",
-    "setuptools.*", "tqdm",
+    "cupy", "cupyx.*", "distributed", "jupyterlab.*", "llvmlite", "numba.cuda", "numba.cuda.*", "psutil", "pygments.*",
+    "pynvml", "setuptools.*", "tqdm",
 }  # fmt: skip
 OF_TESTS = ["autograder.tests.*"]
 OF_BASELINES = ["labs.*.baseline"]  # one a lab, and labs come

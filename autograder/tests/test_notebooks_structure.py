@@ -82,7 +82,7 @@ def test_a_lesson_opens_with_a_question_and_closes_with_what_you_can_now_do(path
 def test_it_takes_the_time_that_it_says_and_an_hour_at_most(path: Path) -> None:
     asked = reading(json.loads(path.read_text(encoding="utf-8"))["cells"])
     assert asked.minutes <= MOST, asked
-    assert found(r"Allow (\d+) minutes", cells(path, "markdown")[0]["source"])[1] == str(asked.told), asked
+    assert found(r"Allow (\d+) minutes", cells(path, "markdown")[0]["source"])[1] == str(asked.minutes_to_allow), asked
 
 
 def test_two_kernels_are_the_reader_s_to_write_one_of_them_from_an_empty_cell(path: Path) -> None:

@@ -54,7 +54,8 @@ def test_a_profile_shows_its_source_and_folds_the_estimate_away(small_product) -
 
 
 def test_a_profile_in_a_terminal_and_as_data_says_how_sure_its_time_is(small_product) -> None:
-    assert small_product.told().startswith(str(small_product)) and "of unseen kernels" in small_product.told()
+    text = small_product.terminal_text()
+    assert text.startswith(str(small_product)) and "of unseen kernels" in text
     told = small_product.to_dict()["estimate"]
     assert told["gpu"] == "NVIDIA H200" and told["interval_ns"][0] < told["ns"] < told["interval_ns"][1]
     assert told["limits"].startswith(told["binding"]) and told["breakdown_ns"][told["binding"]] > 0

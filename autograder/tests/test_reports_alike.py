@@ -166,7 +166,9 @@ def test_names_that_come_later_stand_on_the_page_and_what_was_at_hand_stays_know
     assert from_text(to_text(results[0])) == results[0]
 
 
-@pytest.mark.parametrize(("name", "in_two_sizes", "nearly"), [("lab01", 0, 1), ("lab03", 1, 1), ("lab05", 0, 0)])
+@pytest.mark.parametrize(
+    ("name", "in_two_sizes", "nearly"), [("lab01", 0, 1), ("lab03", 1, 1), ("lab04", 0, 1), ("lab05", 0, 0)]
+)
 def test_right_answers_of_different_designs_are_not_alike(name, in_two_sizes, nearly):
     """Where the right answers are not known, but the solution is: one design is left in two sizes, or with two loops."""
     lab = load_lab(name)

@@ -15,7 +15,7 @@ from autograder.grading.class_folder import Told, overrides_of, prepared, read_c
 from autograder.grading.labs import load_lab
 from autograder.records.json_form import from_text, to_text, write_result
 from autograder.records.results import CheckResult, Result
-from autograder.reports import gradebook, gradescope, html
+from autograder.reports import gradebook, gradescope, html, terminal
 from autograder.reports.by_hand import applied, read_overrides
 from autograder.reports.handing_back import Wanted, hand_back
 from autograder.reports.withheld import for_students
@@ -160,6 +160,45 @@ def test_more_than_can_be_earned_and_a_second_row_are_followed_and_said(rows):
         "hand.csv, line 3: ada has a row about `fast` already: this one counts.",
         "hand.csv, line 3: ada gets 8 points of 6, more than can be earned: given all the same.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("student", "copied"),
+    [
+        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),  # as the gradebook has it
+        ("=cmd|' /C calc'!A0", "=cmd|' /C calc'!A0"),
+        ("Line\nBreak", "Line Break"),
+        ("Jose\u0301", "Jos\u00e9"),  # macOS takes accents apart in names of files
+        ("a\u202eb", "a\\u202eb"),
+        ("Ada Lovelace (7)", "Ada Lovelace"),  # the only one
+    ],
+)
+def test_a_name_that_was_copied_from_the_gradebook_is_that_student(rows, student, copied):
+    found = Result(**{**vars(result("x", "7")), "student": student, "submission": "lab.py", "ids": {"sid": "7"}})
+    (one,), lines = applied(rows(f'student,points\n"{copied}",3\n'), [found])
+    assert lines == [] and one.final_points == 3
+    both = [found, Result(**{**vars(found), "ids": {"sid": "8"}, "student": student.replace("(7)", "(8)")})]
+    assert "fits more than one student" in applied(rows(f'student,points\n"{copied}",3\n'), both)[1][0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "cp1252"])
+def test_a_spreadsheet_s_file_is_read_or_refused_with_what_to_do(tmp_path, encoding):
+    path = tmp_path / "hand.csv"
+    path.write_bytes("student;points;comment\nJosé;2,5;gut\n".encode(encoding))
+    if encoding == "cp1252":
+        with pytest.raises(UsageError, match="not UTF-8 text. In a spreadsheet, save it as “CSV UTF-8”"):
+            read_overrides(path)
+    else:
+        assert [(each.student, each.points) for each in read_overrides(path)] == [("José", "2,5")]
+
+
+def test_the_terminal_says_where_points_in_the_end_are_others_than_its_table_s(rows):
+    assert "in the end" not in terminal.render_class(a_class())
+    late, _ = applied(rows("student,check,points\nada,late,2\nalan,total,9\n"), a_class())
+    said = terminal.render_class(late).splitlines()[-1]
+    assert said == (
+        "Other points than these in the end: 1 student late, 2 points off in all; 2 rows of gradebook.csv, final_points"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "name,points\nada,3\n", "student,mark\nada,3\n"])

@@ -85,6 +85,8 @@ def test_a_date_is_read_with_its_zone(text, expected):
         ("2026-10-01 24:59 UTC", "is on no calendar or clock"),
         ("2026-10-01 23:59 Europe/Nowhere", "names the time zone `Europe/Nowhere`, which is not known here"),
         ("2026-10-01 23:59 +25:00", "has a time zone that is none"),
+        ("2026-03-29 02:30 Europe/Berlin", "is on no clock of that day: it is put forward over that hour"),
+        ("2026-10-25 02:30 Europe/Berlin", "comes twice on that day, since clocks are put back: write `+02:00` or `+01:00`"),
     ],
 )
 def test_any_other_date_is_refused_in_a_line_before_a_class_is_graded(text, said_of_it, tmp_path, capsys):
@@ -99,6 +101,20 @@ def test_any_other_date_is_refused_in_a_line_before_a_class_is_graded(text, said
 def test_a_policy_that_is_none_is_refused_in_a_line():
     with pytest.raises(UsageError, match="--late: `a lot` is no late policy, as `10% a day, at most 50%` is"):
         said("--late", "a lot")
+
+
+@pytest.mark.parametrize("words", ["150% a day", "10% a day, at most 120%"])
+def test_a_policy_that_takes_more_than_all_is_refused_in_a_line(words):
+    with pytest.raises(UsageError, match="takes more than all"):
+        said("--late", words)
+
+
+def test_a_platform_s_time_without_a_zone_that_comes_twice_is_the_better_one_for_the_student():
+    """Moodle's 2:30 on the day on which clocks in Berlin are put back is 0:30 or 1:30 UTC."""
+    deadlines = late.Deadlines(late.moment("2026-10-25 00:45 UTC").astimezone(ZoneInfo("Europe/Berlin")))
+    assert deadlines.of(0, result("ada", "2026-10-25T02:30:00")).late == timedelta(0)
+    ada = replace(result("ada", "2026-10-25T01:30:00+00:00"), due="2026-10-25T02:30:00")
+    assert deadlines.of(0, ada).late == timedelta(0)
 
 
 def test_no_hour_is_lost_or_won_where_the_clock_is_put_back():

@@ -16,7 +16,7 @@ from autograder import cli
 from autograder.errors import KitError, UsageError
 from autograder.grading import batch as batch_module
 from autograder.grading import check
-from autograder.grading.class_folder import OUT_OF_DATE, Told, read_class
+from autograder.grading.class_folder import OUT_OF_DATE, Told, read_class, with_names
 from autograder.grading.class_grading import grade_class
 from autograder.grading.labs import read_seed, with_hidden_checks
 from autograder.records.results import CheckResult, Hint, Mismatch, Result
@@ -74,19 +74,27 @@ def test_a_canvas_gradebook_is_filled_in_and_otherwise_the_same_bytes(tmp_path):
     ]
 
 
-def test_byte_order_mark_line_ends_separators_and_odd_bytes_stay(tmp_path):
+def test_byte_order_mark_line_ends_and_separators_stay(tmp_path):
     for newline in ("\n", "\r\n", "\r"):
         for separator in (",", ";", "\t"):
             for end in ("", newline):
-                text = newline.join([HEADER, "x,102,S,=é,\udcff,, ,", "y,101,,,,,,"]).replace(",", separator) + end
-                data = b"\xef\xbb\xbf" + text.encode("utf-8", "surrogateescape")
+                text = newline.join([HEADER, "x,102,S,=é,\u00ff,, ,", "y,101,,,,,,"]).replace(",", separator) + end
+                data = b"\xef\xbb\xbf" + text.encode()
                 path = tmp_path / "odd.csv"
                 path.write_bytes(data)
                 assert read_sheet(path).to_bytes() == data
                 got, outcome = canvas.filled(path, [result(points=0, ids={"canvas": "102"})])
-                before = separator.join(["\udcff", "", " "]).encode("utf-8", "surrogateescape")
-                after = separator.join(["\udcff", "0", " "]).encode("utf-8", "surrogateescape")
+                before, after = (separator.join(["\u00ff", cell, " "]).encode() for cell in ("", "0"))
                 assert got == data.replace(before, after) and outcome.filled == 1
+
+
+@pytest.mark.parametrize("platform", [canvas, moodle])
+def test_what_a_spreadsheet_saved_in_its_own_code_page_is_refused(tmp_path, platform):
+    """Canvas would not read it, and no name in it would fit."""
+    path = tmp_path / "odd.csv"
+    path.write_bytes(f"{HEADER}\nZoë,102,S,z,A,,,\n".encode("cp1252"))
+    with pytest.raises(UsageError, match="is not UTF-8 text. Give the file as the platform exported it"):
+        platform.filled(path, [])
 
 
 def test_nobody_is_matched_by_name_or_by_half_an_id(tmp_path):
@@ -173,6 +181,19 @@ def test_a_real_name_is_found_by_the_id_and_only_where_it_is_that_student_s(tmp_
     assert names.of(mashed, {"canvas": "101"}) == names.of(f"{mashed} (101)", {"canvas": "101"}) == real
     for student, ids in ((mashed, {"canvas": "102"}), ("group1", {"canvas": "101"}), (mashed, {}), (mashed, {"sid": "101"})):
         assert names.of(student, ids) == ""  # of a group, Canvas gives a member's ID
+
+
+def test_what_canvas_puts_around_a_name_like_a_formula_is_no_part_of_it(tmp_path):
+    path = canvas_file(tmp_path, f'{HEADER}\n"=""=cmd|\'x\'!A0""",102,S2,x,A,,,\n')
+    assert canvas.real_names(path).of("cmdxa0", {"canvas": "102"}) == "=cmd|'x'!A0"
+
+
+def test_two_students_of_one_real_name_have_their_ids_behind_it(tmp_path):
+    class_of = [result(f"lovelaceada ({each})", ids={"canvas": each}) for each in ("101", "102")]
+    class_of.append(result("turingalan", ids={"canvas": "103"}))
+    real = {"101": "Lovelace, Ada", "102": "Lovelace, Ada", "103": "Turing, Alan"}
+    named = with_names(class_of, lambda student, ids: real[ids["canvas"]], tmp_path)
+    assert [each.name for each in named] == ["Lovelace, Ada (101)", "Lovelace, Ada (102)", "Turing, Alan"]
 
 
 def test_a_gradebook_with_first_and_last_names_apart_has_real_names_too(tmp_path):
@@ -299,6 +320,20 @@ def test_a_team_in_an_anonymous_worksheet_gives_nobody_a_mark(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Identifier;Full name;Grade;Maximum grade\nParticipant 11;Ada;;20,00\n", "separated by `;`"),
+        ("Identifier,Full name,Grade,Scale\nParticipant 11,Ada,,A\n", "not marked by points"),
+        ("Identifier,Full name,Grade,Maximum grade\nParticipant 11,Ada,,-\n", "not marked by points"),
+        ("Identifier,Full name,Grade,Maximum grade\nParticipant 11,Ada,,20.00\n", ""),
+    ],
+)
+def test_what_moodle_would_make_of_the_file_is_said(tmp_path, text, said):
+    outcome = moodle_filled(tmp_path, text, {"Ada": "11"})[1]
+    assert outcome.filled == 1 and (said in outcome.lines[0] if said else outcome.lines == [])
+
+
 WRITTEN = {
     "cap": ("23", "which was written"),
     "keep": ("27", "will pass over this row"),
@@ -328,7 +363,8 @@ def test_a_grade_above_moodle_s_maximum_is_named_and_never_lost_in_silence(tmp_p
 def test_where_moodle_has_no_maximum_every_grade_is_written(tmp_path, column, cell):
     text = f"Identifier,Full name,{column},Scale,Feedback\nParticipant 11,Ada,,{cell},\n"
     data, outcome = moodle_filled(tmp_path, text, {"Ada": "11"}, points=27.0, column=column)
-    assert data.decode() == text.replace("Ada,,", "Ada,27,") and outcome.lines == []
+    assert data.decode() == text.replace("Ada,,", "Ada,27,")
+    assert all("not marked by points" in each for each in outcome.lines) and len(outcome.lines) == 1
 
 
 # ---- Gradescope, JUnit -----------------------------------------------------------------------------

@@ -627,3 +627,76 @@ def test_a_block_larger_than_the_launch_bounds_is_refused():
     kernel[1, 64](np.zeros(64))
     with pytest.raises(KernelFault, match=r"launch_bounds=\(64, 2\).*blocks of 128 threads"):
         kernel[1, (64, 2)](np.zeros(128))
+
+
+# -- arrays that the host may only read ---------------------------------------------------------------------------
+
+
+def read_only(values):
+    array = np.asarray(values)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "line", ["a[0] = 5", "a[0] += 5", "a[1:][0] = 5", "a[:] = 5", "store(a)", "cuda.atomic.add(a, 0, 5)"]
+)
+def test_a_kernel_that_writes_to_an_array_that_is_read_only_on_the_host_is_refused(line, tmp_path):
+    file = tmp_path / "kernels.py"
+    body = f"    out[0] = a[0]\n    if out[0] == 5 - 4:\n        {line}\n"
+    file.write_text(f"def store(a):\n    a[0] = 5\n\ndef kernel(a, out):\n{body}")
+    names = {"cuda": cuda}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    names["store"] = cuda.jit(device=True)(names["store"])
+    kernel = cuda.jit(names["kernel"])
+    a, out = read_only([1.0, 2.0]), np.zeros(1)
+    with pytest.raises(KernelFault, match=r"`a` is read-only on the host.*Cannot modify readonly array") as caught:
+        kernel[1, 1](a, out)
+    assert a.tolist() == [1, 2] and "a.copy()" in caught.value.remedy
+    writable = a.copy()
+    kernel[1, 1](writable, out)
+    assert writable.tolist() != [1, 2]  # the same kernel, and another type
+
+
+def test_a_read_only_array_is_read_and_written_where_numba_does_not_look():
+    @cuda.jit
+    def reads(a, out):
+        out[cuda.grid(1)] = a[cuda.grid(1)]
+
+    @cuda.jit("void(float64[:])")
+    def writes(a):
+        a[cuda.grid(1)] = 7
+
+    a, out = read_only(np.arange(4.0)), np.zeros(4)
+    for _ in range(4):
+        reads[1, 4](a, out)
+    writes[1, 4](a)
+    assert out.tolist() == a.tolist() == [0, 1, 2, 3]
+    on_device = cuda.to_device(a)
+    writes[1, 4](on_device)
+    assert on_device.copy_to_host().tolist() == [7, 7, 7, 7]
+
+
+@pytest.mark.parametrize("has_stresses", [False, True])
+def test_a_name_around_that_has_no_value_matters_only_where_the_kernel_comes_by_it(has_stresses):
+    def make(knows):
+        if knows:
+            factor = 3.0
+
+        @cuda.jit
+        def kernel(out):
+            out[0] = 1
+            if has_stresses:
+                out[0] = factor
+
+        return kernel
+
+    out = np.zeros(1)
+    make(True)[1, 1](out)
+    assert out[0] == (3 if has_stresses else 1)
+    if has_stresses:
+        with pytest.raises(KernelFault, match="`factor` has no value here"):
+            make(False)[1, 1](out)
+    else:
+        make(False)[1, 1](out)
+        assert out[0] == 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograder import profile
+from autograder.errors import KernelFault
 from autograder.kernels import matmul_columns, matmul_rows
 from autograder.simgpu.host import cuda_module
 
@@ -557,3 +558,64 @@ def test_warps_that_wait_for_other_threads_are_counted(kernel, block, waiting):
     assert (found.estimate("H200").interval_ns[1] == np.inf) == (waiting > 0)
     assert ("or more, for its threads wait for each other" in found.estimate("H200").headline) == (waiting > 0)
     assert (found.to_dict()["estimate"]["interval_ns"][1] is None) == (waiting > 0)
+
+
+def test_local_arrays_lie_in_memory_where_which_of_them_is_meant_is_known_only_at_run_time():
+    """Machine code of these (ptxas 13.0, compute capability 9.0): local memory in the first three, none in the last."""
+
+    @cuda.jit
+    def one_of_a_tuple(a, out, n):
+        one, other = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            one[k] = other[k] = a[i]
+        both = (one, other)
+        out[i] = both[n % 2][3]
+
+    @cuda.jit
+    def chosen(a, out, n):
+        one, other = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            one[k] = other[k] = a[i]
+        now = one if n > 3 else other
+        out[i] = now[3]
+
+    @cuda.jit
+    def swapped(a, out, n):
+        now, then = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            now[k] = then[k] = a[i]
+        for _ in range(n):
+            now[3] = then[2] + a[i]
+            now, then = then, now
+        out[i] = now[3]
+
+    @cuda.jit
+    def swapped_four_times(a, out, n):
+        now, then = cuda.local.array(8, np.float32), cuda.local.array(8, np.float32)
+        i = cuda.grid(1)
+        for k in range(8):
+            now[k] = then[k] = a[i]
+        for _ in range(4):
+            now[3] = then[2] + a[i]
+            now, then = then, now
+        out[i] = now[3]
+
+    a = np.ones(64, np.float32)
+    for kernel in (one_of_a_tuple, chosen, swapped):
+        assert profile(kernel)[1, 64](a, np.zeros_like(a), 8).counters.local_bytes == 64 * 2 * 8 * 4, kernel
+    assert profile(swapped_four_times)[1, 64](a, np.zeros_like(a), 8).counters.local_bytes == 0
+
+
+def test_an_array_chosen_thread_by_thread_is_what_the_simulated_gpu_cannot_do():
+    @cuda.jit
+    def chosen(a, b, out):
+        i = cuda.grid(1)
+        now = a if i % 2 else b
+        out[i] = now[i]
+
+    a = np.ones(64, np.float32)
+    with pytest.raises(KernelFault, match="A GPU can do that; the simulated GPU cannot"):
+        profile(chosen)[1, 64](a, 2 * a, np.zeros_like(a))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.simgpu.values.lanes import Mask
-from autograder.simgpu.values.variables import MOST_LAYERS, Variable
+from autograder.simgpu.values.variables import MOST_LAYERS, Unmergeable, Variable
 
 pytestmark = pytest.mark.quick
 LANES = 64
@@ -57,3 +57,23 @@ def test_masks_join_below_what_they_are_both_parts_of():
     assert one.joined(one.only(np.arange(LANES) < 2)) is one
     assert one.joined(inner) is inner
     assert Mask(inner.lanes, None).joined(one).active == 32
+
+
+def test_a_name_that_was_something_else_further_out_is_what_its_branch_made_of_it():
+    """As Numba has it, which gives each assignment a name of its own: `R` may be an array first, and a number later."""
+    everyone, variable = Mask(np.ones(LANES, bool), None), Variable()
+    branch = everyone.only(np.arange(LANES) < 20)
+    inner = branch.only(np.arange(LANES) % 2 == 0)
+    variable.write(everyone, ("an", "array"))
+    variable.write(branch, np.full(LANES, 1.0))
+    variable.write(inner, np.full(LANES, 2.0))
+    seen: Any
+    seen, unset = variable.read(branch)
+    assert unset is None and seen[:20].tolist() == [2.0, 1.0] * 10
+    others = everyone.only(np.arange(LANES) >= 20)
+    assert variable.read(others)[0] == ("an", "array")
+    within: Any = variable.read(inner)[0]
+    again: Any = variable.read(branch)[0]
+    assert within[0] == 2 and again[1] == 1
+    with pytest.raises(Unmergeable):
+        variable.read(everyone)

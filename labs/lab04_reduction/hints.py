@@ -665,7 +665,7 @@ def every_warp_in_every_step(seen: SumsEvidence) -> bool:
 
 @misconception("shares_the_adding_out", shows=witness.counted("shared_load_requests"))
 def one_thread_at_work(seen: SumsEvidence) -> bool:
-    """One thread adds up what all others have stored, and they wait: {seen.n} additions in a row. In a tree half of the
+    """One thread adds up what others have stored, one number after the other, and they wait. In a tree half of the
     threads add in the first step, a quarter in the second, and {seen.steps} steps are enough."""
     return seen.adds_alone
 
@@ -690,9 +690,9 @@ def queue_at_one_place(seen: SumsEvidence) -> bool:
 
 @misconception("computes_in_float32", shows=FLOAT64)
 def float64_by_accident(seen: SumsEvidence) -> bool:
-    """Something is float64: a sum that starts at 0.0, which Numba takes for a float64, or at 0, an integer, which it
-    adds to a float32 in float64; or a shared array of that type. Write float32(0) for the sum, and float32 for the
-    array."""
+    """Elements or sums are worked out or kept in float64. To Numba 0.0 is a float64, and with an integer, a 0 as well, a
+    float32 gives float64. Write float32(0) for a sum or for what it is compared with, float32(...) around a whole number
+    that it is divided by, and float32 for a shared array."""
     return seen.sums_in_float64
 
 

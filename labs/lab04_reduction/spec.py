@@ -20,6 +20,7 @@ from autograder.grading.verified import (
     expect_like_its_sample,
     expect_no_transfers,
 )
+from autograder.records.counters import Counters
 from autograder.records.hazards import Hazard
 from autograder.records.runs import Run, RunRequest, Uninitialised
 
@@ -37,6 +38,9 @@ BRANCHES_OF_WARPS_APART = 12.0  # a warp whose lanes add one after the other, ea
 # what the others stored it is 4.
 THREADS_PER_INSTRUCTION = 16.0
 MOST_IDLE = 48.0  # lanes that wait while others of their warp execute, for each element: 25 at most where warps stay busy
+FEW_LANES = 4
+LONE_STEPS = 0.25  # instructions an element on lines that so few lanes of a warp go through: at most 0.08 in right answers
+PARTS_OF_AN_ATOMIC = 3  # it reads, adds and stores: lanes that wait at it wait for three instructions
 
 # Bank conflicts (wavefronts beyond the least needed) for each request to shared memory. Neighbours that add to neighbours
 # meet none; threads 2, 4, 8 ... places apart meet 2.3 on average.
@@ -296,19 +300,48 @@ def expect_busy_lanes(attempt: Attempt, run: Run, elements: int) -> float:
     """Fails the check where few lanes of a warp are at work, or many wait for each element; threads an instruction."""
     counters = run.counters
     threads = counters.threads_per_instruction
-    idle = (32 * counters.warp_instructions - counters.thread_instructions) / elements  # whatever others do meanwhile
-    attempt.record(threads_per_instruction=threads, limit=THREADS_PER_INSTRUCTION, idle_lanes_an_element=idle)
+    idle = (_idle(counters) + _idle_at_atomics(run)) / elements  # whatever others do meanwhile
+    alone = [each for each in run.lines if _is_for_few(each.counters)]
+    lone = sum(each.counters.warp_instructions for each in alone) / elements
+    attempt.record(
+        threads_per_instruction=threads, limit=THREADS_PER_INSTRUCTION, idle_lanes_an_element=idle,
+        steps_of_few_lanes_an_element=lone,
+    )  # fmt: skip
     if threads < THREADS_PER_INSTRUCTION or idle > MOST_IDLE:
-        worst = max(
-            run.lines, key=lambda line: 32 * line.counters.warp_instructions - line.counters.thread_instructions
-        )
+        worst = max(run.lines, key=lambda line: _idle(line.counters))
         raise CheckFailed(
             f"{threads:.3g} threads of 32 take part in an instruction on average, at least {THREADS_PER_INSTRUCTION:g} "
             f"asked for, and {idle:.3g} lanes wait for each element, of {MOST_IDLE:g} at most. Most idle: {worst.line}: "
             f"`{worst.text.strip()}`",
             line=worst.line,
         )
+    if lone > LONE_STEPS:
+        worst = max(alone, key=lambda line: line.counters.warp_instructions)
+        raise CheckFailed(
+            f"{lone * elements:,.0f} instructions of warps are on lines that fewer than {FEW_LANES} of their lanes go "
+            f"through, for {elements:,} elements; {LONE_STEPS * elements:,.0f} at most. Most of them: {worst.line}: "
+            f"`{worst.text.strip()}`",
+            line=worst.line,
+        )
     return threads
+
+
+def _is_for_few(counters: Counters) -> bool:
+    return counters.thread_instructions < FEW_LANES * counters.warp_instructions
+
+
+def _idle(counters: Counters) -> int:
+    """The lanes that wait while others of their warp execute, summed over instructions."""
+    return 32 * counters.warp_instructions - counters.thread_instructions
+
+
+def _idle_at_atomics(run: Run) -> int:
+    """Those that wait for the other parts of an atomic update, which is counted as one instruction."""
+    at_lines = (
+        min(_idle(each.counters), 31 * (each.counters.shared_atomic_requests + each.counters.global_atomic_requests))
+        for each in run.lines
+    )
+    return (PARTS_OF_AN_ATOMIC - 1) * sum(at_lines)
 
 
 @check(points=1, after=("right_on_a_full_block",))
@@ -324,15 +357,20 @@ def meets_no_queues(attempt: Attempt) -> str:
     queue = max(counters.shared_atomic_worst_multiplicity, counters.global_atomic_worst_multiplicity)
     attempt.record(conflicts_per_shared_request=each, limit=CONFLICTS_PER_SHARED_REQUEST, longest_queue=queue)
     if each > CONFLICTS_PER_SHARED_REQUEST:
-        worst = max(run.lines, key=lambda line: line.counters.shared_load_bank_conflicts)
+        worst = max(run.lines, key=lambda line: _waits_for_banks(line.counters))
+        updated = f", {updates:,} atomic updates taken for one each" if updates else ""
         raise CheckFailed(
-            f"{each:.3g} bank conflicts a shared request, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most of "
-            f"them: {worst.line}: `{worst.text.strip()}`",
+            f"{each:.3g} bank conflicts a shared request{updated}, at most {CONFLICTS_PER_SHARED_REQUEST:g} asked for. Most "
+            f"of them: {worst.line}: `{worst.text.strip()}`",
             line=worst.line,
         )
     if queue > 1:
         raise CheckFailed(f"{queue} lanes of one warp add to one element at the same time, and take turns.")
     return f"{each:.3g} bank conflicts a shared request."
+
+
+def _waits_for_banks(counters: Counters) -> int:
+    return counters.shared_load_bank_conflicts + counters.shared_store_bank_conflicts + counters.shared_atomic_requests
 
 
 @check(points=1, after=("right_on_a_full_block",))
@@ -465,8 +503,9 @@ def faster_than_the_first_idea(attempt: Attempt) -> str:
 def waits_less_often(attempt: Attempt) -> str:
     """Bonus: the lanes of a warp exchange their sums without a barrier for the whole block."""
     run = counted(attempt, 1, 1024, 1024)
-    try:
-        expect_busy_lanes(attempt, run, 1024)  # who waits at no barrier because one thread does it all exchanges nothing
+    try:  # who waits at no barrier because one thread does it all exchanges nothing
+        expect_busy_lanes(attempt, counted(attempt), BLOCK)
+        expect_busy_lanes(attempt, run, 1024)
     except CheckFailed as failure:
         failure.earned = 0
         raise

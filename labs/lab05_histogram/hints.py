@@ -599,10 +599,10 @@ def waits_for_the_device(seen: Evidence) -> bool:
 
 @misconception("right_on_many_items", shows=witness.launched(lambda seen: seen.counting))
 def counter_too_narrow(seen: Evidence) -> bool:
-    """A copy of {seen.bins:,} bins takes {seen.shared_bytes:,} bytes here: less than an int32 for each. A block that
-    meets one value 65,536 times and more fills a counter of 16 bits, which begins at zero again or runs into its
-    neighbour. Count in int32, or add the copy to the result before a counter can be full."""
-    return seen.request.sample_blocks is not None and 0 < seen.shared_bytes < 4 * seen.bins and seen.blocks > 0
+    """All items have one value here, and {seen.full_counters} times 65,536 of those that were loaded are not counted. A
+    counter of 16 bits is full then: it begins at zero again or runs into its neighbour. Count in int32, or add the copy to
+    the result before a counter can be full."""
+    return seen.full_counters > 0
 
 
 # ---- part 4: speed ---------------------------------------------------------------------------------------------------

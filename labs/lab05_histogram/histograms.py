@@ -18,7 +18,7 @@ from autograder.grading.failures import CheckFailed
 from autograder.grading.kept import KEPT
 from autograder.records.counters import Counters
 from autograder.records.hazards import Hazard
-from autograder.records.runs import Launch, Run, RunRequest
+from autograder.records.runs import Launch, Run, RunRequest, Zeros
 
 KINDS = ("uniform", "one value", "zipf")
 SKEW = 1.5  # exponent of the zipf distribution: bin 0 gets 38 % of the items, bin 1 14 %, bin 2 7 %
@@ -55,10 +55,18 @@ def nearly_one_value(attempt: Attempt, n: int, bins: int) -> np.ndarray:
     return attempt.made(f"{recipe}(np.random.default_rng({seed}), np.full({n}, {value}, np.int32))", make)
 
 
-def counting(items: np.ndarray, bins: int | np.ndarray, work_limit: int = WORK_LIMIT) -> RunRequest:
+def counting(items: np.ndarray | Zeros, bins: int | np.ndarray, work_limit: int = WORK_LIMIT) -> RunRequest:
     """A call of the submission's `histogram`; `bins` is what the result holds before, or how many zeros."""
     before = np.zeros(bins, np.int32) if isinstance(bins, int) else bins
     return RunRequest("histogram", {"items": items, "bins": before}, work_limit=work_limit)
+
+
+def counts_of(items: np.ndarray | Zeros, bins: int) -> np.ndarray:
+    """What is right for items that the next submission gets too, or for zeros."""
+    if isinstance(items, np.ndarray):
+        counts: np.ndarray = KEPT.of(histogram_of, items, bins)
+        return counts
+    return np.array([items.size, *[0] * (bins - 1)], np.int32)
 
 
 def histogram_of(items: np.ndarray, bins: int) -> np.ndarray:
@@ -75,7 +83,7 @@ def expect_histogram(attempt: Attempt, request: RunRequest, run: Run) -> None:
 def expect_counts(attempt: Attempt, request: RunRequest, outputs: Mapping[str, np.ndarray]) -> None:
     """What bins are held to where they are counted or timed: for `Lab.results`."""
     got = outputs["bins"]
-    attempt.expect_close(got, KEPT.of(histogram_of, request.arguments["items"], got.size), "bins")
+    attempt.expect_close(got, counts_of(request.arguments["items"], got.size), "bins")
 
 
 def counting_launch(run: Run) -> Launch | None:
@@ -90,12 +98,21 @@ def expect_share(request: RunRequest, run: Run, least: float = LEAST_COUNTED) ->
         raise CheckFailed(f"For {items.size:,} items no kernel is launched.")
     sampled, blocks = launch.counters.simulated_blocks, launch.counters.blocks
     share = items.size * sampled // max(1, blocks)
-    loaded = np.repeat(run.loaded["items"], SECTOR_ITEMS)[: items.size]
-    if bins.sum() < least * share or (bins > histogram_of(items[loaded], bins.size)).any():
+    loaded, right = loaded_of(items, run, bins.size)
+    if bins.sum() < least * share or (bins > right).any():
         raise CheckFailed(
             f"{items.size:,} items, {bins.size:,} bins: {sampled:,} of {blocks:,} blocks have about {share:,} to count, "
-            f"load {np.count_nonzero(loaded):,}, and add {bins.sum():,} to the result, or more to a bin than they loaded."
+            f"load {loaded:,}, and add {bins.sum():,} to the result, or more to a bin than they loaded."
         )
+
+
+def loaded_of(items: np.ndarray | Zeros, run: Run, bins: int) -> tuple[int, np.ndarray]:
+    """How many items the sampled blocks of a run loaded, and the histogram of those."""
+    if isinstance(items, Zeros):
+        count = min(items.size, SECTOR_ITEMS * int(np.count_nonzero(run.loaded["items"])))
+        return count, counts_of(Zeros((count,), items.dtype), bins)
+    loaded = items[np.repeat(run.loaded["items"], SECTOR_ITEMS)[: items.size]]
+    return loaded.size, histogram_of(loaded, bins)
 
 
 def expect_none(run: Run, kinds: tuple[str, ...], space: str = "") -> None:
@@ -111,9 +128,10 @@ class HistogramEvidence(Evidence):
 
     def __init__(self, attempt: Attempt) -> None:
         super().__init__(attempt)
-        self.items, self.before = (self.request.arguments[name] for name in ("items", "bins"))
+        items, self.before = (self.request.arguments[name] for name in ("items", "bins"))
+        self.items: np.ndarray = np.zeros(items.shape, items.dtype) if isinstance(items, Zeros) else items
         self.n, self.bins = int(self.items.size), int(self.before.size)
-        self.expected = KEPT.of(histogram_of, self.items, self.bins).astype(np.int64)
+        self.expected = counts_of(items, self.bins).astype(np.int64)
         self.inside = int(self.expected.sum())
 
     @property
@@ -200,6 +218,17 @@ class HistogramEvidence(Evidence):
     def at(self, line: Line | None) -> Counters:
         """What was counted at a source line."""
         return next((each.counters for each in self.simulated.lines if each.line == line), Counters())
+
+    @property
+    def full_counters(self) -> int:
+        """How many times 65,536 of one value are lost, where that is what is missing: what a counter of 16 bits loses each
+        time that it is full, but for what it carries over into its neighbour."""
+        items = self.request.arguments["items"]
+        if not isinstance(items, Zeros) or "items" not in self.run.loaded or self.shared_bytes == 0:
+            return 0
+        missing = loaded_of(items, self.run, self.bins)[0] - self.total
+        times = -(-missing // 2**16)
+        return times if 0 < times and times * 2**16 - missing <= times else 0
 
     def elsewhere(self, items: np.ndarray, bins: int) -> HistogramEvidence:
         """What other items show on the simulated GPU: an experiment, to tell two misconceptions apart."""

@@ -15,7 +15,7 @@ from autograder.grading import Attempt, CheckFailed, Lab, Required, check
 from autograder.grading.coalescing import expect_coalesced, expect_loads
 from autograder.grading.verified import expect_kernels_read, expect_no_transfers
 from autograder.records.counters import Counters
-from autograder.records.runs import Launch, Run, RunRequest
+from autograder.records.runs import Run, RunRequest, Zeros
 
 from .histograms import (
     KINDS,
@@ -30,7 +30,6 @@ from .histograms import (
 )
 
 BINS = 256  # of most cases
-COUNTER_BYTES = 4  # of an int32
 MOST_BINS = 1024  # of all cases but the bonus: a copy of them takes 4 KiB
 MANY_BINS = 40_000  # 156 KiB, where a block of a kernel compiled by Numba has 48
 
@@ -76,7 +75,7 @@ UNEVEN_BINS = (7, 1000)  # some threads of a block have one to clear or to merge
 WARP_AND_ONE = 33  # items: one block
 MANY = 600_011  # more than the threads of any grid that is bounded for the sake of few copies
 SIXTEEN_BITS_AND_MORE = 70_000  # items of one value for a block: more than a counter of 16 bits can hold
-MOST_ITEMS = 2**26  # 256 MiB
+MOST_ITEMS = 2**28  # 1 GiB, of which only what sampled blocks load takes room
 OUTSIDE = ("out_of_bounds", "negative_index")
 EXTREMES = (-(2**31), -70_000, -257, -256, -1, 256, 257, 1023, 1024, 65_536, 2**31 - 1)
 
@@ -248,18 +247,20 @@ def right_on_many_items(attempt: Attempt) -> None:
     request = counting(attempt.integers(-5, MOST_BINS + 5, MANY), MOST_BINS, SPEED_WORK_LIMIT)
     run = attempt.counted(request)
     expect_histogram(attempt, request, run)
+    expect_room_in_counters(attempt, run)
+
+
+def expect_room_in_counters(attempt: Attempt, run: Run) -> None:
+    """Fails the check where copies lose counts of one value that is frequent: more than 16 bits hold, in each block.
+
+    All items are zeros, so that there can be as many as that takes for any grid.
+    """
     launch = counting_launch(run)
-    if launch is not None and 0 < launch.shared_bytes < COUNTER_BYTES * MOST_BINS:
-        expect_room_in_counters(attempt, launch)
-
-
-def expect_room_in_counters(attempt: Attempt, launch: Launch) -> None:
-    """Fails the check where copies that have less than an int32 for each bin lose counts of one value that is frequent."""
-    blocks = int(np.prod(launch.grid))
-    n = min(SIXTEEN_BITS_AND_MORE * blocks, MOST_ITEMS)
-    value = int(attempt.rng.integers(MOST_BINS))
-    items = attempt.remember(np.full(n, value, np.int32), f"np.full({n}, {value}, np.int32)")
-    request = replace(counting(items, MOST_BINS), sample_blocks=2, scratch=("items",))
+    if launch is None or not launch.shared_bytes:
+        return
+    n = min(SIXTEEN_BITS_AND_MORE * int(np.prod(launch.grid)), MOST_ITEMS)
+    request = counting(Zeros((n,), np.int32), MOST_BINS)
+    request = replace(request, sample_blocks=2, sample_seed=int(attempt.rng.integers(2**31)), scratch=("items",))
     attempt.counted(request, expect=lambda run: expect_share(request, run, least=0.5))
 
 

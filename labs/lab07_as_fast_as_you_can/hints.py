@@ -81,7 +81,7 @@ class FastEvidence(ProductEvidence):
     @cached_property
     def launches_grow_with_depth(self) -> bool:
         """Whether sums of twice as many terms take more launches: an experiment."""
-        deeper = shown(product(self.attempt, self.request.function, self.m, 2 * self.k, self.n))
+        deeper = one_block_of(product(self.attempt, self.request.function, self.m, 2 * self.k, self.n))
         return len(self.attempt.trace(deeper).launches) >= 1.5 * self.launch_count
 
     @property
@@ -158,7 +158,7 @@ class FastEvidence(ProductEvidence):
     @cached_property
     def is_slow_at_the_edges_only(self) -> bool:
         """Whether odd sizes go to a kernel with far fewer sums a thread than whole tiles: an experiment."""
-        launches = self.attempt.trace(shown(product(self.attempt, self.request.function, 2048, 32, 2048))).launches
+        launches = self.attempt.trace(one_block_of(product(self.attempt, self.request.function, 2048, 32, 2048))).launches
         threads = sum(int(np.prod(each.grid) * np.prod(each.block)) for each in launches)  # each may compute a part of C
         return threads > 0 and self.sums_a_thread <= 2048 * 2048 / threads / 4
 
@@ -167,10 +167,10 @@ def of_the_size_that_is_timed(attempt: Attempt) -> RunRequest:
     """A product of as many rows and columns as the one that was timed, with short sums; one block shows the
     launch."""
     odd = attempt.check == "as_fast_with_edges"
-    return shown(product(attempt, "matmul_fast", 2045 if odd else 2048, 63 if odd else 64, 2043 if odd else 2048))
+    return one_block_of(product(attempt, "matmul_fast", 2045 if odd else 2048, 63 if odd else 64, 2043 if odd else 2048))
 
 
-def shown(request: RunRequest) -> RunRequest:
+def one_block_of(request: RunRequest) -> RunRequest:
     """The request as far as its launches show it: one block of each, and no more work than a second's."""
     return replace(request, sample_blocks=1, work_limit=SHOWN_WORK)
 
@@ -404,9 +404,9 @@ def one_sum_a_thread(seen: FastEvidence) -> bool:
 
 @misconception(*WORK, *SPEED, shows=witness.compiled("local_load_requests"))
 def sums_in_memory(seen: FastEvidence) -> bool:
-    """A local array lies in memory and not in registers: the compiler has to know each of its indices, and there have
-    to be registers for all of its elements (255 a thread at most). Loops over them need constant lengths, and no
-    index may depend on what is only known while the kernel runs."""
+    """Not every index into a local array is known before the kernel runs. Such an array lies in memory; one of very
+    few elements may stay in registers, and each access then chooses among them all, which is as slow. Loops over a local
+    array need constant lengths, and no index may depend on what is only known while the kernel runs."""
     return seen.cause == "sums_in_memory"
 
 

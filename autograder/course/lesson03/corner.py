@@ -61,8 +61,8 @@ def _frame(accesses: Sequence[Access], step: int) -> Figure:
     for number in range(step + 1):
         fill = INK if number == step else QUIET
         x, y = _LEFT + 548 * (number % 2), 452 + 44 * (number // 2)
-        canvas.text(x, y, f"{number + 1}. {_words(accesses[number])}", size=LEAST + 1, bold=number == step, fill=fill)
-    return canvas.figure(WIDTH, HEIGHT, f"Warp {accesses[0].warp}: {_words(accesses[step])}.")
+        canvas.text(x, y, f"{number + 1}. {_alt_of(accesses[number])}", size=LEAST + 1, bold=number == step, fill=fill)
+    return canvas.figure(WIDTH, HEIGHT, f"Warp {accesses[0].warp}: {_alt_of(accesses[step])}.")
 
 
 def _panel(canvas: Canvas, left: float, name: str, access: Access, now: bool, filled: bool) -> None:
@@ -94,7 +94,7 @@ def _stored(canvas: Canvas, left: float, store: Access) -> None:
     canvas.text(left + 32 * _CELL - 6, y + 30 if row < 28 else y - 10, "stored here", size=LEAST, anchor="end")
 
 
-def _words(access: Access) -> str:
+def _alt_of(access: Access) -> str:
     """What the access is and costs: `loads a row of x: 4 sectors`."""
     rows = {int(where) // access.itemsize // access.shape[1] for where in access.addresses}
     way = "a row" if len(rows) == 1 else "a column"

@@ -37,7 +37,7 @@ def memory_lines(accesses: Sequence[Access], title: str, lines: int = LINES) -> 
             wanted = sum(line * (LINE_BYTES // SECTOR_BYTES) + part in each for each in touched)
             edge, thick = ((INK, 1), (VERMILLION, 3), (ORANGE, 6))[wanted]
             canvas.rectangle(_LEFT + part * 8 * across, y, 8 * across, _TALL, "none", edge, thick)
-    said = _words(accesses, touched)
+    said = _alt_of(accesses, touched)
     shorter = (LINES - lines) * _STEP
     canvas.text(_LEFT, 480 - shorter, said, size=LEAST + 1, bold=True)
     shared = sum(sector in touched[-1] for sector in touched[0]) if len(touched) == 2 else 0
@@ -62,7 +62,7 @@ def _element(
         canvas.text(x + across / 2, y + 25, words, size=LEAST, anchor="middle", fill=ink_on(fill))
 
 
-def _words(accesses: Sequence[Access], touched: Sequence[dict[int, dict[int, list[int]]]]) -> str:
+def _alt_of(accesses: Sequence[Access], touched: Sequence[dict[int, dict[int, list[int]]]]) -> str:
     parts = []
     for access, sectors in zip(accesses, touched, strict=True):
         used = access.itemsize * sum(len(each) for each in sectors.values())

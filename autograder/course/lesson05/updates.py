@@ -69,7 +69,7 @@ def interleaving(orders: Mapping[str, Sequence[tuple[int, str]]], *, title: str,
     for at, (name, order) in enumerate(orders.items()):
         steps = played(order)
         _panel(canvas, MARGIN + at * (_PANEL + _BETWEEN), name, steps[:shown], len(steps), longest)
-        alts.append(_words(name, steps[:shown]))
+        alts.append(_alt_of(name, steps[:shown]))
     width = max(MARGIN + len(orders) * (_PANEL + _BETWEEN) - _BETWEEN, text_width(title, TITLE) + MARGIN)
     return canvas.figure(width + MARGIN, 122 + longest * _ROW + 46, f"{title}. {' '.join(alts)}")
 
@@ -121,7 +121,7 @@ def _arrow(canvas: Canvas, start: float, end: float, y: float, colour: str) -> N
     canvas.polygon([(end, y), (end + back, y - 5), (end + back, y + 5)], colour)
 
 
-def _words(name: str, steps: Sequence[UpdateStep]) -> str:
+def _alt_of(name: str, steps: Sequence[UpdateStep]) -> str:
     told = "; ".join(f"thread {each.thread} {each.kind}s {each.value}" for each in steps)
     last = f", and the counter is {steps[-1].counter}" if steps else "nothing yet"
     return f"{f'{name}: ' if name else ''}{told}{last}."

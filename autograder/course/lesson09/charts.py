@@ -68,7 +68,7 @@ def map_growing(title: str) -> list[Figure]:
 def compared_drawn(compared: ComparedPair) -> Figure:
     """What a technique changes, a row a figure that it moves, and in a last line what stays as it was; for a slide."""
     canvas, first, second, gain_at = Canvas(), 620, 950, 1150
-    told = zip(compared.without.told().split(), compared.with_it.told().split(), strict=True)
+    told = zip(compared.without.table_row().split(), compared.with_it.table_row().split(), strict=True)
     table = list(zip(WIDE.items(), told, compared.gains().values(), strict=True))
     moved = [row for row in table if gain_in_words(row[-1]) != "-"]
     kept = [word for (_, word), _, gain in table if gain_in_words(gain) == "-"]

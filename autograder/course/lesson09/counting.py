@@ -58,7 +58,7 @@ class Figures:
         numbers = (self.sectors, self.passes, self.slowest, LANES / self.lanes, self.steps)
         return dict(zip(WIDE, map(float, numbers), strict=True))
 
-    def told(self) -> str:
+    def table_row(self) -> str:
         """A row of a table whose columns are `HEAD`'s."""
         cells = (f"{self.sectors:,}", f"{self.passes:,}", f"{self.slowest:.1f}", f"{self.lanes:.1f}", f"{self.steps:,}")
         return "".join(f"{cell:>15}" for cell in cells)
@@ -88,7 +88,7 @@ class ComparedPair:
 
     def __str__(self) -> str:
         figures = zip(self.names, (self.without, self.with_it), strict=True)
-        rows = [f"{name:<{NAME_WIDTH}}{each.told()}" for name, each in figures]
+        rows = [f"{name:<{NAME_WIDTH}}{each.table_row()}" for name, each in figures]
         told = "".join(f"{gain_in_words(each):>15}" for each in self.gains().values())
         return "\n".join([HEAD, *rows, f"{'gain':<{NAME_WIDTH}}{told}"])
 

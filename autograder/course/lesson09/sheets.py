@@ -56,14 +56,14 @@ class KernelSheets:
         head = " " * WIDTH + "".join(f"{name:>{NARROW}}" for name in self.sheets) + "   healthy"
         rows = []
         for at, (words, healthy) in enumerate(ASKED.values()):
-            numbers = "".join(f"{_told(each.figures[at]):>{NARROW}}" for each in self.sheets.values())
+            numbers = "".join(f"{_number_text(each.figures[at]):>{NARROW}}" for each in self.sheets.values())
             rows.append(f"{words:<{WIDTH}}{numbers}   {healthy}")
         return "\n".join([head, *rows])
 
     __repr__ = __str__
 
 
-def _told(number: float) -> str:
+def _number_text(number: float) -> str:
     return f"{number:,.0f}" if number >= 100 else f"{number:.1f}" if number >= 0.05 or not number else f"{number:.3f}"
 
 
@@ -105,7 +105,7 @@ class Examined:
     task: str  # how much of what
 
     def __str__(self) -> str:
-        rows = [f"{words:<{WIDTH}}{_told(number):>11}   {healthy}" for number, (words, healthy) in self._lines()]
+        rows = [f"{words:<{WIDTH}}{_number_text(number):>11}   {healthy}" for number, (words, healthy) in self._lines()]
         needs = ", ".join(f"{name} {us:,.0f}" for name, us in self.needs_us.items())
         head = f"{f'{self.sheet.kernel}, {self.task}':<{WIDTH + 11}}   healthy"
         return "\n".join([head, *rows, f"An H200 would need, in us: {needs}; together {self.together_us:,.0f}"])

@@ -116,7 +116,7 @@ class _Drawing:
             compared = self.counted.get(pair.technique)
             gains = compared.gains() if compared else {}
             told = [
-                f"{each}{' (a cross)' if each in pair.crosses else ''} {_plain(gains[each])}" if gains else each
+                f"{each}{' (a cross)' if each in pair.crosses else ''} {_gain_spelled_out(gains[each])}" if gains else each
                 for each in BOTTLENECKS
                 if each in pair.crosses or (gains and gain_in_words(gains[each]) != "-")
             ]
@@ -125,7 +125,7 @@ class _Drawing:
         return f"{self.title}. {'. '.join(rows)}."
 
 
-def _plain(gain: float) -> str:
+def _gain_spelled_out(gain: float) -> str:
     words = gain_in_words(gain)
     return "no gain" if words == "-" else words
 

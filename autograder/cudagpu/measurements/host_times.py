@@ -231,7 +231,7 @@ def by_the_clock(action: Callable[[], object], times: int = 50) -> float:
     return round(float(np.median(taken)), 3)
 
 
-def plain() -> Mapping[str, float]:
+def numba_alone() -> Mapping[str, float]:
     """The same by numba.cuda alone."""
     small, large = (cuda.to_device(np.ones(n, np.float32)) for n in (1, 1 << 18))
     on_host = {1: np.ones(1, np.float32), 1 << 18: np.ones(1 << 18, np.float32)}
@@ -267,7 +267,7 @@ def measure() -> dict[str, Any]:
         "gpu": name.decode() if isinstance(name, bytes) else name,
         "unit": "microseconds each; by bytes of an array where that matters",
         "through the grader": through_the_grader(),
-        "numba.cuda alone": plain(),
+        "numba.cuda alone": numba_alone(),
     }
 
 

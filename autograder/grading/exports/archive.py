@@ -12,8 +12,9 @@ import stat
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
-from autograder.errors import UsageError, one_line
+from autograder.errors import MachineFault, UsageError, one_line
 from autograder.grading.exports.decompressing import pieces
 from autograder.grading.exports.names import GRADESCOPE_METADATA
 from autograder.grading.submissions import ENDINGS, ending, left_by_a_system
@@ -40,7 +41,7 @@ class ArchivedFile:
     times: int = 1  # that an archive holds a file of this name
 
     @property
-    def shown(self) -> str:
+    def shown_as(self) -> str:
         return "/".join(self.parts)
 
     @property
@@ -102,7 +103,6 @@ def _unpacked(
         too_large = f"{shown} was not unpacked: the zip unpacks to more than {_size(MOST_BYTES)}."
     if limit <= 0 or member.file_size > limit:  # what it says of itself is believed only where it counts against it
         return ArchivedFile(parts, path, too_large, when), 0
-    folder.mkdir(parents=True)
     problem, used = _write(opened, member, path, limit, shown, too_large)
     return ArchivedFile(parts, path, problem, when), used
 
@@ -110,16 +110,21 @@ def _unpacked(
 def _write(
     opened: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, limit: int, shown: str, too_large: str
 ) -> tuple[str, int]:
-    """Copies one member piece by piece; returns (what went wrong, bytes unpacked). After an error no file is left."""
+    """Copies one member piece by piece; returns (what went wrong, bytes unpacked). After an error no file is left.
+
+    Raises `MachineFault` where it is this machine that cannot take it.
+    """
     written, problem = 0, ""
     try:
-        with open(path, "wb") as target:
+        with _made(path) as target:
             for piece in pieces(opened, member):
                 written += len(piece)
                 if written > limit:
                     problem = too_large
                     break
-                target.write(piece)
+                _put(target, piece)
+    except MachineFault:
+        raise
     except Exception as reason:  # whatever a decompressor has to say of a stranger's bytes costs this row and no other
         what = one_line(str(reason)).rstrip(".") or type(reason).__name__
         problem = f"{shown} is damaged in the zip and cannot be unpacked: {what}."
@@ -129,16 +134,37 @@ def _write(
     return "" if written else f"{shown} is empty.", written
 
 
+def _made(path: Path) -> BinaryIO:
+    try:
+        path.parent.mkdir(parents=True)
+        return open(path, "wb")
+    except OSError as problem:
+        raise _not_written(path, problem) from None
+
+
+def _put(target: BinaryIO, piece: bytes) -> None:
+    try:
+        target.write(piece)
+        target.flush()  # so that closing it has nothing left to fail
+    except OSError as problem:
+        raise _not_written(Path(target.name), problem) from None
+
+
+def _not_written(path: Path, problem: OSError) -> MachineFault:
+    remedy = "Make room there, or let TMPDIR name another folder, and give the same command again."
+    return MachineFault(f"The class cannot be unpacked to {path.parents[1]}: {problem.strerror}.", remedy=remedy)
+
+
 def _without_full_folders(items: list[ArchivedFile]) -> list[ArchivedFile]:
     """The same items without the folders that hold something, and each empty folder once."""
-    shown = sorted({each.shown for each in items})
+    shown = sorted({each.shown_as for each in items})
     full = {one for one, other in zip(shown, shown[1:], strict=False) if one.endswith("/") and other.startswith(one)}
     kept: dict[str, ArchivedFile] = {}
     for place, item in enumerate(items):
         if item.parts[-1]:
-            kept[f"{place}:{item.shown}"] = item
-        elif item.shown not in full:
-            kept[item.shown] = item
+            kept[f"{place}:{item.shown_as}"] = item
+        elif item.shown_as not in full:
+            kept[item.shown_as] = item
     return list(kept.values())
 
 

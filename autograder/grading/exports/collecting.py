@@ -54,7 +54,7 @@ class Candidate:
     """One thing that a student handed in; `order` says which of several came last."""
 
     owner: names.Owner
-    shown: str
+    shown_as: str
     path: Path
     problem: str = ""
     order: tuple[object, ...] = ()
@@ -66,7 +66,7 @@ class Candidate:
 
     @property
     def file(self) -> str:
-        return PurePosixPath(self.shown).name
+        return PurePosixPath(self.shown_as).name
 
 
 @contextmanager
@@ -82,12 +82,22 @@ def opened_class(handed_in: Path, out: Path | None = None) -> Iterator[list[Entr
         yield one_file_flagged(found)
     elif handed_in.is_file() and (handed_in.suffix.lower() == ".zip" or zipfile.is_zipfile(handed_in)):
         with _folder_to_unpack_in() as folder:
-            entries = entries_of(_without_root(unpacked(handed_in, folder), handed_in.stem))
+            items = _without_root(unpacked(handed_in, folder), handed_in.stem)
+            _look_at_only(items, handed_in)
+            entries = entries_of(items)
             if not entries:
                 raise UsageError(f"{handed_in} holds no submissions.")
             yield entries
     else:
         yield apart(find_submissions(handed_in))
+
+
+def _look_at_only(items: list[ArchivedFile], handed_in: Path) -> None:
+    """Raises `UsageError` for a zip that holds another one and nothing else: an export that was zipped once more."""
+    tops = [each for each in items if not each.is_left]
+    if len(tops) == 1 and tops[0].last.lower().endswith(".zip") and names.platform_of([tops[0].parts[0]]) is None:
+        what = f"{handed_in} holds nothing but another zip, {one_line(tops[0].shown_as, 80)}."
+        raise UsageError(what, remedy="Unpack it once, and give the zip that was in it.")
 
 
 @contextmanager
@@ -207,7 +217,7 @@ def _candidates(items: list[ArchivedFile]) -> Iterator[Candidate]:
     folders: dict[str, list[ArchivedFile]] = defaultdict(list)
     for item in _last_of_each_name(each for each in items if each not in metadata_items):
         if item.is_astray:
-            yield Candidate(names.Owner(item.shown), item.shown, item.path, item.problem)
+            yield Candidate(names.Owner(item.shown_as), item.shown_as, item.path, item.problem)
         elif len(item.parts) > 1:
             folders[item.parts[0]].append(item)
         else:
@@ -246,7 +256,7 @@ def _last_of_each_name(items: Iterable[ArchivedFile]) -> Iterator[ArchivedFile]:
 
 def _said_of_repeated(items: Iterable[ArchivedFile]) -> tuple[str, ...]:
     return tuple(
-        f"{each.shown} stands in the zip {each.times} times; the last counts."
+        f"{each.shown_as} stands in the zip {each.times} times; the last counts."
         for each in items
         if each.times > 1 and not each.is_left
     )
@@ -267,12 +277,12 @@ def _from_file(item: ArchivedFile, platform: names.Platform | None) -> Candidate
     named = names.named_by(platform, name)
     if named is None:
         stem = PurePosixPath(name).stem if ending(PurePosixPath(name)) in ENDINGS else name
-        return Candidate(names.Owner(stem), item.shown, item.path, item.problem, item.when, notes)
+        return Candidate(names.Owner(stem), item.shown_as, item.path, item.problem, item.when, notes)
     notes += ("Late, says the platform.",) if named.late else ()
     problem = f"Handed in as {named.typed}, not as a file." if named.typed else item.problem
     order = (named.order, item.when)
     return Candidate(
-        named.owner, item.shown, item.path, problem, order, notes, bool(named.typed), named.file, marked_late=named.late
+        named.owner, item.shown_as, item.path, problem, order, notes, bool(named.typed), named.file, marked_late=named.late
     )
 
 
@@ -291,7 +301,7 @@ def _from_folder(
     if len(owners) > 1:
         notes += (f"Handed in together by {', '.join(each.name for each in owners)}.",)
     if item:
-        problem, shown, path = item.problem, item.shown, item.path
+        problem, shown, path = item.problem, item.shown_as, item.path
     else:
         left = ("/".join(each.parts[1:]) for each in held)
         problem = _none_of(name, answers) if answers else only_left_behind(name, left)
@@ -341,18 +351,18 @@ def _entry(found: list[Candidate]) -> Entry:
     notes = list(counts.notes)
     files = [each for each in found if not each.typed]
     if len(files) > 1 and not counts.owner.ids:  # nothing tells which came last
-        shown = ", ".join(each.shown for each in files)
+        shown = ", ".join(each.shown_as for each in files)
         problem = one_line(f"Handed in more than once ({shown}): keep one.", MOST_CHARACTERS)
         return Entry(counts.owner.name, counts.path, shown, problem)
     if others:
         said = f"Handed in {len(found)} times or in {len(found)} files; the latest counts: {counts.file}."
-        notes = [said, passed_over(each.shown for each in others), *notes]
+        notes = [said, passed_over(each.shown_as for each in others), *notes]
     name, ids = counts.owner.name, dict(counts.owner.ids)
     problem = one_line(counts.problem, MOST_CHARACTERS)  # a file's name may hold anything
     return Entry(
         name,
         counts.path,
-        counts.shown,
+        counts.shown_as,
         problem,
         ids,
         " ".join(dict.fromkeys(notes)),
@@ -364,9 +374,9 @@ def _entry(found: list[Candidate]) -> Entry:
 def _chosen(found: list[Candidate]) -> Candidate:
     """The latest of a student's submissions, of those that are files, of those that could be one of ours."""
     best = [each for each in found if not each.typed] or found
-    best = [each for each in best if ending(PurePosixPath(each.shown)) in ENDINGS] or best
+    best = [each for each in best if ending(PurePosixPath(each.shown_as)) in ENDINGS] or best
     best = [each for each in best if is_called_lab(each.called or each.file)] or best
-    return max(best, key=lambda each: (each.order, each.shown))
+    return max(best, key=lambda each: (each.order, each.shown_as))
 
 
 # ---- where files come from -------------------------------------------------------------------------

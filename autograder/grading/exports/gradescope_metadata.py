@@ -18,6 +18,7 @@ _SUBMISSION = re.compile(r"['\"]?(submission_\d+)['\"]?:\s*")
 _KEY = re.compile(r"  (?P<dash>- )?(?P<inner>  )?:(?P<key>\w+):(?:[ \t]+(?P<value>\S.*?))?[ \t]*")
 _TIME = re.compile(r"(?P<when>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d+)? (?P<zone>Z|[+-]\d\d:\d\d)")
 _FIELDS = ("name", "sid", "email")
+_ON_FURTHER_LINES = re.compile(r"[|>][-+]?\d?")  # in place of a text that follows on the next lines
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,10 @@ def _owner(fields: dict[str, str], submission: str) -> Owner:
 
 
 def _scalar(value: str | None) -> str:
-    """A YAML scalar on one line as text: plain, or in either kind of quotes."""
-    if value is None or value in ("null", "~", "''", '""'):
+    """A YAML scalar on one line as text: plain, or in either kind of quotes; empty where it does not end on this line."""
+    if value is None or value in ("null", "~", "''", '""') or _ON_FURTHER_LINES.fullmatch(value):
+        return ""
+    if value[0] in "'\"" and (len(value) == 1 or value[-1] != value[0]):
         return ""
     if len(value) > 1 and value[0] == value[-1] == "'":
         return value[1:-1].replace("''", "'")

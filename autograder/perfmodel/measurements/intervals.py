@@ -107,7 +107,7 @@ def judged_answers() -> list[ClockedPrediction]:
 def table() -> dict[str, object]:
     """What intervals.json is to hold."""
 
-    def plain(found: Mapping[str, Class]) -> dict[str, object]:
+    def as_data(found: Mapping[str, Class]) -> dict[str, object]:
         return {name: asdict(each) for name, each in found.items()}
 
     known = classes(times(unseen.THIRD))
@@ -116,8 +116,8 @@ def table() -> dict[str, object]:
     return {
         "gpu": SPECIFICATIONS["H200"].name,
         "share": SHARE,
-        "times": plain(known),
-        "ratios": plain(classes(answers)),
+        "times": as_data(known),
+        "ratios": as_data(classes(answers)),
         "held times": shares([(each, each.is_within(known)) for each in times("held")]),
         "held ratios": shares(without_its_group(answers)),
         "learned half": {

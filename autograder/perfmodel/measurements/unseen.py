@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from pathlib import Path
@@ -175,13 +175,20 @@ def _rows_of_times(halves: Sequence[Sequence[UnseenPrediction]]) -> list[str]:
     ]
 
 
+def keep(file: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Writes a line a case, without what the source says beside the compiler's counts: nobody predicts from that."""
+    launches = ([{name: each[name] for name in each if name != "source"} for each in row["launches"]] for row in rows)
+    lines = [json.dumps({**row, "launches": left}) for row, left in zip(rows, launches, strict=True)]
+    file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+
+
 def main(files: Sequence[str]) -> None:
     if files:
         rows = [json.loads(line) for file in files for line in Path(file).read_text(encoding="utf-8").splitlines()]
         rows = sorted((row for row in rows if "launches" in row), key=lambda row: str(row["case"]))
         for file, sets in ((COUNTED, HALVES), (THIRD_COUNTED, (THIRD,))):
-            if lines := [json.dumps(row) for row in rows if row["half"] in sets]:
-                file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+            if kept := [row for row in rows if row["half"] in sets]:
+                keep(file, kept)
     for name, text in (("unseen", table(predictions())), ("third set", third_table(third_set()))):
         publish(name, text)
         print(text)

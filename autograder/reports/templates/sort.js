@@ -31,6 +31,14 @@ function filter() {
   status.textContent = `${shown} of ${rows.length} students shown.`;
 }
 
+const words = { p: "passed", f: "failed", s: "not run", t: "not tried" };
+const checks = [...table.tHead.querySelectorAll(".cells a")];
+table.tBodies[0].addEventListener("mouseover", ({ target: box }) => {
+  if (!box.matches(".cells i") || box.title || !words[box.className[0]]) return;
+  const check = checks[[...box.parentNode.children].indexOf(box)];
+  box.title = `${check.textContent}. ${check.title}: ${words[box.className[0]]}`;
+});
+
 [...table.tHead.rows[0].cells].forEach((header, column) => {
   const button = header.querySelector("button");
   button.disabled = false;

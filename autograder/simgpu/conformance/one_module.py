@@ -83,7 +83,8 @@ def _with_our_decorators(theirs: types.ModuleType, ours: types.ModuleType) -> ty
 
         return decorator
 
-    vars(theirs).update(overload=both("overload"), register_jitable=both("register_jitable"))
+    noted = ("overload", "overload_method", "overload_attribute", "register_jitable")
+    vars(theirs).update({name: both(name) for name in noted})
     return theirs
 
 

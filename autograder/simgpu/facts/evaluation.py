@@ -9,6 +9,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from autograder.language import overloads
 from autograder.language.modules import MISSING_NAMES
 from autograder.language.numeric_types import TypeReference, type_of
 from autograder.language.program import Function, Reference
@@ -219,6 +220,7 @@ class Evaluation:
         if not isinstance(owner, KnownArray):
             for each in op.indices:
                 self.value(each, scope)
+            self.here.found.at_one_of[op] = arrays_in(owner)
             return Unknown(arrays_in(owner))
         self._reach_in(op, owner, scope)
         return self.memory.load(op, scope, owner)
@@ -289,6 +291,8 @@ class Evaluation:
                 return self.results.captured_member(owner.value.member(name))
             except AttributeError:
                 return ANYTHING
+        if overloads.has_member(name):
+            return self.library_calls.anything_done([owner], scope)
         if isinstance(owner, KnownArray):
             return self.results.array_attribute(owner, name)
         if isinstance(owner, KnownNumber) and name in ("real", "imag"):
@@ -313,6 +317,8 @@ class Evaluation:
                 return self.library_calls.of_array(op, callee.value)
             if isinstance(callee.value, Reference):
                 found.paths.add(callee.value.path)
+                if overloads.of_library(callee.value.path) is not None:
+                    return self.library_calls.anything_done([*given.all], scope)
                 found.callees[op] = callee.value.path
                 return self.library_calls.call(op, callee.value.path, given, scope)
         return self.library_calls.anything_done([callee, *given.all], scope)

@@ -102,6 +102,7 @@ class KnownMemory:
         reached = found.reached.get(op)
         owner = reached.array if reached is not None else found.values.get(op.owner, ANYTHING)
         if reached is None:
+            found.at_one_of[op] = arrays_in(owner)
             self.write_anywhere(owner, scope)
         else:
             found.stores[op] = reached

@@ -97,7 +97,7 @@ def prepare(kernel: Function, arguments: Mapping[str, Value]) -> Prepared:
 def kind_of(value: Value) -> Hashable:
     """The kind of an argument, for which a kernel is made ready: all but its contents."""
     if isinstance(value, View):
-        return value.dtype, value.ndim, value.buffer.space
+        return value.dtype, value.ndim, value.buffer.space, value.read_only
     if isinstance(value, tuple):
         return tuple(map(kind_of, value))
     if isinstance(value, np.generic):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Hashable, Mapping, Sequence
 
+from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function, Reference, wrong_number
 from autograder.simgpu.facts.call_checks import check_call, standing_for
@@ -50,8 +51,9 @@ from autograder.simgpu.operations.statements import (
     UpdateName,
 )
 from autograder.simgpu.operations.steps import Expression
+from autograder.simgpu.operations.structured import FUNCTIONS
 from autograder.simgpu.values import numba_types as nt
-from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.memory import View, cannot_be_written
 
 ONE_TYPE = "Numba needs one type."
 NOTHING_KNOWN = Unknown()
@@ -122,6 +124,8 @@ class Refusals:
             case UpdateName():
                 self._update(op, op.kind, self.value_of(op.read), self.value_of(op.operand))
             case UpdateElement():
+                if isinstance(op.reached, Subscript):
+                    self._is_to_be_written(op, op.reached)
                 self._update(op, op.kind, self._element(op.reached), self.value_of(op.operand))
             case Assign():
                 self._assignment(op)
@@ -154,6 +158,8 @@ class Refusals:
             )
 
     def _attribute(self, op: Attribute) -> None:
+        if overloads.has_member(op.name):
+            return
         owner = self.value_of(op.owner)
         if isinstance(owner, KnownName) and isinstance(owner.value, TypeReference):
             if op.name != "type":
@@ -190,6 +196,8 @@ class Refusals:
             raise op.fault("The two sides are different kinds of thing.", ONE_TYPE)
 
     def _operands(self, op: Operation, kind: type[ast.operator], left: Known, right: Known) -> None:
+        if overloads.of_library(f"operator.{FUNCTIONS[kind].__name__}") is not None:
+            return
         if _is_number(left) and _is_number(right):
             self._types(op, kind, left, right)
         elif isinstance(left, KnownArray) and _is_sure(right) or isinstance(right, KnownArray) and _is_sure(left):
@@ -280,7 +288,15 @@ class Refusals:
         value = self.value_of(op.operand)
         for target in op.targets:
             if isinstance(target, Element) and isinstance(target.reached, Subscript):
+                self._is_to_be_written(target, target.reached)
                 self._stored(target, target.reached, value)
+
+    def _is_to_be_written(self, op: Operation, reached: Subscript) -> None:
+        """Refuses a store to an array that the host may only read: to Numba, that is a type of its own."""
+        place = self.found.reached.get(reached)
+        view = None if place is None else self.views.get(place.array.identity)
+        if view is not None and view.read_only and not view.dtype.fields:
+            raise op.fault(*cannot_be_written(view))
 
     def _stored(self, op: Operation, reached: Subscript, value: Known) -> None:
         place = self.found.reached.get(reached)
@@ -364,6 +380,8 @@ class Refusals:
             for given in arguments:
                 if function.path in ("builtins.zip", "builtins.enumerate") and isinstance(given, KnownTuple):
                     self._items_alike(op, given)
+            if overloads.of_library(function.path) is not None:
+                return
             check_call(op, function, arguments, keywords, self.views, is_kernel=op.function is self.kernel)
         elif _is_number(callee) or isinstance(callee, (KnownArray, KnownTuple)):
             raise op.fault(f"`{op.callee.text}` is not a function.")

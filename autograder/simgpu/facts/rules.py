@@ -62,6 +62,8 @@ class Rules:
         if part in self.found.reached:
             self.registers.note(part)
             self._access(part, self.found.reached[part], loops)
+        elif part in self.expanded.found.at_one_of:
+            part.is_of_local_memory = bool(self.expanded.found.at_one_of[part] & self.arrays_in_memory)
         if isinstance(part, FunctionCall):
             self._call(part)
             for body in part.bodies.values():
@@ -201,8 +203,9 @@ class Rules:
 
     @cached_property
     def arrays_in_memory(self) -> frozenset[object]:
-        """Local arrays that cannot lie in registers, because some index is known only at run time."""
-        found: set[object] = set()
+        """Local arrays that cannot lie in registers, because some index is known only at run time, or which array is."""
+        met = (each for arrays in self.expanded.found.at_one_of.values() for each in arrays)
+        found: set[object] = {each for each in met if isinstance(each, tuple) and each[0] == "local"}
         for reached in self.found.reached.values():
             if reached.array.space == "local" and not all(map(self._is_known_early, reached.indices)):
                 found.add(reached.array.identity)

@@ -7,6 +7,7 @@ Unmodified host code runs on it: `@cuda.jit` and launches (dispatch.py), device 
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
@@ -21,7 +22,7 @@ from autograder.simgpu.host.dispatch import Kernel, device, jit
 from autograder.simgpu.values import numba_names
 from autograder.simgpu.values.arrays import DeviceArray
 from autograder.simgpu.values.numba_types import scalar
-from autograder.simgpu.wider import extending, random_numbers, vector_types, vectorized
+from autograder.simgpu.wider import extending, numbas_own, random_numbers, vector_types, vectorized
 
 # -- the module ---------------------------------------------------------------------------------------------------
 
@@ -82,6 +83,12 @@ class CudaModule(ModuleType):
     extending: ModuleType
     types: ModuleType
     random: ModuleType
+
+
+    def __getattr__(self, name: str) -> Any:
+        if name in numbas_own.OF_THE_COMPILER:
+            return importlib.import_module(f"{self.__name__}.{name}")
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
 
 def build_module() -> CudaModule:
@@ -145,6 +152,7 @@ def install() -> ModuleType:
     for name in [name for name in sys.modules if name == "numba.cuda" or name.startswith("numba.cuda.")]:
         _replaced[name] = sys.modules.pop(name)
     _replaced.setdefault("attribute", getattr(numba, "cuda", None))
+    numbas_own.install({name: each for name, each in _replaced.items() if name != "attribute"})
     sys.modules["numba.cuda"] = module
     sys.modules["numba.cuda.random"] = module.random
     sys.modules["numba.cuda.types"] = module.types
@@ -174,8 +182,9 @@ def uninstall() -> None:
     vectorized.uninstall()
     extending.uninstall()
     run_texts.forget()
-    attribute = _replaced.pop("attribute", None)
-    sys.modules.update(_replaced)
+    own = numbas_own.uninstall()
+    attribute = _replaced.pop("attribute", None) or own.get("numba.cuda")
+    sys.modules.update(own)
     _replaced.clear()
     if attribute is None:
         numba.__dict__.pop("cuda", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,10 @@ class Session:
 
     def device_array(self, shape: Any, dtype: Any) -> DeviceArray:
         return arrays.device_array(self.addresses, shape, dtype)
+
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Device memory that holds zeros; it takes no room until somebody goes there."""
+        return arrays.zeros(self.addresses, shape, dtype)
 
     def copy_to_host(self, array: DeviceArray) -> np.ndarray:
         return array.copy_to_host()
@@ -140,7 +145,8 @@ class Session:
             device = arrays.to_device(self.addresses, value, may_borrow)
             if value.flags.writeable:
                 copied_back.append((value, device))
-            return device._view()
+                return device._view()
+            return replace(device._view(), read_only=True)  # to Numba another type
         try:
             return scalar(value[()] if isinstance(value, np.ndarray) else value)
         except (TypeError, OverflowError):

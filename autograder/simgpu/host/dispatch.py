@@ -25,7 +25,7 @@ from autograder.simgpu.host.device import Session
 from autograder.simgpu.host.findings import Findings
 from autograder.simgpu.host.launch_record import LaunchRecord, estimate_launch
 from autograder.simgpu.values.array_checks import OtherType
-from autograder.simgpu.values.arrays import DeviceArray, InOut, described_array
+from autograder.simgpu.values.arrays import DeviceArray, In, InOut, described_array
 from autograder.simgpu.values.geometry import normalise
 from autograder.simgpu.values.memory import SHADOW
 
@@ -256,7 +256,7 @@ class Kernel:
             shown = ", ".join(str(_type_of(a)) for a in arguments)
             raise OtherType(
                 f"No matching definition for argument type(s) {shown}: `{self.__name__}` was compiled for "
-                f"{' or '.join(_shown(each) for each in right_length)}.",
+                f"{' or '.join(_signature_text(each) for each in right_length)}.",
                 remedy="Convert the arguments, or add a signature.",
             )
         best = min(fitting, key=lambda each: sum(p.cost(a) for p, a in zip(each, arguments, strict=True)))
@@ -411,6 +411,8 @@ class ConfiguredKernel:
         for extension in reversed(self.kernel.options.get("extensions", ())):
             arguments = tuple(extension.prepare_args(None, a, stream=0, retr=[])[1] for a in arguments)
         arguments = self.kernel.seen_as_compiled(arguments)
+        if self.kernel.is_specialized:  # Numba does not look whether the host may write to an array
+            arguments = tuple(In(a) if isinstance(a, np.ndarray) and not a.flags.writeable else a for a in arguments)
         given = tuple(map(_on_device, arguments))
         given = self.kernel.converted(given)
         shown = tuple(map(_type_key, given))
@@ -501,7 +503,7 @@ def jit(func_or_sig: Any = None, device: bool = False, **options: Any) -> Any:  
     return decorate
 
 
-def _shown(parameters: tuple[TypedParameter, ...]) -> str:
+def _signature_text(parameters: tuple[TypedParameter, ...]) -> str:
     return f"({', '.join(str(each.numba_type) for each in parameters)})"
 
 

@@ -149,7 +149,7 @@ def modules(cuda: ModuleType) -> dict[str, ModuleType]:
     host = cuda.__dict__
     driver, runtime = Driver(host["gpus"]), Runtime()
     inside: dict[str, dict[str, Any]] = {
-        "driver": {**errors, "driver": driver},
+        "driver": {**errors, "driver": driver, "_have_nvjitlink": lambda: False},
         "runtime": {**errors, "runtime": runtime},
         "error": errors,
         "nvvm": {name: errors[name] for name in ("NvvmError", "NvvmSupportError")},

@@ -336,7 +336,7 @@ class Walk:
             raise NotTheSame("other memory")
         if view.field is not None or view.lengths is not None or view.outside is not None or view.dtype not in ELEMENTS:
             raise NotTheSame("other memory")
-        if op.field is not None or not isinstance(view.offset, int) or view.read_only:
+        if op.field is not None or not isinstance(view.offset, int):
             raise NotTheSame("other memory")
         indices = [self.known(each, mask) for each in op.indices]
         if len(indices) == 1 and isinstance(indices[0], tuple):

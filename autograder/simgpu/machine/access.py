@@ -18,7 +18,7 @@ from autograder.simgpu.ordering.lone_access import LoneAccess, may_be_alone
 from autograder.simgpu.ordering.ordering import Ordering
 from autograder.simgpu.ordering.tickets import Tickets
 from autograder.simgpu.values.lanes import Batch, Mask
-from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.memory import View, cannot_be_written
 from autograder.simgpu.values.numba_types import scalar
 from autograder.simgpu.values.values import NUMBERS, Indices, Number, Value
 
@@ -108,7 +108,7 @@ class Memory:
                 self.changes += 1
                 return
         if view.read_only:
-            raise op.fault(f"`{view.name}` is a constant array: a kernel cannot write to it.")
+            raise op.fault(*cannot_be_written(view))
         place = self.addressing.locate(view, indices, mask, op, WRITE)
         data, where, pattern = view.data, place.mask.where, place.pattern
         if view.buffer.space == "local" and not op.is_of_local_memory and self.counting.trace is None:
@@ -166,6 +166,8 @@ class Memory:
         want_old: bool,
     ) -> Number | None:  # fmt: skip
         """An atomic update in lane order; returns the old values where `want_old`."""
+        if view.read_only:
+            raise op.fault(*cannot_be_written(view))
         place = self.addressing.locate(view, indices, mask, op, ATOMIC)
         self.counting.count(view, place, op, ATOMIC, operation)
         self.ordering.check(view, place, op, ATOMIC, reads=operation != "exch" or want_old)

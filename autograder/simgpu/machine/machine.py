@@ -220,11 +220,9 @@ class Machine:
             return None
         try:
             value = frame.result.read(mask)[0]
-        except Unmergeable:
-            raise lowered.first_return.fault(
-                f"`{function.name}` returns different kinds of thing on different paths.",
-                "Numba needs one type: return a number everywhere, or tuples of one length.",
-            ) from None
+        except Unmergeable as problem:
+            remedy = "Numba needs one type: return a number everywhere, or tuples of one length."
+            raise lowered.first_return.fault(*problem.said(f"`{function.name}` returns", remedy)) from None
         return value if function.casts is None else self.cast_to(value, function.casts.result, op, mask)
 
     @property

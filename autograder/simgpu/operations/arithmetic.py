@@ -10,11 +10,12 @@ import numpy as np
 from autograder.simgpu.counting.tally import SLOT
 from autograder.simgpu.exceptions import DivisionByZero
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.number_values import number
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
-from autograder.simgpu.values.values import Lanes, Number, Value
+from autograder.simgpu.values.values import NUMBERS, Lanes, Number, Value
 
 OPERATORS = {
     ast.Add: np.add,
@@ -117,6 +118,10 @@ def binary(
         if len(left) + len(right) > MOST_ITEMS:
             raise op.fault(f"A tuple in a kernel has at most {MOST_ITEMS:,} items.")
         return left + right
+    if not isinstance(left, NUMBERS) or not isinstance(right, NUMBERS):
+        own = structured.operated(machine, op, kind, (left, right), mask)
+        if own is not None:
+            return own[0]
     left, right = number(left, op), number(right, op)
     if left.dtype.kind in DATES or right.dtype.kind in DATES:
         return date_arithmetic(machine, op, OPERATORS[kind], left, right, mask)

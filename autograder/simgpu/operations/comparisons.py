@@ -7,6 +7,7 @@ import ast
 import numpy as np
 
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.arithmetic import DATES, INTEGER_SLOT, OPERATION_SLOT, date_arithmetic
 from autograder.simgpu.operations.callables import Range
 from autograder.simgpu.operations.number_values import TEXTS, number
@@ -29,6 +30,10 @@ def compare(
     machine: Machine, op: Operation, kind: type[ast.cmpop], left: Value, right: Value, mask: Mask
 ) -> Number:
     """One comparison of two values, counted."""
+    if not isinstance(left, NUMBERS) or not isinstance(right, NUMBERS):
+        own = structured.operated(machine, op, kind, (left, right), mask)
+        if own is not None:
+            return number(own[0], op)
     if kind in (ast.Is, ast.IsNot):
         same = left is right
         if getattr(left, "enumeration", None) is not getattr(right, "enumeration", None):

@@ -15,11 +15,13 @@ from autograder.language.live import EnumNames
 from autograder.language.overloads import Overloaded
 from autograder.language.program import Function, Namespace, Reference
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
+from autograder.simgpu.values.structures import Foreign, Structure
 from autograder.simgpu.values.values import Value
 from autograder.simgpu.values.variables import Unmergeable
 
@@ -98,10 +100,8 @@ class Local(Expression):
             return value
         try:
             value, unset = variable.read(mask)
-        except Unmergeable:
-            raise self.fault(
-                f"`{self.name}` holds different kinds of thing on different paths.", "Numba needs one type."
-            ) from None
+        except Unmergeable as problem:
+            raise self.fault(*problem.said(f"`{self.name}` holds")) from None
         if unset is not None:
             machine.reports.report(
                 "unset_variable",
@@ -163,6 +163,9 @@ def frozen(machine: Machine, op: Operation, value: object) -> Value:
     try:
         return nt.scalar(value)
     except (TypeError, OverflowError):
+        own = value if isinstance(value, (Foreign, Structure)) else structured.foreign(value, machine, op)
+        if own is not None:
+            return own
         kind = type(value).__name__
         raise op.fault(
             f"`{name or 'this'}` is a {kind}, which a kernel cannot use.", "Pass numbers or arrays as arguments."

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.language.overloads import Overloaded
 from autograder.language.program import Function, Reference, wrong_number
-from autograder.language.validate import validate_kernel
 from autograder.simgpu.machine.machine import Frame, Machine, Runnable
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.callables import Closure, Method
 from autograder.simgpu.operations.calls import Call
 from autograder.simgpu.operations.conversions import conversion
@@ -22,8 +23,8 @@ from autograder.simgpu.operations.registry import CALLS, METHODS, Intrinsic
 from autograder.simgpu.operations.shared_numbers import ComputedExpression
 from autograder.simgpu.operations.steps import Expression, Lowered
 from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.structures import Bound, Foreign
 from autograder.simgpu.values.values import Value
-from autograder.simgpu.wider.extending import type_of_value
 
 
 class Unpacked(Expression):
@@ -84,10 +85,20 @@ class FunctionCall(ComputedExpression):
         keywords: dict[str, Value] = {}
         if self.keywords:
             keywords = {name: each.value(machine, mask) for name, each in self.keywords.items()}
+        if isinstance(callee, Reference) and (overloads.OF_LIBRARY or structured.has_structure(arguments)):
+            own = self._of_program(machine, callee.path, arguments, keywords, mask)
+            if own is not None:
+                return own[0]
         if type(callee) is Reference and callee.path in CALLS:
             return CALLS[callee.path].call(Call(machine, self, mask, self.discards), arguments, keywords)
         if isinstance(callee, Overloaded):
             callee = self._implementation(callee, arguments, keywords)
+        if isinstance(callee, Bound) and isinstance(callee.method, Overloaded):
+            arguments.insert(0, callee.owner)
+            callee = self._implementation(callee.method, arguments, keywords)
+        if isinstance(callee, (Foreign, Bound)):
+            given = [*arguments, *keywords.values()]
+            return structured.called(machine, self, callee, given, self._written(given), tuple(keywords), mask)
         if isinstance(callee, Function):
             if callee.kind == "host":
                 raise self.fault(
@@ -127,14 +138,36 @@ class FunctionCall(ComputedExpression):
         ordered = in_order(machine, self, lowered, arguments, keywords, mask)
         return machine.call_function(lowered, ordered, mask, self, around)
 
+    def _of_program(
+        self, machine: Machine, path: str, arguments: list[Value], keywords: dict[str, Value], mask: Mask
+    ) -> tuple[Value] | None:
+        """What the program has told Numba of a function of the library, for arguments of these types."""
+        overloaded = overloads.of_library(path)
+        if overloaded is not None:
+            given = [*arguments, *keywords.values()]
+            chosen = structured.implementation(overloaded, given, tuple(keywords), self._written(given))
+            if chosen is not None:
+                return (self._of_device(machine, chosen, arguments, keywords, mask, None),)
+        if keywords or not structured.has_structure(arguments):
+            return None
+        return structured.of_library(machine, self, structured.function_of(path), arguments, mask)
+
+    def _written(self, given: Sequence[Value]) -> list[int | None]:
+        """The whole numbers that stand written among the last of what is given (before them may be a method's owner)."""
+        written = [each.written_number() for each in (*self.arguments, *self.keywords.values())]
+        if len(written) > len(given) or any(each.is_unpacked for each in self.arguments):
+            return [None] * len(given)
+        return [None] * (len(given) - len(written)) + written
+
     def _implementation(self, callee: Overloaded, arguments: list[Value], keywords: dict[str, Value]) -> Function:
         """What `@overload` gives for arguments of these types."""
-        given = [type_of_value(value) for value in (*arguments, *keywords.values())]
-        chosen = callee.for_types(given, tuple(keywords))
+        given = [*arguments, *keywords.values()]
+        chosen = structured.implementation(callee, given, tuple(keywords), self._written(given))
         if chosen is None:
-            raise self.fault(f"`{callee.name}` has no overload for ({', '.join(map(str, given))}).")
-        validate_kernel(chosen)
+            types = ", ".join(str(structured.type_of_value(each)) for each in given)
+            raise self.fault(f"`{callee.name}` has no overload for ({types}).")
         return chosen
+
 
 def in_order(
     machine: Machine, op: Operation, lowered: Runnable, arguments: list[Value], keywords: dict[str, Value], mask: Mask

@@ -11,11 +11,13 @@ from typing import TypeGuard
 
 import numpy as np
 
+from autograder.language import overloads
 from autograder.language.live import EnumNames
 from autograder.language.modules import ALLOWED_MODULES, INSTEAD_OF_MISSING, MISSING_NAMES
 from autograder.language.numeric_types import TypeReference, type_of
 from autograder.language.program import Function, Namespace, Reference
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.callables import Method
 from autograder.simgpu.operations.expressions import frozen
 from autograder.simgpu.operations.number_values import advice_instead_of, as_index, merged, number
@@ -26,6 +28,7 @@ from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.records import Record, as_record
+from autograder.simgpu.values.structures import Structure
 from autograder.simgpu.values.values import NUMBERS, AnyIndices, Cut, Number, Value
 from autograder.simgpu.values.variables import NamedItems
 
@@ -67,6 +70,10 @@ class Subscript(Expression):
                 return machine.memory.load(owner, tuple(found), mask, self)
             return self._of_array(machine, owner, mask, found)
         owner = as_record(owner)
+        if isinstance(owner, Structure):
+            own = structured.operated(machine, self, ast.Subscript, (owner, self.key(machine, mask)), mask)
+            if own is not None:
+                return own[0]
         if isinstance(owner, tuple):
             return self._item(machine, owner, mask)
         if isinstance(owner, Record):
@@ -200,6 +207,10 @@ class Attribute(Expression):
             meant = type_of(path) or Reference(path)
             self.of_library = owner, meant
             return meant
+        if isinstance(owner, Structure) or overloads.has_member(name):
+            own = structured.attribute(machine, self, owner, name, mask)
+            if own is not None:
+                return own[0]
         owner = as_record(owner)
         if isinstance(owner, View):
             return self._of_array(owner)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 from types import EllipsisType
 
-from autograder.language.live import EnumNames
+from autograder.language.live import EnumNames, Unset
 from autograder.language.overloads import Overloaded
 from autograder.language.program import Function, Namespace, Reference
 from autograder.simgpu.exceptions import named_in
@@ -276,6 +276,11 @@ class Reader:
 
     def free(self, node: ast.Name, found: object) -> Expression:
         """A module-level name: what it stands for is as constant as a literal, except arrays, known at launch."""
+        if isinstance(found, Unset):
+            return Impossible(
+                node, self.function, f"`{node.id}` has no value here: the function around this one has not assigned it.",
+                "Assign it before the kernel is launched, or leave out what uses it.",
+            )  # fmt: skip
         if found is None or isinstance(found, (Reference, Function, Overloaded, EnumNames, Namespace, str, bytes)):
             return Constant(node, self.function, found)
         try:

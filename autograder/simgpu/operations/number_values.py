@@ -13,6 +13,7 @@ from autograder.simgpu.operations.registry import CALLS, VALUES
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.records import Record
+from autograder.simgpu.values.structures import Structure
 from autograder.simgpu.values.values import NUMBERS, Number, Value
 from autograder.simgpu.values.variables import Unmergeable, merge
 
@@ -49,6 +50,11 @@ def number(value: Value, op: Operation) -> Number:
     if isinstance(value, Record):
         fields = ", ".join(value.view.dtype.fields or ())
         raise op.fault(f"A record with fields ({fields}) is not a number.", "Name one of its fields.")
+    if isinstance(value, Structure):
+        raise op.fault(
+            f"Numba was not told how to compute this with a value of the type {value.name}.",
+            "Write an @overload of the operator or function, or compute with its attributes.",
+        )
     raise op.fault(f"`{op.text:.60}` is not a number.", "Compute with numbers, one at a time.")
 
 
@@ -78,8 +84,8 @@ def merged(op: Operation, choose: np.ndarray, new: Value, old: Value) -> Value:
     """`new` in the lanes chosen, `old` elsewhere."""
     try:
         return merge(choose, new, old)
-    except Unmergeable:
-        raise op.fault("The two sides are different kinds of thing.", "Numba needs one type.") from None
+    except Unmergeable as problem:
+        raise op.fault(*problem.said("The two sides hold")) from None
 
 
 _MAKES_ARRAYS = {f"numpy.{name}" for name in ("array", "arange", "empty", "full", "ones", "zeros", "zeros_like")}

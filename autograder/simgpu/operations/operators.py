@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.language.program import Function
 from autograder.simgpu.machine.machine import Machine
+from autograder.simgpu.operations import structured
 from autograder.simgpu.operations.arithmetic import Rule, by_rule, count_arithmetic
 from autograder.simgpu.operations.comparisons import compare
 from autograder.simgpu.operations.number_values import merged, number, truth
@@ -17,6 +18,7 @@ from autograder.simgpu.operations.shared_numbers import ComputedExpression
 from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
+from autograder.simgpu.values.structures import Structure
 from autograder.simgpu.values.values import Number, Value
 
 # Of two whole numbers, whatever they are, always the same work; a divisor has to be written there as well.
@@ -63,6 +65,10 @@ class Unary(Expression):
 
     def of(self, machine: Machine, operand: Value, mask: Mask) -> Value:
         """The result for this operand, counted."""
+        if isinstance(operand, Structure):
+            own = structured.operated(machine, self, self.kind, (operand,), mask)
+            if own is not None:
+                return own[0]
         if self.kind is ast.Not:
             machine.books.left_out(self, mask)  # the compiler asks for the opposite instead
             return np.logical_not(truth(operand, self))

@@ -343,6 +343,14 @@ def device_array(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray
     return DeviceArray.contiguous(addresses.register(buffer), shape)
 
 
+def zeros(addresses: AddressSpace, shape: Any, dtype: Any) -> DeviceArray:
+    """Device memory that holds zeros."""
+    dtype = numpys_dtype(dtype)
+    shape = check_shape(shape, dtype)
+    data = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype)
+    return DeviceArray.contiguous(addresses.register(Buffer(data, addresses.reserve(data.nbytes), "global")), shape)
+
+
 def described_array(addresses: AddressSpace, desc: dict[str, Any]) -> DeviceArray:
     """The device array that a `__cuda_array_interface__` describes; its memory must be the simulated GPU's."""
     dtype, shape = np.dtype(desc["typestr"]), tuple(desc["shape"])

@@ -421,6 +421,17 @@ class View:
         return self.renamed(name)
 
 
+def cannot_be_written(view: View) -> tuple[str, str]:
+    """(what to say of a store to an array that is only to be read, what to do instead)."""
+    if view.buffer.space == "constant":
+        return f"`{view.name}` is a constant array: a kernel cannot write to it.", ""
+    return (
+        f"`{view.name}` is read-only on the host, and Numba compiles no kernel that writes to it "
+        "(Cannot modify readonly array).",
+        f"Pass {view.name}.copy() or cuda.to_device({view.name}), or set its flags.writeable.",
+    )
+
+
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Row-major strides in elements."""
     strides, step = [], 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
 TYPE_NAMES = (
     "void boolean bool_ byte char int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp uintp intc uintc int_ uint "
@@ -11,10 +12,21 @@ TYPE_NAMES = (
 ).split()  # float16 is in `numba.types` only: half precision is written np.float16
 
 
+class TypesModule(types.ModuleType):
+    """Numba's types, and those that it has for the GPU alone, which are looked up when they are wanted: `GridGroup`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        from autograder.simgpu.wider import numbas_own
+
+        return getattr(numbas_own.module("types"), name)
+
+
 def types_module(name: str) -> types.ModuleType:
     """A module with everything of `numba.types`, under another name."""
     from numba.core import types as numba_types
 
-    module = types.ModuleType(name, "Numba's types")
+    module = TypesModule(name, "Numba's types")
     module.__dict__.update({key: value for key, value in vars(numba_types).items() if not key.startswith("__")})
     return module

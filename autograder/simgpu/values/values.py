@@ -9,6 +9,7 @@
 | `Items` | a tuple, with names or without | item by item |
 | `Cut` | a slice or `...`, in an index | by its bounds |
 | `Kept` | a range, a method or a function of the kernel's own, before it is used | by what it holds |
+| `Extended` | values of types that a program gave to Numba, their methods and makers | part by part |
 | `Known` | what was known before the launch: functions, library names, types, modules, texts, None | not at all |
 
 This module holds names for types, and what asks for them. What it names is imported for type checkers alone, so that every
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from autograder.simgpu.operations.callables import Closure, Enumerated, Method, Range, Zipped
     from autograder.simgpu.values.memory import View
     from autograder.simgpu.values.records import Record
+    from autograder.simgpu.values.structures import Bound, Foreign, Structure
 
 Lanes: TypeAlias = np.ndarray
 """A lane vector: one dimension, an element for each lane of the batch (padding lanes too), of the dtype that Numba gives
@@ -71,5 +73,8 @@ Cut: TypeAlias = "slice | EllipsisType"
 Known: TypeAlias = "Function | Overloaded | Reference | TypeReference | Namespace | EnumNames | str | bytes | None"
 """What is known before any lane runs. A `TypeReference` is a `Reference` to a numeric type, with its dtype."""
 
-Value: TypeAlias = "Number | View | Record | Items | Kept | Cut | Known"
+Extended: TypeAlias = "Structure | Foreign | Bound"
+"""What a program has given to Numba: a value of a type of its own, and what can be called."""
+
+Value: TypeAlias = "Number | View | Record | Items | Kept | Cut | Known | Extended"
 """Any value of an expression."""

@@ -13,6 +13,7 @@ from autograder.language.program import Function
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import Axis, Origin, View
 from autograder.simgpu.values.numba_types import unify
+from autograder.simgpu.values.structures import Structure
 from autograder.simgpu.values.values import Value
 
 MOST_LAYERS = 3
@@ -20,7 +21,20 @@ NUMERIC = "biufc"  # kinds of dtype that unify with each other
 
 
 class Unmergeable(Exception):
-    """Two paths left different kinds of thing in one variable."""
+    """Two paths left different kinds of thing in one variable, or different arrays of one type."""
+
+    def __init__(self, *, of_one_type: bool = False) -> None:
+        super().__init__()
+        self.of_one_type = of_one_type  # to Numba: it is this engine that cannot hold both
+
+    def said(self, what: str, remedy: str = "Numba needs one type.") -> tuple[str, str]:
+        """What is wrong, in words, and a remedy; `what`: who holds, or returns, the two."""
+        if not self.of_one_type:
+            return f"{what} different kinds of thing on different paths.", remedy
+        return (
+            f"{what} one array in some threads and another in others. A GPU can do that; the simulated GPU cannot.",
+            "Use each array under its own name, in a branch of its own.",
+        )
 
 
 class NamedItems(tuple["Value", ...]):
@@ -87,6 +101,16 @@ class Variable:
         value = self.seen_by(mask)
         if value is not None:
             return value, None
+        base = next((n for n in range(len(self.layers) - 1, 0, -1) if mask.is_within(self.layers[n][0])), 0)
+        if base:  # what lies below is of other lanes, and may be of another kind
+            return self._read_above(base, mask), None
+        try:
+            return self._read_all(mask)
+        except Unmergeable:
+            return self._read_own(mask)
+
+    def _read_all(self, mask: Mask) -> tuple[Value, np.ndarray | None]:
+        """What `read` gives, of all layers together, which are one from then on."""
         covered = self.layers[0][0].lanes
         value = self.layers[0][1]
         for upper, new in self.layers[1:]:
@@ -103,6 +127,29 @@ class Variable:
             self.layers.append((mask, value))
         return value, unset
 
+    def _read_own(self, mask: Mask) -> tuple[Value, np.ndarray | None]:
+        """The same, of those layers alone that hold something for the lanes of `mask`: the others are of another kind."""
+        value, covered = None, np.zeros_like(mask.lanes)
+        for layer, new in self.layers:
+            here = layer.lanes & mask.lanes
+            if here.any():
+                value = new if (here | ~covered | ~mask.lanes).all() else merge(layer.lanes, new, value)
+                covered = covered | here
+        missing = mask.lanes & ~covered
+        return value, missing if missing.any() else None
+
+    def _read_above(self, base: int, mask: Mask) -> Value:
+        """The value for the lanes of `mask`, all of which a layer that is not the lowest covers."""
+        whole, value = self.layers[base]
+        above = self.layers[base + 1 :]
+        for upper, new in above:
+            value = merge(upper.lanes, new, value)
+        if all(upper.is_within(whole) for upper, _ in above):
+            self.layers[base:] = [(whole, value)]
+        else:
+            self.layers.append((mask, value))
+        return value
+
 
 def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
     """`new` in the lanes chosen, `old` elsewhere, in the dtype that Numba would give the variable."""
@@ -111,6 +158,8 @@ def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
         items = [merge(choose, n, o) for n, o in zip(new, old, strict=True)]
         return NamedItems(items, new.names) if isinstance(new, NamedItems) else tuple(items)
+    if isinstance(new, Structure) and isinstance(old, Structure) and new.type == old.type:
+        return Structure(new.type, tuple(merge(choose, n, o) for n, o in zip(new.parts, old.parts, strict=True)))
     if isinstance(new, View) and isinstance(old, View):
         alike = (
             new.lengths is old.lengths
@@ -122,7 +171,7 @@ def merge(choose: np.ndarray, new: Value, old: Value) -> Value:
                 new, offset=np.where(choose, new.offset, old.offset), origin=_merged_origin(choose, new, old),
                 outside=_chosen_outside(choose, new.outside, old.outside),
             )  # fmt: skip
-        raise Unmergeable
+        raise Unmergeable(of_one_type=(new.dtype, new.ndim) == (old.dtype, old.ndim))
     if not isinstance(new, (np.ndarray, np.generic)) or not isinstance(old, (np.ndarray, np.generic)):
         if type(new) is type(old) and _are_same(new, old):
             return old
