@@ -133,7 +133,7 @@ def test_a_folder_that_takes_no_archive_is_one_line_and_no_fault_of_the_grader(t
     def read_only(**options):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr("autograder.archive.making.tempfile.mkstemp", read_only)
+    monkeypatch.setattr("autograder.records.files.tempfile.mkstemp", read_only)
     assert cli.main(["archive", "A", "--to", "TERM.tgz"]) == 2
     assert capsys.readouterr().err == "autograder: TERM.tgz cannot be written: Read-only file system.\n"
 

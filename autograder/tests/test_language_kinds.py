@@ -82,7 +82,6 @@ def test_an_iterator_that_complains_on_the_way_is_the_submissions_slip(host: str
 RETURNS = [
     "if x > 3:\n    return 1\nreturn (1, 2)", "if x > 3:\n    return (1, 2)\nreturn (1, 2, 3)",
     "if x > 3:\n    return a\nreturn 1", "if x > 3:\n    return 'a'\nreturn 1",
-    "m = cuda.local.array(2, float32)\ny = cuda.local.array(2, float32)\nif x > 3:\n    return m\nreturn y",
 ]  # fmt: skip
 
 
@@ -90,6 +89,13 @@ RETURNS = [
 def test_a_device_function_that_returns_different_kinds_is_told_so(device: str) -> None:
     fault = fault_of("y = some(x, a, b)", device=device)
     assert "`some` returns different kinds of thing" in str(fault) and "return" in str(fault.remedy)
+
+
+def test_a_device_function_that_returns_one_of_two_arrays_is_what_the_simulated_gpu_lacks() -> None:
+    """Numba takes it: both are arrays of one type."""
+    arrays = "m = cuda.local.array(2, float32)\ny = cuda.local.array(2, float32)\n"
+    fault = fault_of("y = some(x, a, b)", device=arrays + "if x > 3:\n    return m\nreturn y")
+    assert "`some` returns one array in some threads and another in others. A GPU can do that" in str(fault)
 
 
 KINDS = [

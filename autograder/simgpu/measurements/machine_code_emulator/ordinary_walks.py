@@ -394,16 +394,6 @@ def ell_until_minus_one(columns, values, x, y):
 
 
 @cuda.jit
-def roots_of_trees(parent, root):
-    i = cuda.grid(1)
-    if i < parent.size:
-        p = i
-        while parent[p] != p:
-            p = parent[p]
-        root[i] = p
-
-
-@cuda.jit
 def find_in_slots(keys, slots, found):
     i = cuda.grid(1)
     if i < keys.size:
@@ -766,12 +756,6 @@ def _ell(rng: np.random.Generator) -> Any:
     return columns, rng.random((200, 12), F32), rng.random(200, F32), np.zeros(200, F32)
 
 
-def _trees(rng: np.random.Generator) -> Any:
-    parent = np.array([0] + [rng.integers(max(0, i - 6), i) for i in range(1, 300)], I32)
-    parent[::40] = np.arange(0, 300, 40)
-    return parent, np.zeros(300, I32)
-
-
 def _table(rng: np.random.Generator) -> Any:
     keys = rng.permutation(5000)[:300]
     slots = np.full(512, -1, I64)
@@ -813,7 +797,6 @@ WALKS: tuple[Case, ...] = (
     Case("csr_by_while", csr_by_while, 2, 128, _csr),
     Case("csr_largest", csr_largest, 2, 128, lambda rng: (*_sparse(rng)[::2], np.zeros(200, F32))),
     Case("ell_until_minus_one", ell_until_minus_one, 2, 128, _ell),
-    Case("roots_of_trees", roots_of_trees, 3, 128, _trees),
     Case("find_in_slots", find_in_slots, 3, 128, _table),
     Case("bloom_lookup", bloom_lookup, 3, 128,
          lambda rng: (rng.integers(0, 10**6, 300), (rng.random(257) < 0.7).astype(U8), np.zeros(300, np.bool_))),
