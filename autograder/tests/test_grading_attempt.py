@@ -520,6 +520,21 @@ def test_a_sample_whose_results_nobody_knows_is_looked_at_by_somebody() -> None:
     assert len(attempt.flags) == 1 and "results of this size were not looked at" in attempt.flags[0]
 
 
+@pytest.mark.parametrize("is_unverified", [False, True])
+def test_a_race_is_told_of_a_sample_only_where_its_results_can_be_judged(is_unverified: bool) -> None:
+    """Blocks that go by a flag which no sampled block has set may meet where no GPU has them meet."""
+    race = Hazard("race", "Two threads write c[3].", "Give each its own.", Line("lab.py", 4))
+    attempt = attempt_with()
+    attempt.results = {"double": lambda attempt, request, outputs: None}
+    run = Run(hazards=(race,), is_unverified=is_unverified)
+    if is_unverified:
+        attempt._verify_sampled(RunRequest("double", {}), run, None)
+        assert len(attempt.flags) == 1
+    else:
+        with pytest.raises(CheckFailed, match="Two threads write"):
+            attempt._verify_sampled(RunRequest("double", {}), run, None)
+
+
 def test_what_is_far_better_than_the_best_known_answer_is_looked_at() -> None:
     attempt = attempt_with(speed=4.0)
     attempt.speedup(a_call, threshold=2, best_known=3.0)
