@@ -38,6 +38,10 @@ class WarpWork:
             self.mask = mask
         self.pending += times
 
+    def add(self, by_warp: np.ndarray) -> None:
+        """Adds so many for each warp."""
+        self._by_warp += by_warp
+
     def by_warp(self) -> np.ndarray:
         """Those of each warp of the batch, int64."""
         self._settle()

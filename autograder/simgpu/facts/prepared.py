@@ -23,6 +23,7 @@ from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.sunk_loads import SunkLoads
 from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.in_registers.loops import LoopsInRegisters
 from autograder.simgpu.one_thread.loops import LoopsOfOneThread
 from autograder.simgpu.operations.lowering import Lowering
 from autograder.simgpu.operations.steps import Lowered
@@ -40,6 +41,7 @@ class Prepared:
     lowering: Lowering
     found: Found
     written_loops: LoopsOfOneThread = field(default_factory=LoopsOfOneThread)
+    in_registers: LoopsInRegisters = field(default_factory=LoopsInRegisters)
 
     @property
     def has_fences(self) -> bool:

@@ -236,7 +236,7 @@ class RunningLaunch(LaunchState):
                 self.stops_at = None if stops_after is None else self.work + stops_after
                 self._set_next_look()
                 machine = self.machine = Machine(self, batch, lower, self.prepared.written_loops)
-                machine.steady = self.steady
+                machine.registers, machine.steady = self.prepared.in_registers, self.steady
                 try:
                     machine.run(lowered, bound)
                 except KernelFault as error:

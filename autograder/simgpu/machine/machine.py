@@ -81,6 +81,14 @@ class WrittenLoops(Protocol):
     ) -> tuple[int, Mask | None] | None: ...
 
 
+class CompiledLoops(Protocol):
+    """Loops that touch nothing but variables, by compiled code (in_registers/loops.py)."""
+
+    def go_on(
+        self, machine: Machine, loop: Operation, mask: Mask, rounds: int, work: int, numbers: object, broken: list[Mask]
+    ) -> tuple[int, Mask | None] | None: ...  # fmt: skip
+
+
 class WatchedRounds(Protocol):
     """A loop that is watched while many lanes go through it."""
 
@@ -153,6 +161,7 @@ class Machine:
         )
         self.barriers = Barriers(launch, batch, self.order, self.tickets, self.books, self.reports)
         self.frame: Frame | None = None
+        self.registers: CompiledLoops | None = None
         self.steady: LoopsThatAreWatched | None = None  # where rounds that go the same way need not be stepped through
         # by operation and operator: the last operands and result of integer arithmetic, which keeps the results alive
         self.integers: dict[tuple[Operation, type], tuple[Number, Number, Lanes]] = {}

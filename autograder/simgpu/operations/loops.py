@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ from autograder.simgpu.operations.steps import Block, Expression, Statement
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
-from autograder.simgpu.values.values import Lanes, Number, Value
+from autograder.simgpu.values.values import NUMBERS, Lanes, Number, Value
 
 ASKED_EVERY = 16  # rounds of a lane alone after which a quicker way is asked for, the first one included
 WAITING = SLOT["waiting_warps"]
@@ -68,6 +68,15 @@ class Loop(Statement):
         """The lanes that leave in this round wait behind the loop: one instruction, for as many of them as come at once."""
         if self.is_met_behind and gone is not None and not machine.counting.is_regrouped(self):
             machine.books.issued(self, gone)
+
+    def compiled(
+        self, machine: Machine, running: Mask, rounds: int, asked: int, numbers: range | RangeByLane | None,
+        broken: list[Mask],
+    ) -> tuple[int, Mask | None] | None:  # fmt: skip
+        """Goes on by compiled code where that is worth it: how many rounds were gone, and who is still in the loop."""
+        if machine.registers is None:
+            return None
+        return machine.registers.go_on(machine, self, running, rounds, machine.launch.work - asked, numbers, broken)
 
     def one_round(self, machine: Machine, running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through the body; the lanes that go on to the next (those at `continue` among them)."""
@@ -132,7 +141,7 @@ class While(Loop):
         machine.books.issued(self, mask, self.before)
         if self.waits:
             machine.books.row(self)[WAITING] += mask.warps
-        rounds = 0
+        rounds, asked = 0, machine.launch.work
         before: Standstill | None = None
         while running is not None:
             if rounds == 0 and self.counted is not None:
@@ -158,6 +167,11 @@ class While(Loop):
                 quickly = machine.written.go_on(machine, self, running, rounds, None, before)
                 if quickly is not None:
                     rounds, running = rounds + quickly[0], quickly[1]
+            if rounds % ASKED_EVERY in (0, 1) and running is not None and running.active > 1:
+                compiled = self.compiled(machine, running, rounds, asked, None, broken)
+                if compiled is not None:
+                    rounds, running, before = rounds + compiled[0], compiled[1], None
+                asked = machine.launch.work
         self.let_go_of_registers(machine)
         machine.counting.end_regrouping(self)
         frame.loops.pop()
@@ -236,17 +250,31 @@ class For(Loop):
         returned_before = len(frame.returned)
         running: Mask | None = mask
         kept = self.source.value(machine, mask)
-        numbers = plain_numbers(kept) if mask.active == 1 else None
-        coming = enumerate(self.rounds(machine, mask, kept))
+        numbers = plain_numbers(kept)
+        by_lane = None if numbers is not None else RangeByLane.of(kept)
+        asked = machine.launch.work
+        coming: Iterator[tuple[int, tuple[Coming, Lanes | None]]] = enumerate(self.rounds(machine, mask, kept))
         watched = None
-        if machine.steady is not None and mask.active > 1 and (together := plain_numbers(kept)) is not None:
-            watched = machine.steady.watch(machine, self, mask, len(together))
+        if machine.steady is not None and mask.active > 1 and numbers is not None:
+            watched = machine.steady.watch(machine, self, mask, len(numbers))
         for number_of_round, (value, still) in coming:
             if watched is not None and running is not None and (skipped := watched.skip(number_of_round, running)):
                 value = next(islice(coming, skipped - 1, None))[1][0]
                 watched = None
+            if by_lane is not None and number_of_round % ASKED_EVERY == 1 and running is not None and running.active > 1:
+                quickly = self.compiled(machine, running, number_of_round, asked, by_lane.behind(number_of_round), broken)
+                asked = machine.launch.work
+                if quickly is not None:
+                    number_of_round, running = number_of_round + quickly[0], quickly[1]
+                    coming = enumerate(_count_by_lane(by_lane.behind(number_of_round)), number_of_round)
+                    _, (value, still) = next(coming)
             if numbers is not None and number_of_round % ASKED_EVERY == 1 and running is not None:
-                quickly = machine.written.go_on(machine, self, running, number_of_round, numbers[number_of_round:], None)
+                left = numbers[number_of_round:]
+                if mask.active == 1:
+                    quickly = machine.written.go_on(machine, self, running, number_of_round, left, None)
+                else:
+                    quickly = self.compiled(machine, running, number_of_round, asked, left, broken)
+                    asked = machine.launch.work
                 if quickly is not None:
                     rounds, running = quickly
                     number_of_round += rounds
@@ -334,6 +362,32 @@ class For(Loop):
         raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
 
 
+@dataclass(frozen=True)
+class RangeByLane:
+    """A range whose bounds differ by lane: those of each lane, int64, and the type of its numbers."""
+
+    start: np.ndarray
+    stop: np.ndarray
+    step: np.ndarray
+    dtype: np.dtype
+
+    @classmethod
+    def of(cls, kept: Value) -> RangeByLane | None:
+        """That of a loop which goes over a range; None where all lanes share its bounds."""
+        if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
+            return None
+        bounds = [each for each in kept.bounds if isinstance(each, NUMBERS) and each.dtype.kind in "iub"]
+        if len(bounds) < len(kept.bounds) or not any(isinstance(each, np.ndarray) for each in bounds):
+            return None
+        start, stop = (np.int64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+        whole = [np.asarray(each, dtype=np.int64) for each in (start, stop, bounds[2] if len(bounds) == 3 else np.int64(1))]
+        return cls(whole[0], whole[1], whole[2], nt.of_range(each.dtype for each in bounds))
+
+    def behind(self, rounds: int) -> RangeByLane:
+        """What is left of it after so many rounds."""
+        return replace(self, start=self.start + rounds * self.step)
+
+
 def plain_numbers(kept: Value) -> range | None:
     """The numbers that a loop goes over, where that is a range of signed numbers that all lanes share."""
     if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
@@ -371,9 +425,13 @@ def _count_up(
     start, stop, step = (np.asarray(bound, dtype=np.int64) for bound in (first, last, by))
     if loop.is_four_at_once:
         counting.begin_regrouping(loop, start, stop, step, mask)
-    current = np.broadcast_to(start, mask.lanes.shape).copy()
+    yield from _count_by_lane(RangeByLane(np.broadcast_to(start, mask.lanes.shape), stop, step, counted))
+
+
+def _count_by_lane(numbers: RangeByLane) -> Iterator[tuple[Value, Lanes | None]]:
+    current, stop, step = numbers.start, numbers.stop, numbers.step
     up = bool(np.all(step > 0))
     while True:
         still = (current < stop) if up else np.where(step > 0, current < stop, current > stop)
-        yield current.astype(counted, copy=False), still
+        yield current.astype(numbers.dtype, copy=False), still
         current = current + step
