@@ -98,7 +98,10 @@ class RegisterWriter(BodyWriter):
 
     def floating(self, depth: int = 2) -> str:
         if depth <= 0 or self.choose.random() < 0.25:
-            return self.pick("p", "q", "r", "0.5", "-2.25", "np.float32(1.5)", "scale", f"float({self.pick('a', 'i')})")
+            return self.pick(
+                "p", "q", "r", "z.real", "z.imag", "0.5", "-2.25", "np.float32(1.5)", "scale",
+                f"float({self.pick('a', 'i')})",
+            )  # fmt: skip
         less, kind = depth - 1, self.choose.randint(0, 8)
         if kind <= 3:
             return f"({self.floating(less)} {self.pick('+', '-', '*', '/')} {self.floating(less)})"
@@ -145,6 +148,9 @@ class RegisterWriter(BodyWriter):
             self.line(f"{self.pick('p', 'q')} = np.float64({self.floating()})")
         elif kind == 8:
             self.line(f"r = np.float32({self.floating()})")
+        elif kind == 9 and self.choose.random() < 0.6:
+            value = self.pick("z", "z", "complex(p, q)", "scale", "s", "z ** 2", "-z", "np.complex64(z)", "1j")
+            self.line(f"z = np.complex128(z {self.pick('*', '*', '+', '-')} {value})")
         elif kind == 9:
             self.line(self.pick(f"e = np.uint64({self.whole()})", f"done = {self.condition(1)}", "done = not done", "pass"))
         elif kind == 10 and self.in_loop:
@@ -194,6 +200,7 @@ class RegisterWriter(BodyWriter):
         self.line("    return")
         self.line("a, b, c, e = x64[i] + 0, i * 7 - 50, x64[i] % 11, u64[i] + u8[i]")
         self.line(f"s, t, done = {self.pick('0, 1', 'n, 3')}, {self.pick('False', 'i == 3')}")
+        self.line(f"z = {self.pick('0j', 'complex(i, 0.5)', 'complex(0.25, f64[i])')}")
         self.line("p, q, r = f64[i] * 1.0, i / 3, f32[i]")
         for _ in range(self.choose.randint(1, 3)):
             depth = self.indent
@@ -206,7 +213,7 @@ class RegisterWriter(BodyWriter):
                 self.statement(1)
         self.line("o64[i] = a ^ (b << 1) ^ c ^ s")
         self.line("ou64[i] = e")
-        self.line("of64[i] = p - q")
+        self.line("of64[i] = p - q + z.real * 2 - z.imag")
         self.line("of32[i] = r")
         self.line("counts[i] += t + (7 if done else 0)")
         return "\n".join(self.lines)

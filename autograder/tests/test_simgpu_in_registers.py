@@ -49,6 +49,27 @@ def mandelbrot(out, floats, states):
         out[i] = escape(i % 20 / 8 - 2, i // 20 / 5 - 1, 150)
 
 
+@cuda.jit(device=True)
+def escape_of_complex(c, most):
+    z = 0j
+    for i in range(most):
+        z = z * z + c
+        if z.real * z.real + z.imag * z.imag >= 4:
+            return i
+    return most
+
+
+@cuda.jit
+def mandelbrot_of_complex(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        out[i] = escape_of_complex(complex(i % 20 / 8 - 2, i // 20 / 5 - 1), 150)
+        z = np.complex64(complex(floats[i], 0.25))
+        for _ in range(100):
+            z = np.complex64(z**2 - np.complex64(0.5 + 0.1j))
+        floats[i] = z.imag
+
+
 @cuda.jit
 def pi(out, floats, states):
     i = cuda.grid(1)
@@ -152,7 +173,7 @@ def one_state_for_two(out, floats, states):
 
 
 KERNELS: tuple[Any, ...] = (
-    mandelbrot, pi, rejection, collatz, is_prime, divisors, newton, logistic, divides_by_zero_at_last,
+    mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, divisors, newton, logistic, divides_by_zero_at_last,
 )  # fmt: skip
 
 

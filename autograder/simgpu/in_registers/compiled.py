@@ -16,11 +16,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numba import njit
 
+from autograder.simgpu.in_registers.complex_numbers import PRODUCTS
 from autograder.simgpu.in_registers.figures import LaneNumber, Sharing
 from autograder.simgpu.in_registers.writer import LaneWriter
 from autograder.simgpu.operations.loops import STUCK_AFTER, While
 from autograder.simgpu.primitives import WARP
-from autograder.simgpu.values.numba_types import BOOL, FLOAT32, FLOAT64, INT64, UINT64
+from autograder.simgpu.values.numba_types import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64, UINT64
 
 AT_ONCE = 64  # rounds, of which either all are gone or none
 FINE, TROUBLE, STANDSTILL, DRAWS_APART = range(4)  # how a call ends
@@ -49,12 +50,17 @@ class RegisterRow:
     @property
     def load(self) -> str:
         element = f"{self.rows}_[{self.number * WARP} + k]"
+        if self.dtype.kind == "c":
+            return f"complex({element}, {self.rows}_[{(self.number + 1) * WARP} + k])"
         if self.dtype == BOOL:
             return f"{element} != 0"
         return element if self.dtype in ROWS.values() else f"np.{self.dtype.name}({element})"
 
     @property
     def store(self) -> str:
+        if self.dtype.kind == "c":
+            first, second = (f"{self.rows}_[{(self.number + i) * WARP} + k]" for i in range(2))
+            return f"{first} = {self.code}.real; {second} = {self.code}.imag"
         value = f"np.int64({self.code})" if self.rows == "i" and self.dtype != INT64 else self.code
         return f"{self.rows}_[{self.number * WARP} + k] = {value}"
 
@@ -67,9 +73,9 @@ class RegisterRows:
         self.sizes = {"i": 1, "d": 0, "f": 0}
 
     def add(self, kind: SlotKind, what: object, code: str, dtype: np.dtype, *, is_kept: bool) -> None:
-        rows = {FLOAT64: "d", FLOAT32: "f"}.get(dtype, "i")
+        rows = {FLOAT64: "d", COMPLEX128: "d", FLOAT32: "f", COMPLEX64: "f"}.get(dtype, "i")
         self.all.append(RegisterRow(kind, what, code, dtype, rows, self.sizes[rows], is_kept))
-        self.sizes[rows] += 1
+        self.sizes[rows] += 2 if dtype.kind == "c" else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +124,9 @@ def compiled(writer: LaneWriter) -> CompiledLoop:
 
 @lru_cache(maxsize=64)
 def _function(text: str) -> Callable[..., None]:
-    names: dict[str, Any] = {"np": np, "keep": _keep, "is_as_before": _is_as_before, "are_any_left": _are_any_left}
+    names: dict[str, Any] = {
+        **PRODUCTS, "np": np, "keep": _keep, "is_as_before": _is_as_before, "are_any_left": _are_any_left,
+    }  # fmt: skip
     exec(text, names)  # noqa: S102 (written here, of operations)
     made: Callable[..., None] = njit(error_model="numpy", nogil=True, boundscheck=False)(names["loop"])
     return made

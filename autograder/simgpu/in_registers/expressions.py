@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from autograder.language import overloads
 from autograder.language.numeric_types import TypeReference
 from autograder.language.program import Function
 from autograder.simgpu.in_registers import figures
@@ -98,9 +99,18 @@ class LaneExpressions(LaneDesk, ABC):
                 return tuple(self.apart(self.meaning(each)) for each in op.items)
             case FunctionCall():
                 return self.call(op)
+            case Attribute() if op.name in ("real", "imag"):
+                return self.part(op)
             case Subscript():
                 raise NotWritten("an element of an array")
         raise NotWritten(type(op).__name__)
+
+    def part(self, op: Attribute) -> LaneNumber:
+        """`z.real`, `z.imag`."""
+        owner = self.number(op.owner)
+        if owner.dtype.kind != "c" or overloads.has_member(op.name):
+            raise NotWritten("a part of a number that is not complex")
+        return self.kept(f"{owner.code}.{op.name}", figures.half_of(owner.dtype), owner.sharing)
 
     def condition(self, op: Expression) -> LaneNumber:
         """An expression as a condition."""
@@ -322,6 +332,9 @@ class LaneExpressions(LaneDesk, ABC):
             if result.dtype not in KEPT or len(operands) != 1:
                 raise NotWritten("a conversion")
             return figures.cast(x, result.dtype)
+        if intrinsic.path == "builtins.complex" and len(operands) == 2 and result.dtype.kind == "c":
+            half = figures.half_of(result.dtype)
+            return Wording(f"complex({', '.join(figures.converted(each, half) for each in operands)})")
         if intrinsic.path in ("builtins.min", "builtins.max") and len(operands) == 2:
             dtype = unify(x.dtype, operands[1].dtype)
             if dtype not in KEPT or dtype == BOOL or result.dtype != dtype:

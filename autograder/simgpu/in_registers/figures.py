@@ -14,11 +14,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from autograder.simgpu.in_registers.complex_numbers import product_of, square_of
 from autograder.simgpu.one_thread.source import NotWritten
 from autograder.simgpu.values import numba_types as nt
-from autograder.simgpu.values.numba_types import BOOL, FLOAT32, FLOAT64, INT64, UINT64
+from autograder.simgpu.values.numba_types import BOOL, COMPLEX64, FLOAT32, FLOAT64, INT64, UINT64
 
-KEPT = frozenset(np.dtype(each) for each in "? b h i q B H I Q f d".split())  # the dtypes that numbers may have
+KEPT = frozenset(np.dtype(each) for each in "? b h i q B H I Q f d F D".split())  # the dtypes that numbers may have
 COMPARED: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 WRAPPING: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 OF_BITS: dict[type, str] = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
@@ -71,10 +72,13 @@ def constant(value: np.generic) -> LaneNumber:
         code = repr(bool(value))
     elif whole is not None:
         code = f"np.{dtype.name}({whole})"
-    elif np.isfinite(value):
-        code = f"np.{dtype.name}({float(value)!r})"
-    else:
+    elif not np.isfinite(value):
         raise NotWritten("a constant that is no number")
+    elif dtype.kind == "c":
+        half = value.real.dtype.name
+        code = f"complex(np.{half}({float(value.real)!r}), np.{half}({float(value.imag)!r}))"
+    else:
+        code = f"np.{dtype.name}({float(value)!r})"
     return LaneNumber(code, dtype, Sharing.SHARED, whole)
 
 
@@ -84,9 +88,19 @@ def converted(figure: LaneNumber, dtype: np.dtype) -> str:
         return figure.code
     if dtype == BOOL:
         return f"({figure.code} != 0)"
+    if dtype.kind == "c":
+        half = half_of(dtype).name
+        if figure.dtype.kind == "c":
+            return f"complex(np.{half}({figure.code}.real), np.{half}({figure.code}.imag))"
+        return f"complex(np.{half}({figure.code}), np.{half}(0))"
     if figure.dtype.kind == "f" and dtype.kind in "iu":
         raise NotWritten("a float that is cut unasked")
     return f"np.{dtype.name}({figure.code})"
+
+
+def half_of(dtype: np.dtype) -> np.dtype:
+    """The type of a complex number's parts."""
+    return FLOAT32 if dtype == COMPLEX64 else FLOAT64
 
 
 def wrapping(symbol: str, a: str, b: str, dtype: np.dtype) -> str:
@@ -118,9 +132,19 @@ def arithmetic(kind: type[ast.operator], left: LaneNumber, right: LaneNumber) ->
         if kind not in ROUNDED:
             raise NotWritten("an operator of floats that not every processor rounds alike")
         return Wording(f"{a} {ROUNDED[kind]} {b}"), result
+    if compute.kind == "c":
+        return _of_complex(kind, a, b, compute), result
     if compute == BOOL:
         return Wording(f"{a} {OF_BITS[kind]} {b}"), result
     return _of_integers(kind, right, a, b, compute), result
+
+
+def _of_complex(kind: type[ast.operator], a: str, b: str, compute: np.dtype) -> Wording:
+    if kind in (ast.Add, ast.Sub):
+        return Wording(f"{a} {ROUNDED[kind]} {b}")
+    if kind is not ast.Mult or not product_of(compute):
+        raise NotWritten("an operator of complex numbers that not every processor rounds alike")
+    return Wording(f"{product_of(compute)}({a}, {b})")
 
 
 def _square(left: LaneNumber, right: LaneNumber, compute: np.dtype) -> Wording:
@@ -128,6 +152,10 @@ def _square(left: LaneNumber, right: LaneNumber, compute: np.dtype) -> Wording:
     if right.literal != 2:
         raise NotWritten("a power")
     a = converted(left, compute)
+    if compute.kind == "c":
+        if not square_of(compute):
+            raise NotWritten("a power")
+        return Wording(f"{square_of(compute)}({a}, {a})")
     return Wording(f"{a} * {a}" if compute.kind == "f" else wrapping("*", a, a, compute))
 
 
@@ -161,7 +189,7 @@ def comparison(kind: type[ast.cmpop], left: LaneNumber, right: LaneNumber) -> st
         wide = UINT64 if UINT64 in (one, other) else INT64
     else:
         wide = nt.common(one, other)
-    if wide not in KEPT:
+    if wide not in KEPT or wide.kind == "c" and kind not in (ast.Eq, ast.NotEq):
         raise NotWritten("a comparison")
     return f"{converted(left, wide)} {COMPARED[kind]} {converted(right, wide)}"
 
@@ -176,7 +204,7 @@ def _of_signed_and_unsigned(kind: type[ast.cmpop], left: LaneNumber, right: Lane
 
 def opposite(figure: LaneNumber) -> LaneNumber:
     """`-x`: the operand keeps its width, and the result is widened."""
-    if figure.dtype.kind == "f":
+    if figure.dtype.kind in "fc":
         return replace(figure, code=f"-{figure.code}", literal=None)
     own = INT64 if figure.dtype == BOOL else figure.dtype
     wide = UINT64 if own.kind == "u" else INT64
@@ -198,6 +226,8 @@ def cast(figure: LaneNumber, dtype: np.dtype) -> Wording:
     """`np.int32(x)`, `float(x)`: floats are cut towards zero, integers wrap; `to_dtype` says what is beyond."""
     if figure.dtype.kind == "f" and dtype.kind in "iu":
         return Wording(f"np.{dtype.name}(np.int64({figure.code}))", f"not (-9e18 < {figure.code} < 9e18)")
+    if figure.dtype.kind == "c" and dtype.kind != "c":
+        raise NotWritten("a complex number that becomes another one")
     return Wording(converted(figure, dtype))
 
 

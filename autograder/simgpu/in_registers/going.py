@@ -36,7 +36,7 @@ from autograder.simgpu.operations.steps import Expression
 from autograder.simgpu.primitives import WARP
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
-from autograder.simgpu.values.numba_types import UINT64
+from autograder.simgpu.values.numba_types import UINT64, complex_of
 from autograder.simgpu.values.values import NUMBERS, Number, Value
 from autograder.simgpu.values.variables import Variable
 
@@ -122,13 +122,19 @@ class RoundsOfLanes:
     def fill(self, rows: str, number: int, value: Number) -> None:
         if isinstance(value, np.ndarray):
             value = value.reshape(-1, WARP)[self.warps]
+        if value.dtype.kind == "c":
+            self.row(rows, number + 1)[:] = np.imag(value)
+            value = np.real(value)
         self.row(rows, number)[:] = value
 
     def taken(self, kind: SlotKind, what: object, dtype: np.dtype) -> np.ndarray:
         """What the lanes have, as a lane vector."""
         slot = next(each for each in self.compiled.slots if (each.kind, each.what) == (kind, what))
         whole = np.zeros((self.machine.batch.warps, WARP), dtype)
-        whole[self.warps] = self.row(slot.rows, slot.number).astype(dtype)
+        if dtype.kind == "c":
+            whole[self.warps] = complex_of(self.row(slot.rows, slot.number), self.row(slot.rows, slot.number + 1), dtype)
+        else:
+            whole[self.warps] = self.row(slot.rows, slot.number).astype(dtype)
         return whole.reshape(-1)
 
     def why_gone(self) -> np.ndarray:
