@@ -156,7 +156,11 @@ class RegisterWriter(BodyWriter):
         elif kind == 10 and self.in_loop:
             self.line(f"if {self.condition(1)}:")
             self.indent += 1
-            self.line(self.pick("break", "continue", "continue", "break", "return"))
+            if self.choose.random() < 0.3 and not self.draws:
+                self.line(self.pick("counts[i] += a", "o64[i + 1] = 5", "of64[i] = f64[i] * p", "counts[i - 1] = counts[i]"))
+                self.line(self.pick("break", "return"))
+            else:
+                self.line(self.pick("break", "continue", "continue", "break", "return"))
             self.indent -= 1
         else:
             self.branches(depth)

@@ -121,6 +121,25 @@ def is_prime(out, floats, states):
 
 
 @cuda.jit
+def stores_and_leaves(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        n, last = 5_000 + i, 0
+        for d in range(2, n):
+            if n % d == 0:
+                out[i] = d
+                floats[i] += floats[i - 1] + d  # what others write in other rounds
+                if d > 40:
+                    return
+                break
+            last = d
+            if d * d > n:
+                out[i] = -last
+                return
+        out[i] += last
+
+
+@cuda.jit
 def divisors(out, floats, states):
     i = cuda.grid(1)
     if i < N:
@@ -173,7 +192,8 @@ def one_state_for_two(out, floats, states):
 
 
 KERNELS: tuple[Any, ...] = (
-    mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, divisors, newton, logistic, divides_by_zero_at_last,
+    mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, stores_and_leaves, divisors, newton, logistic,
+    divides_by_zero_at_last,
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ PARAMETERS = (
     "i", "d", "f", "oi", "od", "of", "bi", "bd", "bf",  # rows: as they are, as before these rounds, as at the last boundary
     "is_kept", "totals", "divided", "diverged", "by_warp", "of_chunk", "some", "masks", "full", "said",
 )  # fmt: skip
-SlotKind: TypeAlias = Literal["variable", "given", "range", "state", "result"]
+SlotKind: TypeAlias = Literal["variable", "given", "range", "state", "result", "round"]
 ROWS = {"i": INT64, "d": FLOAT64, "f": FLOAT32}
 
 
@@ -104,6 +104,8 @@ def slots_of(writer: LaneWriter) -> RegisterRows:
     if writer.draws:
         for number in range(2):
             slots.add("state", number, f"s{number}", UINT64, is_kept=True)
+    if writer.ways_out:
+        slots.add("round", 0, "left_at", INT64, is_kept=True)
     for number, (_, result) in enumerate(writer.returns):
         if result is not None:
             slots.add("result", number, f"x{number}", result.dtype, is_kept=True)

@@ -20,11 +20,12 @@ from autograder.simgpu.one_thread.variables import assigned_in
 from autograder.simgpu.operations.loops import Loop
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.registry import Intrinsic
-from autograder.simgpu.operations.steps import Expression
+from autograder.simgpu.operations.steps import Block, Expression
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.values import NUMBERS, Value
 
 CONTINUES, LEFT, BROKE, RETURNED = 1, 2, 3, 4  # why a lane does no more in a round; from RETURNED on: by which return
+LEFT_FOR = 1000  # from here on: what it has yet to do, by steps, before it leaves
 Meaning: TypeAlias = "LaneNumber | Fixed | tuple[Meaning, ...]"
 Variables: TypeAlias = dict[str, LaneNumber]
 
@@ -40,6 +41,14 @@ class DrawSite:
     run: int
     states_key: object  # what the array of states is known by
     index: object  # the origin of the lane's place among the states
+
+
+@dataclass(frozen=True)
+class WayOut:
+    """Statements that touch memory, and the last of which leaves the loop: they are stepped through, behind it."""
+
+    block: Block
+    circumstances: Circumstances
 
 
 @dataclass
@@ -81,6 +90,7 @@ class LaneDesk:
         self.draws: list[DrawSite] = []
         self.states: Expression | None = None  # from which random numbers are drawn
         self.returns: list[tuple[Operation, LaneNumber | None]] = []
+        self.ways_out: list[WayOut] = []
         self.scopes: list[PlacedCall] = []
         self.gone = 0  # places so far at which a lane leaves what is being written
 

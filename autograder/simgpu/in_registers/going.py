@@ -23,20 +23,20 @@ from autograder.simgpu.in_registers.compiled import (
     SlotKind,
 )
 from autograder.simgpu.in_registers.counts import CountShare
-from autograder.simgpu.in_registers.desk import BROKE, RETURNED, DrawSite
+from autograder.simgpu.in_registers.desk import BROKE, LEFT_FOR, RETURNED, DrawSite, WayOut
 from autograder.simgpu.in_registers.draws import Draws
 from autograder.simgpu.in_registers.figures import LaneNumber, Sharing
 from autograder.simgpu.in_registers.source import Division
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.one_thread.rehearsal import Circumstances
 from autograder.simgpu.operations.loops import Loop, RangeByLane
-from autograder.simgpu.operations.operation import Operation
+from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.statements import DIVERGENT_BRANCHES
-from autograder.simgpu.operations.steps import Expression
+from autograder.simgpu.operations.steps import STATEMENT_COST, Expression, Statement
 from autograder.simgpu.primitives import WARP
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
-from autograder.simgpu.values.numba_types import UINT64, complex_of
+from autograder.simgpu.values.numba_types import INT64, UINT64, complex_of
 from autograder.simgpu.values.values import NUMBERS, Number, Value
 from autograder.simgpu.values.variables import Variable
 
@@ -56,6 +56,7 @@ class LoopOfLanes:
     shares: tuple[CountShare, ...]  # of each run
     divisions: tuple[Division, ...]
     draws: tuple[DrawSite, ...]
+    ways_out: tuple[WayOut, ...]
     states: Expression | None
     returns: tuple[tuple[Operation, LaneNumber | None], ...]
     given: tuple[tuple[Expression, LaneNumber], ...]
@@ -68,6 +69,9 @@ class LoopOfLanes:
         """The most work of a round: of itself, and of each warp."""
         each = sum(share.work.each for share in self.shares)
         by_warp = sum(share.work.by_warp + WARP * max(0, share.work.by_lane) for share in self.shares)
+        for way in self.ways_out:
+            each += 2 * STATEMENT_COST * sum(isinstance(op, Statement) for op in everything_in(way.block))
+            by_warp += len(everything_in(way.block))
         return each, by_warp + OF_A_DRAW * len(self.draws)
 
 
@@ -106,7 +110,7 @@ class RoundsOfLanes:
             if slot.kind == "state":
                 assert self.draws is not None and isinstance(slot.what, int)
                 self.fill(slot.rows, slot.number, self.draws.state(slot.what))
-            elif slot.kind != "result":
+            elif slot.kind not in ("result", "round"):
                 origin = ("range", slot.what) if slot.kind == "range" else slot.what
                 self.fill(slot.rows, slot.number, self.by_origin[origin])
         self.running = mask
@@ -238,7 +242,31 @@ class RoundsOfLanes:
             returned = self.mask.lanes & (why == RETURNED + number)
             if returned.any():
                 self.give(self.mask.only(returned), number, result)
+        if written.ways_out:
+            self.leave_by_steps(why)
         return self.running if self.running.active else None
+
+    def leave_by_steps(self, why: np.ndarray) -> None:
+        """Has lanes do what they had yet to do when they left, round after round."""
+        machine, written, frame = self.machine, self.written, self.machine.current
+        around, at = Circumstances.of(machine), machine.at
+        left_at = self.taken("round", 0, INT64)
+        shared = [name for name in written.assigned & written.kinds.keys() if written.kinds[name][1] == Sharing.SHARED]
+        leaving = self.mask.lanes & (why >= LEFT_FOR)
+        for number in np.unique(left_at[leaving]):
+            if not self.loop.is_written_out:
+                machine.counting.stored.clear()
+            for place, way in enumerate(written.ways_out):
+                lanes = leaving & (left_at == number) & (why == LEFT_FOR + place)
+                if not lanes.any():
+                    continue
+                mask = self.mask.only(lanes)
+                for name in shared:
+                    frame.write(name, self.taken("variable", name, written.kinds[name][0])[mask.where[0]], mask)
+                way.circumstances.begin(machine)
+                way.block.carry_out(machine, mask)
+        around.begin(machine)
+        machine.at = at
 
     def give(self, mask: Mask, number: int, result: LaneNumber | None) -> None:
         """Lanes that have returned from the function that the loop is in."""

@@ -42,6 +42,7 @@ class KnownLoop:
     troubles: int = 0
     versions: list[LoopOfLanes] = field(default_factory=list)
     names: tuple[str, ...] = ()  # of its variables
+    assigned: frozenset[str] = frozenset()  # to which it assigns
 
 
 class LoopsInRegisters:
@@ -62,8 +63,9 @@ class LoopsInRegisters:
         assert isinstance(loop, Loop)
         known = self.known.get(loop)
         if known is None:
-            names = {each.name for each in everything_in(loop) if isinstance(each, Local)} | assigned_in(loop)
-            known = self.known[loop] = KnownLoop(names=tuple(sorted(names)))
+            assigned = assigned_in(loop)
+            names = {each.name for each in everything_in(loop) if isinstance(each, Local)} | assigned
+            known = self.known[loop] = KnownLoop(names=tuple(sorted(names)), assigned=assigned)
         known.work += work
         left = len(numbers) if isinstance(numbers, range) else LEAST
         by_lane = numbers if isinstance(numbers, RangeByLane) else None
@@ -73,7 +75,7 @@ class LoopsInRegisters:
             return None
         if not known.versions and known.work < WORTH:
             return None
-        entry = LanesAtLoop(machine, loop, mask, known.names, by_lane)
+        entry = LanesAtLoop(machine, loop, mask, known, by_lane)
         going = None
         for version in known.versions:
             going = entry.going(version, rounds)
@@ -113,21 +115,20 @@ class LanesAtLoop:
     """A loop that the lanes of a mask are about to go on with."""
 
     def __init__(
-        self, machine: Machine, loop: Loop, mask: Mask, names: tuple[str, ...], by_lane: RangeByLane | None
+        self, machine: Machine, loop: Loop, mask: Mask, known: KnownLoop, by_lane: RangeByLane | None
     ) -> None:
         self.machine, self.loop, self.mask, self.by_lane = machine, loop, mask, by_lane
-        assigned = assigned_in(loop)
         self.kinds: dict[str, tuple[np.dtype, Sharing]] = {}
         self.values: dict[str, Number] = {}
         self.others: dict[str, Value] = {}
         self.problem = ""
-        for name in names:
+        for name in known.names:
             variable = machine.current.variables.get(name)
             value, is_whole = self.seen(variable)
             if isinstance(value, NUMBERS) and is_whole and value.dtype in KEPT:
                 sharing = Sharing.BY_LANE if isinstance(value, np.ndarray) else Sharing.SHARED
                 self.kinds[name], self.values[name] = (value.dtype, sharing), value
-            elif name in assigned or not is_whole:
+            elif name in known.assigned or not is_whole:
                 self.problem = f"`{name}` has no number for all threads"
             else:
                 self.others[name] = value
@@ -213,6 +214,7 @@ def finished(writer: LaneWriter) -> LoopOfLanes:
         shares=tuple(CountShare.sum(each.shares) for each in source.runs),
         divisions=tuple(source.divisions),
         draws=tuple(writer.draws),
+        ways_out=tuple(writer.ways_out),
         states=writer.states,
         returns=tuple(writer.returns),
         given=tuple(writer.given.items()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from autograder.simgpu.in_registers.counts import CountShare
 from autograder.simgpu.one_thread.source import NotWritten
@@ -30,6 +31,18 @@ class Division:
     op: Operation
     run: int
     name: str
+
+
+class SourcePlace(NamedTuple):
+    """A place to go back to."""
+
+    lines: int
+    indent: int
+    runs: int
+    divisions: int
+    here: CountedRun | None
+    shares: int
+    draws: int
 
 
 class LaneSource:
@@ -74,6 +87,18 @@ class LaneSource:
     def count(self, share: CountShare) -> None:
         """Counts this for the lanes that come by here."""
         self.run().shares.append(share)
+
+    def mark(self) -> SourcePlace:
+        """This place; what is open here must still be open when somebody goes back to it."""
+        here = (0, 0) if self.here is None else (len(self.here.shares), len(self.here.draws))
+        return SourcePlace(len(self.lines), self.indent, len(self.runs), len(self.divisions), self.here, *here)
+
+    def back_to(self, place: SourcePlace) -> None:
+        """Forgets what was written since."""
+        del self.lines[place.lines :], self.runs[place.runs :], self.divisions[place.divisions :]
+        self.indent, self.here = place.indent, place.here
+        if self.here is not None:
+            del self.here.shares[place.shares :], self.here.draws[place.draws :]
 
     def divide(self, op: Operation) -> str:
         """The name under which the lanes are counted for which a branch's condition holds."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from autograder.simgpu.in_registers.counts import Amount, CountShare, samples
-from autograder.simgpu.in_registers.desk import BROKE, CONTINUES, LEFT, RETURNED, Meaning, Variables
+from autograder.simgpu.in_registers.desk import BROKE, CONTINUES, LEFT, LEFT_FOR, RETURNED, Meaning, Variables, WayOut
 from autograder.simgpu.in_registers.expressions import LaneExpressions
 from autograder.simgpu.in_registers.figures import LaneNumber, Sharing, either
 from autograder.simgpu.one_thread.source import NotWritten
@@ -25,6 +25,7 @@ from autograder.simgpu.operations.statements import (
     If,
     Name,
     Nothing,
+    Raise,
     Return,
     Target,
     TupleTarget,
@@ -147,13 +148,34 @@ class LaneWriter(LaneExpressions):
                     self.issued(op, behind)
                 with self.in_short_arms(is_short):
                     gone = self.gone
-                    if self.block(arm, flag):
+                    if self.arm(arm, flag):
                         ends.append(self.variables)
                     may_leave = may_leave or self.gone > gone
         source.here = run
         if ends:
             self.variables = joined(ends, is_divided=condition.sharing != Sharing.SHARED)
         return bool(ends), may_leave
+
+    def arm(self, block: Block, flag: str) -> bool:
+        """One side of a branch; where it leaves the loop after something that is not written, that is left for later."""
+        place, variables, around = self.source.mark(), self.variables, self.around
+        known = len(self.draws), len(self.returns), len(self.ways_out), self.gone
+        try:
+            return self.block(block, flag)
+        except NotWritten:
+            if self.scopes or flag != "g" or not block.statements or not isinstance(block.statements[-1], (Break, Return)):
+                raise
+            if any(isinstance(each, Raise) for each in everything_in(block)):
+                raise
+        self.source.back_to(place)
+        self.variables, self.around = dict(variables), around
+        del self.draws[known[0] :], self.returns[known[1] :], self.ways_out[known[2] :]
+        self.gone = known[3]
+        self.check_types()
+        self.source.write("left_at = number")
+        self.go(flag, LEFT_FOR + len(self.ways_out))
+        self.ways_out.append(WayOut(block, around))
+        return False
 
     # -- the round ----------------------------------------------------------------------------------------------------
 
@@ -179,6 +201,8 @@ class LaneWriter(LaneExpressions):
             if self.block(loop.body, "g"):
                 self.check_types()
                 self.to_next.append(self.variables)
+        if self.draws and self.ways_out:
+            raise NotWritten("random numbers, and accesses to memory before the loop is left")
         if not self.to_next:
             raise NotWritten("a loop of one round")
         if self.is_by_lane:
