@@ -182,6 +182,18 @@ def divides_by_zero_at_last(out, floats, states):
 
 
 @cuda.jit
+def hands_its_range_back(out, floats, states):
+    i = cuda.grid(1)
+    if i < N:
+        total = 0
+        for k in range(150 + i):
+            total += i // (k - 130)  # a round that steps go, in the middle
+        for k in range(i % 50):
+            out[k * 4 + i % 4] = k  # a number by lane as an index
+        out[i] = total
+
+
+@cuda.jit
 def one_state_for_two(out, floats, states):
     i = cuda.grid(1)
     if i < N:
@@ -193,7 +205,7 @@ def one_state_for_two(out, floats, states):
 
 KERNELS: tuple[Any, ...] = (
     mandelbrot, mandelbrot_of_complex, pi, rejection, collatz, is_prime, stores_and_leaves, divisors, newton, logistic,
-    divides_by_zero_at_last,
+    divides_by_zero_at_last, hands_its_range_back,
 )  # fmt: skip
 
 

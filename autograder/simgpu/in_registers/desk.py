@@ -121,9 +121,9 @@ class LaneDesk:
 
     # -- values ---------------------------------------------------------------------------------------------------
 
-    def called(self, name: str, dtype: np.dtype) -> str:
+    def called(self, name: str, dtype: np.dtype, prefix: str = "v_") -> str:
         """What a variable is called as long as it has a type."""
-        return f"v_{name}_{dtype.name}"
+        return f"{prefix}{name}_{dtype.name}"
 
     def kept(self, code: str, dtype: np.dtype, sharing: Sharing, origin: object = None) -> LaneNumber:
         """A value under a name of its own."""
@@ -149,15 +149,14 @@ class LaneDesk:
 
     def apart(self, value: Meaning) -> Meaning:
         """A value that no later assignment changes."""
-        if isinstance(value, LaneNumber) and value.code.startswith("v"):
+        if isinstance(value, LaneNumber) and value.code.startswith(("v", "w")):
             return replace(self.kept(value.code, value.dtype, value.sharing, value.origin), literal=value.literal)
         return value
 
     def set(self, name: str, value: LaneNumber) -> None:
         if name in self.others:
             raise NotWritten("a variable that holds something else than a number")
-        prefix = self.scopes[-1].prefix if self.scopes else ""
-        called = self.called(prefix + name, value.dtype)
+        called = self.called(name, value.dtype, self.scopes[-1].prefix if self.scopes else "v_")
         self.source.write(f"{called} = {value.code}")
         self.variables[name] = LaneNumber(called, value.dtype, value.sharing, value.literal, value.origin)
 

@@ -388,7 +388,7 @@ class LaneExpressions(LaneDesk, ABC):
             raise NotWritten("arguments that a function gives itself")
         arguments = [self.apart(self.meaning(each)) for each in op.arguments]
         run, at, before, others, gone = source.run(), self.at, self.variables, self.others, self.gone
-        scope = PlacedCall(source.name("f") + "_", source.name(), source.name("g"))
+        scope = PlacedCall(source.name("w") + "_", source.name(), source.name("g"))
         self.scopes.append(scope)
         given: dict[str, Value] = {}
         for name, value in zip(function.parameters, arguments, strict=True):

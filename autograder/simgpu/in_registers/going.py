@@ -29,8 +29,9 @@ from autograder.simgpu.in_registers.figures import LaneNumber, Sharing
 from autograder.simgpu.in_registers.source import Division
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.one_thread.rehearsal import Circumstances
-from autograder.simgpu.operations.loops import Loop, RangeByLane
+from autograder.simgpu.operations.loops import Loop
 from autograder.simgpu.operations.operation import Operation, everything_in
+from autograder.simgpu.operations.ranges import RangeByLane
 from autograder.simgpu.operations.statements import DIVERGENT_BRANCHES
 from autograder.simgpu.operations.steps import STATEMENT_COST, Expression, Statement
 from autograder.simgpu.primitives import WARP

@@ -19,8 +19,9 @@ from autograder.simgpu.one_thread.rehearsal import Circumstances, NotOfNumbers
 from autograder.simgpu.one_thread.source import NotWritten
 from autograder.simgpu.one_thread.variables import assigned_in
 from autograder.simgpu.operations.expressions import Local
-from autograder.simgpu.operations.loops import STUCK_AFTER, Loop, RangeByLane, While
+from autograder.simgpu.operations.loops import STUCK_AFTER, Loop, While
 from autograder.simgpu.operations.operation import Operation, everything_in
+from autograder.simgpu.operations.ranges import RangeByLane
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
 from autograder.simgpu.values.values import NUMBERS, Number, Value

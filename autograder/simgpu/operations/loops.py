@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
@@ -22,13 +22,14 @@ from autograder.simgpu.operations.expressions import Constant
 from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Compare
+from autograder.simgpu.operations.ranges import GoneElsewhere, RangeByLane, plain_numbers
 from autograder.simgpu.operations.slicing import check_one_length, lanes_within, part_of
 from autograder.simgpu.operations.statements import Target, split
 from autograder.simgpu.operations.steps import Block, Expression, Statement
 from autograder.simgpu.values import numba_types as nt
 from autograder.simgpu.values.lanes import Mask
 from autograder.simgpu.values.memory import View
-from autograder.simgpu.values.values import NUMBERS, Lanes, Number, Value
+from autograder.simgpu.values.values import Lanes, Number, Value
 
 ASKED_EVERY = 16  # rounds of a lane alone after which a quicker way is asked for, the first one included
 WAITING = SLOT["waiting_warps"]
@@ -251,13 +252,15 @@ class For(Loop):
         running: Mask | None = mask
         kept = self.source.value(machine, mask)
         numbers = plain_numbers(kept)
-        by_lane = None if numbers is not None else RangeByLane.of(kept)
+        by_lane = None if numbers is not None else RangeByLane.of(kept, mask)
         asked = machine.launch.work
-        coming: Iterator[tuple[int, tuple[Coming, Lanes | None]]] = enumerate(self.rounds(machine, mask, kept))
+        gone_elsewhere = GoneElsewhere()
+        coming = enumerate(self.rounds(machine, mask, kept, gone_elsewhere))
         watched = None
         if machine.steady is not None and mask.active > 1 and numbers is not None:
             watched = machine.steady.watch(machine, self, mask, len(numbers))
-        for number_of_round, (value, still) in coming:
+        for place, (value, still) in coming:
+            number_of_round = place + gone_elsewhere.in_all
             if watched is not None and running is not None and (skipped := watched.skip(number_of_round, running)):
                 value = next(islice(coming, skipped - 1, None))[1][0]
                 watched = None
@@ -265,9 +268,13 @@ class For(Loop):
                 quickly = self.compiled(machine, running, number_of_round, asked, by_lane.behind(number_of_round), broken)
                 asked = machine.launch.work
                 if quickly is not None:
-                    number_of_round, running = number_of_round + quickly[0], quickly[1]
-                    coming = enumerate(_count_by_lane(by_lane.behind(number_of_round)), number_of_round)
-                    _, (value, still) = next(coming)
+                    rounds, running = quickly
+                    number_of_round += rounds
+                    if running is None:
+                        break
+                    if rounds:
+                        gone_elsewhere.add(rounds - 1)
+                        _, (value, still) = next(coming)
             if numbers is not None and number_of_round % ASKED_EVERY == 1 and running is not None:
                 left = numbers[number_of_round:]
                 if mask.active == 1:
@@ -313,7 +320,9 @@ class For(Loop):
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
 
-    def rounds(self, machine: Machine, mask: Mask, kept: Value) -> Iterator[tuple[Coming, Lanes | None]]:
+    def rounds(
+        self, machine: Machine, mask: Mask, kept: Value, gone_elsewhere: GoneElsewhere
+    ) -> Iterator[tuple[Coming, Lanes | None]]:
         """What the loop variable is, round by round, before it is fetched; and who has a round left (None: all).
 
         `kept`: what is looped over.
@@ -323,7 +332,7 @@ class For(Loop):
             for number_of_round in range(*bounds):
                 yield np.int64(number_of_round), None
         elif isinstance(kept, Range):
-            yield from _count_up(self, list(kept.bounds), mask, machine.counting)
+            yield from _count_up(self, list(kept.bounds), mask, machine.counting, gone_elsewhere)
         elif isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):
                 yield UnreadItem(kept, index), lanes_within(kept, (index,), mask).lanes
@@ -362,47 +371,8 @@ class For(Loop):
         raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
 
 
-@dataclass(frozen=True)
-class RangeByLane:
-    """A range whose bounds differ by lane: those of each lane, int64, and the type of its numbers."""
-
-    start: np.ndarray
-    stop: np.ndarray
-    step: np.ndarray
-    dtype: np.dtype
-
-    @classmethod
-    def of(cls, kept: Value) -> RangeByLane | None:
-        """That of a loop which goes over a range; None where all lanes share its bounds."""
-        if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
-            return None
-        bounds = [each for each in kept.bounds if isinstance(each, NUMBERS) and each.dtype.kind in "iub"]
-        if len(bounds) < len(kept.bounds) or not any(isinstance(each, np.ndarray) for each in bounds):
-            return None
-        start, stop = (np.int64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
-        whole = [np.asarray(each, dtype=np.int64) for each in (start, stop, bounds[2] if len(bounds) == 3 else np.int64(1))]
-        return cls(whole[0], whole[1], whole[2], nt.of_range(each.dtype for each in bounds))
-
-    def behind(self, rounds: int) -> RangeByLane:
-        """What is left of it after so many rounds."""
-        return replace(self, start=self.start + rounds * self.step)
-
-
-def plain_numbers(kept: Value) -> range | None:
-    """The numbers that a loop goes over, where that is a range of signed numbers that all lanes share."""
-    if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
-        return None
-    given = [each for each in kept.bounds if isinstance(each, (np.integer, np.bool_))]
-    if nt.of_range(each.dtype for each in given) != nt.INT64:
-        return None
-    bounds = [int(each) for each in given]
-    if len(bounds) < len(kept.bounds) or bounds[2:] == [0]:
-        return None
-    return range(*bounds)
-
-
 def _count_up(
-    loop: For, given: list[Value], mask: Mask, counting: Counting
+    loop: For, given: list[Value], mask: Mask, counting: Counting, gone_elsewhere: GoneElsewhere
 ) -> Iterator[tuple[Value, Lanes | None]]:
     """range(): one shared counter where all lanes agree on the bounds, a counter per lane otherwise."""
     op = loop.source
@@ -425,13 +395,11 @@ def _count_up(
     start, stop, step = (np.asarray(bound, dtype=np.int64) for bound in (first, last, by))
     if loop.is_four_at_once:
         counting.begin_regrouping(loop, start, stop, step, mask)
-    yield from _count_by_lane(RangeByLane(np.broadcast_to(start, mask.lanes.shape), stop, step, counted))
-
-
-def _count_by_lane(numbers: RangeByLane) -> Iterator[tuple[Value, Lanes | None]]:
-    current, stop, step = numbers.start, numbers.stop, numbers.step
+    current = np.broadcast_to(start, mask.lanes.shape).copy()
     up = bool(np.all(step > 0))
     while True:
         still = (current < stop) if up else np.where(step > 0, current < stop, current > stop)
-        yield current.astype(numbers.dtype, copy=False), still
+        yield current.astype(counted, copy=False), still
         current = current + step
+        if gone_elsewhere.now:
+            current = current + gone_elsewhere.taken() * step
