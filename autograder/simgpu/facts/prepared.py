@@ -26,6 +26,7 @@ from autograder.simgpu.facts.written_out import WrittenOut
 from autograder.simgpu.one_thread.loops import LoopsOfOneThread
 from autograder.simgpu.operations.lowering import Lowering
 from autograder.simgpu.operations.steps import Lowered
+from autograder.simgpu.tapes.nests import Tapes
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
 
@@ -40,6 +41,7 @@ class Prepared:
     lowering: Lowering
     found: Found
     written_loops: LoopsOfOneThread = field(default_factory=LoopsOfOneThread)
+    tapes: Tapes = field(default_factory=Tapes)
 
     @property
     def has_fences(self) -> bool:
