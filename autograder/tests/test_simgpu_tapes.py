@@ -254,9 +254,27 @@ def in_float64(a, b, c):
     c[0, x] = total
 
 
+@cuda.jit
+def goes_round_too_often(a, b, c):
+    tile = cuda.shared.array(16, float32)
+    x, n = cuda.threadIdx.x, 0
+    tile[x] = a[0, x]
+    cuda.syncthreads()
+    total = float32(0)
+    for _phase in range(a.shape[0] // 20):
+        for i in range(2100):
+            n = (n + i) % 7
+        for i in range(2):
+            for j in range(2100):
+                n = (n + j) % 7
+            total += tile[i]
+    c[0, x] = total + n
+
+
 @pytest.mark.parametrize(
-    "kernel", [stores_what_others_read, goes_by_what_it_loads, in_float64], ids=lambda kernel: kernel.py_func.__name__
-)
+    "kernel", [goes_round_too_often, stores_what_others_read, goes_by_what_it_loads, in_float64],
+    ids=lambda kernel: kernel.py_func.__name__,
+)  # fmt: skip
 def test_what_no_tape_can_hold_is_stepped_through(monkeypatch: pytest.MonkeyPatch, kernel: Any) -> None:
     assert both_ways(monkeypatch, lambda: launched(kernel)) == 0
 

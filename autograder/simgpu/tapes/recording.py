@@ -33,6 +33,7 @@ from autograder.simgpu.values.numba_types import FLOAT32
 from autograder.simgpu.values.values import Indices, Number, Value
 from autograder.simgpu.values.variables import Variable
 
+MOST_STATEMENTS = 4096
 MOST_INSTRUCTIONS = 8192
 MOST_NUMBERS = 512  # by lane, that are there at one time
 KINDS = {np.add: ADD, np.subtract: SUBTRACT, np.multiply: MULTIPLY}
@@ -175,6 +176,8 @@ class RecordingStage(Stage):
     @at.setter
     def at(self, statement: Operation) -> None:
         self.statements += 1
+        if self.statements > MOST_STATEMENTS:
+            raise NotRecorded("too many statements")
 
     def call_function(self, *arguments: Any) -> Value:
         return Machine.call_function(self.as_machine(), *arguments)
