@@ -50,6 +50,7 @@ SURVIVORS = [
     ("lab05", "solution", "if own[b] > 0", "if own[size] > 0", "before anything was written"),
     ("lab06", "right/every_8", "sublist[after] < 0", "sublist[after] < 1", ""),
     ("lab06", "right/every_32", "(m + THREADS - 1) // THREADS", "(m + THREADS - 2) // THREADS", "nodes in whole"),
+    ("lab06", "right/finds_the_heads", "mark_pointed_to[blocks, THREADS]", "mark_pointed_to[blocks, THREADS - 1]", "Race"),
     ("lab06", "right/finds_the_heads", "elif walked > 0", "elif walked > 1", "add_up"),
 ]  # fmt: skip
 
