@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import numpy as np
 import pytest
 
@@ -17,7 +20,7 @@ from autograder.records.runs import Run, RunRequest, Sample
 from autograder.tests.grading_fakes import FakeWorker, lab_with
 
 
-def hazard(kind: HazardKind, severity: str = "error") -> Hazard:
+def hazard(kind: HazardKind, severity: Literal["error", "warning"] = "error") -> Hazard:
     return Hazard(kind, f"An {kind}.", "Mend it.", Line("lab.py", 4), severity=severity)
 
 
@@ -61,7 +64,7 @@ def outcomes(result: Result) -> dict[str, tuple[str, float]]:
     return {each.name: (each.outcome, each.points) for each in result.checks}
 
 
-def graded(worker: FakeWorker, *more_checks: object) -> Result:
+def graded(worker: FakeWorker, *more_checks: Callable[..., Any]) -> Result:
     return check_submission(lab_with(runs, runs_simulated, no_race, *more_checks), "ann.py", worker=worker)
 
 
