@@ -27,6 +27,7 @@ from autograder.simgpu.in_registers.loops import LoopsInRegisters
 from autograder.simgpu.one_thread.loops import LoopsOfOneThread
 from autograder.simgpu.operations.lowering import Lowering
 from autograder.simgpu.operations.steps import Lowered
+from autograder.simgpu.tapes.nests import Tapes
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
 
@@ -42,6 +43,7 @@ class Prepared:
     found: Found
     written_loops: LoopsOfOneThread = field(default_factory=LoopsOfOneThread)
     in_registers: LoopsInRegisters = field(default_factory=LoopsInRegisters)
+    tapes: Tapes = field(default_factory=Tapes)
 
     @property
     def has_fences(self) -> bool:

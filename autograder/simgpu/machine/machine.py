@@ -95,6 +95,12 @@ class WatchedRounds(Protocol):
     def skip(self, number: int, running: Mask) -> int: ...
 
 
+class LoopsOnTape(Protocol):
+    """Loops that were recorded, and are played (tapes/playing.py)."""
+
+    def play(self, loop: Operation, mask: Mask) -> bool: ...
+
+
 class LoopsThatAreWatched(Protocol):
     """Loops whose rounds all go the same way (host/steady_rounds.py)."""
 
@@ -163,6 +169,7 @@ class Machine:
         self.frame: Frame | None = None
         self.registers: CompiledLoops | None = None
         self.steady: LoopsThatAreWatched | None = None  # where rounds that go the same way need not be stepped through
+        self.tapes: LoopsOnTape | None = None
         # by operation and operator: the last operands and result of integer arithmetic, which keeps the results alive
         self.integers: dict[tuple[Operation, type], tuple[Number, Number, Lanes]] = {}
         self.arrays: dict[ast.AST, View] = {}  # shared and local ones, by the piece of source that makes them

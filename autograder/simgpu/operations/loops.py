@@ -245,6 +245,8 @@ class For(Loop):
         self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        if machine.tapes is not None and machine.tapes.play(self, mask):
+            return mask
         frame, books, counting = machine.current, machine.books, machine.counting
         broken: list[Mask] = []
         frame.loops.append(broken)
