@@ -206,3 +206,18 @@ def test_what_a_generalized_ufunc_refuses(simulated):
         numba.guvectorize(["float64(float64[:], float64[:])"], "(n)->(n)", target="cuda")(lambda a, out: None)
     with pytest.raises(TypeError, match="target options are not supported: 'fastmath'"):
         numba.guvectorize(["void(float64[:], float64[:])"], "(n)->(n)", target="cuda", fastmath=True)(lambda a, out: None)
+
+
+def test_numbers_that_are_written_out_are_those_of_each_call(simulated: None) -> None:
+    @numba.vectorize(["float64(float64, float64)"], target="cuda")
+    def scaled(x: Any, by: Any) -> Any:
+        return x * by
+
+    x = np.arange(5.0)
+    for by in (2.0, 2.0, 3.0):
+        assert scaled(x, by).tolist() == [by * i for i in range(5)]
+    assert scaled(np.arange(3.0), 3.0).tolist() == [0, 3, 6], "of another length"
+    one = np.array([4.0])
+    assert scaled(x, one).tolist() == [4 * i for i in range(5)]
+    one[0] = 5
+    assert scaled(x, one).tolist() == [5 * i for i in range(5)] and x.tolist() == [0, 1, 2, 3, 4]

@@ -22,6 +22,7 @@ from autograder.simgpu.values.arrays import DeviceArray, described_array
 from autograder.simgpu.wider.reduction import reduce_array
 
 THREADS = 256
+MOST_KEPT_BYTES = 64 << 20  # of a number that is written out for each element
 LONE_NUMBERS = (int, float, complex, np.number)  # what Numba converts to the type that a signature names
 
 
@@ -77,6 +78,7 @@ class VectorizedFunction:
         self.core = Kernel(self.py_func, is_device=True, options={}, signatures=None)
         self.signatures: list[tuple[tuple[np.dtype, ...], np.dtype | None]] = []
         self._kernels: dict[int, Function] = {}  # by the number of arguments
+        self._written_out: dict[tuple[np.dtype, bytes, tuple[int, ...]], np.ndarray] = {}  # numbers, as vectors
 
     def add(self, signature: Any) -> None:
         _refuse_lambda(self.__name__)
@@ -112,7 +114,7 @@ class VectorizedFunction:
             shape = np.broadcast_shapes(*(a.shape for a in given))
         except ValueError as error:
             raise BadShape(f"The arguments of `{self.__name__}` cannot be broadcast: {error}.") from None
-        columns = [np.ascontiguousarray(np.broadcast_to(a, shape)).ravel() for a in given]
+        columns = self._columns(given, shape)
         target = device.session.device_array((int(np.prod(shape)),), result)
         self._launch(columns, target)
         answer = target.reshape(shape)
@@ -121,6 +123,24 @@ class VectorizedFunction:
             return out
         host = answer.copy_to_host()
         return answer if on_device else host if shape else host[()]
+
+    def _columns(self, given: Sequence[np.ndarray], shape: tuple[int, ...]) -> list[np.ndarray]:
+        """The arguments as vectors of one length. An array that is one already goes as it is: kernels only read it.
+
+        Numbers are written out, and kept until the next call, which often has the same ones.
+        """
+        columns: list[np.ndarray] = []
+        kept: dict[tuple[np.dtype, bytes, tuple[int, ...]], np.ndarray] = {}
+        for each in given:
+            key = (each.dtype, each.tobytes(), shape) if each.size == 1 else None
+            column = self._written_out.get(key) if key is not None else None
+            if column is None:
+                column = np.ascontiguousarray(each if each.shape == shape else np.broadcast_to(each, shape)).ravel()
+            if key is not None and column.nbytes <= MOST_KEPT_BYTES and not np.may_share_memory(column, each):
+                kept[key] = column
+            columns.append(column)
+        self._written_out = kept
+        return columns
 
     def _launch(self, columns: Sequence[np.ndarray], target: DeviceArray) -> None:
         if not target.size:
