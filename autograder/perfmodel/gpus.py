@@ -12,6 +12,7 @@ from autograder.perfmodel.specification import Specification
 
 GUIDE = "CUDA C++ Programming Guide, arithmetic instructions and technical specifications by compute capability"
 OURS = "microbenchmark on an H200, measurements/microbenchmarks.json"
+MEETING = "measured on an H200, measurements/meeting.json"
 LIMITS = "measured on an H200, measurements/limits.json"
 CARRIED = "carried over from the H200 microbenchmark, not measured on this GPU"
 RESERVED = "CUDA Ampere tuning guide: the system keeps 1 KiB of shared memory for each block (8.0 and later)"
@@ -29,9 +30,13 @@ MEASURED_ON_H200: dict[str, Figure] = {
     "dram_latency_cycles": (700.0, OURS + " (likewise)"),
     "shared_latency_cycles": (28.0, OURS + " (likewise)"),
     "barrier_cycles": (43.0, OURS),
+    "grid_barrier_ns": (1060.0, MEETING + " (33 blocks of 256 and 1,056)"),
+    "grid_barrier_ns_per_block": (4.26, MEETING + " (likewise)"),
     "gpu_atomic_sectors_per_cycle": (48.8, OURS),
     "gpu_atomic_sectors_per_cycle_and_sector": (0.042, OURS + " (slope between 256 and 16384 places)"),
     "gpu_atomic_least_sectors_per_cycle": (0.69, OURS),
+    "gpu_atomic_least_float_sectors_per_cycle": (0.284, MEETING),
+    "gpu_stores_of_one_place_per_cycle": (2.03, MEETING),
     "shared_atomic_lanes_per_cycle": (5.94, OURS),
     "shared_atomic_try_cycles": (13.5, LIMITS + " (additions of float32 on 1 to 4,096 places)"),
     "launch_overhead_ns": (2850.0, OURS),
@@ -43,6 +48,9 @@ DRAM_SCATTERED_GSECTORS_PER_S = 43.3
 DRAM_SCATTERED_STORE_GSECTORS_PER_S = 16.4
 L2_LOAD_GB_PER_S = 4900.0
 L2_STORE_GB_PER_S = 2440.0
+L2_LOAD_LINES_GB_PER_S = 7230.0
+L2_STORE_LINES_GB_PER_S = 4220.0
+L2_MOVED_GB_PER_S = 9270.0
 
 
 def _lanes(float32: int, float64: int, float16: int, special: int, conversion: int) -> dict[str, Figure]:
@@ -106,6 +114,9 @@ def _scaled(chip: dict[str, Figure]) -> dict[str, Figure]:
         "dram_scattered_store_gsectors_per_s": (round(DRAM_SCATTERED_STORE_GSECTORS_PER_S * memory, 2), of_dram),
         "l2_load_gb_per_s": (round(L2_LOAD_GB_PER_S * l2, 1), of_l2),
         "l2_store_gb_per_s": (round(L2_STORE_GB_PER_S * l2, 1), of_l2),
+        "l2_load_lines_gb_per_s": (round(L2_LOAD_LINES_GB_PER_S * l2, 1), of_l2),
+        "l2_store_lines_gb_per_s": (round(L2_STORE_LINES_GB_PER_S * l2, 1), of_l2),
+        "l2_moved_gb_per_s": (round(L2_MOVED_GB_PER_S * l2, 1), of_l2),
     }
 
 
@@ -133,6 +144,9 @@ SPECIFICATIONS: dict[str, Specification] = {
         dram_scattered_store_gsectors_per_s=(DRAM_SCATTERED_STORE_GSECTORS_PER_S, OURS),
         l2_load_gb_per_s=(L2_LOAD_GB_PER_S, OURS),
         l2_store_gb_per_s=(L2_STORE_GB_PER_S, OURS),
+        l2_load_lines_gb_per_s=(L2_LOAD_LINES_GB_PER_S, MEETING),
+        l2_store_lines_gb_per_s=(L2_STORE_LINES_GB_PER_S, MEETING),
+        l2_moved_gb_per_s=(L2_MOVED_GB_PER_S, MEETING + " (copies of whole lines, a store one and a half times)"),
     ),
     "H100": _build("NVIDIA H100 SXM", HOPPER, _chip(132, 1.98, 3350.0, 50, H100_SHEET)),
     "A100": _build("NVIDIA A100 40 GB SXM", AMPERE_A100, _chip(108, 1.41, 1555.0, 40, A100_PAPER)),
