@@ -23,16 +23,15 @@ ALIKE = 1.2  # times the next one's time: below it counters point to either (mea
 MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
-STORED_TWICE = 1.5  # L2's sectors for each that is stored, by the profiler: half of them go to its other half as well
+MERGED_STORES = 0.5  # of the sectors that a warp stores to again at once, those that L2 does not see (measurements/merging.py)
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
-# Fitted to the learned half of the unseen cases and to the cases of development (measurements/fitting.py), each one number:
+# Fitted to the learned half, the third set and the cases of development (measurements/fitting.py), each one number:
 ISSUE_SHARE = 0.82  # of the slots of the issue stage that a busy kernel uses: its pipes are never all wanted alike
 CYCLES_ALONE = 3.4  # from one instruction of a warp to its next, while nobody else delays it
-OVERLAP = 3.4  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
+OVERLAP = 4.2  # how far resources hide each other: 1 would be the sum of their times, infinity the longest of them
 SLOWEST_SHARE = 0.75  # of the life of an average warp that each of the slowest warp's instructions takes: others are done
-MERGED_STORES = 0.5  # of the sectors that a warp stores to again at once, those that L2 does not see
-COLD_START_NS = 1500.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
+COLD_START_NS = 1250.0  # what a launch takes beside its overhead: page tables, parameters and code that no cache holds
 
 ADVICE = {
     "DRAM": "Move fewer bytes through DRAM: reuse what was read, and use every byte of each sector.",
@@ -227,8 +226,7 @@ def _advice(binding: str, counters: Counters, fit: Occupancy) -> str:
 
 def _together(breakdown: Mapping[str, float]) -> float:
     """The time of resources that work side by side: a little more than that of the slowest, plus the launch overhead."""
-    memory = max(breakdown["L2"], breakdown["DRAM"])  # one stream: what L2 moves for DRAM, it moves meanwhile
-    work = [memory, *(ns for name, ns in breakdown.items() if name not in ("launch overhead", "L2", "DRAM"))]
+    work = [ns for name, ns in breakdown.items() if name != "launch overhead"]
     longest = max(work, default=0.0)
     overlapped = longest * sum((ns / longest) ** OVERLAP for ns in work) ** (1 / OVERLAP) if longest else 0.0
     return overlapped + breakdown["launch overhead"]
@@ -305,9 +303,7 @@ class Traffic:
         in_all = array_bytes or SECTOR_BYTES * (unique + counters.unique_store_sectors)
         # Warps of a block may walk along the same lines: all together touch no more than their blocks ever do.
         ever = LINE_BYTES * (fetched + written) * resident.threads / max(1, counters.threads)
-        updated = min(unique, written, counters.unique_updated_sectors)
-        once = 1 - updated / max(1, unique + written)  # what is both loaded and stored to lies there once
-        past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * once * min(live, ever)))
+        past_l2 = lost_by_l2(specification, min(in_all, specification.multiprocessors * min(live, ever)))
         atomics = counters.unique_atomic_sectors
         # What lanes gather from places of their own, other blocks come back to at some time, not soon.
         elsewhere = min(counters.gathered_again_sectors, fetched - unique)
@@ -344,7 +340,7 @@ def lost_by_l2(specification: Specification, bytes_between: float) -> float:
 
 def _beyond(capacity_bytes: float, bytes_wanted: float) -> float:
     """The share of `bytes_wanted` that does not fit."""
-    return max(0.0, 1.0 - (capacity_bytes / bytes_wanted)) if bytes_wanted else 0.0
+    return max(0.0, 1.0 - capacity_bytes / bytes_wanted) if bytes_wanted else 0.0
 
 
 @dataclass(frozen=True)
@@ -370,13 +366,10 @@ def _multiprocessor_times(counters: Counters, specification: Specification) -> d
     """The times of resources that each multiprocessor has of its own; the fullest multiprocessor sets the time."""
     loads = counters.global_load_wavefronts or counters.global_load_lines
     passes = loads + counters.global_store_lines + counters.global_atomic_requests + counters.local_wavefronts
-    requests = counters.global_load_requests + counters.global_store_requests + counters.global_atomic_requests
     shared = counters.shared_load_wavefronts + counters.shared_store_wavefronts
     cycles = {
         "issue": _instructions(counters) / (ISSUE_SHARE * specification.warp_instructions_per_cycle),
-        "L1": max(
-            requests / specification.load_store_requests_per_cycle, passes / specification.l1_wavefronts_per_cycle
-        ),
+        "L1": passes / specification.l1_wavefronts_per_cycle,
         # L1 and shared memory are one array: what passes through as global data holds up shared data
         "shared memory": (shared + passes) / specification.l1_wavefronts_per_cycle if shared else 0.0,
         "float32": counters.float32_operations / 2 / specification.float32_lanes_per_cycle,
@@ -427,33 +420,18 @@ def _memory_times(
 
 
 def _l2_ns(counters: Counters, specification: Specification, traffic: Traffic, local: LocalTraffic) -> float:
-    """Lines are looked up one after another, and what is loaded and what is stored go opposite ways at the same time.
+    """Loads go by sector, and stores by line and by sector, one after the other.
 
-    What a line and what a sector cost, the rates of single sectors and of whole lines give. All that goes into L2 or out of
-    it, what DRAM brings and takes as well, has a rate of its own. Stores to one place stand in line there.
+    What a line and what a sector of it cost, the rates of single sectors and of whole lines give. Whole lines are loaded
+    faster than this from what L2 holds; but what DRAM brings passes through L2 as well.
     """
     loads = traffic.l2_load_sectors + local.l2_load_sectors
     stores = traffic.l2_store_sectors + local.l2_store_sectors
-    load_line_ns, load_sector_ns = _costs(specification.l2_load_gb_per_s, specification.l2_load_lines_gb_per_s)
-    store_line_ns, store_sector_ns = _costs(specification.l2_store_gb_per_s, specification.l2_store_lines_gb_per_s)
-    of_loads = counters.global_load_lines / max(1, counters.global_load_sectors)
-    of_stores = counters.global_store_lines / max(1, counters.global_store_sectors)
-    lines = load_line_ns * loads * of_loads + store_line_ns * stores * of_stores
-    sectors = max(load_sector_ns * loads, store_sector_ns * stores)
-    moved = loads + STORED_TWICE * stores + traffic.dram_sectors + local.dram_sectors
-    one_place = specification.gpu_stores_of_one_place_per_cycle * specification.cycles_per_ns
-    return max(
-        lines + sectors,
-        moved * SECTOR_BYTES / specification.l2_moved_gb_per_s,
-        counters.hottest_store_sectors / one_place,
-    )
-
-
-def _costs(single_gb_per_s: float, lines_gb_per_s: float) -> tuple[float, float]:
-    """Nanoseconds of each line and of each sector, from the rates of single sectors and of whole lines."""
-    single, whole = SECTOR_BYTES / single_gb_per_s, LINE_BYTES / lines_gb_per_s
-    sector = (whole - single) / (LINE_BYTES // SECTOR_BYTES - 1)
-    return single - sector, sector
+    single, whole = SECTOR_BYTES / specification.l2_store_gb_per_s, LINE_BYTES / specification.l2_store_lines_gb_per_s
+    sector_ns = (whole - single) / (LINE_BYTES // SECTOR_BYTES - 1)
+    lines = stores * counters.global_store_lines / max(1, counters.global_store_sectors)
+    of_stores = (single - sector_ns) * lines + sector_ns * stores
+    return loads * SECTOR_BYTES / specification.l2_load_gb_per_s + of_stores
 
 
 def _atomics_ns(counters: Counters, specification: Specification) -> float:

@@ -34,7 +34,6 @@ class Counters:
     unique_atomic_sectors: int = 0  # distinct sectors that atomics go to over the whole launch
     hottest_atomic_sectors: int = 0  # those that went to the sector with most of them; summed over launches
     hottest_float_atomic_sectors: int = 0  # the same of arrays of floats
-    hottest_store_sectors: int = 0  # stores to the sector most warps store to, of those whose lanes store to one element
     global_atomic_worst_multiplicity: int = 0  # most lanes of one warp on one address (a maximum, not a sum)
     global_addresses: int = 0  # global accesses whose address is worked out anew, once per warp
     global_index_terms: int = 0  # their indices: two for a[i, j]
@@ -56,7 +55,6 @@ class Counters:
     constant_load_requests: int = 0
     unique_load_sectors: int = 0  # distinct sectors read over the whole launch: the least DRAM could move
     unique_store_sectors: int = 0
-    unique_updated_sectors: int = 0  # those of these that are read as well
     gathered_again_sectors: int = 0  # that one block after another loads, from arrays whose lanes load lines of their own
     gathered_array_sectors: int = 0  # all that these arrays have
     warp_instructions: int = 0  # source-level operations, once per warp with an active lane

@@ -66,7 +66,6 @@ def scaled(work: Work, scale: float) -> Work:
         warps=replace(work.warps, diverged=round(work.warps.diverged * scale)),
         hottest_atomics=round(work.hottest_atomics * scale),
         hottest_of_floats=round(work.hottest_of_floats * scale),
-        hottest_stores=round(work.hottest_stores * scale),
         touched=tuple(_scaled_sectors(each, scale) for each in work.touched),
     )
 
@@ -88,7 +87,6 @@ def _scaled_sectors(touched: Touched, scale: float) -> Touched:
         touched,
         loaded=min(round(touched.loaded * scale), touched.of_all),
         stored=min(round(touched.stored * scale), touched.of_all),
-        both=min(round(touched.both * scale), touched.of_all),
         by_atomics=min(round(touched.by_atomics * scale), touched.of_all),
         gathered=round(touched.gathered * scale),
     )

@@ -12,7 +12,7 @@ import pytest
 from autograder import perfmodel
 from autograder.perfmodel import SPECIFICATIONS, Estimate, Specification, estimate, in_a_row, occupancy, roofline
 from autograder.perfmodel.gpus import MEASURED_ON_H200
-from autograder.perfmodel.prediction import COLD_START_NS, OVERLAP, SLOWEST_SHARE, lost_by_l2
+from autograder.perfmodel.prediction import COLD_START_NS, MERGED_STORES, OVERLAP, SLOWEST_SHARE, lost_by_l2
 from autograder.records.counters import Counters
 
 MEASUREMENTS = Path(perfmodel.__file__).parent / "measurements"
@@ -69,13 +69,10 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
         ("dram_scattered_store_gsectors_per_s", MEASURED["memory"]["scatter to 1 GiB, G sectors/s"]),
         ("l2_load_gb_per_s", 32 * MEASURED["memory"]["gather from 16 MiB, G sectors/s"]),
         ("l2_store_gb_per_s", 32 * MEASURED["memory"]["scatter to 16 MiB, G sectors/s"]),
-        ("l2_load_lines_gb_per_s", 32 * MEETING["G sectors/s in 16 MiB"]["loads, float64, 16 lanes together"]),
         ("l2_store_lines_gb_per_s", 32 * MEETING["G sectors/s in 16 MiB"]["stores, float64, 16 lanes together"]),
-        ("l2_moved_gb_per_s", 32 * 2.5 * MEETING["G sectors/s in 16 MiB"]["copies, float64, 16 lanes together"]),
         ("l1_latency_cycles", MEASURED["latency in cycles"]["L1 load"]),
         ("l2_latency_cycles", MEASURED["latency in cycles"]["L2 load"]),
         ("dram_latency_cycles", MEASURED["latency in cycles"]["DRAM load"]),
-        ("shared_latency_cycles", MEASURED["latency in cycles"]["shared load"]),
         ("barrier_cycles", MEASURED["cycles per request"]["barrier, 1 blocks of 256"]),
         ("gpu_atomic_sectors_per_cycle", MEASURED["atomics"]["global, 1048576 places, lanes/ns"] / 1.98),
         ("gpu_atomic_least_sectors_per_cycle", MEASURED["atomics"]["global, 1 places, lanes/ns"] / 1.98),
@@ -86,10 +83,6 @@ def test_data_sheet_peaks_come_out(name: str, tflop_per_s: float, gb_per_s: floa
         (
             "gpu_atomic_least_float_sectors_per_cycle",
             1 / MEETING["ns for each warp's atomic"]["add float32, no value used, 1 places"] / 1.98,
-        ),
-        (
-            "gpu_stores_of_one_place_per_cycle",
-            1 / MEETING["ns for each warp's store"]["warps_store, 1 each, 1 places 1 words apart"] / 1.98,
         ),
         ("grid_barrier_ns_per_block", (GRID["1056 blocks of 256"] - GRID["33 blocks of 256"]) / (1056 - 33)),
         ("grid_barrier_ns", GRID["33 blocks of 256"] - 33 * H200.grid_barrier_ns_per_block),
@@ -109,7 +102,7 @@ def test_every_figure_that_claims_a_measurement_is_held_against_it() -> None:
     (table,) = vars(test_the_h200_s_figures_are_the_measured_ones)["pytestmark"]
     held = {argument for argument, _ in table.args[1]}
     claimed = {name for name, source in H200.sources.items() if "measurements/" in source}
-    below = {"load_store_requests_per_cycle", "l1_wavefronts_per_cycle", "shared_atomic_try_cycles"}  # tested by pattern
+    below = {"l1_wavefronts_per_cycle", "shared_atomic_try_cycles"}  # tested by pattern
     assert claimed - held - below == {"gpu_atomic_sectors_per_cycle_and_sector"}  # a slope between several figures
     assert set(MEASURED_ON_H200) <= claimed
 
@@ -228,7 +221,7 @@ def test_what_would_relieve_latency_is_only_what_is_not_yet_so(threads: int, sto
 
 
 def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
-    """A resource alone takes its time; two that are wanted alike hide each other but for a quarter; at most they add up."""
+    """A resource alone takes its time; two that are wanted alike hide each other but for a sixth; their sum is the most."""
     few = Counters(launches=1, blocks=132, warps=132 * 8, threads=132 * 256)
     alone = estimate(replace(few, float64_operations=200_000 * MILLION), H200, threads_per_block=256)
     assert alone.ns == pytest.approx(alone.breakdown["float64"] + alone.breakdown["launch overhead"], rel=1e-3)
@@ -237,7 +230,7 @@ def test_the_time_is_the_slowest_resource_and_the_launch() -> None:
         threads_per_block=256,
     )  # fmt: skip
     assert both.breakdown["float32"] == pytest.approx(both.breakdown["float64"])
-    assert both.ns / alone.ns == pytest.approx(2 ** (1 / OVERLAP), rel=0.01) and 1.1 < 2 ** (1 / OVERLAP) < 1.25
+    assert both.ns / alone.ns == pytest.approx(2 ** (1 / OVERLAP), rel=0.01) and 1.1 < 2 ** (1 / OVERLAP) < 1.2
     assert both.most_to_gain == pytest.approx(both.ns / alone.ns, rel=1e-3)
 
 
@@ -291,24 +284,25 @@ def test_floats_added_up_at_one_place_take_more_than_twice_as_long_as_integers()
     assert integers / MILLION == pytest.approx(measured["add int32, old value used, 1 places"], rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("lanes", "least"), [(1, 0.85), (16, 0.85), (32, 0.95)], ids=["single words", "half lines", "whole lines"]
-)
-def test_l2_loads_stores_and_copies_at_the_rates_that_were_measured(lanes: int, least: float) -> None:
-    """Predicted over measured; the three sizes of stores are one line through two of them."""
-    name = f"float{64 if lanes == 32 else 32}, {lanes} lanes together"
-    lines = 32 // lanes if lanes < 32 else 2
-    sectors = lines * (4 if lanes == 32 else max(1, lanes // 8))
-    one = {"requests": MILLION, "sectors": sectors * MILLION, "lines": lines * MILLION}
+@pytest.mark.parametrize("lanes", [1, 2, 4, 8, 16, 32])
+def test_l2_takes_stores_at_the_rates_that_were_measured(lanes: int) -> None:
+    """Of float32: what a line costs and what a sector of it costs, from single words and whole lines of float64."""
+    sectors = max(1, lanes // 8) * MILLION
+    stores = work(
+        global_store_requests=MILLION, global_store_sectors=sectors, global_store_lines=MILLION, unique_store_sectors=1
+    )  # fmt: skip
+    rate = sectors / estimate(stores, H200, threads_per_block=256).breakdown["L2"]
+    assert rate == pytest.approx(MEETING["G sectors/s in 16 MiB"][f"stores, float32, {lanes} lanes together"], rel=0.15)
+
+
+def test_l2_loads_single_sectors_and_stores_beside_them_at_the_rates_that_were_measured() -> None:
+    one = dict.fromkeys(("requests", "sectors", "lines"), MILLION)
     loads, stores = ({f"global_{kind}_{what}": count for what, count in one.items()} for kind in ("load", "store"))
-    loads |= {"block_load_sectors": one["sectors"], "unique_load_sectors": one["sectors"] // 100}
-    stores |= {"unique_store_sectors": 1}
-    for kind, counted in (("loads", loads), ("stores", stores), ("copies", loads | stores)):
-        if kind == "loads" and lanes == 16:
-            continue  # no rate: the kernel's own instructions took longer
-        ns = estimate(work(**counted), H200, threads_per_block=256).breakdown["L2"]
-        rate = one["sectors"] / ns
-        assert least < MEETING["G sectors/s in 16 MiB"][f"{kind}, {name}"] / rate < 1.05, (kind, rate)
+    loads |= {"block_load_sectors": MILLION, "unique_load_sectors": MILLION // 100}
+    for kind, counted in (("loads", loads), ("copies", loads | stores | {"unique_store_sectors": 1})):
+        rate = MILLION / estimate(work(**counted), H200, threads_per_block=256).breakdown["L2"]
+        measured = MEETING["G sectors/s in 16 MiB"][f"{kind}, float32, 1 lanes together"]
+        assert rate == pytest.approx(measured, rel=0.08), kind
 
 
 def test_what_lanes_gather_from_more_than_l2_keeps_comes_from_dram_each_time() -> None:
@@ -321,23 +315,6 @@ def test_what_lanes_gather_from_more_than_l2_keeps_comes_from_dram_each_time() -
         for mib in (32, 256)
     )
     assert beyond > 15 * within
-
-
-def test_rows_updated_in_place_take_their_room_in_l2_once() -> None:
-    """Lanes on lines of their own, 32 MiB of them at a time: measured as fast as if L2 kept them (meeting.json)."""
-    rows = MEETING["G elements/s of rows"]
-    assert rows["rows_in_place, rows of 64 words"] > 3 * rows["rows_copied, rows of 64 words"]
-    counters = work(
-        global_load_requests=64 * MILLION, global_load_sectors=2048 * MILLION, global_load_lines=2048 * MILLION,
-        global_store_requests=64 * MILLION, global_store_sectors=2048 * MILLION, global_store_lines=2048 * MILLION,
-        block_load_sectors=256 * MILLION, unique_load_sectors=256 * MILLION, unique_store_sectors=256 * MILLION,
-    )  # fmt: skip
-    counters = replace(counters, threads=32 * MILLION, warps=MILLION, blocks=MILLION // 8)
-    apart, in_place = (
-        estimate(each, H200, threads_per_block=256).breakdown["DRAM"]
-        for each in (counters, replace(counters, unique_updated_sectors=256 * MILLION))
-    )
-    assert in_place < apart / 3
 
 
 def test_a_barrier_of_the_grid_takes_as_long_as_was_measured() -> None:
@@ -431,13 +408,12 @@ def test_blocks_whose_warps_share_their_lines_keep_them_in_l2() -> None:
 
 
 def test_sectors_stored_to_again_at_once_are_sent_to_l2_in_part() -> None:
-    """By the profiler's counters 34 to 98 % of them are merged."""
     stores = work(global_store_requests=MILLION, global_store_sectors=8 * MILLION, unique_store_sectors=2 * MILLION)
     apart, together = (
         estimate(each, H200, threads_per_block=256).breakdown["L2"]
         for each in (stores, replace(stores, global_store_sectors_again=6 * MILLION))
     )
-    assert 1 - 0.98 * 6 / 8 < together / apart < 1 - 0.34 * 6 / 8
+    assert together == pytest.approx((1 - MERGED_STORES * 6 / 8) * apart)
 
 
 def test_atomics_beyond_l2_are_served_by_dram_one_by_one() -> None:

@@ -283,8 +283,6 @@ class Counting:
         start = buffer.address >> count_prim.SECTOR_SHIFT
         buffer.touched[first - start : last - start + 1] |= _MARK[kind]
         warps = place.mask.warps
-        if kind == prim.WRITE and place.mask.active > 1:
-            buffer.stores_at[first] = buffer.stores_at.get(first, 0) + warps
         return GlobalCount(warps, warps * (last - first + 1), warps, warps, warps)
 
     def _count_parts(

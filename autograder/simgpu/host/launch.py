@@ -57,7 +57,6 @@ class Touched:
 
     loaded: int
     stored: int
-    both: int  # loaded as well as stored to
     by_atomics: int
     of_all: int  # that the array has
     gathered: int = 0  # that each block loads first, summed over blocks, if lanes load from lines of their own; else none
@@ -81,7 +80,6 @@ class Work:
     hottest_atomics: int  # at the sector that has most of them
     touched: tuple[Touched, ...]  # by array
     hottest_of_floats: int = 0  # atomics of arrays of floats, likewise
-    hottest_stores: int = 0  # at the sector that most warps store to, of those whose lanes all store to one element
 
 
 class Chooser:
@@ -329,7 +327,6 @@ class RunningLaunch(LaunchState):
             warps=warps,
             hottest_atomics=max((each.hottest_atomics for each in self.buffers), default=0),
             hottest_of_floats=max((each.hottest_atomics for each in floats), default=0),
-            hottest_stores=max((each.hottest_stores for each in self.buffers), default=0),
             touched=tuple(Touched(*each) for each in touched),
         )
 
@@ -348,13 +345,11 @@ class RunningLaunch(LaunchState):
             "simulated_blocks": len(self.counted),
             "hottest_atomic_sectors": work.hottest_atomics,
             "hottest_float_atomic_sectors": work.hottest_of_floats,
-            "hottest_store_sectors": work.hottest_stores,
             "gathered_again_sectors": sum(each.gathered - each.loaded for each in gathered),
             "gathered_array_sectors": sum(each.of_all for each in gathered),
             "unique_atomic_sectors": sum(each.by_atomics for each in work.touched),
             "unique_load_sectors": sum(each.loaded for each in work.touched),
             "unique_store_sectors": sum(each.stored for each in work.touched),
-            "unique_updated_sectors": sum(each.both for each in work.touched),
         }
         counters, compiled = work.tally.totals(**in_all)
         counts = work.tally.lines() if self.wants_lines else {}

@@ -186,7 +186,6 @@ class Buffer:
         self._stamps: np.ndarray | None = None
         self._atomics: np.ndarray | None = None
         self.gathered = Gathered()
-        self.stores_at: dict[int, int] = {}  # stores of warps to one element, with other lanes at once, by its sector
         self.watcher: Watcher | None = None  # of the allocation, not of other ways to see it
         self.version = 0  # of the allocation: another one after each time that somebody may have written to it
         self.marks = 0  # likewise: after each time that elements may have been written for the first time
@@ -255,26 +254,20 @@ class Buffer:
         """The distinct sectors that atomics went to, since `forget_touched`."""
         return 0 if self._atomics is None else int(np.count_nonzero(self._atomics))
 
-    @property
-    def hottest_stores(self) -> int:
-        """The stores to the sector that most warps stored to, of those whose lanes all store to one element."""
-        return max(self.stores_at.values(), default=0)
-
     def forget_touched(self) -> None:
         self._touched = self._stamps = self._atomics = None
-        self.gathered, self.stores_at = Gathered(), {}
+        self.gathered = Gathered()
 
     def forget_loaded(self) -> None:
         """At a barrier of the whole grid: L1 holds nothing from before it."""
         if self._stamps is not None:
             self._stamps[:] = 0
 
-    def touched_sectors(self) -> tuple[int, int, int]:
-        """(distinct sectors read, distinct sectors written, those of these that were also read)."""
+    def touched_sectors(self) -> tuple[int, int]:
+        """(distinct sectors read, distinct sectors written)."""
         if self._touched is None:
-            return 0, 0, 0
-        read, written, both = (int(np.count_nonzero((self._touched & each) == each)) for each in (1, 2, 3))
-        return read, written, both
+            return 0, 0
+        return int(np.count_nonzero(self._touched & 1)), int(np.count_nonzero(self._touched & 2))
 
     def loaded_sectors(self) -> np.ndarray:
         """A flag for each sector: read since `forget_touched`."""
