@@ -88,6 +88,7 @@ class Attempt:
         self.broken: BrokenDefinition | None = None  # what the check came to and could not use
         self.unverified: Unverified | None = None  # the first that the check asked of a run that was not verified
         self._trials: list[Trial] = []
+        self.shown: list[Hazard] = []  # by all its whole runs that are simulated on every device; see unnoticed.py
         self.differences: list[Difference] = []  # of every `expect_close`, right or wrong
         self.compared: Compared | None = None  # by the last `speedup`
         self.measured: dict[str, Any] = {}  # numbers behind the verdict, for the report
@@ -203,7 +204,7 @@ class Attempt:
             request = RunRequest(request, dict(arguments), grid=grid, block=block, work_limit=work_limit)
         self.need(request.function)
         trial = Trial(request, self._runner.run(request, on))
-        self._carry_out(trial, may_fault)
+        self._carry_out(trial, may_fault, on)
         return for_checks(trial, self._refuse).run if self.failure is None else trial.run  # hints earn nothing
 
     def simulate(self, function: str | RunRequest, /, **arguments: Any) -> Run:
@@ -227,7 +228,7 @@ class Attempt:
             self._shared.known[name, place] = trial, maker._recipes
         trial, recipes = self._shared.known[name, place]
         self._recipes.update(recipes)
-        self._carry_out(trial, may_fault)
+        self._carry_out(trial, may_fault, on)
         return for_checks(trial, self._refuse)
 
     def counted(self, request: RunRequest | Trial, *, expect: Callable[[Run], None] | None = None) -> Run:
@@ -242,7 +243,7 @@ class Attempt:
             self.need(request.function)
             request = replace(request, follows_reads=True)
             trial = Trial(request, self._runner.run(request, "simulated"))
-            self._carry_out(trial, may_fault=False)
+            self._carry_out(trial, may_fault=False, on="simulated")
         else:
             trial = Trial(request.request, as_it_was(request.run))
         handed = for_checks(trial, self._refuse, is_verified=True).run
@@ -293,8 +294,10 @@ class Attempt:
         self.unverified = self.unverified or unverified
         raise unverified
 
-    def _carry_out(self, trial: Trial, may_fault: bool) -> None:
+    def _carry_out(self, trial: Trial, may_fault: bool, on: Place) -> None:
         self._trials.append(trial)
+        if self.failure is None and on == "simulated" and trial.request.sample_blocks is None:
+            self.shown += trial.run.hazards
         self._expect_usable(trial.run.fault)
         if trial.run.fault is not None and not may_fault:
             raise CheckFailed(str(trial.run.fault), hazards=errors_in(trial.run))

@@ -32,6 +32,7 @@ from autograder.grading.evidence import never_ended
 from autograder.grading.failures import MOST_OF_A_MESSAGE, CheckFailed, NothingCounted, Unverified
 from autograder.grading.jobs import FunctionSummary, Greeting, Summary
 from autograder.grading.spec import Check, Lab
+from autograder.grading.unnoticed import UnnoticedFaults
 from autograder.grading.worker import Worker
 from autograder.records.counters import Counters, LineProfile
 from autograder.records.results import (
@@ -69,6 +70,7 @@ class Grading:
     broken: dict[str, BrokenDefinition] = field(default_factory=dict)  # by check: what it needs and cannot use
     told: dict[str, str] = field(default_factory=dict)  # what is wrong with it, and the title of the check that says so
     watch: Callable[[Attempt], None] | None = None  # is given each attempt once its check has ended, however it did
+    unnoticed: UnnoticedFaults = field(default_factory=UnnoticedFaults)
 
     def __post_init__(self) -> None:
         self.shared = SharedRuns(lambda name: generator(self.lab, name, self.seed))
@@ -211,25 +213,44 @@ def judge_all(grading: Grading) -> list[CheckResult]:
     ahead = grading.ahead if grading.worker.source == "simulated" else None  # a GPU times one kernel at once
     in_turn = sorted(grading.lab.checks, key=lambda check: check.bonus)
     asked = [check.name for check in in_turn if not check.bonus]
-    for check in in_turn:
-        predecessors = (*asked, *check.after) if check.bonus else check.after
-        blockers = [name for name in predecessors if done[name].outcome != "passed"]
-        blocker = next((done[name] for name in blockers if check.bonus or name not in grading.broken), None)
-        if blocker is None:
-            verdict = judge(grading, check, ahead.take(check) if ahead and done else None)
-            needed = str(grading.broken.get(check.name))
-            same = next((done[name] for name in blockers if str(grading.broken[name]) == needed), None)
-            done[check.name] = verdict if same is None else not_run(check, BLOCKED_BY.format(same.title))
-        else:
-            done[check.name] = not_run(check, BLOCKED_BY.format(blocker.title), fault=blocker.fault)
-            if ahead:
-                ahead.skip(check)
+    for check in in_turn[: len(asked)]:
+        _judge_in_turn(grading, check, done, check.after, ahead)
         if ahead and len(done) == 1 and done[check.name].outcome == "passed":  # most who fail do so at once
             later = in_turn[1:]
             ahead.begin(partial(read, grading.lab, grading.submission), partial(attempted, grading), later)
+    fail_for_the_unnoticed(grading, done)
+    for check in in_turn[len(asked) :]:
+        _judge_in_turn(grading, check, done, (*asked, *check.after), ahead)
     if ahead:
         ahead.end()
     return [done[check.name] for check in grading.lab.checks]
+
+
+def _judge_in_turn(
+    grading: Grading, check: Check, done: dict[str, CheckResult], predecessors: Sequence[str], ahead: Ahead | None
+) -> None:
+    """One check's verdict, into `done`: "not run" where one of its `predecessors` did not pass."""
+    blockers = [name for name in predecessors if done[name].outcome != "passed"]
+    blocker = next((done[name] for name in blockers if check.bonus or name not in grading.broken), None)
+    if blocker is None:
+        verdict = judge(grading, check, ahead.take(check) if ahead and done else None)
+        needed = str(grading.broken.get(check.name))
+        same = next((done[name] for name in blockers if str(grading.broken[name]) == needed), None)
+        done[check.name] = verdict if same is None else not_run(check, BLOCKED_BY.format(same.title))
+    else:
+        done[check.name] = not_run(check, BLOCKED_BY.format(blocker.title), fault=blocker.fault)
+        if ahead:
+            ahead.skip(check)
+
+
+def fail_for_the_unnoticed(grading: Grading, done: dict[str, CheckResult]) -> None:
+    """Fails the check whose runs showed a fault that none of the others has asked about; see unnoticed.py."""
+    if not all(each.outcome in ("passed", "failed") for each in done.values()):
+        return  # a check that was not run may be the one that asks
+    attempt = grading.unnoticed.first()
+    if attempt is not None:
+        check = next(each for each in grading.lab.checks if each.name == attempt.check)
+        done[check.name] = judge(grading, check, (attempt, ""))
 
 
 def attempted(grading: Grading, worker: Worker, check: Check) -> tuple[Attempt, str]:
@@ -275,6 +296,8 @@ def judge(grading: Grading, check: Check, found: tuple[Attempt, str] | None = No
     exception is the grader's and costs nobody."""
     try:
         attempt, line = found or attempted(grading, grading.worker, check)
+        if not check.bonus:
+            grading.unnoticed.take(attempt)
         return _verdict(grading, check, attempt, line)
     except KitError as fault:
         grading.flags.append(f"{check.name}: {fault}")

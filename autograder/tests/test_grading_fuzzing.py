@@ -43,8 +43,14 @@ SURVIVORS = [
     ("lab02", "right/registers_a_column_each", "if row < m:", "if row != m:", "outside its shape"),
     ("lab04", "right/shuffles_in_two_stages", "(16, 8, 4, 2, 1)", "(16, 8.5, 4, 2, 1)", ""),
     ("lab05", "right/grid_stride_loop", "cuda.syncthreads()", "cuda.syncwarp()", "Race"),
+    ("lab01", "right/padded_copies", "row < padded.shape[0]", "row < given.shape[0]", "before anything was written"),
+    ("lab05", "right/runs_in_a_register", "<= run_of < bins.size:\n                ", "<= run_of:\n                ",
+     "outside its shape"),
+    ("lab05", "right/device_functions", "count(items, own, bins.size)", "count(items, own, own.size)", "before anything"),
+    ("lab05", "solution", "if own[b] > 0", "if own[size] > 0", "before anything was written"),
     ("lab06", "right/every_8", "sublist[after] < 0", "sublist[after] < 1", ""),
     ("lab06", "right/every_32", "(m + THREADS - 1) // THREADS", "(m + THREADS - 2) // THREADS", "nodes in whole"),
+    ("lab06", "right/finds_the_heads", "mark_pointed_to[blocks, THREADS]", "mark_pointed_to[blocks, THREADS - 1]", "Race"),
     ("lab06", "right/finds_the_heads", "elif walked > 0", "elif walked > 1", "add_up"),
 ]  # fmt: skip
 

@@ -393,8 +393,10 @@ STAGES = ("walks_any_lists", "ranks_the_splitters", "ranks_nodes_before_the_firs
 @check(points=2, after=STAGES)
 def ranks_one_list(attempt: Attempt) -> None:
     """Ranks: rank_list ranks one list of any length, from one node to many, and reads nothing that nobody wrote."""
-    for length in (1, 2, 15, 16, 100, 777, 2048):
-        successor, rank = random_lists(attempt, (length,))
+    one = [random_lists(attempt, (length,)) for length in (1, 2, 15, 16, 100, 777, 2048)]
+    # Whole blocks, and the list begins with what their last threads have: whoever leaves those out begins it twice.
+    one.append(lists_along(attempt, np.arange(1024)[::-1], (1024,), "np.arange(1024)[::-1]"))
+    for successor, rank in one:
         run = attempt.simulate(ranking_request(successor), may_fault=True)
         kinds = (*OUTSIDE, *UNWRITTEN, *BARRIERS, "race")
         expect_none([h for h in run.hazards if h.kind in kinds and h.severity == "error"])

@@ -27,6 +27,7 @@ def cases(rng: np.random.Generator) -> Iterator[JudgedCall]:
         many = nodes if nodes < 3 else size(rng, nodes // 2, nodes)
         yield ranked(*random_lists(rng, many, min(lists, many)))
     yield ranked(*random_lists(rng, 256 * int(rng.integers(2, 9)), 1))
+    yield ranked(*backwards(512 * int(rng.integers(1, 5))))
     yield ranked(*random_lists(rng, 8193, 1))  # every power of two nodes a splitter: the last one begins a block
 
 
@@ -39,6 +40,12 @@ def random_lists(rng: np.random.Generator, nodes: int, lists: int) -> tuple[np.n
         successor[part[:-1]], successor[part[-1]] = part[1:], part[-1]
         rank[part] = np.arange(len(part))[::-1]
     return successor, rank
+
+
+def backwards(nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """One list from the last node to the first: in whole blocks it begins with the last thread of the last one."""
+    before = np.arange(nodes, dtype=np.int32)
+    return np.maximum(before - 1, 0), before
 
 
 def stepwise(successor: np.ndarray, splitters: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

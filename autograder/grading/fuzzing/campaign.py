@@ -127,7 +127,11 @@ def marks_of(lab: Lab, mutant: Mutant, worker: Worker) -> Marks:
         attempt, _ = attempted(grading, worker, check)
         if attempt.failure is not None:
             return Marks("failed", check.name, str(attempt.failure))
+        grading.unnoticed.take(attempt)
         in_part |= attempt.fraction is not None and attempt.fraction < 1
+    unnoticed = grading.unnoticed.first()
+    if unnoticed is not None:
+        return Marks("failed", unnoticed.check, str(unnoticed.failure))
     return Marks("passed in part" if in_part else "full marks")
 
 
