@@ -23,7 +23,7 @@ ALIKE = 1.2  # times the next one's time: below it counters point to either (mea
 MOST_TO_TELL = 99  # times, of one resource over another: beyond it nothing follows from the number
 UNEVEN = 2.0  # times the average warp's instructions from which an estimate says that its warps are not alike
 L2_KEEPS = 8 / 15  # of its size, for what comes back after other memory: 32 MiB of 60 (measurements/limits.json)
-MERGED_STORES = 0.5  # of the sectors that a warp stores to again at once, those that L2 does not see (measurements/merging.py)
+MERGED_STORES = 0.5  # of the sectors that a warp stores to again at once, what L2 does not see (measurements/merging.py)
 MOST_LOADS_IN_FLIGHT = 4.0  # of one warp: the compiler unrolls loops four times and moves their loads to the front
 
 # Fitted to the learned half, the third set and the cases of development (measurements/fitting.py), each one number:

@@ -77,7 +77,7 @@ def test_kernels_that_were_looked_into_lie_within_the_intervals_of_those_that_we
 
 
 def test_the_sizes_of_a_kernel_count_as_one_and_who_waits_for_others_not_at_all() -> None:
-    """Twenty kernels at two sizes and twenty at one: all of the first lie within 1.1 but for one size each in eight of them."""
+    """Twenty kernels at two sizes and twenty at one: all lie within 1.1 but for one size each of eight of the first."""
     both = [replace(each, unit=f"kernel {at // 2}") for at, each in enumerate(cases("issue", 40, log(1.1)))]
     both[:16:2] = [replace(each, off=log(1.3)) for each in both[:16:2]]
     alone = cases("issue", 20, log(1.05))

@@ -2,18 +2,18 @@
 
     python -m autograder.perfmodel.measurements.intervals     # after counts, times or the model have changed
 
-Split conformal prediction (Vovk, Gammerman and Shafer 2005), for cases that come in groups (Lee, Barber and Willett 2023): the
-logarithms of measured over predicted are put in order by size, each with the weight that makes all sizes of a kernel one, and
-the one at nine tenths of the kernels and one more is the factor that a new kernel's case stays within nine times of ten,
-whatever their distribution, as long as the new one is like them. Mondrian: by the resource that limits the kernel, where that
-has `LEAST` kernels; the others take the factor of all cases together.
+Split conformal prediction (Vovk, Gammerman and Shafer 2005), for cases that come in groups (Lee, Barber and Willett 2023).
+The logarithms of measured over predicted are put in order by size, with weights that make all sizes of a kernel one.
+The one at nine tenths of the kernels and one more is the factor that a new kernel's case stays within nine times of ten,
+whatever their distribution, as long as the new one is like them. Mondrian: by the resource that limits the kernel, where
+that has `LEAST` kernels; the others take the factor of all cases together.
 
-Times: of the held half, the only kernels that no rule of the model was made on. Those that it was developed with would say too
-little, and so would the learned half and the third set, which were looked into. Ratios: of the labs' answers whose verdict is
-one of speed, those of the same work once. Who judges intervals by the cases that made them leaves out all of a kernel, or of a
-lab, together: each held kernel by the factors of all others, each lab's answers by those of the other labs. Of the held half
-only totals are taken, of all and of each resource with `TOLD` cases: it is these shares that are told, not the one that was
-aimed at.
+Times: of the held half, the only kernels that no rule of the model was made on. Those that it was developed with would say
+too little, and so would the learned half and the third set, which were looked into. Ratios: of the labs' answers whose
+verdict is one of speed, those of the same work once. Who judges intervals by the cases that made them leaves out all of a
+kernel, or of a lab, together: each held kernel by the factors of all others, each lab's answers by those of the other labs.
+Of the held half only totals are taken, of all and of each resource with `TOLD` cases: it is these shares that are told, not
+the one that was aimed at.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ClockedPrediction:
 
 
 def factor(units: Sequence[Sequence[float]]) -> float:
-    """What a case of a new unit is off by at most, nine times of ten, by the sizes of the logarithms of those that are known."""
+    """What a case of a new unit is off by at most, nine times of ten, by the sizes of the logarithms of the known ones."""
     wanted = (len(units) + 1) * SHARE - 1e-9
     if wanted > len(units):
         raise ValueError(f"{len(units)} units are too few for an interval that holds {SHARE:.0%} of others: take more.")
