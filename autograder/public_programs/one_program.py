@@ -25,7 +25,7 @@ from typing import Any
 from autograder.grading.confinement import landlock, reach
 from autograder.simgpu.host.notebook import code_cells, errors_of_cells, started_shell
 
-MEMORY_BYTES = 6 * 1024**3  # that a program may use
+MEMORY_BYTES = 12 * 1024**3  # that a program may use: what a laptop with 16 GiB has to spare
 RESERVED_BYTES = 4 * MEMORY_BYTES  # that it may ask for: shadows lie in memory of which little is ever used
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000  # <linux/sched.h>

@@ -82,7 +82,7 @@ class Follower(Sampler):
         """The elements of a result that a launch can have written: each block as many as the sampled one that wrote most."""
         if len(launch.counted) == launch.geometry.blocks or not written:
             return written
-        _, by_block = np.unique(launch.stores_in(buffer).blocks, return_counts=True)
+        by_block = np.bincount(launch.stores_in(buffer).blocks)
         return int(by_block.max(initial=0)) * launch.geometry.blocks
 
     @property

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from autograder.sampling.beginnings import Kinds
-from autograder.simgpu.host.stores import Stores
+from autograder.simgpu.host.stores import Stores, first_of_each
 from autograder.simgpu.values.lanes import Geometry
 from autograder.simgpu.values.memory import Buffer
 
@@ -59,8 +59,8 @@ class Footprint:
             return None
         order = np.argsort(self.stores.blocks, kind="stable")  # elements stay in order
         writers, elements = self.stores.blocks[order], self.stores.elements[order]
-        seen, first = np.unique(writers, return_index=True)
-        starts = elements[first]
+        first = first_of_each(writers)
+        seen, starts = writers[first], elements[first]
         writing, tried = self.geometry.block_index(seen), self.geometry.block_index(self.carried_out)
         alone = [axis for axis in range(3) if np.ptp(writing[axis]) == 0 < np.ptp(tried[axis])]
         axes = [axis for axis, extent in enumerate(self.geometry.grid) if extent > 1 and axis not in alone]
@@ -77,7 +77,7 @@ class Footprint:
         )
         if not np.array_equal(known @ steps, starts):
             return None
-        pattern = np.unique(elements - starts[np.searchsorted(seen, writers)])
+        pattern = np.unique(elements - np.repeat(starts, np.diff(first, append=len(writers))))
         every = np.arange(self.geometry.blocks, dtype=np.int64)
         begins, places = terms(every) @ steps, self.geometry.block_index(every)
         for axis in alone:

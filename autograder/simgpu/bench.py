@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from autograder.errors import GraderFault
 TARGET_RATIO, LEAST_RATIO = 500, 50
 TARGET_ROUNDS_PER_SECOND = 100e6
 ROUNDS, LAUNCHES, LOWERED = 20_000, 1_000, 100
+ROUNDS_BY_STEPS, ROUNDS_COMPILED = 100, 20_000  # of a loop that touches nothing but variables
 
 
 def figures() -> dict[str, str]:
@@ -34,7 +37,7 @@ def figures() -> dict[str, str]:
     lines["geometric mean"] = (
         f"{mean:.0f} times (target {TARGET_RATIO}; least {min(ratios.values()):.0f} of {LEAST_RATIO})"
     )
-    return {**lines, **_throughput(), **_fixed_costs()}
+    return {**lines, **_throughput(), **_in_registers(), **_fixed_costs()}
 
 
 def _times(arguments: list[str], environment: dict[str, str]) -> dict[str, float]:
@@ -73,6 +76,48 @@ def _throughput() -> dict[str, str]:
 
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         lines["peak memory"] = f"{peak / 1024**2:,.0f} MiB (target 2,048)"
+    return lines
+
+
+def _in_registers() -> dict[str, str]:
+    """Loops that touch nothing but variables: compiled, and by steps."""
+    from autograder.simgpu.host import cuda_module
+    from autograder.simgpu.in_registers import loops
+    from autograder.simgpu.wider.random_numbers import initial_states
+
+    cuda = cuda_module.build_module()
+    uniform = cuda.random.xoroshiro128p_uniform_float32
+
+    @cuda.jit
+    def pi(states: np.ndarray, inside: np.ndarray, n: int) -> None:
+        i = cuda.grid(1)
+        found = 0
+        for _ in range(n):
+            x, y = uniform(states, i), uniform(states, i)
+            if x * x + y * y <= 1:
+                found += 1
+        inside[i] = found
+
+    @cuda.jit
+    def logistic(states: np.ndarray, out: np.ndarray, n: int) -> None:
+        i = cuda.grid(1)
+        x, k = (i + 1) / 5000, 0
+        while k < n:
+            x = 3.7 * x * (1 - x)
+            k += 1
+        out[i] = x
+
+    lanes = 32 * 128
+    states = cuda.to_device(initial_states(lanes, 1))
+    lines = {}
+    for kernel, what in ((pi, "two random numbers and a comparison"), (logistic, "a round of the logistic map")):
+        each = []
+        for worth, rounds in ((sys.maxsize, ROUNDS_BY_STEPS), (0, ROUNDS_COMPILED)):
+            launch = partial(kernel[32, 128], states, np.zeros(lanes), rounds)
+            with patch.object(loops, "WORTH", worth):
+                took = _seconds(launch)
+            each.append(took / rounds / lanes * 1e9)
+        lines[what] = f"{each[1]:.2f} ns a lane in registers, {each[0] / each[1]:.0f} times as quick as by steps"
     return lines
 
 

@@ -397,8 +397,9 @@ class LaunchesNothing:
     source: Source = "simulated"
 
     def __init__(self, lab: Lab, kernels_that_do_nothing: bool) -> None:
-        answers = sorted((lab.folder.parent.parent / "solutions" / lab.name / "right").glob("*.py"))
-        self.answer = parse_program(read_submission(answers[0]))
+        answers = (lab.folder.parent.parent / "solutions" / lab.name / "right").glob("*.py")
+        shortest = min(answers, key=lambda path: (len(path.read_bytes()), path.name))  # any will do that is right
+        self.answer = parse_program(read_submission(shortest))
         self.device, self.keeps_launches = SimulatedDevice(), kernels_that_do_nothing
 
     def stripped(self, run: Run) -> Run:

@@ -34,7 +34,7 @@ class Books:
         self.hoisted: set[Operation] = set()  # operations that are computed before a loop around this place
         self.in_short_arms = 0  # branches around this place without a jump: all lanes go through
         self.warps_more = 0.0  # warps beyond the source's that carry out machine code here, as a share: regrouping.py
-        self._more = 0.0  # the instructions that these carry out
+        self.shared_out = 0  # instructions of warps, of which these carry out that share
         self.shared_counts: dict[Operation, Any] = {}  # what expressions count here: operations/shared_numbers.py
         self._rows: dict[Operation, list[int]] = {}
         self._source_rows: dict[Operation, list[int]] = {}
@@ -61,7 +61,7 @@ class Books:
             row[ISSUED_WARPS] += warps * slots
             row[ISSUED_THREADS] += mask.active * slots
             if self.warps_more:
-                self._more += warps * slots * self.warps_more
+                self.shared_out += warps * slots
         work = self.warp_work
         if work.mask is mask:
             work.pending += 1
@@ -93,19 +93,19 @@ class Books:
             row[ISSUED_WARPS] += mask.warps * times
             row[ISSUED_THREADS] += mask.active * times
             if self.warps_more:
-                self._more += mask.warps * times * self.warps_more
+                self.shared_out += mask.warps * times
 
     def begin_regrouping(self, op: Operation, warps_more: float, waits: tuple[int, int]) -> None:
         """Before a loop that more warps go through than in the source; `waits`: of warps and of lanes, after it."""
-        self.warps_more = warps_more
+        self.warps_more, self.shared_out = warps_more, 0
         row = self.row(op)
         row[ISSUED_WARPS] += waits[0]
         row[ISSUED_THREADS] += waits[1]
 
     def end_regrouping(self, op: Operation) -> None:
         """After a loop that more warps went through than in the source."""
-        self.row(op)[ISSUED_WARPS] += round(self._more)
-        self.warps_more = self._more = 0.0
+        self.row(op)[ISSUED_WARPS] += round(self.shared_out * self.warps_more)
+        self.warps_more, self.shared_out = 0.0, 0
 
     def made_instead(self, op: Operation) -> list[int]:
         """The row for what the compiler makes instead of what the source says."""

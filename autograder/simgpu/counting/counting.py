@@ -38,7 +38,7 @@ _GLOBAL = {
     kind: tuple(SLOT[f"global_{name}_{what}"] for what in ("requests", "sectors", "lines", "useful_bytes"))
     for kind, name in _NAMES.items()
 }
-_SHARED = {
+SHARED = {
     kind: tuple(SLOT[f"shared_{name}_{what}"] for what in ("requests", "wavefronts", "bank_conflicts"))
     for kind, name in _NAMES.items()
 }
@@ -180,7 +180,7 @@ class Counting:
     def _count_instead(self, op: Operation, parts: Sequence[ArrayPart], kind: int) -> None:
         """Counts an access for the compiler only; to several arrays, if one instruction goes to them."""
         row = self.books.made_instead(op)
-        requests = (_GLOBAL if parts[0].view.buffer.space == "global" else _SHARED)[kind][0]
+        requests = (_GLOBAL if parts[0].view.buffer.space == "global" else SHARED)[kind][0]
         before = row[requests]
         for part in parts:
             place = Place(part.linear, Mask(part.lanes, None))
@@ -380,7 +380,7 @@ class Counting:
             )
             if pattern is not None:
                 pattern.wavefronts[phase] = counted
-        requests, wavefronts, conflicts = _SHARED[kind]
+        requests, wavefronts, conflicts = SHARED[kind]
         row[requests] += counted[0]
         row[wavefronts] += counted[1]
         row[conflicts] += counted[2]
@@ -398,10 +398,14 @@ class Counting:
         if not elements:
             self.books.issued(op, place.mask, -1)
             return
-        row, itemsize = self.books.made_instead(op), view.data.itemsize
-        offsets = np.where(place.mask.lanes, place.by_lane - before, 0) // elements
-        counted = count_prim.count_wavefronts(place.mask.lanes, offsets, view.buffer.address, itemsize * elements)
-        for slot, count in zip(_SHARED[kind], counted, strict=True):
+        self._count_neighbours(self.books.made_instead(op), view, place, elements, before, kind)
+
+    def _count_neighbours(
+        self, row: list[int], view: View, place: Place, elements: int, before: int, kind: int
+    ) -> None:
+        """One access to so many neighbours, the first of which lies so many before the element."""
+        counted = wavefronts_of_neighbours(view, place, elements, before)
+        for slot, count in zip(SHARED[kind], counted, strict=True):
             row[slot] += count
 
     def _count_shared_atomic(self, row: list[int], view: View, place: Place, is_a_loop: bool) -> None:
@@ -437,6 +441,12 @@ class Counting:
         requests, sectors, lines = (int(n) for n in totals[:3])
         row[SLOT["local_load_sectors" if kind == READ else "local_store_sectors"]] += sectors
         row[SLOT["local_wavefronts"]] += max(requests, -(-lines // LINES_PER_PASS))
+
+
+def wavefronts_of_neighbours(view: View, place: Place, elements: int, before: int) -> tuple[int, int, int]:
+    """Requests, wavefronts and bank conflicts of an access to so many neighbours in shared memory."""
+    offsets = np.where(place.mask.lanes, place.by_lane - before, 0) // elements
+    return count_prim.count_wavefronts(place.mask.lanes, offsets, view.buffer.address, view.data.itemsize * elements)
 
 
 def _count_lanes(

@@ -38,6 +38,14 @@ class WarpWork:
             self.mask = mask
         self.pending += times
 
+    def add(self, by_warp: np.ndarray) -> None:
+        """Adds so many for each warp."""
+        self._by_warp += by_warp
+
+    def is_of(self, mask: Mask | None) -> bool:
+        """Whether all that was added was for this mask; None: whether nothing was."""
+        return self.mask is mask and not self._by_warp.any()
+
     def by_warp(self) -> np.ndarray:
         """Those of each warp of the batch, int64."""
         self._settle()

@@ -23,9 +23,11 @@ from autograder.simgpu.facts.refusals import Refusals
 from autograder.simgpu.facts.rules import Rules
 from autograder.simgpu.facts.sunk_loads import SunkLoads
 from autograder.simgpu.facts.written_out import WrittenOut
+from autograder.simgpu.in_registers.loops import LoopsInRegisters
 from autograder.simgpu.one_thread.loops import LoopsOfOneThread
 from autograder.simgpu.operations.lowering import Lowering
 from autograder.simgpu.operations.steps import Lowered
+from autograder.simgpu.tapes.nests import Tapes
 from autograder.simgpu.values.memory import Buffer, View
 from autograder.simgpu.values.values import Value
 
@@ -40,6 +42,8 @@ class Prepared:
     lowering: Lowering
     found: Found
     written_loops: LoopsOfOneThread = field(default_factory=LoopsOfOneThread)
+    in_registers: LoopsInRegisters = field(default_factory=LoopsInRegisters)
+    tapes: Tapes = field(default_factory=Tapes)
 
     @property
     def has_fences(self) -> bool:

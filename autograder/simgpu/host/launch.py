@@ -29,6 +29,7 @@ from autograder.simgpu.machine.launch_state import LaunchState
 from autograder.simgpu.machine.machine import Machine
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.ordering.tickets import Words
+from autograder.simgpu.tapes.playing import Player
 from autograder.simgpu.values.geometry import check_geometry
 from autograder.simgpu.values.lanes import Batch
 from autograder.simgpu.values.memory import Buffer, View
@@ -241,7 +242,8 @@ class RunningLaunch(LaunchState):
                 self.stops_at = None if stops_after is None else self.work + stops_after
                 self._set_next_look()
                 machine = self.machine = Machine(self, batch, lower, self.prepared.written_loops)
-                machine.steady = self.steady
+                machine.steady, machine.registers = self.steady, self.prepared.in_registers
+                machine.tapes = Player(machine, self.prepared.tapes)
                 try:
                     machine.run(lowered, bound)
                 except KernelFault as error:

@@ -26,7 +26,8 @@ def stores_since(buffer: Buffer, since: int, geometry: Geometry, carried_out: np
     first = sectors * SECTOR_BYTES // buffer.itemsize
     last = (sectors * SECTOR_BYTES + SECTOR_BYTES - 1) // buffer.itemsize
     elements = first[:, None] + np.arange(SECTOR_BYTES // buffer.itemsize + 2)
-    elements = np.unique(elements[(elements <= last[:, None]) & (elements < len(buffer.data))])
+    elements = elements[(elements <= last[:, None]) & (elements < len(buffer.data))]
+    elements = elements[first_of_each(elements)]  # an element may lie in two sectors, one after the other
     if buffer.shadow is None:
         elements = elements[:0]
         return Stores(elements, elements, False)
@@ -34,3 +35,8 @@ def stores_since(buffer: Buffer, since: int, geometry: Geometry, carried_out: np
     threads = buffer.shadow.writes.threads[elements].astype(np.int64)
     blocks = carried_out[np.where(threads < 0, 0, threads) // geometry.padded]
     return Stores(elements, blocks, bool(np.any(threads < 0)))
+
+
+def first_of_each(ascending: np.ndarray) -> np.ndarray:
+    """Where each number comes first."""
+    return np.flatnonzero(np.concatenate([np.ones(min(1, len(ascending)), np.bool_), ascending[1:] != ascending[:-1]]))

@@ -26,10 +26,11 @@ from autograder.simgpu.operations.conversions import conversion
 from autograder.simgpu.operations.expressions import Local, TupleOf
 from autograder.simgpu.operations.function_calls import FunctionCall
 from autograder.simgpu.operations.indexing import Subscript
-from autograder.simgpu.operations.loops import For, plain_numbers
+from autograder.simgpu.operations.loops import For
 from autograder.simgpu.operations.number_values import truth
 from autograder.simgpu.operations.operation import Operation, everything_in
 from autograder.simgpu.operations.operators import Binary, Unary
+from autograder.simgpu.operations.ranges import plain_numbers
 from autograder.simgpu.operations.registry import CALLS, OF_FLOATS
 from autograder.simgpu.operations.statements import (
     Assign,

@@ -150,16 +150,10 @@ class Addressing:
         self._last = op, mask, view, indices, place
         seen = self._seen.get(op)
         if seen is not None and seen[0] is mask and seen[1] is view and _same(seen[2], vectors):
-            extents = [prim.extent(mask.lanes, _int64(vector)) for vector in vectors]
-            lowest, highest = tuple(low for low, _ in extents), tuple(high for _, high in extents)
-            first = prim.extent(mask.lanes, linear)[0]
-            offsets = np.where(mask.lanes, linear - first, 0)
-            step = _step(offsets) if mask.active == len(offsets) else 0
-            unit = _unit(offsets * view.data.itemsize)
-            start = first - base + (view.offset if isinstance(view.offset, int) else 0)
             varies = tuple(isinstance(index, np.ndarray) for index in indices)
             if view.outside is None and view.lengths is None:
-                self._patterns[op] = Pattern(mask, view, vectors, start, offsets, lowest, highest, varies, step, unit)
+                moved_by = base - (view.offset if isinstance(view.offset, int) else 0)
+                self._patterns[op] = pattern_of(view, mask, vectors, varies, linear, moved_by)
         else:
             self._seen[op] = (mask, view, vectors)
         return place
@@ -204,6 +198,19 @@ class Addressing:
             self.reports.report_outside(view, indices, mask, np.flatnonzero(mask.lanes & ~lanes), op, kind)
             mask = mask.only(lanes)
         return linear, mask, not totals[prim.WRAPPED_COUNT]
+
+
+def pattern_of(
+    view: View, mask: Mask, vectors: tuple[np.ndarray, ...], varies: tuple[bool, ...], linear: np.ndarray, moved_by: int = 0
+) -> Pattern:
+    """The access at these elements, by lane; `moved_by`: how far the scalars in its indices have moved it."""
+    extents = [prim.extent(mask.lanes, _int64(vector)) for vector in vectors]
+    lowest, highest = tuple(low for low, _ in extents), tuple(high for _, high in extents)
+    first = prim.extent(mask.lanes, linear)[0]
+    offsets = np.where(mask.lanes, linear - first, 0)
+    step = _step(offsets) if mask.active == len(offsets) else 0
+    unit = _unit(offsets * view.data.itemsize)
+    return Pattern(mask, view, vectors, first - moved_by, offsets, lowest, highest, varies, step, unit)
 
 
 def _step(offsets: np.ndarray) -> int:

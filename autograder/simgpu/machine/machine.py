@@ -81,10 +81,24 @@ class WrittenLoops(Protocol):
     ) -> tuple[int, Mask | None] | None: ...
 
 
+class CompiledLoops(Protocol):
+    """Loops that touch nothing but variables, by compiled code (in_registers/loops.py)."""
+
+    def go_on(
+        self, machine: Machine, loop: Operation, mask: Mask, rounds: int, work: int, numbers: object, broken: list[Mask]
+    ) -> tuple[int, Mask | None] | None: ...  # fmt: skip
+
+
 class WatchedRounds(Protocol):
     """A loop that is watched while many lanes go through it."""
 
     def skip(self, number: int, running: Mask) -> int: ...
+
+
+class LoopsOnTape(Protocol):
+    """Loops that were recorded, and are played (tapes/playing.py)."""
+
+    def play(self, loop: Operation, mask: Mask) -> bool: ...
 
 
 class LoopsThatAreWatched(Protocol):
@@ -153,7 +167,9 @@ class Machine:
         )
         self.barriers = Barriers(launch, batch, self.order, self.tickets, self.books, self.reports)
         self.frame: Frame | None = None
+        self.registers: CompiledLoops | None = None
         self.steady: LoopsThatAreWatched | None = None  # where rounds that go the same way need not be stepped through
+        self.tapes: LoopsOnTape | None = None
         # by operation and operator: the last operands and result of integer arithmetic, which keeps the results alive
         self.integers: dict[tuple[Operation, type], tuple[Number, Number, Lanes]] = {}
         self.arrays: dict[ast.AST, View] = {}  # shared and local ones, by the piece of source that makes them

@@ -132,12 +132,13 @@ class Stage:
 class Rehearsal:
     """Carries operations out for what they count, under some circumstances."""
 
-    def __init__(self, machine: Machine, mask: Mask) -> None:
-        self.machine, self.mask = machine, mask
+    def __init__(self, machine: Machine, mask: Mask, batch: Batch | None = None) -> None:
+        """`batch`: whom they are carried out for, in place of the machine's."""
+        self.machine, self.mask, self.batch = machine, mask, batch
 
     def of(self, circumstances: Circumstances, carry_out: Callable[[Machine], R]) -> tuple[R, RunCount]:
         """What `carry_out` gives, and what it counts."""
-        stage = Stage(self.machine, tells=False)
+        stage = Stage(self.machine, tells=False, batch=self.batch)
         machine = stage.as_machine()
         circumstances.begin(machine)
         with np.errstate(all="ignore"):

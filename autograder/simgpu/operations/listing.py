@@ -17,7 +17,8 @@ from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.steps import Block, Statement
 
 WIDTH = 110  # characters
-NO_FACTS = {"node", "function", "line", "slots", "once"}  # the last two: see the issued instructions
+# What an operation is made of is no fact; the last two: see the issued instructions.
+NO_FACTS = {"node", "function", "line", "_made_of", "slots", "once"}
 FACTS_OF_LOOPS = {Loop: ("held_loads", "held_stores"), For: ("is_cheap", "is_watched"), While: ("is_hopeless", "waits")}
 
 

@@ -22,6 +22,7 @@ from autograder.simgpu.operations.expressions import Constant
 from autograder.simgpu.operations.number_values import number, truth
 from autograder.simgpu.operations.operation import Operation
 from autograder.simgpu.operations.operators import Compare
+from autograder.simgpu.operations.ranges import GoneElsewhere, RangeByLane, plain_numbers
 from autograder.simgpu.operations.slicing import check_one_length, lanes_within, part_of
 from autograder.simgpu.operations.statements import Target, split
 from autograder.simgpu.operations.steps import Block, Expression, Statement
@@ -68,6 +69,15 @@ class Loop(Statement):
         """The lanes that leave in this round wait behind the loop: one instruction, for as many of them as come at once."""
         if self.is_met_behind and gone is not None and not machine.counting.is_regrouped(self):
             machine.books.issued(self, gone)
+
+    def compiled(
+        self, machine: Machine, running: Mask, rounds: int, asked: int, numbers: range | RangeByLane | None,
+        broken: list[Mask],
+    ) -> tuple[int, Mask | None] | None:  # fmt: skip
+        """Goes on by compiled code where that is worth it: how many rounds were gone, and who is still in the loop."""
+        if machine.registers is None:
+            return None
+        return machine.registers.go_on(machine, self, running, rounds, machine.launch.work - asked, numbers, broken)
 
     def one_round(self, machine: Machine, running: Mask, broken: list[Mask]) -> Mask | None:
         """One trip through the body; the lanes that go on to the next (those at `continue` among them)."""
@@ -132,7 +142,7 @@ class While(Loop):
         machine.books.issued(self, mask, self.before)
         if self.waits:
             machine.books.row(self)[WAITING] += mask.warps
-        rounds = 0
+        rounds, asked = 0, machine.launch.work
         before: Standstill | None = None
         while running is not None:
             if rounds == 0 and self.counted is not None:
@@ -158,6 +168,11 @@ class While(Loop):
                 quickly = machine.written.go_on(machine, self, running, rounds, None, before)
                 if quickly is not None:
                     rounds, running = rounds + quickly[0], quickly[1]
+            if rounds % ASKED_EVERY in (0, 1) and running is not None and running.active > 1:
+                compiled = self.compiled(machine, running, rounds, asked, None, broken)
+                if compiled is not None:
+                    rounds, running, before = rounds + compiled[0], compiled[1], None
+                asked = machine.launch.work
         self.let_go_of_registers(machine)
         machine.counting.end_regrouping(self)
         frame.loops.pop()
@@ -230,23 +245,45 @@ class For(Loop):
         self.is_four_at_once = False  # the compiler does four rounds at a time, if it cannot know how many there are
 
     def carry_out(self, machine: Machine, mask: Mask) -> Mask | None:
+        if machine.tapes is not None and machine.tapes.play(self, mask):
+            return mask
         frame, books, counting = machine.current, machine.books, machine.counting
         broken: list[Mask] = []
         frame.loops.append(broken)
         returned_before = len(frame.returned)
         running: Mask | None = mask
         kept = self.source.value(machine, mask)
-        numbers = plain_numbers(kept) if mask.active == 1 else None
-        coming = enumerate(self.rounds(machine, mask, kept))
+        numbers = plain_numbers(kept)
+        by_lane = None if numbers is not None else RangeByLane.of(kept, mask)
+        asked = machine.launch.work
+        gone_elsewhere = GoneElsewhere()
+        coming = enumerate(self.rounds(machine, mask, kept, gone_elsewhere))
         watched = None
-        if machine.steady is not None and mask.active > 1 and (together := plain_numbers(kept)) is not None:
-            watched = machine.steady.watch(machine, self, mask, len(together))
-        for number_of_round, (value, still) in coming:
+        if machine.steady is not None and mask.active > 1 and numbers is not None:
+            watched = machine.steady.watch(machine, self, mask, len(numbers))
+        for place, (value, still) in coming:
+            number_of_round = place + gone_elsewhere.in_all
             if watched is not None and running is not None and (skipped := watched.skip(number_of_round, running)):
                 value = next(islice(coming, skipped - 1, None))[1][0]
                 watched = None
+            if by_lane is not None and number_of_round % ASKED_EVERY == 1 and running is not None and running.active > 1:
+                quickly = self.compiled(machine, running, number_of_round, asked, by_lane.behind(number_of_round), broken)
+                asked = machine.launch.work
+                if quickly is not None:
+                    rounds, running = quickly
+                    number_of_round += rounds
+                    if running is None:
+                        break
+                    if rounds:
+                        gone_elsewhere.add(rounds - 1)
+                        _, (value, still) = next(coming)
             if numbers is not None and number_of_round % ASKED_EVERY == 1 and running is not None:
-                quickly = machine.written.go_on(machine, self, running, number_of_round, numbers[number_of_round:], None)
+                left = numbers[number_of_round:]
+                if mask.active == 1:
+                    quickly = machine.written.go_on(machine, self, running, number_of_round, left, None)
+                else:
+                    quickly = self.compiled(machine, running, number_of_round, asked, left, broken)
+                    asked = machine.launch.work
                 if quickly is not None:
                     rounds, running = quickly
                     number_of_round += rounds
@@ -285,7 +322,9 @@ class For(Loop):
         frame.loops.pop()
         return self.go_on(machine, mask, broken, returned_before)
 
-    def rounds(self, machine: Machine, mask: Mask, kept: Value) -> Iterator[tuple[Coming, Lanes | None]]:
+    def rounds(
+        self, machine: Machine, mask: Mask, kept: Value, gone_elsewhere: GoneElsewhere
+    ) -> Iterator[tuple[Coming, Lanes | None]]:
         """What the loop variable is, round by round, before it is fetched; and who has a round left (None: all).
 
         `kept`: what is looped over.
@@ -295,7 +334,7 @@ class For(Loop):
             for number_of_round in range(*bounds):
                 yield np.int64(number_of_round), None
         elif isinstance(kept, Range):
-            yield from _count_up(self, list(kept.bounds), mask, machine.counting)
+            yield from _count_up(self, list(kept.bounds), mask, machine.counting, gone_elsewhere)
         elif isinstance(kept, View) and kept.lengths is not None:
             for index in range(kept.shape[0]):
                 yield UnreadItem(kept, index), lanes_within(kept, (index,), mask).lanes
@@ -334,21 +373,8 @@ class For(Loop):
         raise self.fault(f"A kernel cannot loop over `{self.source.text}`.", "Loop over range(...).")
 
 
-def plain_numbers(kept: Value) -> range | None:
-    """The numbers that a loop goes over, where that is a range of signed numbers that all lanes share."""
-    if not isinstance(kept, Range) or not 1 <= len(kept.bounds) <= 3:
-        return None
-    given = [each for each in kept.bounds if isinstance(each, (np.integer, np.bool_))]
-    if nt.of_range(each.dtype for each in given) != nt.INT64:
-        return None
-    bounds = [int(each) for each in given]
-    if len(bounds) < len(kept.bounds) or bounds[2:] == [0]:
-        return None
-    return range(*bounds)
-
-
 def _count_up(
-    loop: For, given: list[Value], mask: Mask, counting: Counting
+    loop: For, given: list[Value], mask: Mask, counting: Counting, gone_elsewhere: GoneElsewhere
 ) -> Iterator[tuple[Value, Lanes | None]]:
     """range(): one shared counter where all lanes agree on the bounds, a counter per lane otherwise."""
     op = loop.source
@@ -377,3 +403,5 @@ def _count_up(
         still = (current < stop) if up else np.where(step > 0, current < stop, current > stop)
         yield current.astype(counted, copy=False), still
         current = current + step
+        if gone_elsewhere.now:
+            current = current + gone_elsewhere.taken() * step

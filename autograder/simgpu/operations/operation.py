@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
@@ -43,12 +43,14 @@ class Operation:
         "node", "function", "line", "is_under_atomic", "has_cheap_address", "is_of_local_memory", "is_added_up_by_the_warp",
         "is_ahead", "is_folded", "wraps", "multiplies", "divides_in_parts",
         "leaves_no_load", "leaves_no_store", "by_round", "joined", "store_joined", "is_selected", "is_sunk", "slots", "once",
+        "_made_of",
     )  # fmt: skip
 
     def __init__(self, node: ast.AST, function: Function) -> None:
         self.node = node
         self.function = function
         self.line = Line(function.file, getattr(node, "lineno", function.node.lineno))
+        self._made_of: tuple[Operation, ...] | None = None
         # facts, which `facts` works out before a launch:
         self.is_under_atomic = False  # reached only if a condition on an atomic's result allows it: see tickets.py
         self.has_cheap_address = False  # of an access in a loop: the compiler keeps it, or advances it by one addition
@@ -78,17 +80,19 @@ class Operation:
         """What stands for a load or a store of this access and for its like in another arm, if anything does."""
         return self.store_joined if is_store else self.joined
 
-    def parts(self) -> Iterator[Operation]:
-        """The operations that this one is made of."""
-        found: list[Operation] = []
-        kind: type = type(self)
-        for name in _slots_of(kind):
-            value = getattr(self, name)
-            if isinstance(value, Operation):
-                found.append(value)
-            elif value.__class__ in SEVERAL:
-                _add_operations(found, value)
-        return iter(found)
+    def parts(self) -> tuple[Operation, ...]:
+        """The operations that this one is made of: those that it was made with, for good."""
+        if self._made_of is None:
+            found: list[Operation] = []
+            kind: type = type(self)
+            for name in _slots_of(kind):
+                value = getattr(self, name)
+                if isinstance(value, Operation):
+                    found.append(value)
+                elif value.__class__ in SEVERAL:
+                    _add_operations(found, value)
+            self._made_of = tuple(found)
+        return self._made_of
 
     @property
     def text(self) -> str:

@@ -480,11 +480,8 @@ def are_all_set(lanes: np.ndarray, linear: np.ndarray, written_at: np.ndarray) -
     return not is_unset
 
 
-@compiled_when_called(
-    "boolean(int64[::1], int64, int64[::1], int64[::1], int32[::1], int64, int64, int64, int32, int32[::1], int32[::1],"
-    " int32[::1], int32[::1], int32[::1], int32[::1], int16[::1])",
-)
-def check_reads_by_element(
+@compiled(inline=True)
+def reads_by_element(
     elements: np.ndarray, base: Integer, lanes: np.ndarray, ends: np.ndarray, breadths: np.ndarray,
     first_thread: Integer, threads_padded: Integer, now: Integer, site: Integer, block_sync: np.ndarray,
     warp_sync: np.ndarray, write_stamps: np.ndarray, writers: np.ndarray, read_stamps: np.ndarray, readers: np.ndarray,
@@ -521,3 +518,20 @@ def check_reads_by_element(
         readers[e] = me
         read_places[e] = site << 2 | before
     return True
+
+
+@compiled_when_called(
+    "boolean(int64[::1], int64, int64[::1], int64[::1], int32[::1], int64, int64, int64, int32, int32[::1], int32[::1],"
+    " int32[::1], int32[::1], int32[::1], int32[::1], int16[::1])",
+)
+def check_reads_by_element(
+    elements: np.ndarray, base: Integer, lanes: np.ndarray, ends: np.ndarray, breadths: np.ndarray,
+    first_thread: Integer, threads_padded: Integer, now: Integer, site: Integer, block_sync: np.ndarray,
+    warp_sync: np.ndarray, write_stamps: np.ndarray, writers: np.ndarray, read_stamps: np.ndarray, readers: np.ndarray,
+    read_places: np.ndarray,
+) -> bool:  # fmt: skip
+    """`reads_by_element` of one access."""
+    return reads_by_element(
+        elements, base, lanes, ends, breadths, first_thread, threads_padded, now, site, block_sync, warp_sync, write_stamps,
+        writers, read_stamps, readers, read_places,
+    )  # fmt: skip

@@ -84,7 +84,7 @@ class Ordering:
     def _check_by_element(self, place: Place, pattern: Pattern, site: int, shadow: Shadow) -> bool:
         """The same check over the elements instead of the lanes; False where it takes a closer look."""
         if pattern.readers is None:
-            pattern.readers = _readers(pattern)
+            pattern.readers = readers_of(pattern)
         readers = pattern.readers
         batch, order = self.batch, self.order
         return order_prim.check_reads_by_element(
@@ -93,7 +93,8 @@ class Ordering:
         )  # fmt: skip
 
 
-def _readers(pattern: Pattern) -> Readers:
+def readers_of(pattern: Pattern) -> Readers:
+    """Who reads each element of an access that repeats itself."""
     where = pattern.mask.where
     offsets = pattern.offsets[where]
     by_element = np.lexsort((where, offsets))
