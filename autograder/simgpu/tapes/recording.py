@@ -147,6 +147,7 @@ class RecordingStage(Stage):
 
     steady = None
     tapes = None
+    registers = None
 
     def __init__(self, machine: Machine, recorder: TapeRecorder) -> None:
         batch = copy.copy(machine.batch)
