@@ -286,6 +286,75 @@ def test_the_hottest_sector_of_atomics():
     assert hottest([8] * 3 + [16] * 29 + [8] * 32) == 3 + 32
 
 
+def test_the_hottest_sector_of_floats_atomics():
+    @cuda.jit
+    def add(wholes, reals):
+        i = cuda.grid(1)
+        cuda.atomic.add(wholes, 0, 1)
+        cuda.atomic.add(reals, i // 64, 1)
+
+    counts = profile(add)[8, 32](np.zeros(1, np.int32), np.zeros(4, np.float32)).compiled
+    assert counts.hottest_atomic_sectors == counts.hottest_float_atomic_sectors == 256, "a warp adds up no floats itself"
+    assert profile(add)[8, 32](np.zeros(1, np.int32), np.zeros(4, np.int32)).compiled.hottest_float_atomic_sectors == 0
+
+
+def test_stores_are_merged_where_the_same_lanes_store_again_and_have_loaded_nothing_between():
+    @cuda.jit
+    def one_after_another(v, w):
+        i = cuda.grid(1)
+        v[i, 0] = 1
+        v[i, 1] = 2
+
+    @cuda.jit
+    def with_loads_between(v, w):
+        i = cuda.grid(1)
+        v[i, 0] = w[i, 0]
+        v[i, 1] = w[i, 1]
+
+    @cuda.jit
+    def in_two_arms(v, w):
+        i = cuda.grid(1)
+        if i % 2:
+            v[i, 0] = 1
+        else:
+            v[i, 0] = 2 * i
+
+    def again(kernel):
+        counts = profile(kernel)[4, 32](np.zeros((128, 2), np.float32), np.ones((128, 2), np.float32)).compiled
+        return counts.global_store_sectors_again / counts.global_store_sectors
+
+    assert (again(one_after_another), again(with_loads_between), again(in_two_arms)) == (0.5, 0, 0)
+
+
+def test_what_blocks_gather_and_come_back_to_is_counted_by_array():
+    @cuda.jit
+    def gather(places, a, out):
+        i = cuda.grid(1)
+        out[i] += a[places[i]]
+
+    n = 1 << 13
+    arrays = np.random.default_rng(1).permutation(n).astype(np.int32), np.ones(n, np.float32), np.zeros(n, np.float32)
+    counts = profile(gather)[n // 128, 128](*arrays).compiled
+    assert counts.gathered_array_sectors == n // 8
+    assert 5 * n // 8 < counts.gathered_again_sectors < counts.block_load_sectors - 3 * n // 8 + 1
+    arrays[0].sort()
+    counts = profile(gather)[n // 128, 128](*arrays).compiled
+    assert counts.gathered_again_sectors == counts.gathered_array_sectors == 0
+
+
+def test_after_a_barrier_of_the_grid_l1_holds_nothing():
+    @cuda.jit
+    def read_twice(a, out):
+        i = cuda.grid(1)
+        first = a[i]
+        cuda.cg.this_grid().sync()
+        out[i] = a[i + 1] + first
+
+    counts = profile(read_twice)[4, 32](np.ones(129, np.float32), np.zeros(128, np.float32)).compiled
+    assert counts.grid_barriers == counts.barriers == 4
+    assert counts.block_load_sectors == counts.global_load_sectors
+
+
 def test_a_local_array_indexed_at_run_time_lies_in_memory_and_one_with_known_indices_in_registers():
     @cuda.jit
     def kept(a, out):
